@@ -15,10 +15,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 # What examples/ holds, one name a line, without the projects to copy: those build by themselves.
 programs() {
   local each
-  for each in examples/*.cpp examples/*/main.cpp; do
+  for each in examples/*.cpp examples/*/main.cpp examples/apps/*/main.cpp; do
     [ ! -e "${each%/main.cpp}/CMakeLists.txt" ] || continue
-    each=${each#examples/}
     each=${each%/main.cpp}
+    each=${each##*/}
     echo "${each%.cpp}"
   done
 }

@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/memory.h"
-#include "gradus/base/parallel.h"
-#include "gradus/base/products/multiply.h"
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/engine/gemm/multiply.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"

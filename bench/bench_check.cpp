@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/random.h"
 #include "gradus/check/gradients.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/nn/attention.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"

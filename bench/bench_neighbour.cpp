@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/parallel.h"
+#include "gradus/engine/base/parallel.h"
 #include "program.h"
 #include "trainer.h"
 

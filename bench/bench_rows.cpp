@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/random.h"
-#include "gradus/base/simd.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/engine/base/simd.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -26,7 +26,7 @@
 #include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 #include "program.h"
 
 namespace gradus::bench {

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <string>
 
-#include "gradus/base/num_threads.h"
-#include "gradus/base/random.h"
-#include "gradus/models/gpt.h"
+#include "gradus/engine/base/num_threads.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/nn/linear.h"
+#include "gradus/nn/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/train/distributed/shards.h"

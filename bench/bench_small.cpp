@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"

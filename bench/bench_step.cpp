@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/products/backend.h"
-#include "gradus/base/random.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/engine/gemm/backend.h"
 #include "peak.h"
 #include "program.h"
 #include "trainer.h"

@@ -6,11 +6,11 @@
 #include <tuple>
 
 #include "floor.h"
-#include "gradus/base/parallel.h"
-#include "gradus/base/products/narrow.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/gemm/narrow.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/nn/extras/packing.h"
 #include "gradus/nn/init.h"
-#include "gradus/nn/packing.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/reduce.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/models/gpt.h"
+#include "gradus/nn/models/gpt.h"
 
 namespace gradus::bench {
 

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/products/backend.h"
-#include "gradus/base/products/library.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/gemm/backend.h"
+#include "gradus/engine/gemm/library.h"
 #include "gradus/ops/create.h"
 
 namespace gradus::bench {

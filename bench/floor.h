@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gradus/models/gpt.h"
+#include "gradus/nn/models/gpt.h"
 
 namespace gradus::bench {
 

@@ -4,8 +4,8 @@
 #include <atomic>
 
 #include "floor.h"
-#include "gradus/base/parallel.h"
-#include "gradus/base/simd.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/simd.h"
 
 namespace gradus::bench {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "floor.h"
-#include "gradus/base/platform.h"
-#include "gradus/models/gpt.h"
+#include "gradus/engine/base/platform.h"
+#include "gradus/nn/models/gpt.h"
 #include "gradus/ops/create.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::bench {
 

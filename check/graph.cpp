@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/platform.h"
 #include "gradus/check/raw/random.h"
 #include "gradus/check/tensor_function.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/platform.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 #include "gradus/engine/strided.h"

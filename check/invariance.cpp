@@ -7,9 +7,9 @@
 #include <numeric>
 #include <ostream>
 
-#include "gradus/base/random.h"
 #include "gradus/check/tensor_function.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"

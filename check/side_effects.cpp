@@ -2,8 +2,8 @@
 // without recording, in dirty memory; and linear in what comes from above.
 #include <string>
 
-#include "gradus/base/memory.h"
 #include "gradus/check/condition.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"

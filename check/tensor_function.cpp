@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/thread_state.h"
 #include "gradus/check/gradients.h"
+#include "gradus/engine/base/thread_state.h"
 
 namespace gradus::check {
 

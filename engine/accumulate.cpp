@@ -2,9 +2,9 @@
 // two buffers is shared with nothing. A partial gradient is checked, then added where it belongs.
 #include "gradus/engine/accumulate.h"
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/simd.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/simd.h"
 #include "gradus/engine/broadcast.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <type_traits>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus {
 

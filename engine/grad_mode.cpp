@@ -1,6 +1,6 @@
 #include "gradus/engine/grad_mode.h"
 
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/platform.h"
 
 namespace gradus {
 

@@ -1,7 +1,7 @@
 // Scopes that say how operations run on this thread: recorded or not, fused or as their formula.
 #pragma once
 
-#include "gradus/base/thread_state.h"
+#include "gradus/engine/base/thread_state.h"
 
 namespace gradus {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "gradus/base/thread_state.h"
+#include "gradus/engine/base/thread_state.h"
 #include "gradus/engine/op.h"
 
 namespace gradus {

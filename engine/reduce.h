@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/simd.h"
-#include "gradus/base/vmath.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/simd.h"
+#include "gradus/engine/base/vmath.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus {
 

@@ -1,7 +1,7 @@
 // A buffer comes from the pool and goes back to it, unless it is borrowed.
 #include "gradus/engine/storage.h"
 
-#include "gradus/base/memory.h"
+#include "gradus/engine/base/memory.h"
 
 namespace gradus {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "gradus/base/source_location.h"
+#include "gradus/engine/base/source_location.h"
 
 namespace gradus {
 

@@ -1,7 +1,7 @@
 // Axes are merged first; then threads share out the rows, or one long row.
 #include "gradus/engine/strided.h"
 
-#include "gradus/base/parallel.h"
+#include "gradus/engine/base/parallel.h"
 
 namespace gradus {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "gradus/base/function_ref.h"
+#include "gradus/engine/base/function_ref.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/source_location.h"
+#include "gradus/engine/base/source_location.h"
 #include "gradus/engine/dtype.h"
 #include "gradus/engine/index.h"
 #include "gradus/engine/node_ptr.h"

@@ -6,7 +6,7 @@
 //
 // In a debugger: break gradus::op::SumTo::forward, and look at x and to.
 
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;

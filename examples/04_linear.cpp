@@ -8,7 +8,7 @@
 //
 // In a debugger: break gradus::op::Linear::backward, and look at dy, x and weight.
 
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;

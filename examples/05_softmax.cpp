@@ -6,7 +6,7 @@
 //
 // In a debugger: break gradus::op::Softmax::backward, and look at dy and y.
 
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;

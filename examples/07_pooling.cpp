@@ -12,7 +12,7 @@
 //
 // In a debugger: break gradus::nn::AttentionPooling::with_weights, and look at x and q.
 
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "gradus/check/invariance.h"
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;

@@ -10,7 +10,7 @@
 //
 // In a debugger: break gradus::split_heads, and look at x, heads, and what finish returns.
 
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;

@@ -10,9 +10,9 @@
 //
 // In a debugger: break gradus::nn::DecoderBlock::forward, and look at x and memory.
 
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
-#include "gradus/models/translator.h"
+#include "gradus/nn/models/translator.h"
 
 using namespace gradus;
 using examples::expect;

@@ -16,11 +16,11 @@
 //
 // In a debugger: break gradus::nn::load_named, and look at names.
 
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
-#include "gradus/io/pretrained.h"
-#include "gradus/io/pretrained_tokenizer.h"
-#include "gradus/io/tensor_source.h"
+#include "gradus/io/pretrained/pretrained.h"
+#include "gradus/io/pretrained/pretrained_tokenizer.h"
+#include "gradus/io/pretrained/tensor_source.h"
 
 using namespace gradus;
 using examples::expect;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gradus/engine/apply.h"
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;

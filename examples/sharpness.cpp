@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "gradus/examples/support/lesson.h"
+#include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;

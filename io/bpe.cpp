@@ -7,7 +7,7 @@
 #include <functional>
 #include <queue>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/pieces.h"
 #include "gradus/io/text.h"
 

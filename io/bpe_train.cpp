@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/bpe.h"
 #include "gradus/io/pieces.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/text.h"
 
 namespace gradus::io {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/crc32.h"
 #include "gradus/io/safetensors.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/text.h"
 #include "gradus/io/write_file.h"

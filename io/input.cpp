@@ -11,8 +11,8 @@
 #include <system_error>
 #include <vector>
 
-#include "gradus/base/error.h"
-#include "gradus/base/products/narrow.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/gemm/narrow.h"
 
 namespace gradus::io {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <unordered_set>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/text.h"
 
 namespace gradus::io {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/input.h"
 #include "gradus/io/text.h"

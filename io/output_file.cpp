@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/platform.h"
 
 namespace gradus::io {
 

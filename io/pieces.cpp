@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/text.h"
 
 namespace gradus::io {

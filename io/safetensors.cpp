@@ -6,7 +6,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/input.h"
 #include "gradus/io/safetensors_header.h"

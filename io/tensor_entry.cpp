@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/text.h"
 
 namespace gradus::io {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus::io {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/bpe.h"
 #include "gradus/io/json.h"
 #include "gradus/io/pieces.h"
-#include "gradus/io/pretrained_tokenizer.h"
+#include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/text.h"
 #include "gradus/io/word_tokenizer.h"
 #include "gradus/io/write_file.h"

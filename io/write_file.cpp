@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/output_file.h"
 
 namespace gradus::io {

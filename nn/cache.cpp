@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "gradus/base/parallel.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"

@@ -12,8 +12,8 @@ struct EmbeddingOptions {
 };
 
 /// Rows of a table: ids i64 [...] in [0, vocab) → [..., width]. Rows start normal(0, 1).
-/// IndexError names the id that is out of range, and where it stands. Packed (nn/packing.h), the
-/// table takes less room and is not trained.
+/// IndexError names the id that is out of range, and where it stands. Packed
+/// (nn/extras/packing.h), the table takes less room and is not trained.
 class Embedding : public Layer<Embedding> {
  public:
   Embedding() = default;  // undefined: a place for one

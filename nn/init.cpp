@@ -1,8 +1,8 @@
 // Initialisers: element i is a function of the stream and i alone.
 #include "gradus/nn/init.h"
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/random.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
 
 namespace gradus::nn::init {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "gradus/base/thread_state.h"
+#include "gradus/engine/base/thread_state.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus::nn::init {

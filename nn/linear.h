@@ -10,8 +10,8 @@ struct LinearOptions {
 };
 
 /// y = x Wᵀ + b:  x [..., in] → y [..., out]. Weight and bias start uniform in ±1/√in. With an
-/// adapter (nn/lora.h) of rank r: y = x Wᵀ + b + scale · x Aᵀ Bᵀ. Packed (nn/packing.h), W takes
-/// less room and is not trained.
+/// adapter (nn/extras/lora.h) of rank r: y = x Wᵀ + b + scale · x Aᵀ Bᵀ. Packed
+/// (nn/extras/packing.h), W takes less room and is not trained.
 class Linear : public Layer<Linear> {
  public:
   Linear() = default;  // undefined: a place for one

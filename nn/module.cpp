@@ -7,7 +7,7 @@
 #include <sstream>
 #include <typeinfo>
 
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/platform.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 

@@ -42,7 +42,9 @@ class Member {
 
   const std::string& name() const { return name_; }
   Tensor* parameter() const { return parameter_; }
-  PackedMatrix* packed() const { return packed_; }  // where its numbers go (nn/packing.h), or null
+  PackedMatrix* packed() const {
+    return packed_;
+  }  // where its numbers go (nn/extras/packing.h), or null
   Tensor* buffer() const { return buffer_; }
   const std::vector<std::pair<std::string, Module*>>& children() const { return children_; }
 

@@ -1,7 +1,7 @@
 // ModuleList: looking up by name and number.
 #include "gradus/nn/module_list.h"
 
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/platform.h"
 
 namespace gradus::nn {
 

@@ -18,8 +18,8 @@
 
 #include <cmath>
 
-#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/vmath.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"

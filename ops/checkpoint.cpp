@@ -9,9 +9,9 @@
 
 #include <algorithm>
 
-#include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"

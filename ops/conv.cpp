@@ -12,10 +12,10 @@
 
 #include <algorithm>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/simd.h"
-#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/simd.h"
+#include "gradus/engine/base/vmath.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/platform.h"
-#include "gradus/base/products/backend.h"
-#include "gradus/base/products/library.h"
-#include "gradus/base/random.h"
-#include "gradus/base/simd.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/platform.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/engine/base/simd.h"
+#include "gradus/engine/gemm/backend.h"
+#include "gradus/engine/gemm/library.h"
 #include "gradus/engine/strided.h"
 
 namespace gradus {

@@ -12,9 +12,9 @@
 #include <cmath>
 #include <utility>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/simd.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/simd.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"

@@ -1,7 +1,7 @@
 // Dropout with counter-based masks: nothing is stored but the number of a random stream.
 #pragma once
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {

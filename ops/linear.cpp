@@ -9,8 +9,8 @@
 
 #include "gradus/ops/linear.h"
 
-#include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/gemm/multiply.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"

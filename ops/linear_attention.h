@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {

@@ -15,8 +15,8 @@
 #include <functional>
 #include <limits>
 
-#include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/products/multiply.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/gemm/multiply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/shape_ops.h"

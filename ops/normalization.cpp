@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/vmath.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"

@@ -1,7 +1,7 @@
 // Weights in less room than f32, for models that are used and not trained.
 #pragma once
 
-#include "gradus/base/products/packed.h"
+#include "gradus/engine/gemm/packed.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {

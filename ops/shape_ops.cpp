@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
-#include "gradus/base/parallel.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/kernels/checks.h"
 

@@ -14,8 +14,8 @@
 #include <limits>
 #include <utility>
 
-#include "gradus/base/vmath.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/vmath.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"

@@ -11,9 +11,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/indexing.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gradus/base/vmath.h"
+#include "gradus/engine/base/vmath.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/elementwise.h"

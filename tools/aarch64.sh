@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the tests of base, engine, ops and check for aarch64 and runs them under qemu-user: what runs on
+# Builds the tests of engine, ops and check for aarch64 and runs them under qemu-user: what runs on
 # another architecture, on this machine. Installs what is missing (Debian's cross compiler and qemu). Tests
 # that start themselves again or look at their own frames are left out: the system cannot start their program.
 #   tools/aarch64.sh [--yes] [-- CATCH2-OPTION…]
@@ -20,10 +20,10 @@ done
 
 setup_needs g++ cmake ninja-build libcli11-dev nlohmann-json3-dev catch2 g++-aarch64-linux-gnu qemu-user
 cmake --preset aarch64 >/dev/null
-for component in base engine ops check; do
+for component in engine ops check; do
   cmake --build --preset aarch64 --target "gradus_tests_$component" -j "$(setup_cores)"
 done
-for component in base engine ops check; do
+for component in engine ops check; do
   echo "$component"
   qemu-aarch64 -L /usr/aarch64-linux-gnu "build/aarch64/tests/gradus_tests_$component" "~[process]~[.]" "$@"
 done

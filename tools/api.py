@@ -12,9 +12,9 @@ import sys
 import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COMPONENTS = ["engine", "ops", "nn", "models", "io", "train", "trace", "check", "base"]
+COMPONENTS = ["engine", "ops", "nn", "io", "train", "trace", "check"]
 # What operations share inside: not installed.
-PRIVATE = {"kernels", "products", "problem.h", "row_kernels.h", "tiling.h"}
+PRIVATE = {"kernels", "gemm", "problem.h", "row_kernels.h", "tiling.h"}
 NAME = re.compile(
     r"^(?:template <.*> ?)?(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*"
     r"(?:(?:class|struct|enum class|using)(?: \[\[nodiscard\]\])? (?P<type>\w+)\b(?! *;)"

@@ -3,9 +3,9 @@
 #   tools/fuzz.sh [--yes] [--inputs] N [TARGET…]
 #     N            seconds for each target
 #     --inputs     N inputs for each target instead
-#     TARGET…      some of those in fuzz/: npy csv
+#     TARGET…      some of those in tests/fuzz/: npy csv
 # The corpora that grow stay in build/fuzz/corpus/. An input that breaks a reader, or one of the limits in
-# fuzz/watch.h, is kept in build/fuzz/found/: mend the reader and add the input to fuzz/corpus/TARGET/.
+# tests/fuzz/watch.h, is kept in build/fuzz/found/: mend the reader and add the input to tests/fuzz/corpus/TARGET/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/setup.sh
@@ -26,9 +26,9 @@ done
 count=$1
 shift
 targets=("$@")
-[ $# -gt 0 ] || mapfile -t targets < <(ls fuzz/corpus)
+[ $# -gt 0 ] || mapfile -t targets < <(ls tests/fuzz/corpus)
 for target in "${targets[@]}"; do
-  [ -d "fuzz/corpus/$target" ] || { echo "fuzz.sh: no target '$target':" fuzz/corpus/* >&2; exit 2; }
+  [ -d "tests/fuzz/corpus/$target" ] || { echo "fuzz.sh: no target '$target':" tests/fuzz/corpus/* >&2; exit 2; }
 done
 
 setup_needs g++ cmake ninja-build clang nlohmann-json3-dev libcli11-dev
@@ -42,9 +42,9 @@ run() {
   shift 2
   share=$(((count * part + 99) / 100))
   [ $unit = seconds ] && share=-max_total_time=$share || share=-runs=$share
-  "build/fuzz/fuzz/gradus_fuzz_$target" "$share" "$@" -timeout=60 -rss_limit_mb=2048 -malloc_limit_mb=1024 \
-    -print_final_stats=1 -dict="fuzz/dictionaries/$target.dict" -artifact_prefix="build/fuzz/found/$target-" \
-    "build/fuzz/corpus/$target" "fuzz/corpus/$target" >>"build/fuzz/$target.log" 2>&1
+  "build/fuzz/tests/fuzz/gradus_fuzz_$target" "$share" "$@" -timeout=60 -rss_limit_mb=2048 -malloc_limit_mb=1024 \
+    -print_final_stats=1 -dict="tests/fuzz/dictionaries/$target.dict" -artifact_prefix="build/fuzz/found/$target-" \
+    "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" >>"build/fuzz/$target.log" 2>&1
 }
 
 failed=0

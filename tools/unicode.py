@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes io/unicode_tables.inc, what io/unicode.cpp knows of characters, from Python's own tables.
+"""Writes io/pretrained/unicode_tables.inc, what io/pretrained/unicode.cpp knows of characters, from Python's own tables.
 
     tools/unicode.py         writes the file
     tools/unicode.py check   says whether it is what this Python would write (another Unicode version would not)"""
@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parent.parent / "io" / "unicode_tables.inc"
+TARGET = Path(__file__).resolve().parent.parent / "io" / "pretrained" / "unicode_tables.inc"
 CHARACTERS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 SPACES = {*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
 HANGUL = range(0xAC00, 0xD7A4)  # composed by a formula

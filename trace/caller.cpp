@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <iterator>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus::trace {
 namespace {

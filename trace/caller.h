@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/platform.h"
 
 namespace gradus::trace {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus {
 namespace {

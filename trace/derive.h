@@ -27,7 +27,8 @@ namespace trace {
 struct Derivation {
   const char *name, *text;
 };
-extern const Derivation kDerivations[];  // from docs/derivations: cmake/GradusDerivations.cmake
+extern const Derivation
+    kDerivations[];  // from docs/derivations: tools/cmake/GradusDerivations.cmake
 extern const std::size_t kDerivationCount;
 
 }  // namespace trace

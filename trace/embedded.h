@@ -1,4 +1,4 @@
-// Files of the tree that are part of the library: cmake/GradusEmbedded.cmake writes them out.
+// Files of the tree that are part of the library: tools/cmake/GradusEmbedded.cmake writes them out.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ struct EmbeddedFile {
   const char* text;
 };
 extern const EmbeddedFile
-    kViewer[];  // viewer/page.html, then *.css and *.js in order of their names
+    kViewer[];  // trace/viewer/page.html, then *.css and *.js in order of their names
 extern const std::size_t kViewerFiles;
 extern const EmbeddedFile kOps[];  // ops/**/*.cpp
 extern const std::size_t kOpsFiles;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/platform.h"
 #include "gradus/engine/node.h"
 #include "gradus/trace/caller.h"
 

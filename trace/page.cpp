@@ -1,4 +1,4 @@
-// The page: viewer/page.html with the style, the script and the tape put in.
+// The page: trace/viewer/page.html with the style, the script and the tape put in.
 #include <cstdio>
 #include <map>
 #include <set>

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <set>
 
-#include "gradus/base/error.h"
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/base/platform.h"
 #include "gradus/trace/caller.h"
 #include "gradus/trace/embedded.h"
 

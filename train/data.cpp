@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gradus/engine/tensor.h"
-#include "gradus/models/padded_batch.h"
+#include "gradus/nn/models/padded_batch.h"
 
 namespace gradus {
 

@@ -11,8 +11,8 @@
 #include <limits>
 #include <optional>
 
-#include "gradus/base/platform.h"
-#include "gradus/base/random.h"
+#include "gradus/engine/base/platform.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/io/chart.h"
 #include "gradus/io/safetensors.h"

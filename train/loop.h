@@ -23,11 +23,11 @@
 #include "gradus/io/checkpoint.h"
 #include "gradus/nn/module.h"
 #include "gradus/train/distributed/shards.h"
-#include "gradus/train/ema.h"
 #include "gradus/train/metrics.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/ema.h"
+#include "gradus/train/optim/optim.h"
+#include "gradus/train/optim/schedule.h"
 #include "gradus/train/pace.h"
-#include "gradus/train/schedule.h"
 
 namespace gradus {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/io/text.h"
 
 namespace gradus {

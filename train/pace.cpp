@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/platform.h"
 
 namespace gradus {
 namespace {

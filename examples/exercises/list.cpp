@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/examples/exercises/exercises.h"
 #include "gradus/examples/exercises/grader.h"
 

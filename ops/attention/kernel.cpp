@@ -18,9 +18,9 @@
 #include <memory>
 #include <vector>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/products/multiply.h"
-#include "gradus/base/transpose.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/transpose.h"
+#include "gradus/engine/gemm/multiply.h"
 #include "gradus/ops/attention/row_kernels.h"
 #include "gradus/ops/attention/tiling.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "gradus/base/products/matrix.h"
+#include "gradus/engine/gemm/matrix.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/mask/mask.h"

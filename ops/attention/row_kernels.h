@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "gradus/base/simd.h"
-#include "gradus/base/vmath.h"
+#include "gradus/engine/base/simd.h"
+#include "gradus/engine/base/vmath.h"
 
 namespace gradus::kernel {
 

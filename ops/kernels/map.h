@@ -4,7 +4,7 @@
 // the row loops below are called by simd::run, so that it is compiled for each instruction set.
 #pragma once
 
-#include "gradus/base/simd.h"
+#include "gradus/engine/base/simd.h"
 #include "gradus/engine/strided.h"
 #include "gradus/engine/tensor.h"
 #include "gradus/ops/kernels/checks.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "gradus/base/parallel.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/tensor.h"
 
 namespace gradus {

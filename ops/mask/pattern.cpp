@@ -1,7 +1,7 @@
 // Masks that leave out most pairs of a long sequence: windows, and blocks after BigBird.
 #include <algorithm>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/mask/rule.h"
 
 namespace gradus {

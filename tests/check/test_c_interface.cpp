@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/check/raw/c/gradus_check.h"
+#include "gradus/check/c/gradus_check.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing::test_c_interface {

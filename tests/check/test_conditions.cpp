@@ -3,8 +3,8 @@
 #include <cmath>
 #include <functional>
 
-#include "gradus/base/memory.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/ops.h"

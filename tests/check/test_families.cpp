@@ -2,7 +2,7 @@
 #include <string>
 
 #include "gradus/check/gradients.h"
-#include "gradus/io/pretrained.h"
+#include "gradus/io/pretrained/pretrained.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/members.h"

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/random.h"
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/ops.h"

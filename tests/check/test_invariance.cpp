@@ -8,8 +8,8 @@
 
 #include "gradus/check/invariance.h"
 #include "gradus/engine/node.h"
-#include "gradus/models/gpt.h"
 #include "gradus/nn/init.h"
+#include "gradus/nn/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"

@@ -1,5 +1,5 @@
 // Attention: one head, a mask, shared heads, dropout, packed projections.
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/derivations/trial.h"

@@ -1,6 +1,6 @@
 // Element by element, and what leaves every element where it is.
-#include "gradus/base/random.h"
 #include "gradus/engine/accumulate.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/derivations/trial.h"

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/derivations/trial.h"
 #include "gradus/tests/support/catch.h"

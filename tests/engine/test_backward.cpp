@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/platform.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"

@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "gradus/base/memory.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"

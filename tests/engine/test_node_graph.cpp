@@ -7,10 +7,10 @@
 #include <functional>
 #include <vector>
 
-#include "gradus/base/memory.h"
 #include "gradus/engine/accumulate.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
-#include "gradus/tests/base/threads.h"
+#include "gradus/tests/engine/base/threads.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
 

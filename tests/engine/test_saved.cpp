@@ -1,9 +1,9 @@
 // Saved tensors: kept, recomputed, taken, and checked for later writes.
 #include <vector>
 
-#include "gradus/base/memory.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "gradus/base/memory.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"

@@ -4,13 +4,13 @@
 
 #include <sstream>
 
-#include "gradus/base/random.h"
-#include "gradus/examples/classify/tree.h"
-#include "gradus/examples/listen/sounds.h"
-#include "gradus/examples/recommend/world.h"
-#include "gradus/examples/support/interrupt.h"
-#include "gradus/examples/translate/task.h"
-#include "gradus/examples/vision/digits.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/examples/apps/classify/tree.h"
+#include "gradus/examples/apps/listen/sounds.h"
+#include "gradus/examples/apps/recommend/world.h"
+#include "gradus/examples/apps/support/interrupt.h"
+#include "gradus/examples/apps/translate/task.h"
+#include "gradus/examples/apps/vision/digits.h"
 
 namespace gradus::examples {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/examples/recommend/world.h"
-#include "gradus/examples/support/training/classification.h"
-#include "gradus/examples/translate/task.h"
+#include "gradus/examples/apps/recommend/world.h"
+#include "gradus/examples/apps/support/training/classification.h"
+#include "gradus/examples/apps/translate/task.h"
 #include "gradus/tests/examples/gpt_program.h"
 
 int gpt_main(int argc, char** argv);

@@ -2,12 +2,12 @@
 
 #include <cstdio>
 
-#include "gradus/examples/classify/reader.h"
-#include "gradus/examples/classify/tree.h"
-#include "gradus/examples/listen/sounds.h"
-#include "gradus/examples/listen/spectrogram.h"
-#include "gradus/examples/recommend/ranking.h"
-#include "gradus/examples/vision/digits.h"
+#include "gradus/examples/apps/classify/reader.h"
+#include "gradus/examples/apps/classify/tree.h"
+#include "gradus/examples/apps/listen/sounds.h"
+#include "gradus/examples/apps/listen/spectrogram.h"
+#include "gradus/examples/apps/recommend/ranking.h"
+#include "gradus/examples/apps/vision/digits.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/ops.h"
 

@@ -10,8 +10,8 @@
 
 #include <csignal>
 
-#include "gradus/base/memory.h"
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/platform.h"
 
 namespace gradus::testing {
 namespace {

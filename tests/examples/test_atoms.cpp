@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/examples/atoms/mapping.h"
+#include "gradus/examples/apps/atoms/mapping.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"

@@ -1,7 +1,7 @@
 // Attention maps: colors, escaped labels, one page for all heads.
 
-#include "gradus/examples/support/plot/attention_map.h"
-#include "gradus/examples/support/plot/label.h"
+#include "gradus/examples/apps/support/plot/attention_map.h"
+#include "gradus/examples/apps/support/plot/label.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"

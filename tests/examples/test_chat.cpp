@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/io/pieces.h"
-#include "gradus/io/pretrained.h"
+#include "gradus/io/pretrained/pretrained.h"
 #include "gradus/io/text.h"
-#include "gradus/models/decode.h"
+#include "gradus/nn/models/decode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/examples/gpt_program.h"

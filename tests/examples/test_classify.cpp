@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "gradus/examples/classify/reader.h"
+#include "gradus/examples/apps/classify/reader.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/refusal.h"
@@ -61,7 +61,7 @@ TEST_CASE("kind_of classifies files by their paths") {
   CHECK((kind_of("nn/linear.h") == 0 && kind_of("nn/linear.cpp") == 1));
   CHECK((kind_of("tests/nn/x.cpp") == 2 && kind_of("tests/nn/x.h") == 2));
   CHECK((kind_of("tests/golden/make.py") == 3 && kind_of("README.md") == 4));
-  CHECK((kind_of("tests/CMakeLists.txt") == 5 && kind_of("cmake/x.cmake") == 5));
+  CHECK((kind_of("tests/CMakeLists.txt") == 5 && kind_of("tools/cmake/x.cmake") == 5));
   CHECK((kind_of("test.sh") == 5 && kind_of("LICENSE") == -1 && kind_of("data.txt") == -1));
 }
 

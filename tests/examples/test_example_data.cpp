@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "gradus/examples/listen/sounds.h"
-#include "gradus/examples/vision/digits.h"
+#include "gradus/examples/apps/listen/sounds.h"
+#include "gradus/examples/apps/vision/digits.h"
 #include "gradus/tests/examples/result.h"
 #include "gradus/tests/support/golden.h"
 #include "gradus/tests/support/thrown.h"

@@ -63,7 +63,7 @@ TEST_CASE("gpt logits prints the logits of transformers, one line per position")
         apart = std::max(apart, std::abs(rows[t][v] - static_cast<double>(wanted[t * 37 + v])));
       }
     }
-    CHECK(apart < 1e-5 * largest);  // f32: tests/io/test_pretrained.cpp
+    CHECK(apart < 1e-5 * largest);  // f32: tests/io/pretrained/test_pretrained.cpp
   }
 }
 

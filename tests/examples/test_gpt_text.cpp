@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "gradus/examples/gpt/corpus.h"
-#include "gradus/examples/gpt/flags.h"
+#include "gradus/examples/apps/gpt/corpus.h"
+#include "gradus/examples/apps/gpt/flags.h"
 #include "gradus/io/text.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/thrown.h"

@@ -1,5 +1,5 @@
 // The validation of settings: ranges of numbers, messages, and memory.
-#include "gradus/examples/support/judge.h"
+#include "gradus/examples/apps/support/judge.h"
 
 #include <cmath>
 #include <limits>
@@ -7,8 +7,8 @@
 #include <regex>
 #include <set>
 
-#include "gradus/base/memory.h"
-#include "gradus/base/platform.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/platform.h"
 #include "gradus/tests/examples/judge_child.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"

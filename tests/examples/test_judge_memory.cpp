@@ -1,7 +1,7 @@
 // The estimated minimum memory of a run against its actual memory.
 #include <regex>
 
-#include "gradus/base/memory.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/tests/examples/judge_child.h"
 
 namespace gradus::testing::test_judge_memory {

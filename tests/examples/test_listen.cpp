@@ -4,9 +4,9 @@
 #include <numbers>
 #include <string>
 
-#include "gradus/examples/listen/sounds.h"
-#include "gradus/examples/listen/spectrogram.h"
-#include "gradus/examples/listen/wav.h"
+#include "gradus/examples/apps/listen/sounds.h"
+#include "gradus/examples/apps/listen/spectrogram.h"
+#include "gradus/examples/apps/listen/wav.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/examples/gpt_program.h"

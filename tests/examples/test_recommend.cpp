@@ -1,9 +1,9 @@
 // recommend: its synthetic world, its metrics, and the program from the command line.
 #include <cmath>
 
-#include "gradus/base/error.h"
-#include "gradus/examples/recommend/ranking.h"
-#include "gradus/examples/recommend/world.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/examples/apps/recommend/ranking.h"
+#include "gradus/examples/apps/recommend/world.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "gradus/examples/support/interrupt.h"
-#include "gradus/examples/support/program.h"
-#include "gradus/examples/support/run.h"
-#include "gradus/examples/support/run_flags.h"
+#include "gradus/examples/apps/support/interrupt.h"
+#include "gradus/examples/apps/support/program.h"
+#include "gradus/examples/apps/support/run.h"
+#include "gradus/examples/apps/support/run_flags.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/random.h"
-#include "gradus/examples/search/sentences.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/examples/apps/search/sentences.h"
 #include "gradus/io/text.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/create.h"

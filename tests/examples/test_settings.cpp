@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <sstream>
 
-#include "gradus/examples/gpt/flags.h"
+#include "gradus/examples/apps/gpt/flags.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing::test_settings {

@@ -1,8 +1,8 @@
 // translate: its synthetic data, and the program from the command line.
-#include "gradus/base/error.h"
-#include "gradus/examples/translate/dates.h"
-#include "gradus/examples/translate/sentences.h"
-#include "gradus/examples/translate/templates.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/examples/apps/translate/dates.h"
+#include "gradus/examples/apps/translate/sentences.h"
+#include "gradus/examples/apps/translate/templates.h"
 #include "gradus/tests/examples/gpt_program.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"

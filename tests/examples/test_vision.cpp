@@ -3,8 +3,8 @@
 #include <numbers>
 #include <string>
 
-#include "gradus/examples/vision/digits.h"
-#include "gradus/examples/vision/picture.h"
+#include "gradus/examples/apps/vision/digits.h"
+#include "gradus/examples/apps/vision/picture.h"
 #include "gradus/io/npy.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"

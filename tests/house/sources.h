@@ -17,8 +17,8 @@ struct Source {
   bool ends_with_newline = false;
 };
 
-inline const std::vector<std::string> kLibrary = {"base",  "engine", "ops", "nn",   "models",
-                                                  "check", "trace",  "io",  "train"};
+inline const std::vector<std::string> kLibrary = {"engine", "ops", "nn",   "check",
+                                                  "trace",  "io",  "train"};
 
 inline bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -60,7 +60,7 @@ inline std::vector<Source> library_sources() { return read_components(kLibrary);
 
 inline std::vector<Source> all_sources() {
   std::vector<std::string> components = kLibrary;
-  components.insert(components.end(), {"examples", "bench", "tests", "fuzz"});
+  components.insert(components.end(), {"examples", "bench", "tests"});
   std::vector<Source> sources = read_components(components);
   const std::filesystem::path root = GRADUS_SOURCE_DIR;
   sources.push_back(read_source(root, root / "gradus.h"));

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"

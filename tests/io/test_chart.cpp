@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"

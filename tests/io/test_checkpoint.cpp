@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/crc32.h"
 #include "gradus/io/safetensors.h"

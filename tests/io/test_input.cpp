@@ -1,9 +1,9 @@
 // Reading bytes at any offset of a file or of memory, and numbers in several pieces.
 #include "gradus/io/input.h"
 
-#include "gradus/io/tensor_source.h"
+#include "gradus/io/pretrained/tensor_source.h"
 #include "gradus/tests/io/files.h"
-#include "gradus/tests/io/gguf_parts.h"
+#include "gradus/tests/io/pretrained/gguf_parts.h"
 #include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing::test_input {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/num_threads.h"
+#include "gradus/engine/base/num_threads.h"
 #include "gradus/nn/module.h"
 #include "gradus/tests/train/distributed/runs.h"
 #include "gradus/train/distributed/mpi/mpi.h"

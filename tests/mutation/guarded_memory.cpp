@@ -1,11 +1,11 @@
-// Replaces base/memory.cpp where mutants run: every block has guards before and after it, and new
-// and released memory is NaN, so that a loop that runs one element too far is detected.
+// Replaces engine/base/memory.cpp where mutants run: every block has guards before and after it,
+// and new and released memory is NaN, so that a loop that runs one element too far is detected.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 
-#include "gradus/base/error.h"
-#include "gradus/base/memory.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/tests/mutation/cases.h"
 
 namespace gradus {

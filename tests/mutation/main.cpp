@@ -26,7 +26,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gradus/base/parallel.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/mutation/mutant.h"
 

@@ -1,7 +1,7 @@
 // Calls that functions and layers must refuse (tests/ops/test_complete.cpp), one a case.
 #include <utility>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/support/mistakes.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/naive.h"

@@ -1,11 +1,11 @@
 // What layers refuse.
-#include "gradus/models/gpt.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/dropout.h"
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/feed_forward.h"
 #include "gradus/nn/linear.h"
+#include "gradus/nn/models/gpt.h"
 #include "gradus/nn/norm.h"
 #include "gradus/nn/position.h"
 #include "gradus/nn/residual.h"

@@ -1,6 +1,6 @@
 // What the layers refuse that mix tokens other than by softmax attention.
-#include "gradus/nn/conv.h"
-#include "gradus/nn/linear_attention.h"
+#include "gradus/nn/extras/conv.h"
+#include "gradus/nn/extras/linear_attention.h"
 #include "gradus/nn/position.h"
 #include "gradus/nn/scoring.h"
 #include "gradus/ops/create.h"

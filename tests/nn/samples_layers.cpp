@@ -3,12 +3,12 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/models/gpt.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/feed_forward.h"
 #include "gradus/nn/linear.h"
+#include "gradus/nn/models/gpt.h"
 #include "gradus/nn/norm.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/nn/layer_sample.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gradus/nn/block.h"
-#include "gradus/nn/lora.h"
+#include "gradus/nn/extras/lora.h"
 #include "gradus/tests/nn/layer_sample.h"
 #include "gradus/tests/nn/naive_layers.h"
 

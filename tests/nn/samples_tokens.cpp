@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/nn/conv.h"
-#include "gradus/nn/linear_attention.h"
+#include "gradus/nn/extras/conv.h"
+#include "gradus/nn/extras/linear_attention.h"
 #include "gradus/nn/position.h"
 #include "gradus/nn/scoring.h"
 #include "gradus/tests/nn/layer_sample.h"

@@ -4,13 +4,13 @@
 #include <functional>
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/nn/block.h"
-#include "gradus/nn/linear_attention.h"
+#include "gradus/nn/extras/linear_attention.h"
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"

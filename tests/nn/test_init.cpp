@@ -3,12 +3,12 @@
 #include <cmath>
 #include <set>
 
-#include "gradus/base/num_threads.h"
-#include "gradus/base/random.h"
-#include "gradus/nn/conv.h"
+#include "gradus/engine/base/num_threads.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/nn/embedding.h"
+#include "gradus/nn/extras/conv.h"
+#include "gradus/nn/extras/linear_attention.h"
 #include "gradus/nn/init.h"
-#include "gradus/nn/linear_attention.h"
 #include "gradus/nn/module.h"
 #include "gradus/nn/position.h"
 #include "gradus/nn/scoring.h"

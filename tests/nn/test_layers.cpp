@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/nn/dropout.h"
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/norm.h"

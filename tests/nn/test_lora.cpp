@@ -4,8 +4,8 @@
 #include <string>
 
 #include "gradus/nn/block.h"
+#include "gradus/nn/extras/lora.h"
 #include "gradus/nn/init.h"
-#include "gradus/nn/lora.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/unary.h"

@@ -2,9 +2,9 @@
 #include <string>
 
 #include "gradus/engine/grad_mode.h"
-#include "gradus/models/families.h"
-#include "gradus/models/gpt.h"
-#include "gradus/nn/packing.h"
+#include "gradus/nn/extras/packing.h"
+#include "gradus/nn/models/families.h"
+#include "gradus/nn/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"

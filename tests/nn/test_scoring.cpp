@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "gradus/nn/conv.h"
-#include "gradus/nn/linear_attention.h"
+#include "gradus/nn/extras/conv.h"
+#include "gradus/nn/extras/linear_attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"

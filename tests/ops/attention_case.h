@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"

@@ -2,7 +2,7 @@
 // elements. The reference asks the stream for one word after the other, by row-major index.
 #include <cstdint>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/tests/support/registry.h"

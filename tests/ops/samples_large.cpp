@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"

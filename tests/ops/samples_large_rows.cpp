@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/linear.h"

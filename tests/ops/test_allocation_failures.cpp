@@ -1,8 +1,8 @@
 // Every operation and layer when the k-th allocation fails, for each k: memory is freed, gradients
 // are untouched, and the same call gives the same bits afterwards.
-#include "gradus/base/memory.h"
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/failing_memory.h"
 #include "gradus/tests/support/registry_run.h"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/memory.h"
-#include "gradus/base/parallel.h"
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"

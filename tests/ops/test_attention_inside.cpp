@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
 #include "gradus/ops/dropout.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "gradus/base/memory.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
 #include "gradus/engine/strided.h"

@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "gradus/base/memory.h"
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/observer.h"
 #include "gradus/ops/create.h"

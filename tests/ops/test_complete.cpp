@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -61,10 +61,10 @@ Names public_functions() {
 Names public_layers() {
   Names found;
   for (const std::string header :
-       {"examples/listen/listener.h", "examples/recommend/recommender.h"})
+       {"examples/apps/listen/listener.h", "examples/apps/recommend/recommender.h"})
     for (const std::string& name : matches(contents(header), R"(^class (\w+) : public nn::Layer<)"))
       found.insert("examples::" + name);
-  for (const std::string component : {"nn/", "models/"})
+  for (const std::string component : {"nn/", "nn/extras/", "nn/models/"})
     for (const auto& entry : std::filesystem::directory_iterator(
              std::filesystem::path(GRADUS_SOURCE_DIR) / component)) {
       if (entry.path().extension() != ".h") continue;

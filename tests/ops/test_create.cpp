@@ -3,7 +3,7 @@
 
 #include <iomanip>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/refusal.h"
 

@@ -11,14 +11,14 @@
 #include <cmath>
 #include <memory>
 
-#include "gradus/base/num_threads.h"
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/num_threads.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/registry_run.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing::test_denormals {
 namespace {

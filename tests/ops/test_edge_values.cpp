@@ -6,13 +6,13 @@
 #include <numeric>
 #include <vector>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/platform.h"
-#include "gradus/base/products/backend.h"
-#include "gradus/base/products/library.h"
-#include "gradus/base/random.h"
-#include "gradus/base/simd.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/platform.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/engine/base/simd.h"
+#include "gradus/engine/gemm/backend.h"
+#include "gradus/engine/gemm/library.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"

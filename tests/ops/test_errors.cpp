@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/linear_attention.h"
 #include "gradus/ops/mask/mask.h"

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "gradus/base/memory.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"

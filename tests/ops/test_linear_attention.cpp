@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "gradus/base/memory.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "gradus/base/memory.h"
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"

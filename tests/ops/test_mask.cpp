@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/error.h"
-#include "gradus/base/random.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/mask/mask.h"

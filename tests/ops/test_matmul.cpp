@@ -4,10 +4,10 @@
 #include <functional>
 #include <limits>
 
-#include "gradus/base/memory.h"
-#include "gradus/base/parallel.h"
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/linear.h"

@@ -1,8 +1,8 @@
 // Bounds on the memory that operations need and keep, each with its arithmetic.
 #include <vector>
 
-#include "gradus/base/memory.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <set>
 
-#include "gradus/base/parallel.h"
-#include "gradus/base/random.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"

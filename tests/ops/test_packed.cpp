@@ -1,7 +1,7 @@
 // linear() and embedding() of packed weights: results for each layout, and refused arguments.
 #include <vector>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/linear.h"

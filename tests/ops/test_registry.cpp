@@ -1,6 +1,6 @@
 // The registry's samples under every condition. Fresh memory is NaN throughout.
-#include "gradus/base/parallel.h"
 #include "gradus/check/gradients.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/conditions.h"
 #include "gradus/tests/support/oracle.h"

@@ -1,7 +1,7 @@
 // Every operation and layer with several numbers of threads: the values and gradients of one
 // thread, up to the order of sums, and the same bits in every run.
-#include "gradus/base/num_threads.h"
-#include "gradus/base/random.h"
+#include "gradus/engine/base/num_threads.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/vmath.h"
+#include "gradus/engine/base/vmath.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/simd_levels.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <gradus/check/raw/c/gradus_check.h>
+#include <gradus/check/c/gradus_check.h>
 
 static int forward(void* user, const double* const* x, double* y) {
   (void)user;

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "gradus/base/error.h"
-#include "gradus/io/pretrained.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/io/pretrained/pretrained.h"
 
 namespace {
 

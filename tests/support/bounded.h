@@ -3,7 +3,7 @@
 // The error is counted in half-ulps of 1 (2⁻²⁴ in f32, 2⁻⁵³ in f64) and to first order, so one
 // count serves every precision. Each operation hands on the errors of its operands times its
 // derivatives, and adds its own rounding: half an ulp of the result, or three whole ulps for
-// functions (base/vmath.h gives f32 no worse). Wilkinson's running error analysis; Higham,
+// functions (engine/base/vmath.h gives f32 no worse). Wilkinson's running error analysis; Higham,
 // "Accuracy and Stability of Numerical Algorithms", §3.3. The value itself is kept in double.
 #pragma once
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "gradus/base/error.h"
-#include "gradus/base/memory.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/registry_run.h"

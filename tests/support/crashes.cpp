@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace {
 

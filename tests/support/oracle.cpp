@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus::testing {
 namespace {

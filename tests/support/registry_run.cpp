@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "gradus/base/memory.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/members.h"

@@ -1,9 +1,9 @@
-// The levels of base/simd.h, one after the other in one process.
+// The levels of engine/base/simd.h, one after the other in one process.
 #pragma once
 
 #include <vector>
 
-#include "gradus/base/simd.h"
+#include "gradus/engine/base/simd.h"
 
 namespace gradus::testing {
 

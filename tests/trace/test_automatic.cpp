@@ -11,7 +11,7 @@
 #include "gradus/tests/support/environment.h"
 #include "gradus/tests/support/said.h"
 #include "gradus/tests/trace/tape.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing::test_automatic {
 namespace {

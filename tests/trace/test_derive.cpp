@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "gradus/base/random.h"
-#include "gradus/base/thread_state.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/engine/base/thread_state.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/arithmetic.h"

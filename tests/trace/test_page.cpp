@@ -96,7 +96,7 @@ void check_definition(const std::string& name, const Json& is) {
 
 }  // namespace
 
-TEST_CASE("a page is viewer/page.html with its parts inserted") {
+TEST_CASE("a page is trace/viewer/page.html with its parts inserted") {
   const std::string title = "a & b < c > \"d\"", json = "{\"x\":[1,2]}";
   std::string wanted = trace::kViewer[0].text;
   char sum[9];

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/arithmetic.h"
@@ -25,7 +25,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/trace/tape.h"
 #include "gradus/trace/watch.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing::test_recorder {
 namespace {

@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "gradus/base/random.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
-#include "gradus/models/gpt.h"
 #include "gradus/nn/cache.h"
+#include "gradus/nn/models/gpt.h"
 #include "gradus/nn/sequential.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/checkpoint.h"
@@ -20,7 +20,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/tests/trace/tape.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing::test_trace {
 namespace {

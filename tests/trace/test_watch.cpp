@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "gradus/base/thread_state.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/thread_state.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/create.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gradus/io/safetensors.h"
-#include "gradus/models/gpt.h"
-#include "gradus/train/optim.h"
+#include "gradus/nn/models/gpt.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing {
 

@@ -1,14 +1,14 @@
 // An optimizer step when the k-th allocation fails, for each k: all parameters are updated, or none
 // is, and the next step gives the bits of a step that never failed.
-#include "gradus/base/memory.h"
-#include "gradus/base/random.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/failing_memory.h"
-#include "gradus/train/muon.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/muon.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing::test_allocation_failures {
 namespace {

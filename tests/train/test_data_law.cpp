@@ -12,8 +12,8 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/train/data.h"
 #include "gradus/train/metrics.h"
+#include "gradus/train/optim/schedule.h"
 #include "gradus/train/progress.h"
-#include "gradus/train/schedule.h"
 
 namespace gradus::testing::test_data_law {
 namespace {

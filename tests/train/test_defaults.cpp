@@ -4,13 +4,13 @@
 #include <string>
 
 #include "gradus/nn/attention.h"
-#include "gradus/nn/conv.h"
+#include "gradus/nn/extras/conv.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/norm.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing::test_defaults {
 namespace {

@@ -8,12 +8,12 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/data.h"
-#include "gradus/train/ema.h"
-#include "gradus/train/groups.h"
 #include "gradus/train/loop.h"
-#include "gradus/train/muon.h"
+#include "gradus/train/optim/ema.h"
+#include "gradus/train/optim/groups.h"
+#include "gradus/train/optim/muon.h"
+#include "gradus/train/optim/schedule.h"
 #include "gradus/train/progress.h"
-#include "gradus/train/schedule.h"
 
 namespace gradus::testing::test_errors {
 namespace {

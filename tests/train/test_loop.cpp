@@ -4,7 +4,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/nn/linear.h"

@@ -13,7 +13,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/thrown.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing::test_mistakes {
 namespace {

@@ -1,7 +1,7 @@
 // Training with several numbers of threads: the curve of one thread, and the same bits every time.
 #include <cmath>
 
-#include "gradus/base/num_threads.h"
+#include "gradus/engine/base/num_threads.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/train/tiny_gpt.h"
 

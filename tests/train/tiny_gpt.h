@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "gradus/base/random.h"
-#include "gradus/models/gpt.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/nn/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::testing {
 

@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "gradus/base/memory.h"
-#include "gradus/base/parallel.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/check/tensor_zoo.h"

@@ -195,7 +195,7 @@ def only_hands_on(frame):
     path = os.path.realpath(symtab.fullname()) if symtab else ""
     if path.startswith("/usr/include/c++/"):
         return True
-    ours = re.search(r"/(base|engine|ops|nn|models)/(\w+/)?\w+\.(h|cpp)$", path) is not None
+    ours = re.search(r"/(engine|ops|nn)/(\w+/)?\w+\.(h|cpp)$", path) is not None
     callable_ = re.search(r"lambda|operator\(\)|_FUN|FunctionRef|parallel_for|simd::|^_Z.*Ul", name)
     return ours and callable_ is not None
 

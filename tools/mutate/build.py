@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import schemata
 
-COMPONENTS = ("base", "engine", "ops", "nn", "models", "train", "io", "trace", "check")
+COMPONENTS = ("engine", "ops", "nn", "train", "io", "trace", "check")
 APART = re.compile(  # only tests of other programs reach these
-    r"train/distributed/(mpi/|faults/side_channel)|check/adapters/|base/products/library")
+    r"train/distributed/(mpi/|faults/side_channel)|check/adapters/|engine/gemm/library")
 TESTS = ("support", "mutation", "derivations") + COMPONENTS
-MODELS = ("examples/listen/listener", "examples/recommend/recommender")  # the tests of models/ link them
+MODELS = ("examples/apps/listen/listener", "examples/apps/recommend/recommender")  # the tests of nn/models/ link them
 # A kernel with its mutants is so large that inlining it everywhere takes the compiler hours.
-CHANGES = {"base/simd.h": ("inline __attribute__((always_inline))", "inline")}
+CHANGES = {"engine/base/simd.h": ("inline __attribute__((always_inline))", "inline")}
 ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+: (?:fatal )?error: ")
 INCLUDED = re.compile(r'^#include "gradus/(.+)"', re.MULTILINE)
 INSIDE = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+:\s+(?:required from|in .constexpr)")

@@ -29,7 +29,7 @@ SAME_WITHOUT = {"std::move", "std::span", "attached",
                 "std::vector", "std::setprecision", "std::setw", "std::string", "std::string_view", "std::ifstream",
                 "std::chrono::duration", "fs::path", "std::filesystem::path", "double", "float", "int", "std::int64_t", "std::size_t"}
 OPTIONS = re.compile(r"(\w+\.)?(options_?|given|o|block|rotary)")  # usual names of options
-ROUNDED = ("engine/", "ops/", "nn/", "models/")  # where the digits of a double matter
+ROUNDED = ("engine/", "ops/", "nn/")  # where the digits of a double matter
 
 
 def is_type(callee):

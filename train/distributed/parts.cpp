@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus::optim {
 

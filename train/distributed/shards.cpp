@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"

@@ -19,7 +19,7 @@
 #include "gradus/nn/module.h"
 #include "gradus/train/distributed/fold.h"
 #include "gradus/train/distributed/transport.h"
-#include "gradus/train/optim.h"
+#include "gradus/train/optim/optim.h"
 
 namespace gradus {
 

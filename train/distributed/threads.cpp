@@ -8,8 +8,8 @@
 #include <mutex>
 #include <thread>
 
-#include "gradus/base/error.h"
-#include "gradus/base/random.h"
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/base/random.h"
 
 namespace gradus::distributed {
 namespace {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <numeric>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus::distributed {
 namespace {

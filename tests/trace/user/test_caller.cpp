@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "gradus/base/error.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/nn/module.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"

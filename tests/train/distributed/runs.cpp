@@ -10,7 +10,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/train/data.h"
 #include "gradus/train/distributed/faults/agreement.h"
-#include "gradus/train/muon.h"
+#include "gradus/train/optim/muon.h"
 
 namespace gradus::testing {
 namespace {

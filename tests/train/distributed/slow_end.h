@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/train/distributed/transport.h"
 
 namespace gradus::testing {

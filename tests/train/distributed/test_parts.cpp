@@ -1,7 +1,7 @@
 // A sharded optimizer against an unsharded one: cuts, steps, norms and states, to the bit.
 #include <memory>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/ops.h"
@@ -9,7 +9,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/distributed/parts.h"
 #include "gradus/train/distributed/threads.h"
-#include "gradus/train/muon.h"
+#include "gradus/train/optim/muon.h"
 
 namespace gradus::testing::test_parts {
 namespace {

@@ -1,7 +1,7 @@
 // The result of a run in shards does not depend on the number of processes.
 #include <cmath>
 
-#include "gradus/base/random.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/train/distributed/parts.h"
 
 namespace gradus::distributed {

@@ -17,7 +17,7 @@
 #include <random>
 #include <sstream>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 #include "gradus/train/distributed/faults/agreement.h"
 
 namespace gradus::distributed {

@@ -9,7 +9,7 @@
 #include <exception>
 #include <thread>
 
-#include "gradus/base/error.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus::distributed {
 namespace {

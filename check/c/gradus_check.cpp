@@ -1,0 +1,202 @@
+// The C interface: pointers become inputs and functions, and what is thrown becomes GRADUS_ERROR.
+#include "gradus/check/c/gradus_check.h"
+
+#include <memory>
+
+#include "gradus/check/raw/arguments.h"
+#include "gradus/check/raw/json.h"
+#include "gradus/check/raw/vjp_check.h"
+
+using namespace gradus::check;
+
+namespace {
+
+constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
+using Guarded = std::vector<Buffer<double*>>;
+
+std::string string_of(const char* text) { return text ? text : ""; }
+
+Shape shape_of(int rank, const std::int64_t* shape) {
+  if (rank < 0 || (rank > 0 && !shape)) throw BadInput(joined("a shape of rank ", rank));
+  return rank == 0 ? Shape() : Shape(shape, shape + rank);
+}
+
+}  // namespace
+
+struct gradus_check {
+  std::string name = {}, said = {}, error = {}, text = {};
+  std::vector<Input> inputs = {};
+  RawOptions options = {};
+  Functions functions = {};
+  std::optional<Report> report = {};
+
+  Guarded guarded(const Arguments& values) const {
+    Guarded result;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      result.emplace_back(values[k], Layout{inputs[k].shape, false});
+    return result;
+  }
+  Buffer<double*> guarded_output(const Values& values) const {
+    return {values, Layout{options.output_shape, false}};
+  }
+
+  /// f with pointers to guarded copies of the inputs; Damage where it writes to them.
+  template <class Call>
+  void call(const std::string& function, const Arguments& in, Call f) {
+    Guarded x = guarded(in);
+    std::vector<const double*> pointers;
+    for (auto& each : x) pointers.push_back(each.pass());
+    said.clear();
+    if (f(pointers.data()) != 0)
+      throw std::runtime_error(said.empty() ? "it did not return 0" : said);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k].inspect(function, inputs[k].name, false);
+  }
+
+  Forward forward(gradus_forward f, const std::string& function, void* user) {
+    if (!f) return {};
+    return [this, f, function, user](const Arguments& in) {
+      auto y = guarded_output(Values(count_of(options.output_shape), kUnwritten));
+      call(function, in, [&](const double* const* x) { return f(user, x, y.pass()); });
+      y.inspect(function, "its output", true);
+      return y.numbers();
+    };
+  }
+
+  DerivativeInto derivative(gradus_vjp f, void* user) {
+    if (!f) return {};
+    return [this, f, user](const Arguments& in, const Values& upstream, const Arguments& start) {
+      Guarded dx = guarded(start);
+      auto dy = guarded_output(upstream);
+      std::vector<double*> to;
+      for (std::size_t k = 0; k < dx.size(); ++k)
+        to.push_back(inputs[k].differentiable ? dx[k].pass() : nullptr);
+      call("the derivative", in,
+           [&](const double* const* x) { return f(user, x, dy.pass(), to.data()); });
+      dy.inspect("the derivative", "dy", false);
+      Arguments result(in.size());
+      for (std::size_t k = 0; k < dx.size(); ++k) {
+        dx[k].inspect("the derivative", "d" + inputs[k].name, true);
+        if (inputs[k].differentiable) result[k] = dx[k].numbers();
+      }
+      return result;
+    };
+  }
+
+  Verdict run() {
+    report = check_vjp(name, functions, inputs, options);
+    return report->verdict;
+  }
+
+  void set(const std::string& option, double value) {
+    const std::pair<const char*, double*> numbers[] = {{"rtol", &options.rtol},
+                                                       {"atol", &options.atol},
+                                                       {"resolution", &options.resolution},
+                                                       {"ulp", &functions.ulp}};
+    for (const auto& [known, where] : numbers)
+      if (option == known) return static_cast<void>(*where = value);
+    if (option == "seed")
+      return static_cast<void>(options.seed = static_cast<std::uint64_t>(value));
+    if (option == "accumulates") return static_cast<void>(functions.accumulates = value != 0);
+    if (option != "full" && option != "sampled")
+      throw BadInput("there is no option '" + option +
+                     "', but rtol, atol, resolution, ulp, seed, accumulates, full and sampled");
+    options.mode = option == "full" ? Mode::full : Mode::projections;
+    if (value == 0) options.mode = Mode::automatic;
+  }
+
+  Verdict condition(std::size_t k, const char* note, const char* const* cause) {
+    if (!report || k >= report->inputs.size())
+      throw BadInput(joined("there is no report with an input ", k));
+    ++report->counts.conditions;
+    if (!note) return Verdict::pass;
+    InputSummary& summary = report->inputs[k];
+    report->add({.kind = Kind::condition, .input = k, .input_name = summary.name, .note = note});
+    if (summary.cause.name.empty())
+      summary.cause = {string_of(cause[0]), string_of(cause[1]), string_of(cause[2])};
+    return Verdict::fail;
+  }
+};
+
+namespace {
+
+/// What call() gives, 0 where it gives nothing; GRADUS_ERROR where it throws.
+template <class Call>
+int kept_inside(gradus_check* check, Call call) noexcept {
+  try {
+    check->error.clear();
+    if constexpr (std::is_void_v<decltype(call())>)
+      call();
+    else
+      return static_cast<int>(call());
+    return 0;
+  } catch (const std::exception& problem) {
+    check->error = problem.what();
+  } catch (...) {
+    check->error = "something was thrown that is no std::exception";
+  }
+  return GRADUS_ERROR;
+}
+
+}  // namespace
+
+int gradus_check_version(void) { return GRADUS_CHECK_VERSION; }
+
+gradus_check* gradus_check_new(const char* name) {
+  auto* check = new (std::nothrow) gradus_check;
+  if (check && kept_inside(check, [&] { check->name = string_of(name); }) == 0) return check;
+  delete check;
+  return nullptr;
+}
+
+void gradus_check_free(gradus_check* check) { delete check; }
+
+int gradus_check_input(gradus_check* check, const char* name, int rank, const std::int64_t* shape,
+                       const double* values, int differentiable) {
+  return kept_inside(check, [&] {
+    Input input{string_of(name), shape_of(rank, shape), {}, differentiable != 0};
+    if (input.name.empty()) input.name = joined("x", check->inputs.size());
+    input.values.assign(values, values + count_of(input.shape));
+    check->inputs.push_back(std::move(input));
+  });
+}
+
+int gradus_check_output(gradus_check* check, int rank, const std::int64_t* shape) {
+  return kept_inside(check, [&] { check->options.output_shape = shape_of(rank, shape); });
+}
+
+int gradus_check_set(gradus_check* check, const char* option, double value) {
+  return kept_inside(check, [&] { check->set(string_of(option), value); });
+}
+
+int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
+                     gradus_forward reference, void* user) {
+  return kept_inside(check, [&] {
+    check->functions.forward = check->forward(forward, "forward", user);
+    check->functions.into = check->derivative(vjp, user);
+    check->functions.reference = check->forward(reference, "the reference", user);
+    return check->run();
+  });
+}
+
+void gradus_check_says(gradus_check* check, const char* message) {
+  kept_inside(check, [&] { check->said = string_of(message); });
+}
+
+int gradus_check_condition(gradus_check* check, int input, const char* note,
+                           const char* const cause[3]) {
+  return kept_inside(
+      check, [&] { return check->condition(static_cast<std::size_t>(input), note, cause); });
+}
+
+const char* gradus_check_report(gradus_check* check, const char* form) {
+  kept_inside(check, [&] {
+    const std::string as = string_of(form);
+    check->text = !check->report  ? ""
+                  : as == "json"  ? check->report->json()
+                  : as == "junit" ? gradus::check::junit({*check->report})
+                                  : check->report->text(as == "colour");
+  });
+  return check->text.c_str();
+}
+
+const char* gradus_check_error(const gradus_check* check) { return check->error.c_str(); }

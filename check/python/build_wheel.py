@@ -1,0 +1,57 @@
+"""Builds the wheel: compiles check/c/gradus_check.cpp and packs it with gradus_check/*.py.
+
+CXX names the compiler (c++ where it is not set), CXXFLAGS more of its flags (-O1).
+"""
+import base64
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sysconfig
+import tempfile
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.path.dirname(os.path.dirname(HERE))
+
+
+def version():
+    with open(os.path.join(TREE, "engine", "base", "version.h"), encoding="utf-8") as header:
+        return ".".join(re.findall(r"#define GRADUS_VERSION_\w+ (\d+)", header.read())[:3])
+
+
+def compile_library(to):
+    """Headers are spelled gradus/…: a link beside the object makes the tree that."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(TREE, os.path.join(folder, "gradus"))
+        flags = ["-std=c++20", "-fPIC", "-shared", *shlex.split(os.environ.get("CXXFLAGS", "-O1")), "-I", folder]
+        subprocess.run([*shlex.split(os.environ.get("CXX", "c++")), *flags,
+                        os.path.join(TREE, "check", "c", "gradus_check.cpp"), "-o", to], check=True)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    tag = "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+    info = f"gradus_check-{version()}.dist-info"
+    files = {f"{info}/METADATA": f"Metadata-Version: 2.1\nName: gradus-check\nVersion: {version()}\nLicense: MIT\n",
+             f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: gradus\nRoot-Is-Purelib: false\nTag: {tag}\n",
+             f"{info}/entry_points.txt": "[pytest11]\ngradus_check = gradus_check._pytest\n"}
+    files = {name: text.encode() for name, text in files.items()}
+    for name in sorted(os.listdir(os.path.join(HERE, "gradus_check"))):
+        if name.endswith(".py"):
+            with open(os.path.join(HERE, "gradus_check", name), "rb") as source:
+                files["gradus_check/" + name] = source.read()
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "libgradus_check.so")
+        compile_library(library)
+        with open(library, "rb") as binary:
+            files["gradus_check/libgradus_check.so"] = binary.read()
+    record = "".join("{},sha256={},{}\n".format(
+        name, base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode(), len(data))
+        for name, data in files.items())
+    files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
+    wheel = f"gradus_check-{version()}-{tag}.whl"
+    with zipfile.ZipFile(os.path.join(wheel_directory, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return wheel

@@ -1,0 +1,23 @@
+// The one constructor that every Gradus exception goes through: it adds where.
+#include "gradus/engine/base/error.h"
+
+namespace gradus {
+namespace {
+
+std::string with_context(const std::string& what) {
+  const auto context = error_context.load();
+  const std::string path = context ? context() : std::string();
+  return path.empty() ? what : what + " (in " + path + ")";
+}
+
+}  // namespace
+
+constinit std::atomic<std::string (*)()> error_context = nullptr;
+
+constinit std::atomic<void (*)(const std::string&)> error_heard = nullptr;
+
+Error::Error(const std::string& what) : std::runtime_error(with_context(what)) {
+  if (const auto heard = error_heard.load()) heard(this->what());
+}
+
+}  // namespace gradus

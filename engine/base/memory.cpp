@@ -1,0 +1,237 @@
+// Small blocks are carved from regions and kept in one free list per size class; blocks above 4 MiB
+// have a mapping each, kept for the next that asks for about as much. Pages that were touched once
+// never fault again: nothing goes back unasked, and of the regions nothing ever. Regions are large
+// because only whole huge pages save address look-ups: a mapping each from 1 MiB on made the steps
+// of a small model a sixth slower.
+#include "gradus/engine/base/memory.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/base/platform.h"
+
+#ifndef __has_feature  // clang's way to ask; GCC defines __SANITIZE_ADDRESS__
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+constexpr bool kPooled = false;  // every block from operator new, so that overruns are seen
+#else
+constexpr bool kPooled = true;
+#endif
+
+namespace gradus::memory {
+namespace {
+
+constexpr std::size_t kRegion = std::size_t{32} << 20;  // resident only as far as it is touched
+constexpr std::size_t kBig = std::size_t{4} << 20;      // more than this: a mapping each
+constexpr std::size_t kMost = std::size_t{1} << 47;     // what a process can address
+
+// Classes: 64, 128 … 512 bytes, then eight to an octave: 576, 640 … 1024, 1152 …
+std::size_t size_class(std::size_t bytes) {
+  if (bytes <= 512) return bytes == 0 ? 0 : (bytes - 1) / 64;
+  const auto octave = static_cast<std::size_t>(std::bit_width(bytes)) - 10;
+  return 8 * (octave + 1) + ((bytes - 1) >> (octave + 6)) - 8;
+}
+constexpr std::size_t class_bytes(std::size_t c) {
+  return c < 8 ? 64 * (c + 1) : (9 + c % 8) << (c / 8 + 5);
+}
+constexpr std::size_t kSmallClasses = 112;
+static_assert(class_bytes(kSmallClasses - 1) == kBig);
+
+struct Free {
+  Free* next;
+};  // lies in a small block that is free
+struct Big {
+  char* data;
+  std::size_t bytes;
+  bool free;
+};
+
+/// Why memory was refused. The exception is made where the pool is not locked: its message names
+/// the layer that runs, which may allocate.
+struct Refusal {
+  const char* reason = nullptr;  // null: none
+  std::int64_t most = 0;         // 0: is not said
+  std::int64_t live = 0;
+};
+
+struct Pool {
+  std::atomic_flag busy;  // held for some ten instructions, seldom for a system call: no mutex
+  Usage usage{};
+  bool poison = false;
+  Free* lists[kSmallClasses] = {};
+  char* fresh = nullptr;  // the part of the newest region that no block has had yet
+  std::size_t fresh_bytes = 0;
+  std::vector<Big> bigs;
+
+  Refusal check(std::size_t bytes, std::int64_t machine) const {
+    const std::int64_t live = usage.live_bytes;
+    if (bytes > kMost) return {"a process can address ", static_cast<std::int64_t>(kMost), live};
+    const std::int64_t total = static_cast<std::int64_t>(bytes) + live;
+    if (total > usage.limit_bytes) return {"the limit is ", usage.limit_bytes, live};
+    if (machine > 0 && total > machine) return {"the machine has ", machine, live};
+    return {};
+  }
+
+  /// Null where the system has no more. Cached mappings go first where the process would else have
+  /// more than the limit.
+  char* map(std::size_t bytes) {
+    const auto more = static_cast<std::int64_t>(bytes);
+    if (usage.reserved_bytes > usage.limit_bytes - more) trim();
+    void* pages = platform::map_pages(bytes);
+    if (pages == nullptr) {
+      trim();
+      pages = platform::map_pages(bytes);
+    }
+    if (pages != nullptr) usage.reserved_bytes += more;
+    return static_cast<char*>(pages);
+  }
+
+  void* take_small(std::size_t c) {
+    if (Free* block = lists[c]) {
+      lists[c] = block->next;
+      return block;
+    }
+    const std::size_t bytes = class_bytes(c);
+    if (fresh_bytes < bytes) {
+      char* const region = map(kRegion);
+      if (region == nullptr) return nullptr;
+      fresh = region;
+      fresh_bytes = kRegion;
+    }
+    fresh_bytes -= bytes;
+    return std::exchange(fresh, fresh + bytes);
+  }
+
+  // The smallest free mapping that holds `bytes` and is at most a quarter larger, else a fresh one.
+  void* take_big(std::size_t bytes) {
+    Big* best = nullptr;
+    for (Big& big : bigs)
+      if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
+        if (best == nullptr || big.bytes < best->bytes) best = &big;
+    if (best == nullptr) {
+      // Before map(): nothing may fail after it.
+      if (bigs.size() == bigs.capacity()) bigs.reserve(2 * bigs.size() + 16);
+      const std::size_t rounded = class_bytes(size_class(bytes));
+      char* const pages = map(rounded);
+      if (pages == nullptr) return nullptr;
+      best = &bigs.emplace_back(Big{pages, rounded, true});
+    }
+    best->free = false;
+    return best->data;
+  }
+
+  void trim() {
+    std::erase_if(bigs, [this](const Big& big) {
+      if (!big.free) return false;
+      platform::unmap_pages(big.data, big.bytes);
+      usage.reserved_bytes -= static_cast<std::int64_t>(big.bytes);
+      return true;
+    });
+  }
+};
+
+void lock();
+void unlock();
+
+// Never destroyed: tensors in static storage are released after everything else.
+Pool& pool() {
+  static Pool& only = *[] {
+    pthread_atfork(lock, unlock, unlock);  // a child has none of the threads that might unlock
+    return new Pool;
+  }();
+  return only;
+}
+
+std::int64_t machine_bytes() {
+  static const auto bytes = static_cast<std::int64_t>(platform::physical_memory());
+  return bytes;
+}
+
+// Both are made before main: a child forked while another thread makes one would wait forever.
+[[maybe_unused]] const bool made = (pool(), machine_bytes(), true);
+
+void lock() {
+  while (pool().busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+}
+void unlock() { pool().busy.clear(std::memory_order_release); }
+
+// Locks the pool as long as this lives.
+struct Locked {
+  Locked() { lock(); }
+  ~Locked() { unlock(); }
+  Pool* operator->() const { return &pool(); }
+};
+
+[[noreturn]] void refuse(std::size_t bytes, const Refusal& why) {
+  fail<MemoryError>("out of memory: ", bytes, " bytes asked for with ", why.live, " live; ",
+                    why.reason, why.most > 0 ? std::to_string(why.most) : "",
+                    ". Less is needed with a smaller batch, shorter sequences or checkpointing, ",
+                    "and under no_grad; memory::set_limit sets the limit");
+}
+
+}  // namespace
+
+void* allocate(std::size_t bytes) {
+  void* data = nullptr;
+  Refusal refusal;
+  bool poison = false;
+  {
+    const Locked p;
+    refusal = p->check(bytes, machine_bytes());
+    if (!refusal.reason)
+      data = !kPooled       ? ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow)
+             : bytes > kBig ? p->take_big(bytes)
+                            : p->take_small(size_class(bytes));
+    if (data != nullptr) {
+      p->usage.live_bytes += static_cast<std::int64_t>(bytes);
+      p->usage.peak_bytes = std::max(p->usage.peak_bytes, p->usage.live_bytes);
+      poison = p->poison;
+    } else if (!refusal.reason) {
+      refusal = {"the system grants no more", 0, p->usage.live_bytes};
+    }
+  }
+  if (data == nullptr) refuse(bytes, refusal);
+  return poison ? std::memset(data, 0xFF, bytes) : data;
+}
+
+void release(void* data, std::size_t bytes) noexcept {
+  const Locked p;
+  p->usage.live_bytes -= static_cast<std::int64_t>(bytes);
+  if (!kPooled) return ::operator delete (data, std::align_val_t{kAlignment});
+  if (bytes > kBig) {
+    const auto owns = [data](const Big& big) { return big.data == data; };
+    std::find_if(p->bigs.begin(), p->bigs.end(), owns)->free = true;
+  } else {
+    Free*& list = p->lists[size_class(bytes)];
+    list = new (data) Free{list};
+  }
+}
+
+Usage usage() { return Locked()->usage; }
+
+void reset_peak() {
+  const Locked p;
+  p->usage.peak_bytes = p->usage.live_bytes;
+}
+
+void release_cached() { Locked()->trim(); }
+
+void set_limit(std::int64_t bytes) {
+  require(bytes >= 0, "memory::set_limit: ", bytes, " is negative; 0 means no limit");
+  Locked()->usage.limit_bytes = bytes > 0 ? bytes : Usage{}.limit_bytes;
+}
+
+bool set_poison(bool on) { return std::exchange(Locked()->poison, on); }
+
+}  // namespace gradus::memory

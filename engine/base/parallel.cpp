@@ -1,0 +1,190 @@
+// The thread pool. OpenMP makes its threads, in a parallel region that never ends, so that the
+// threads are OpenMP's own for debuggers, sanitizers and an OpenMP BLAS. Work is handed out here: a
+// region for each loop would wait at its end for threads that have not even started, milliseconds
+// where another process uses a core. A loop here waits only for threads that are inside a chunk of
+// it, and sleeps while it does, so that the system may move such a thread to the core that is free.
+#include "gradus/engine/base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+
+#ifdef _OPENMP
+#include <omp.h>
+#include <pthread.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#endif
+
+#include "gradus/engine/base/thread_state.h"
+
+namespace gradus {
+
+#ifdef _OPENMP
+namespace {
+/// Spins for a while, then sleeps, until `value` is no longer `old`; returns what it is then.
+int wait_while(const std::atomic<int>& value, int old) {
+  constexpr int kSpins = 4000;  // some 50 µs: about what lies between the loops of a training step
+  for (int spins = 0; spins < kSpins; ++spins) {
+    if (const int now = value.load(); now != old) return now;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
+  value.wait(old);
+  return value.load();
+}
+
+/// The chunks that one thread should run, in a cache line of their own.
+struct alignas(64) Share {
+  std::atomic<std::int64_t> next{0};  // the chunk to be taken next
+  std::int64_t end = 0;
+};
+
+/// One parallel_for. Each thread starts with a share of its own, the same part of every loop, so
+/// that it finds in its core's cache what it wrote in the loop before (5 % of a small model's
+/// step); then it takes chunks from the others' shares.
+struct Loop {
+  std::int64_t n, grain, chunks;
+  FunctionRef<void(std::int64_t, std::int64_t)> body;
+  ThreadState inherited;
+  Share* shares;
+  int threads;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error{};  // the first one; written by the thread that set `failed`
+
+  void work(int thread) {
+    const ThreadState own = thread_state;
+    thread_state = inherited;
+    thread_state.parallel = true;
+    for (int i = 0; i < threads; ++i) run(shares[(thread + i) % threads]);
+    thread_state = own;
+  }
+
+ private:
+  void run(Share& share) {
+    try {
+      while (!failed.load(std::memory_order_relaxed)) {
+        const std::int64_t i = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (i >= share.end) return;
+        body(i * grain, std::min(n, (i + 1) * grain));
+      }
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+    }
+  }
+};
+
+class ThreadPool {
+ public:
+  /// Rethrows the loop's first exception. False if another thread uses the pool now, or the system
+  /// grants no thread: the caller then works alone.
+  bool run(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body,
+           int threads) {
+    const std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock) return false;
+    Loop loop{n, grain, (n + grain - 1) / grain, body, thread_state, shares_, threads};
+    if (!start_workers(threads - 1)) return false;
+    for (int i = 0; i < threads; ++i) {
+      shares_[i].next.store(loop.chunks * i / threads, std::memory_order_relaxed);
+      shares_[i].end = loop.chunks * (i + 1) / threads;
+    }
+    wanted_.store(threads - 1, std::memory_order_relaxed);
+    job_.store(&loop);
+    loops_.fetch_add(1);
+    loops_.notify_all();
+    const int others = omp_get_max_threads();
+    omp_set_num_threads(1);  // an OpenMP BLAS must start no team here
+    loop.work(0);
+    omp_set_num_threads(others);
+    job_.store(nullptr);  // a worker that is late finds no loop
+    for (int inside = inside_.load(); inside != 0;) inside = wait_while(inside_, inside);
+    if (loop.error) std::rethrow_exception(loop.error);
+    return true;
+  }
+
+  /// A forked child has one thread, and works with that.
+  void reset_after_fork() {
+    asked_for_ = started_ = 0;
+    set_num_threads(1);
+  }
+
+  /// At the end of the program: LLVM's OpenMP, taken down while it makes a team, crashes. Workers
+  /// for which a second is too short will not come. GNU's OpenMP needs no such wait.
+  void wait_until_started() const {
+    for (int i = 0; i < 1000 && started_ < asked_for_; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+ private:
+  bool start_workers(int workers) {
+    if (workers <= asked_for_) return true;
+    const auto start = [this, first = asked_for_.load(), more = workers - asked_for_] {
+#pragma omp parallel num_threads(more)
+      {
+        // wait_until_started() waits for no thread that OpenMP did not give.
+        if (omp_get_thread_num() == 0) started_ += more - omp_get_num_threads();
+        worker_loop(first + omp_get_thread_num());
+      }
+    };
+    try {
+      std::thread(start).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    asked_for_ = workers;
+    return true;
+  }
+
+  [[noreturn]] void worker_loop(int number) {
+    ++started_;
+    omp_set_num_threads(1);  // as in run()
+    for (int seen = 0;;) {
+      seen = wait_while(loops_, seen);
+      if (number >= wanted_.load(std::memory_order_relaxed)) continue;
+      inside_.fetch_add(1);
+      if (Loop* loop = job_.load()) loop->work(number + 1);
+      if (inside_.fetch_sub(1) == 1) inside_.notify_one();
+    }
+  }
+
+  std::mutex busy_;
+  Share shares_[kMaxThreads];
+  std::atomic<int> asked_for_{0}, started_{0};  // workers
+  std::atomic<int> wanted_{0};                  // workers for the present loop
+  std::atomic<int> loops_{0};                   // counts up with each loop
+  std::atomic<int> inside_{0};                  // workers that may be in a chunk
+  std::atomic<Loop*> job_{nullptr};
+};
+
+/// Never destroyed: its threads wait in it until the process ends.
+ThreadPool& pool() {
+  static ThreadPool& only = *[] {
+    std::atexit([] { pool().wait_until_started(); });
+    pthread_atfork(nullptr, nullptr, [] { pool().reset_after_fork(); });
+    return new ThreadPool;
+  }();
+  return only;
+}
+
+}  // namespace
+#endif
+
+void parallel_for(std::int64_t n, std::int64_t grain,
+                  FunctionRef<void(std::int64_t begin, std::int64_t end)> body) {
+  if (n <= 0) return;
+  const ScopedValue<Observer*> unobserved(thread_state.observer, nullptr);
+  grain = std::max<std::int64_t>(grain, 1);
+  if (n <= grain) return body(0, n);
+#ifdef _OPENMP
+  const bool alone = thread_state.parallel || num_threads() == 1 || omp_in_parallel();
+  if (!alone && pool().run(n, grain, body, num_threads())) return;
+#endif
+  for (std::int64_t begin = 0; begin < n; begin += grain) body(begin, std::min(n, begin + grain));
+}
+
+}  // namespace gradus

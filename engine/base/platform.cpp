@@ -1,0 +1,189 @@
+// POSIX, with what only Linux has behind #ifdef. /proc, /sys and control groups are just not found
+// elsewhere. A system without POSIX needs another file like this; nothing else knows the system.
+#include "gradus/engine/base/platform.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <execinfo.h>
+#include <link.h>
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "gradus/engine/base/error.h"
+
+namespace gradus::platform {
+namespace {
+
+// Calls use(stream) with what `file` holds in this process's control group and each group around it
+// (version 2: limits add up along the path; inside a container the path is "/").
+template <class F>
+void each_cgroup(const std::string& root, const std::string& file, F&& use) {
+  std::ifstream groups(root + "/proc/self/cgroup");
+  std::string path;
+  for (std::string line; std::getline(groups, line);)
+    if (line.starts_with("0::/")) path = line.substr(3);
+  for (;; path.erase(path.find_last_of('/'))) {
+    use(std::ifstream(root + "/sys/fs/cgroup" + path + "/" + file));
+    if (path.find('/') == std::string::npos) return;
+  }
+}
+
+// Processors' worth of time that the control groups grant; infinite without a quota.
+double cpu_quota(const std::string& root) {
+  double cores = INFINITY;
+  double quota = 0, period = 0;
+  each_cgroup(root, "cpu.max", [&](std::istream&& in) {
+    if (in >> quota >> period) cores = std::min(cores, quota / period);
+  });
+  const std::string cpu = root + "/sys/fs/cgroup/cpu/cpu.cfs_";  // version 1
+  if (std::ifstream(cpu + "quota_us") >> quota && quota > 0 &&
+      std::ifstream(cpu + "period_us") >> period)
+    cores = std::min(cores, quota / period);
+  return cores;
+}
+
+// "VmRSS:  1234 kB" in bytes; 0 where there is no /proc.
+std::size_t status_bytes(const char* name) {
+  std::ifstream status("/proc/self/status");
+  std::size_t kilobytes = 0;
+  for (std::string word; status >> word;)
+    if (word == name && status >> kilobytes) break;
+  return kilobytes * 1024;
+}
+
+}  // namespace
+
+int usable_cores(const std::string& root) {
+  std::set<std::string> cores;  // hyperthreads of one core list the same siblings
+#ifdef __linux__
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0)
+    for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+      if (!CPU_ISSET(i, &mask)) continue;
+      auto core = str_cat(root, "/sys/devices/system/cpu/cpu", i, "/topology/thread_siblings_list");
+      std::ifstream(core) >> core;  // where there is no such file it stays its name
+      cores.insert(core);
+    }
+#endif
+  const double found = cores.empty() ? std::thread::hardware_concurrency() : double(cores.size());
+  return std::max(1, static_cast<int>(std::round(std::min(found, cpu_quota(root)))));
+}
+
+std::size_t resident_bytes() { return status_bytes("VmRSS:"); }
+std::size_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
+
+void* map_pages(std::size_t bytes) {
+  constexpr std::size_t huge = std::size_t{2} << 20;  // alignment that huge pages need
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t kept = (bytes + page - 1) / page * page;
+  void* mapped =
+      mmap(nullptr, kept + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  const std::size_t before = huge - reinterpret_cast<std::uintptr_t>(mapped) % huge;
+  char* pages = static_cast<char*>(mapped) + before;
+  munmap(mapped, before);
+  munmap(pages + kept, huge - before);  // nothing, of 0 bytes
+#ifdef MADV_HUGEPAGE
+  madvise(pages, kept, MADV_HUGEPAGE);  // small pages would do, more slowly
+#endif
+  return pages;
+}
+
+void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes); }
+
+std::size_t physical_memory(const std::string& root) {
+  double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  for (const char* file : {"memory.max", "memory/memory.limit_in_bytes"})  // versions 2 and 1
+    each_cgroup(root, file, [&](std::istream&& in) {
+      if (double most = 0; in >> most) bytes = std::min(bytes, most);
+    });
+  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0)  // none is RLIM_INFINITY, 2⁶³ or more
+    bytes = std::min(bytes, std::max(1.0, double(most.rlim_cur) - double(status_bytes("VmSize:"))));
+  return static_cast<std::size_t>(std::max(bytes, 0.0));  // sysconf says -1 where it cannot tell
+}
+
+void* find_symbol(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+
+std::string system_name() {
+  utsname name{};
+  uname(&name);
+  return str_cat(name.sysname, " ", name.release, " ", name.machine);
+}
+
+bool is_switched_on(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && *value && *value != '0';
+}
+
+bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
+
+bool sync_file(std::FILE* file) {
+  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe has no disk
+}
+
+std::string readable_type(const char* mangled) {
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
+  return name ? name.get() : mangled;
+}
+
+std::vector<void*> calls() {
+  std::vector<void*> at(64);
+#ifdef __GLIBC__
+  at.resize(static_cast<std::size_t>(backtrace(at.data(), static_cast<int>(at.size()))));
+#endif
+  return at;
+}
+
+std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls) {
+  std::vector<std::vector<Frame>> out(calls.size());
+#ifdef __GLIBC__
+  std::map<std::string, std::pair<std::string, std::vector<std::size_t>>> asked;  // of a file
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Dl_info info{};
+    void* map = nullptr;
+    if (dladdr1(calls[i], &info, &map, RTLD_DL_LINKMAP) == 0) continue;
+    const auto* linked = static_cast<link_map*>(map);
+    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;  // calls main()
+    auto& [addresses, which] =
+        asked[*linked->l_name ? linked->l_name : str_cat("/proc/", getpid(), "/exe")];
+    addresses +=
+        str_cat(" 0x", std::hex, reinterpret_cast<std::uintptr_t>(calls[i]) - 1 - linked->l_addr);
+    which.push_back(i);
+  }
+  for (const auto& [file, of] : asked) {
+    if (file.find('\'') != std::string::npos) continue;  // it goes through a shell
+    const std::string ask = "addr2line -afie '" + file + "'" + of.first + " 2>&-";
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(ask.c_str(), "r"), pclose);
+    std::size_t next = 0;  // each answer begins with the address
+    for (char name[4096], place[4096];
+         answer && std::fscanf(answer.get(), " %4095[^\n]", name) == 1;)
+      if (std::string_view(name).starts_with("0x"))
+        ++next;
+      else if (next > 0 && std::fscanf(answer.get(), " %4095[^\n]", place) == 1)
+        if (const auto colon = std::string_view(place).rfind(':'); colon < sizeof place)
+          out[of.second[next - 1]].push_back({name, {place, colon}, std::atol(&place[colon + 1])});
+  }
+#endif
+  return out;
+}
+
+}  // namespace gradus::platform

@@ -1,0 +1,61 @@
+#include "gradus/engine/gemm/backend.h"
+
+#include <cstdlib>
+
+#include "gradus/engine/base/error.h"
+
+namespace gradus::products {
+namespace {
+
+// Measured with `./bench.sh products` (docs/performance.md has the tables):
+//
+//   linked      processor           backend    why
+//   none        any                 own
+//   OpenBLAS    x86-64, any width   own        it runs at a half or a quarter on processors made
+//                                              after it; on those that it knows ours are as fast
+//   OpenBLAS    others              library    its kernels are as wide as ours (NEON), and measured
+//   MKL, BLIS   any                 library    they look at what the processor can do, and a
+//                                              program that links one has chosen it
+//   another     any                 own        nothing is known of it (Netlib's has plain loops)
+Choice rule(Library library) {
+  const auto by = [](Backend backend, const char* reason) {
+    return Choice{backend, simd::level(), reason};
+  };
+  if (library == Library::none) return by(Backend::own, "no library is linked");
+  if (library == Library::mkl || library == Library::blis)
+    return by(Backend::library, "it was chosen when configuring");
+  if (library != Library::openblas) return by(Backend::own, "nothing is known of the library");
+  if (GRADUS_HAS_LEVELS) return by(Backend::own, "ours need not know the processor's name");
+  return by(Backend::library, "ours are not measured on this architecture");
+}
+
+}  // namespace
+
+Choice choice_of(std::string_view asked, Library library) {
+  require(asked.empty() || asked == "own" || asked == "library", "GRADUS_BLAS=", asked,
+          " is neither own nor library");
+#ifdef GRADUS_BLAS_PLAIN
+  return {Backend::plain, simd::level(), "built with -DGRADUS_BLAS=plain"};
+#endif
+  if (asked.empty()) return rule(library);
+  require(asked == "own" || library != Library::none,
+          "GRADUS_BLAS=library: this build links none; configure with -DGRADUS_BLAS=OpenBLAS");
+  return {asked == "own" ? Backend::own : Backend::library, simd::level(),
+          str_cat("GRADUS_BLAS=", asked)};
+}
+
+const Choice& chosen() {
+  static const Choice choice = [] {
+    const char* asked = std::getenv("GRADUS_BLAS");
+    return choice_of(asked != nullptr ? asked : "", linked_library());
+  }();
+  return choice;
+}
+
+std::string describe(const Choice& choice) {
+  if (choice.backend == Backend::plain) return str_cat("plain loops: ", choice.reason);
+  if (choice.backend == Backend::library) return str_cat("the BLAS library: ", choice.reason);
+  return str_cat("own, ", simd::name(choice.level), ": ", choice.reason);
+}
+
+}  // namespace gradus::products

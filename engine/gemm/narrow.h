@@ -1,0 +1,117 @@
+// Numbers that take less room than a float: how one is written, and how a vector of them is read.
+// Arithmetic is done in f32 always.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "gradus/engine/base/simd.h"
+
+#if GRADUS_HAS_LEVELS
+#include <immintrin.h>
+#endif
+
+namespace gradus::products {
+
+/// The upper half of an f32: 8 bits of exponent, 7 of fraction. Rounding errs by 2⁻⁸ of a number
+/// at most.
+struct BFloat16 {
+  std::uint16_t bits;
+};
+/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Rounding errs by 2⁻¹¹ of a number at
+/// most, or by 2⁻²⁵; the largest is 65504.
+struct Float16 {
+  std::uint16_t bits;
+};
+
+inline float widen(float x) { return x; }
+inline double widen(double x) { return x; }
+inline float widen(std::int8_t x) { return static_cast<float>(x); }
+inline float widen(BFloat16 x) { return std::bit_cast<float>(std::uint32_t{x.bits} << 16); }
+inline float widen(Float16 x) {
+  const std::uint32_t exponent = x.bits >> 10 & 31u, fraction = x.bits & 0x3FFu;
+  const std::uint32_t wider = exponent == 31 ? 255u : exponent + (127 - 15);
+  const float magnitude = exponent == 0
+                              ? static_cast<float>(fraction) * 0x1p-24f  // subnormal, zero
+                              : std::bit_cast<float>(wider << 23 | fraction << 13);
+  return x.bits & 0x8000u ? -magnitude : magnitude;
+}
+
+/// The nearest one, of two the even one; beyond the largest ∞, and NaN stays NaN.
+inline BFloat16 to_bfloat16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (std::isnan(x)) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
+  return {static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16)};
+}
+inline Float16 to_float16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFu;
+  const auto sign = static_cast<std::uint16_t>(std::signbit(x) ? 0x8000u : 0u);
+  const auto with_sign = [sign](std::uint32_t magnitude) {
+    return Float16{static_cast<std::uint16_t>(sign | magnitude)};
+  };
+  const auto magnitude = std::bit_cast<float>(bits);
+  if (std::isnan(x)) return with_sign(0x7E00u);
+  // Half-way to what would come next.
+  if (magnitude >= 65520.0f) return with_sign(0x7C00u);
+  if (magnitude < 0x1p-14f)  // subnormal: a multiple of 2⁻²⁴
+    return with_sign(static_cast<std::uint32_t>(std::nearbyint(magnitude * 0x1p24f)));
+  return with_sign(((bits + 0xFFFu + (bits >> 13 & 1u)) >> 13) - ((127u - 15u) << 10));
+}
+
+/// So many int8 of a row share a scale: the fewer, the finer, and the more bytes are scales.
+inline constexpr std::int64_t kScaled = 192;
+
+/// As many bytes of T.
+template <class T, std::size_t bytes>
+struct VectorOf {
+  using Type __attribute__((vector_size(bytes))) = T;
+};
+
+template <class V, class S>
+GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
+  if constexpr (std::is_same_v<S, float> || std::is_same_v<S, double>) {
+    std::memcpy(&to, from, sizeof to);
+  } else {
+    to = V{};
+    for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) to[i] = widen(from[i]);
+  }
+}
+
+#if GRADUS_HAS_LEVELS
+// One or two instructions each, which GCC 12 does not find: its own conversion of int8 takes the
+// vector apart and is nine times slower. Not GRADUS_INLINE:
+// see multiply() in engine/base/random.cpp.
+using Floats64 = VectorOf<float, 64>::Type;
+using Floats32 = VectorOf<float, 32>::Type;
+inline constexpr __mmask16 kAllLanes = 0xFFFF;  // where it is asked, GCC 12 does not warn
+
+GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const BFloat16* from) {
+  const __m512i bits =
+      _mm512_maskz_cvtepu16_epi32(kAllLanes, _mm256_loadu_si256((const __m256i*)from));
+  to = (Floats64)_mm512_maskz_slli_epi32(kAllLanes, bits, 16);
+}
+GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const Float16* from) {
+  to = (Floats64)_mm512_maskz_cvtph_ps(kAllLanes, _mm256_loadu_si256((const __m256i*)from));
+}
+GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const std::int8_t* from) {
+  const __m512i whole =
+      _mm512_maskz_cvtepi8_epi32(kAllLanes, _mm_loadu_si128((const __m128i*)from));
+  to = (Floats64)_mm512_maskz_cvtepi32_ps(kAllLanes, whole);
+}
+GRADUS_TARGET_AVX2 inline void read_vector(Floats32& to, const BFloat16* from) {
+  const __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i*)from));
+  to = (Floats32)_mm256_slli_epi32(bits, 16);
+}
+GRADUS_TARGET_AVX2 inline void read_vector(Floats32& to, const Float16* from) {
+  to = (Floats32)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)from));
+}
+GRADUS_TARGET_AVX2 inline void read_vector(Floats32& to, const std::int8_t* from) {
+  const __m256i whole = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)from));
+  to = (Floats32)_mm256_cvtepi32_ps(whole);
+}
+#endif
+
+}  // namespace gradus::products

@@ -1,0 +1,297 @@
+#include "gradus/engine/gemm/own.h"
+
+#include <optional>
+
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/gemm/dots.h"
+#include "gradus/engine/gemm/tile.h"
+
+namespace gradus::products {
+namespace {
+
+// Rows of B that are on their way from memory while others are packed.
+constexpr std::int64_t kFetched = 16;
+// Rows of C up to which B is not packed: each panel of it is used by so few strips.
+constexpr std::int64_t kFewStrips = 5;
+// Rows, or columns, of C up to which dot products are faster than tiles.
+constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
+
+/// n numbers; for few of them a call of memcpy would take longer than the copy.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
+  using P = Tile<Set, T>;
+  std::int64_t i = 0;
+  for (; i + P::lanes <= n; i += P::lanes)
+    std::memcpy(to + i, from + i, sizeof(typename P::Vector));
+  for (; i < n; ++i) to[i] = from[i];
+}
+
+/// Rows of A as they lie, `strip_stride` apart, or, of a transposed A, its columns side by side,
+/// `whole_rows` apart. Columns may be read in whole vectors while `left` rows of A are left.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left, T* to) {
+  using P = Tile<Set, T>;
+  if (!a.transposed) {
+    for (std::int64_t i = 0; i < a.rows; ++i)
+      copy_numbers<Set>(a.data + i * a.stride, a.columns, to + i * P::strip_stride);
+    return;
+  }
+  for (std::int64_t p = 0; p < a.columns; ++p)
+    if (left >= P::whole_rows)  // Faster: the compiler knows the length.
+      std::memcpy(to + p * P::whole_rows, a.data + p * a.stride, P::whole_rows * sizeof(T));
+    else
+      copy_numbers<Set>(a.data + p * a.stride, a.rows, to + p * P::whole_rows);
+}
+
+/// kernel::transpose, that fetches the next rows meanwhile: those of a panel are too far apart, and
+/// too short, for the processor to guess.
+template <class T>
+GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::int64_t stride) {
+  constexpr std::int64_t kBlock = kernel::kBlock, line = 64 / sizeof(T);
+  const std::int64_t whole = b.rows - b.rows % kBlock;
+  for (std::int64_t j = 0; j < b.columns; j += kBlock) {
+    const T* x = b.data + j * b.stride;
+    const bool block = j + kBlock <= b.columns;
+    for (std::int64_t p = 0; p < whole && block; p += kBlock) {
+      if (p % line == 0)
+        for (int r = 0; r < kBlock; ++r) __builtin_prefetch(x + (kFetched + r) * b.stride + p);
+      kernel::transpose_block(x + p, b.stride, to + p * stride + j, stride);
+    }
+    for (std::int64_t r = 0; r < std::min(kBlock, b.columns - j); ++r)
+      for (std::int64_t p = block ? whole : 0; p < b.rows; ++p)
+        to[p * stride + j + r] = x[r * b.stride + p];
+  }
+}
+
+/// One panel of B: rows as wide as a tile, 0 where B has no more columns.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
+  using P = Tile<Set, T>;
+  // Tiles sum these columns too, and drop the sums: zeros are fast to compute with.
+  if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
+  if (b.transposed)
+    pack_transposed(b, to, P::columns);
+  else if (b.columns < P::columns)  // The last way is faster: the compiler knows the length.
+    kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
+  else
+    for (std::int64_t p = 0; p < b.rows; ++p)
+      std::memcpy(to + p * P::columns, b.data + p * b.stride, P::columns * sizeof(T));
+}
+
+/// B, or a part of it, as tiles read it: panel after panel, or as it lies.
+template <class T>
+struct Panels {
+  const T* data;
+  std::int64_t stride;  // between rows of a panel
+  std::int64_t next;    // from one panel to the next
+  const T* edge;        // the last one where it is narrower than a tile: packed
+};
+
+template <class T>
+Finish<T> finish_of(const Options<T>& options) {
+  return {options.alpha, options.beta, options.bias, options.residual.data,
+          options.residual.stride};
+}
+
+/// One element of C, of alpha times its sum.
+template <class T>
+GRADUS_ALWAYS_INLINE void finish_one(const Matrix<T>& c, std::int64_t i, std::int64_t j, T sum,
+                                     const Finish<T>& finish) {
+  T* to = c.data + i * c.stride + j;
+  if (finish.bias != nullptr) sum += finish.bias[j];
+  if (finish.beta != 0) sum += finish.beta * *to;
+  if (finish.residual != nullptr) sum += finish.residual[i * finish.residual_stride + j];
+  *to = sum;
+}
+
+/// All tiles of some rows of C, `strip` of A against each panel of B.
+template <class Set, bool transposed_a, class T>
+GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& strip,
+                                         const Panels<T>& b, const Finish<T>& finish,
+                                         Ahead<T> next) {
+  using P = Tile<Set, T>;
+  alignas(64) T edge[P::rows * P::columns];
+  for (std::int64_t j = 0, panel = 0; j < c.columns; j += P::columns, ++panel) {
+    const std::int64_t columns = std::min(P::columns, c.columns - j);
+    // Others go through `edge`, which takes longer.
+    const bool whole = columns == P::columns || columns == P::lanes;
+    T* to = c.at(0, j);
+    Terms<T> terms = strip;
+    terms.b = columns < P::columns ? b.edge : b.data + panel * b.next;
+    terms.b_stride = columns < P::columns ? P::columns : b.stride;
+    const Finish<T> here = finish.at(0, j), sums_alone{finish.alpha, 0, nullptr, nullptr, 0};
+    multiply_rows<Set, transposed_a, static_cast<int>(P::rows)>(
+        c.rows, columns, terms, whole ? to : edge, whole ? c.stride : P::columns,
+        whole ? here : sums_alone, next);
+    next.line += next.tile;
+    for (std::int64_t i = 0; !whole && i < c.rows; ++i)
+      for (std::int64_t l = 0; l < columns; ++l)
+        finish_one(c, i, j + l, edge[i * P::columns + l], finish);
+  }
+}
+
+/// C = A · (panels of B), strip by strip.
+template <class Set, bool transposed_a, class T>
+GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const T>& a,
+                                          const Panels<T>& b, const Finish<T>& finish) {
+  using P = Tile<Set, T>;
+  alignas(64) T strip[P::whole_rows * P::strip_stride];
+  std::int64_t rows = P::rows;
+  for (std::int64_t i = 0; i < c.rows; i += rows) {
+    while (rows > c.rows - i) rows = P::fewer(rows);
+    copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
+    // While this strip is multiplied most of the next one is fetched: a row of it a tile, or the
+    // lines where its columns end.
+    Ahead<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
+    if (transposed_a)
+      next = {a.at(i + 2 * rows - 1, 0), a.stride, P::depth / P::fetch_interval * a.stride};
+    const Terms<T> terms{strip, nullptr, 0, a.columns};
+    multiply_strip<Set, transposed_a>(c.row_range(i, i + rows), terms, b, finish.at(i, 0), next);
+  }
+}
+
+/// Space for n numbers: of few on the stack.
+template <class T>
+class Space {
+ public:
+  explicit Space(std::int64_t n) {
+    if (n > kNear) data = far_.emplace(n).data;
+  }
+
+ private:
+  static constexpr std::int64_t kNear = 32768 / sizeof(T);
+  alignas(64) T near_[kNear];
+  std::optional<memory::Scratch<T>> far_;
+
+ public:
+  T* data = near_;
+};
+
+/// Some columns of B, as tiles will read them: where they lie, if that is cheaper than packing.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE Panels<T> pack(const Matrix<const T>& b, bool in_place, T* to) {
+  using P = Tile<Set, T>;
+  const std::int64_t whole = b.columns - b.columns % P::columns;
+  T* edge = in_place ? to : to + whole * b.rows;
+  for (std::int64_t j = 0; j < whole && !in_place; j += P::columns)
+    pack_panel<Set>(b.block(0, j, b.rows, P::columns), to + j * b.rows);
+  if (whole < b.columns) pack_panel<Set>(b.block(0, whole, b.rows, b.columns - whole), edge);
+  if (in_place) return {b.data, b.stride, P::columns, edge};
+  return {to, P::columns, P::columns * b.rows, edge};
+}
+
+/// Tiles of C, after as much of B as the caches hold is packed.
+template <class Set, class T>
+GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
+                                const Matrix<const T>& b, const Options<T>& options) {
+  using P = Tile<Set, T>;
+  const std::int64_t k = a.columns, parts = (k + P::depth - 1) / P::depth,
+                     depth = (k + parts - 1) / parts;
+  const bool in_place = !b.transposed && c.rows <= kFewStrips * P::rows;
+  const std::int64_t panels = (std::min(c.columns, P::panel_columns) + P::columns - 1) / P::columns;
+  const Space<T> packed(depth * P::columns * (in_place ? 1 : panels));
+  for (std::int64_t j = 0; j < c.columns; j += P::panel_columns)
+    for (std::int64_t p = 0; p < k; p += depth) {
+      const std::int64_t columns = std::min(P::panel_columns, c.columns - j),
+                         terms = std::min(depth, k - p);
+      const Panels<T> right = pack<Set>(b.block(p, j, terms, columns), in_place, packed.data);
+      const Matrix<T> part = c.column_range(j, j + columns);
+      const Matrix<const T> left = a.column_range(p, p + terms);
+      Finish<T> finish{options.alpha, 1, nullptr, nullptr, 0};  // adds to what came before
+      if (p == 0) finish = finish_of(options).at(0, j);
+      if (a.transposed)
+        multiply_strips<Set, true>(part, left, right, finish);
+      else
+        multiply_strips<Set, false>(part, left, right, finish);
+    }
+}
+
+/// `few` rows, side by side.
+template <class T>
+RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
+  if (!few.transposed) return {few.data, few.rows, few.stride};
+  for (std::int64_t i = 0; i < few.rows; ++i)
+    for (std::int64_t p = 0; p < few.columns; ++p) space[i * few.columns + p] = *few.at(i, p);
+  return {space, few.rows, few.columns};
+}
+
+/// The whole product on one thread, by dot products or by tiles. Each is a function of its own, so
+/// that neither takes registers from the other.
+template <class Set, bool by_dots, class T>
+GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                                  const Matrix<const T>& b, const Options<T>& options) {
+  if constexpr (by_dots) {
+    const std::int64_t k = a.columns;
+    const Finish<T> finish = finish_of(options);
+    const auto write = [&](std::int64_t i, std::int64_t j, T sum) {
+      finish_one(c, i, j, options.alpha * sum, finish);
+    };
+    if (form == Form::few_rows) {
+      const Space<T> space(a.transposed ? c.rows * k : 0);
+      dots<Set>(k, rows_of(a, space.data), RowsOf<T>{b.data, c.columns, b.stride}, write);
+    } else {
+      const Space<T> space(b.transposed ? 0 : c.columns * k);
+      dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
+                [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
+    }
+  } else {
+    // A column whose elements lie side by side, as the residual's do, is a row: rows of A are then
+    // read as they lie.
+    const bool is_row =
+        c.columns == 1 && c.stride == 1 && options.bias == nullptr && options.residual.stride <= 1;
+    tiles<Set>(is_row ? Matrix<T>(c.data, 1, c.rows) : c, is_row ? b.transpose() : a,
+               is_row ? a.transpose() : b, options);
+  }
+}
+
+template <bool by_dots, class T>
+void baseline_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                      const Matrix<const T>& b, const Options<T>& options) {
+  product<Baseline, by_dots>(form, c, a, b, options);
+}
+
+#if GRADUS_HAS_LEVELS
+template <bool by_dots, class T>
+GRADUS_TARGET_AVX2 void avx2_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                                     const Matrix<const T>& b, const Options<T>& options) {
+  product<Avx2, by_dots>(form, c, a, b, options);
+}
+template <bool by_dots, class T>
+GRADUS_TARGET_AVX512 void avx512_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                                         const Matrix<const T>& b, const Options<T>& options) {
+  product<Avx512, by_dots>(form, c, a, b, options);
+}
+#endif
+
+/// By vectors of `level`.
+template <bool by_dots, class T>
+void product_with(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                  const Matrix<const T>& b, const Options<T>& options) {
+#if GRADUS_HAS_LEVELS
+  if (level == simd::Level::avx512) return avx512_product<by_dots>(form, c, a, b, options);
+  if (level == simd::Level::avx2) return avx2_product<by_dots>(form, c, a, b, options);
+#endif
+  baseline_product<by_dots>(form, c, a, b, options);
+}
+
+}  // namespace
+
+template <class T>
+Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b) {
+  if (b.transposed && c.rows <= kFewRows) return Form::few_rows;
+  return !a.transposed && c.columns <= kFewColumns ? Form::few_columns : Form::tiles;
+}
+
+template <class T>
+void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                 const Matrix<const T>& b, const Options<T>& options) {
+  if (form == Form::tiles) return product_with<false>(level, form, c, a, b, options);
+  product_with<true>(level, form, c, a, b, options);
+}
+
+template decltype(form_of<float>) form_of<float>;
+template decltype(form_of<double>) form_of<double>;
+template decltype(own_product<float>) own_product<float>;
+template decltype(own_product<double>) own_product<double>;
+
+}  // namespace gradus::products

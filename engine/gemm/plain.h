@@ -1,0 +1,26 @@
+// The matrix product as it is defined: what every other one is compared with, and what runs in the
+// `step` preset (-DGRADUS_BLAS=plain).
+#pragma once
+
+#include "gradus/engine/gemm/multiply.h"
+
+namespace gradus::products {
+
+/// c[i,j] = alpha · Σ_p a[i,p] · b[p,j] + beta · c[i,j] + bias[j] + residual[i,j]
+template <class T>
+void plain_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
+                   const Options<T>& options) {
+  for (std::int64_t i = 0; i < c.rows; ++i) {
+    for (std::int64_t j = 0; j < c.columns; ++j) {
+      T sum = 0;
+      for (std::int64_t p = 0; p < a.columns; ++p) sum += *a.at(i, p) * *b.at(p, j);
+      T out = options.alpha * sum;
+      if (options.beta != 0) out += options.beta * *c.at(i, j);  // 0 clears NaN too
+      if (options.bias != nullptr) out += options.bias[j];
+      if (options.residual.data != nullptr) out += *options.residual.at(i, j);
+      *c.at(i, j) = out;
+    }
+  }
+}
+
+}  // namespace gradus::products

@@ -1,0 +1,47 @@
+// gpt: trains a small GPT on text, samples from it, evaluates it. `gpt --help` tells the rest.
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "gradus/examples/apps/support/program.h"
+#include "pretrained.h"
+
+int main(int argc, char** argv) {
+  using namespace gradus::examples;
+  CLI::App app(
+      "Trains a small GPT on your text.\n  gpt train book.txt    gpt sample runs/book --prompt "
+      "\"Once\"");
+  app.require_subcommand(1);
+  GptFlags flags(*app.add_subcommand("train", "learn a text"));
+  SampleFlags sampled;
+  AttendFlags attended;
+  DemoFlags shown;
+  LogitsFlags counted;
+  ExportFlags written;
+  ChatFlags talk;
+  std::string run, file;
+  sampled.add_to(
+      add_command_on_run(app, "sample", "write text in the manner of what was learnt", run));
+  attended.add_to(add_command_on_run(app, "attend", "draw which token looks at which", run));
+  add_command_on_run(app, "eval", "mean loss on a file", run)
+      .add_option("file", file, "text")
+      ->required()
+      ->type_name("FILE");
+  counted.add_to(add_command_on_run(app, "logits", "print what follows each token id", run));
+  written.add_to(add_command_on_run(app, "export", "write a run as other programs read it", run));
+  talk.add_to(add_command_on_run(app, "chat", "talk with a model of other people", run));
+  add_command_on_run(app, "info", "what is in the directory of a run", run);
+  for (const std::string name : {"sample", "chat", "eval", "logits"})
+    flags.add_weights_to(*app.get_subcommand(name), name == "sample" || name == "chat");
+  shown.add_to(*app.add_subcommand("demo", "a minute of training on this project's own text"));
+  return program(app, "gpt", argc, argv, [&] {
+    if (app.got_subcommand("train")) return train(flags);
+    if (app.got_subcommand("sample")) return sample(flags, run, sampled);
+    if (app.got_subcommand("attend")) return attend(flags, run, attended);
+    if (app.got_subcommand("eval")) return evaluate(flags, run, file);
+    if (app.got_subcommand("info")) return info(flags, run);
+    if (app.got_subcommand("logits")) return logits(flags, run, counted);
+    if (app.got_subcommand("export")) return export_model(flags, run, written);
+    if (app.got_subcommand("chat")) return chat(flags, run, talk);
+    return demo(flags, shown);
+  });
+}

@@ -1,0 +1,139 @@
+// gpt train: says what it is about to do and what that will cost, does it, says what came of it.
+#include <cstdio>
+#include <iomanip>
+
+#include "commands.h"
+#include "corpus.h"
+#include "cost_estimate.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/gemm/backend.h"
+#include "gradus/examples/apps/support/run.h"
+#include "gradus/examples/apps/support/words.h"
+#include "gradus/io/text.h"
+#include "training.h"
+
+namespace gradus::examples {
+namespace {
+
+constexpr std::int64_t kEvaluationsInTime = 10;  // of a run with --minutes
+
+std::string three_digits(double value) { return str_cat(std::setprecision(3), value); }
+
+/// Each part of the text must hold a window of the context, and the token after it.
+void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
+  const auto wanted = static_cast<std::size_t>(flags.context + 1);
+  const bool tenth = flags.validation.empty();
+  const std::string wants = str_cat(", but a context of ", flags.context, " wants at least ",
+                                    wanted, ": give a longer text");
+  require(corpus.held_out.size() >= wanted, tenth ? flags.texts.front() : flags.validation, ": ",
+          tenth ? str_cat("of its ", corpus.size(), " tokens the last tenth is held out, ") : "",
+          corpus.held_out.size(), " tokens", wants,
+          tenth ? str_cat(" (", 10 * wanted, "), another one with --val,") : "",
+          " or a smaller --context");
+  require(corpus.training.size() >= wanted, flags.texts.front(), ": has ", corpus.training.size(),
+          " tokens to learn from", wants, ", or a smaller --context");
+}
+
+void describe_text_and_model(const Corpus& corpus, const GptFlags& flags, const std::string& why) {
+  const std::string token = corpus.tokenizer->name();
+  say("machine", num_threads(), num_threads() == 1 ? " thread" : " threads",
+      "; products: ", products::describe());
+  if (!corpus.not_text.empty())
+    say("note", corpus.not_text, "; its bytes are learnt (--tokenizer byte: that is meant)");
+  say("text", io::grouped(corpus.size()), " ", token, "s, ", flags.vocab,
+      " kinds; held out: ", flags.validation.empty() ? "the last tenth" : flags.validation, ", ",
+      io::grouped(std::ssize(corpus.held_out)));
+  say("model", flags.config, ", ", why, ": ", flags.layers, " layers, ", flags.heads,
+      " heads, width ", flags.width, ", context ", flags.context, flags.non_default_options());
+}
+
+void describe_run(const GptFlags& flags, const Corpus& corpus, const Trainer& trainer,
+                  const std::optional<CostEstimate>& cost, bool named) {
+  const std::int64_t steps = trainer.pace().steps();
+  const auto seen =
+      static_cast<double>(steps) * static_cast<double>(flags.shards * flags.batch * flags.context);
+  say("training", io::grouped(static_cast<std::int64_t>(flags.need().parameters)), " parameters, ",
+      io::grouped(steps), " steps of ",
+      flags.shards > 1 ? str_cat(flags.shards, " shards of ") : "", flags.batch, " x ",
+      flags.context, " ", corpus.tokenizer->name(),
+      "s: ", three_digits(seen / static_cast<double>(corpus.training.size())),
+      " passes over the text",
+      trainer.step() > 0 ? str_cat("; going on from step ", io::grouped(trainer.step())) : "");
+  if (cost)
+    say("estimate", "about ", duration(seconds_left(*cost, trainer.pace(), trainer.step())),
+        " and ", byte_size(cost->peak_bytes), " of memory, going by ", cost->steps, " steps of ",
+        three_digits(1e3 * cost->step_seconds), " ms that were thrown away");
+  say("run", flags.out, named ? "" : ", after the text's name (--out takes another)");
+}
+
+/// What is said of the text, the steps and the tokenizer agrees with the run, whose settings
+/// `flags` get. Texts may be found at another place than when it began.
+DirectoryLock resume_with(GptFlags& flags, bool& finished) {
+  const std::vector<std::string> texts = flags.texts;
+  const std::string validation = flags.validation, tokenizer = flags.tokenizer;
+  const std::int64_t asked = flags.steps;
+  DirectoryLock lock = flags.begin();
+  const SavedState saved = read_state(flags.files());
+  const std::int64_t goal = saved.steps.value_or(flags.steps);
+  finished = saved.step == goal;
+  if (flags.given("--steps")) must_agree("--steps", asked, goal, flags.out);
+  if (flags.given("--tokenizer") && tokenizer != "auto")
+    must_agree("--tokenizer", tokenizer, flags.tokenizer, flags.out);
+  require(validation.empty() || !flags.validation.empty(), "--val contradicts the run in ",
+          flags.out,
+          ", which holds out the last tenth of its text: leave the flag out, or start a new run");
+  require(!flags.minutes, "--minutes contradicts --resume: the run in ", flags.out, " has its ",
+          goal, " steps already");
+  if (!texts.empty()) flags.texts = texts;
+  if (!validation.empty()) flags.validation = validation;
+  return lock;
+}
+
+/// What the text decides of a new run; a resumed one has decided it.
+void take_text(GptFlags& flags, const Corpus& corpus) {
+  const std::int64_t kinds = corpus.tokenizer->vocab_size();
+  require<FileError>(!flags.resume || kinds == flags.vocab, flags.settings_file(), ": vocab ",
+                     flags.vocab, ": but the text has ", kinds, " kinds of tokens", kWayOn);
+  if (!flags.resume) {
+    flags.take(corpus);
+    flags.judge(Judge());
+  }
+  require_long_enough(corpus, flags);
+}
+
+}  // namespace
+
+int train(GptFlags& flags) {
+  const bool named = !flags.out.empty();
+  for (const std::string& each : flags.texts)
+    require(!holds_run({each}), each, ": is a run and no text: go on with it by ",
+            resume_command("gpt", each));
+  flags.out = flags.directory();
+  bool finished = false;
+  std::optional<DirectoryLock> lock;
+  if (flags.resume)
+    lock.emplace(resume_with(flags, finished));
+  else
+    flags.judge_before_text();
+  const bool asked = !flags.config.empty();
+  const Corpus corpus = read_corpus(flags);
+  take_text(flags, corpus);
+  if (!lock) lock.emplace(flags.begin());
+  describe_text_and_model(corpus, flags,
+                          flags.resume ? "as it began"
+                          : asked      ? "as asked"
+                                  : str_cat("for texts of ", config_for(corpus.size()).range, " ",
+                                            corpus.tokenizer->name(), "s"));
+  std::optional<CostEstimate> cost;
+  if (!flags.no_trial && !finished) cost = estimate_cost(flags, corpus);
+  if (flags.minutes) {
+    flags.time.seconds = 60 * *flags.minutes;
+    fit_to_time(flags, *cost, flags.given("--eval-every") ? 0 : kEvaluationsInTime);
+    if (flags.writes()) flags.write();
+  }
+  return run_training(flags, corpus, [&](const Trainer& trainer) {
+    describe_run(flags, corpus, trainer, cost, named);
+  });
+}
+
+}  // namespace gradus::examples

@@ -1,0 +1,50 @@
+// Sounds made by formulas: eight kinds, each another time with another voice.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/base/random.h"
+#include "gradus/examples/apps/support/training/classification.h"
+
+namespace gradus::examples {
+
+constexpr std::int64_t kRate = 8000;     // samples a second
+constexpr std::int64_t kSamples = 5120;  // 0.64 seconds
+
+enum class Sound { tone, rise, fall, bursts, trill, chord, up, down };
+constexpr std::int64_t kSounds = 8;
+constexpr std::array<const char*, kSounds> kSoundNames = {
+    "tone",                                  // one pitch
+    "rise",                                  // a pitch that glides up by `ratio`
+    "fall",                                  // … down by it
+    "bursts",                                // noise, on and off
+    "trill",                                 // two pitches, in turn
+    "chord",                                 // three pitches at once
+    "up",                                    // two pitches, the lower first
+    "down"};                                 // … the higher first
+Sound sound_named(const std::string& name);  // ValueError lists the names
+
+struct Voice {
+  double onset = 0.1, duration = 0.4;  // seconds
+  double pitch = 500, ratio = 1.5;     // Hz of the lower one; higher / lower
+  double loudness = 0.5;               // highest value, of 1
+  double noise = 0;                    // standard deviation, everywhere
+};
+/// duration 0.3 … 0.5, onset anywhere so that it fits, pitch 300 … 1400, ratio 1.3 … 2.2, loudness
+/// 0.15 … 0.6, noise 0.02 … 0.15.
+Voice random_voice(const RandomStream& random);
+
+/// kSamples values in [−1, 1].
+std::vector<float> make_sound(Sound sound, const Voice& voice, const RandomStream& random);
+
+/// `count` sounds with random voices: x [count, kSamples], y [count], kinds by chance. A function
+/// of seed and block alone.
+Labelled make_sounds(std::int64_t count, std::uint64_t seed, std::int64_t block);
+
+/// One sound as make_sounds() would make it.
+std::vector<float> make_one(Sound sound, std::uint64_t seed);
+
+}  // namespace gradus::examples

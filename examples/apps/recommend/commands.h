@@ -1,0 +1,26 @@
+// What recommend does, one function a command. Each returns the exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gradus/examples/apps/support/run_flags.h"
+
+namespace gradus::examples {
+
+struct RecommendFlags : ModelFlags {
+  std::int64_t users = 6000;
+
+  RecommendFlags();
+  void add_to(CLI::App& app);
+  Need need() const override;
+};
+
+int train(RecommendFlags& flags);
+/// The five best items for somebody who took these, the latest last.
+int recommend(RecommendFlags& flags, const std::string& directory,
+              const std::vector<std::string>& items);
+/// The measures of the run again.
+int evaluate(RecommendFlags& flags, const std::string& directory);
+
+}  // namespace gradus::examples

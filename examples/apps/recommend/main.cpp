@@ -1,0 +1,66 @@
+// recommend: a Transformer (recommender.h, after SASRec) that learns what somebody takes
+// next from what they took so far, in a world that the program makes.
+//
+//   recommend train                                        learn; hit rate beside simple methods
+//   recommend for runs/recommend "Silent Harbour" "Amber Harbour" 42      what to offer next
+//   recommend eval runs/recommend                          the figures again
+//
+// Begin with world.h (how users choose), then train() in commands.cpp; ranking.cpp has the measures
+// and what the model is compared with.
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "gradus/examples/apps/support/program.h"
+
+namespace gradus::examples {
+
+RecommendFlags::RecommendFlags() : ModelFlags("recommend") {
+  steps = 1600;
+  batch = 64;
+  learning_rate = 3e-3;
+  eval_every = 200;
+  heads = 2;
+}
+
+void RecommendFlags::add_to(CLI::App& app) {
+  ModelFlags::add_to(app);
+  setting(app, "--users", &users, "how many to learn from");
+}
+
+namespace {
+
+struct Arguments {
+  RecommendFlags flags;
+  std::string directory;
+  std::vector<std::string> items;
+};
+
+void describe(CLI::App& app, Arguments& arguments) {
+  app.require_subcommand(1);
+  arguments.flags.add_to(*app.add_subcommand("train", "learn what users take"));
+  add_command_on_run(app, "for", "the five best items for somebody", arguments.directory)
+      .add_option("items", arguments.items, "what they took, the latest last: names or numbers")
+      ->required()
+      ->type_name("ITEM");
+  add_command_on_run(app, "eval", "hit rate on what was held out", arguments.directory);
+}
+
+int run(const std::string& command, Arguments& arguments) {
+  if (command == "train") return train(arguments.flags);
+  if (command == "eval") return evaluate(arguments.flags, arguments.directory);
+  return recommend(arguments.flags, arguments.directory, arguments.items);
+}
+
+}  // namespace
+}  // namespace gradus::examples
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Learns what somebody takes next.\n  recommend train    recommend for runs/recommend "
+      "\"Silent Harbour\" 42");
+  gradus::examples::Arguments arguments;
+  gradus::examples::describe(app, arguments);
+  return gradus::examples::program(app, "recommend", argc, argv, [&] {
+    return gradus::examples::run(app.get_subcommands().front()->get_name(), arguments);
+  });
+}

@@ -1,0 +1,76 @@
+// The one place where an application's errors become words and exit codes.
+#include "program.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/base/parallel.h"
+#include "gradus/io/text.h"
+#include "gradus/ops/create.h"
+#include "interrupt.h"
+#include "processes.h"
+
+namespace gradus::examples {
+namespace {
+
+/// A run is the argument of the commands that use one, while train has it as --out.
+void refuse_out(CLI::App& command, const std::string& program) {
+  if (!command.get_option_no_throw("run") || command.get_option_no_throw("--out")) return;
+  const std::string form = "the run is an argument: " + program + " " + command.get_name() + " ";
+  const auto refuse = [=](const std::string& run) { throw CLI::ValidationError(form + run); };
+  command.add_option_function<std::string>("--out", refuse)->group("");  // not in the help
+}
+
+}  // namespace
+
+CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::string& help,
+                             std::string& directory) {
+  CLI::App& command = *app.add_subcommand(name, help);
+  command.add_option("run", directory, "directory of a run")->required()->type_name("DIR");
+  return command;
+}
+
+int program(CLI::App& app, const std::string& name, int argc, char** argv,
+            const std::function<int()>& work) {
+  int threads = 0;
+  bool config_asked = false, connected = false;
+  std::string what;  // went wrong
+  app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::Range(0, 1024));
+  app.add_flag("--build-info", config_asked, "say what this was built with");
+  for (CLI::App* each : app.get_subcommands({})) {
+    each->fallthrough();  // theirs too
+    refuse_out(*each, name);
+  }
+  try {
+    app.parse(argc, argv);
+    if (threads > 0) set_num_threads(threads);
+    if (config_asked) std::fputs(config().c_str(), stderr);
+    catch_interrupts();
+    processes();
+    connected = true;
+    const int code = work();
+    leave_processes();
+    return code;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    const std::vector<std::string> rest = app.remaining();
+    const bool unknown = app.get_subcommands().empty() && !rest.empty();
+    const std::string said =
+        unknown ? str_cat("there is no subcommand ", io::in_quotes(rest.front())) : error.what();
+    std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), said.c_str(), name.c_str());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    what = "not enough memory: try a smaller --batch, or a smaller model";
+  } catch (const std::exception& error) {
+    what = error.what();
+  }
+  if (connected && processes().size() > 1) processes().end_all(what);
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), what.c_str());
+  return 2;
+}
+
+}  // namespace gradus::examples

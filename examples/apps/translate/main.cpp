@@ -1,0 +1,68 @@
+// translate: a Transformer with encoder and decoder (nn/models/translator.h) that learns to
+// translate, on pairs of texts that the program makes.
+//
+//   translate train --task dates        dates in 1,684 formats, to ISO 8601, by characters
+//   translate train --task sentences    a small English to a language with the verb last, by words
+//   translate run runs/translate "May 3, '98" "3-V-1998" --beams 3
+//   translate eval runs/translate             accuracy on what was held out, beside a baseline
+//
+// Begin with task.h (what there is to learn), dates.cpp and sentences.cpp (how it is made), then
+// train() in commands.cpp; translation.cpp decodes.
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "gradus/examples/apps/support/program.h"
+
+namespace gradus::examples {
+
+TranslateFlags::TranslateFlags() : ModelFlags("translate") {
+  steps = 3000;
+  batch = 64;
+  learning_rate = 3e-3;
+  eval_every = 250;
+}
+
+void TranslateFlags::add_to(CLI::App& app) {
+  ModelFlags::add_to(app);
+  setting(app, "--task", &task, "dates or sentences");
+  setting(app, "--examples", &examples, "how many pairs to learn from");
+}
+
+namespace {
+
+struct Arguments {
+  TranslateFlags flags;
+  std::string directory;
+  std::vector<std::string> texts;
+  std::int64_t beams = 1;
+};
+
+void describe(CLI::App& app, Arguments& arguments) {
+  app.require_subcommand(1);
+  arguments.flags.add_to(*app.add_subcommand("train", "learn a task"));
+  CLI::App& run = add_command_on_run(app, "run", "translate texts", arguments.directory);
+  add_command_on_run(app, "eval", "accuracy on what was held out", arguments.directory);
+  run.add_option("texts", arguments.texts, "one or more, in quotes")->required()->type_name("TEXT");
+  run.add_option("--beams", arguments.beams, "so many of the likeliest translations")
+      ->capture_default_str();
+}
+
+int run(const std::string& command, Arguments& arguments) {
+  if (command == "train") return train(arguments.flags);
+  if (command == "eval") return evaluate(arguments.flags, arguments.directory);
+  return translate(arguments.flags, arguments.directory, arguments.texts, arguments.beams);
+}
+
+}  // namespace
+}  // namespace gradus::examples
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Learns to translate.\n  translate train --task dates    translate run runs/translate "
+      "\"May 3, '98\"");
+  gradus::examples::Arguments arguments;
+  gradus::examples::describe(app, arguments);
+  return gradus::examples::program(app, "translate", argc, argv, [&] {
+    return gradus::examples::run(app.get_subcommands().front()->get_name(), arguments);
+  });
+}

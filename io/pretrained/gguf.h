@@ -1,0 +1,44 @@
+// GGUF version 3: what llama.cpp keeps of a model, in one file.
+//
+// "GGUF" | version u32 | tensors u64 | facts u64 | each fact: key, type, value | each tensor: name,
+// sizes from the last axis on, type, offset | up to a multiple of general.alignment (32) | numbers.
+// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gradus/engine/base/error.h"
+#include "gradus/io/tensor_entry.h"
+
+namespace gradus::io {
+
+/// Numbers of every width become 64 bits wide.
+using Fact = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                          std::vector<double>, std::vector<std::string>>;
+
+/// The fact `key` as a T. FileError names `file` and key: missing, or of another type.
+template <class T>
+const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
+              const std::string& file) {
+  const auto found = facts.find(key);
+  require<FileError>(found != facts.end(), file, ": \"", key, "\" is missing");
+  const T* value = std::get_if<T>(&found->second);
+  require<FileError>(value != nullptr, file, ": \"", key, "\" is of another type");
+  return *value;
+}
+
+struct GgufHeader {
+  std::map<std::string, Fact> facts;  // "llama.block_count": 30
+  std::vector<TensorEntry> entries;   // by place in the file
+  std::uint64_t data = 0;             // where the numbers begin
+};
+
+/// FileError names what is wrong: no GGUF, another version, a type that cannot be read, a name
+/// twice, a length or an offset that does not fit the file.
+GgufHeader read_gguf_header(Input& input);
+
+}  // namespace gradus::io

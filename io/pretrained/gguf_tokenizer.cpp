@@ -1,0 +1,141 @@
+// The tokenizer that a GGUF file holds, written as the tokenizer.json that it was made from; and
+// the chat template beside it.
+#include <nlohmann/json.hpp>
+
+#include "gradus/engine/base/error.h"
+#include "gradus/io/pretrained/pretrained_tokenizer.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+using nlohmann::json;
+
+struct Known {
+  const char* pre;      // tokenizer.ggml.pre
+  const char* pattern;  // of a Split before ByteLevel, or nullptr: ByteLevel cuts itself
+  bool digits, nfc, whole_first, begins;  // begins: with bos, unless the file says otherwise
+};
+const Known kKnown[] = {{"gpt-2", nullptr, false, false, false, false},
+                        {"smollm", nullptr, true, false, false, false},
+                        {"qwen2", kQwen2Pattern, false, true, false, false},
+                        {"llama-bpe", kLlama3Pattern, false, false, true, true}};
+
+const Known& known_as(const std::string& pre, const std::string& name) {
+  for (const Known& each : kKnown)
+    if (pre == each.pre) return each;
+  fail<FileError>(name, ": tokenizer.ggml.pre: ", in_quotes(pre),
+                  " is not known here: gpt-2, smollm, qwen2 and llama-bpe are");
+}
+
+json pre_tokenizer_of(const Known& known) {
+  json steps = json::array();
+  if (known.digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
+  if (known.pattern)
+    steps.push_back({{"type", "Split"},
+                     {"pattern", {{"Regex", known.pattern}}},
+                     {"behavior", "Isolated"},
+                     {"invert", false}});
+  steps.push_back({{"type", "ByteLevel"},
+                   {"add_prefix_space", false},
+                   {"trim_offsets", true},
+                   {"use_regex", known.pattern == nullptr}});
+  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+}
+
+/// A text that begins with the token `id`.
+json template_of(std::int64_t id, const std::vector<std::string>& tokens, const std::string& name) {
+  require<FileError>(0 <= id && id < std::ssize(tokens), name,
+                     ": tokenizer.ggml.bos_token_id: ", id, " is none of ", tokens.size(),
+                     " tokens");
+  const std::string& token = tokens[static_cast<std::size_t>(id)];
+  return {{"type", "TemplateProcessing"},
+          {"single",
+           {{{"SpecialToken", {{"id", token}, {"type_id", 0}}}},
+            {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+          {"special_tokens", {{token, {{"id", token}, {"ids", {id}}, {"tokens", {token}}}}}}};
+}
+
+}  // namespace
+
+PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fact>& facts,
+                                                 const std::string& name) {
+  const auto key = [](const char* end) { return str_cat("tokenizer.ggml.", end); };
+  const auto& model = fact<std::string>(facts, key("model"), name);
+  require<FileError>(model == "gpt2", name, ": tokenizer.ggml.model: ", in_quotes(model),
+                     " is not known here: \"gpt2\", byte-level BPE, is");
+  const Known& known = known_as(fact<std::string>(facts, key("pre"), name), name);
+  const auto& tokens = fact<std::vector<std::string>>(facts, key("tokens"), name);
+  const auto& types = fact<std::vector<std::int64_t>>(facts, key("token_type"), name);
+  require<FileError>(types.size() == tokens.size(), name, ": ", types.size(),
+                     " of tokenizer.ggml.token_type, but ", tokens.size(), " tokens");
+  json vocab = json::object(), added = json::array();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const bool fresh = vocab.emplace(tokens[i], i).second;
+    if (!fresh) fail<FileError>(name, ": the token ", in_quotes(tokens[i]), " stands there twice");
+    if (types[i] == 3 || types[i] == 4)  // control, user-defined
+      added.push_back({{"id", i}, {"content", tokens[i]}, {"special", types[i] == 3}});
+  }
+  json made = {{"version", "1.0"},
+               {"added_tokens", added},
+               {"pre_tokenizer", pre_tokenizer_of(known)},
+               {"decoder", {{"type", "ByteLevel"}}},
+               {"model",
+                {{"type", "BPE"},
+                 {"ignore_merges", known.whole_first},
+                 {"vocab", vocab},
+                 {"merges", fact<std::vector<std::string>>(facts, key("merges"), name)}}}};
+  if (known.nfc) made["normalizer"] = {{"type", "NFC"}};
+  const bool begins = facts.contains(key("add_bos_token"))
+                          ? fact<bool>(facts, key("add_bos_token"), name)
+                          : known.begins;
+  if (begins)
+    made["post_processor"] =
+        template_of(fact<std::int64_t>(facts, key("bos_token_id"), name), tokens, name);
+  try {
+    return parse(made.dump(), name);
+  } catch (const json::exception& e) {
+    fail<FileError>(name, ": its tokenizer is not UTF-8: ", in_short(e.what()));
+  }
+}
+
+ChatTemplate::ChatTemplate(std::string_view text, const std::string& name) {
+  std::string plain(text);  // in a template \n may stand for a line's end
+  for (std::size_t at = 0; (at = plain.find("\\n", at)) != std::string::npos;)
+    plain.replace(at, 2, "\n");
+  constexpr std::string_view kTurn =
+      "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}"
+      "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+  constexpr std::string_view kDefault =
+      "{% if loop.first and messages[0]['role'] != 'system' %}{{ '";
+  std::string_view rest = plain;
+  const auto take = [&](std::string_view part) {
+    const bool there = rest.starts_with(part);
+    if (there) rest.remove_prefix(part.size());
+    return there;
+  };
+  bool fits = take("{% for message in messages %}");
+  if (take(kDefault)) {
+    const std::size_t end = rest.find('\'');
+    system_ = rest.substr(0, end);
+    rest.remove_prefix(std::min(end, rest.size()));
+    fits = fits && system_.find('\\') == std::string::npos && take("' }}{% endif %}");
+  }
+  require<FileError>(fits && take(kTurn) && rest.empty(), name,
+                     ": its chat template is not known here: templates are not run, and this one "
+                     "is not ChatML in the words of SmolLM2 and Qwen2");
+}
+
+ChatText ChatTemplate::render(std::span<const ChatMessage> messages, bool prompt) const {
+  ChatText out;
+  if (!messages.empty() && messages[0].role != "system") out.text = system_;
+  for (const auto& [role, content] : messages) {
+    out.text += "<|im_start|>" + role + "\n";
+    out.messages.emplace_back(out.text.size(), out.text.size() + content.size());
+    out.text += content + kEnd + "\n";
+  }
+  if (prompt) out.text += "<|im_start|>assistant\n";
+  return out;
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,280 @@
+// Options from what a model says of itself. Each key is asked for once; what is left over and not
+// in the list of those that change no number is refused.
+#include "gradus/io/pretrained/model_config.h"
+
+#include <set>
+
+#include "gradus/engine/base/error.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+/// Keys that change no logit: names, tokens, what training drops, what a head of another kind does.
+const std::set<std::string> kHarmless = {"_name_or_path",
+                                         "architectures",
+                                         "model_type",
+                                         "torch_dtype",
+                                         "dtype",
+                                         "transformers_version",
+                                         "use_cache",
+                                         "initializer_range",
+                                         "initializer_factor",
+                                         "bos_token_id",
+                                         "eos_token_id",
+                                         "pad_token_id",
+                                         "cls_token_id",
+                                         "sep_token_id",
+                                         "attn_pdrop",
+                                         "embd_pdrop",
+                                         "resid_pdrop",
+                                         "attention_dropout",
+                                         "hidden_dropout_prob",
+                                         "attention_probs_dropout_prob",
+                                         "classifier_dropout",
+                                         "classifier_dropout_prob",
+                                         "summary_activation",
+                                         "summary_first_dropout",
+                                         "summary_proj_to_labels",
+                                         "summary_type",
+                                         "summary_use_proj",
+                                         "task_specific_params",
+                                         "id2label",
+                                         "label2id",
+                                         "num_labels",
+                                         "n_ctx",
+                                         "gradient_checkpointing",
+                                         "max_window_layers",
+                                         "reorder_and_upcast_attn",
+                                         "pretraining_tp",
+                                         "is_llama_config",
+                                         "transformers.js_config",
+                                         "down_scale_factor",
+                                         "gap_size",
+                                         "net_structure_type",
+                                         "num_memory_blocks",
+                                         "layers_to_keep",
+                                         "encoder_stride",
+                                         "pooler_act",
+                                         "pooler_output_size",
+                                         "directionality",
+                                         "pooler_fc_size",
+                                         "pooler_num_attention_heads",
+                                         "pooler_num_fc_layers",
+                                         "pooler_size_per_head",
+                                         "pooler_type",
+                                         "do_sample",
+                                         "eos_token_ids",
+                                         "length_penalty",
+                                         "max_length",
+                                         "num_beams",
+                                         "num_return_sequences",
+                                         "output_past",
+                                         "repetition_penalty",
+                                         "temperature",
+                                         "top_k",
+                                         "top_p",
+                                         "finetuning_task"};
+
+/// An object whose keys are ticked off.
+class Asked {
+ public:
+  explicit Asked(const Json& json) : json_(json) {}
+
+  std::int64_t whole(const std::string& key) { return json_.at(seen(key)).whole(); }
+  std::string text(const std::string& key) { return json_.at(seen(key)).text(); }
+  std::int64_t whole(const std::string& key, std::int64_t otherwise) {
+    return json_.whole(seen(key), otherwise);
+  }
+  double number(const std::string& key, double otherwise) {
+    return json_.number(seen(key), otherwise);
+  }
+  bool flag(const std::string& key, bool otherwise) { return json_.flag(seen(key), otherwise); }
+  bool has(const std::string& key) { return json_.has(seen(key)); }
+  bool is_null(const std::string& key) {
+    for (const auto& [name, value] : json_.members())
+      if (name == key) return !json_.has(key);
+    return false;
+  }
+  Json at(const std::string& key) { return json_.at(seen(key)); }
+
+  /// The key, where there is one, must say what we do without being asked.
+  void must_be(const std::string& key, bool value) {
+    if (flag(key, value) != value) refuse(key);
+  }
+  void must_say(const std::string& key, const std::string& value) {
+    if (json_.text(seen(key), value) != value) refuse(key);
+  }
+  void refuse(const std::string& key) {
+    refused_ += str_cat("\n  ", key, ": ", json_.at(key).shown());
+  }
+  void finish() {
+    for (const auto& [key, value] : json_.members()) {
+      const bool empty = (value.is_object() && value.members().empty()) ||
+                         (value.is_list() && value.elements().empty());
+      const bool nothing = !json_.has(key) || empty || value.shown() == "false";
+      if (!nothing && !seen_.contains(key) && !kHarmless.contains(key)) refuse(key);
+    }
+    if (!refused_.empty()) json_.refuse("asks for what Gradus does not have:" + refused_);
+  }
+
+ private:
+  const std::string& seen(const std::string& key) { return *seen_.insert(key).first; }
+  const Json& json_;
+  std::set<std::string> seen_;
+  std::string refused_;
+};
+
+const std::map<std::string, nn::Activation> kActivations = {
+    {"gelu", nn::Activation::gelu},           {"gelu_new", nn::Activation::gelu_tanh},
+    {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
+    {"relu", nn::Activation::relu},           {"silu", nn::Activation::silu},
+    {"swish", nn::Activation::silu}};
+
+nn::Activation activation(Asked& config, const std::string& key) {
+  const auto found = kActivations.find(config.text(key));
+  if (found != kActivations.end()) return found->second;
+  config.refuse(key);
+  return nn::Activation::gelu;
+}
+
+constexpr std::int64_t kOpenLayersOfQwen = 28;  // where max_window_layers is left out
+
+/// The base of rotary angles; scaled ones are refused.
+double rotary_base(Asked& config) {
+  double base = config.number("rope_theta", 10000);
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (!config.has(key)) continue;
+    const Json rope = config.at(key);
+    base = rope.number("rope_theta", base);
+    for (const auto& [name, value] : rope.members()) {
+      const bool type = name == "rope_type" || name == "type";
+      if (name != "rope_theta" && !(type && value.text() == "default")) config.refuse(key);
+    }
+  }
+  return base;
+}
+
+nn::GPTOptions gpt2_options(Asked& config) {
+  config.must_be("scale_attn_weights", true);
+  nn::GPTOptions o{.vocab = config.whole("vocab_size"),
+                   .context = config.whole("n_positions"),
+                   .layers = config.whole("n_layer"),
+                   .heads = config.whole("n_head"),
+                   .width = config.whole("n_embd"),
+                   .activation = activation(config, "activation_function")};
+  if (config.has("n_inner")) o.hidden = config.whole("n_inner");
+  o.norm_eps = config.number("layer_norm_epsilon", 1e-5);
+  o.tied = config.flag("tie_word_embeddings", true);
+  return o;
+}
+
+/// Layers that see a window: all, or none; a mixture is refused. In Qwen's models the first
+/// max_window_layers layers see everything, unless layer_types says which do.
+std::int64_t window_of(Asked& config, const std::string& type, std::int64_t layers) {
+  const bool used = config.flag("use_sliding_window", type == "mistral");
+  const std::int64_t window = used ? config.whole("sliding_window", 0) : 0;
+  config.has("sliding_window");  // without use_sliding_window it says nothing
+  const std::int64_t open =
+      type == "mistral" ? 0 : config.whole("max_window_layers", kOpenLayersOfQwen);
+  if (!config.has("layer_types")) {
+    if (window > 0 && 0 < open && open < layers) config.refuse("max_window_layers");
+    return open < layers ? window : 0;
+  }
+  const std::string wanted = window > 0 ? "sliding_attention" : "full_attention";
+  for (const Json& each : config.at("layer_types").elements())
+    if (each.text() != wanted) {
+      config.refuse("layer_types");
+      break;
+    }
+  return window;
+}
+
+nn::GPTOptions llama_options(Asked& config, const std::string& type) {
+  nn::GPTOptions o{.vocab = config.whole("vocab_size"),
+                   .context = config.whole("max_position_embeddings"),
+                   .layers = config.whole("num_hidden_layers"),
+                   .heads = config.whole("num_attention_heads"),
+                   .width = config.whole("hidden_size"),
+                   .norm_kind = nn::NormKind::rms,
+                   .activation = nn::Activation::swiglu,
+                   .position = nn::HeadPosition::rotary};
+  config.must_say("hidden_act", "silu");
+  o.kv_heads = config.whole("num_key_value_heads", o.heads);
+  o.hidden = config.whole("intermediate_size");
+  o.norm_eps = config.number("rms_norm_eps", 1e-6);
+  o.rotary.base = rotary_base(config);
+  if (config.has("head_dim")) o.head_width = config.whole("head_dim");
+  o.bias = config.flag("mlp_bias", false);
+  o.out_bias = config.flag("attention_bias", false);
+  o.qkv_bias = *o.out_bias || type == "qwen2";
+  if (type == "qwen3") o.qk_norm = o.norm_eps;
+  if (type != "llama") o.window = window_of(config, type, o.layers);
+  o.tied = config.flag("tie_word_embeddings", false);
+  return o;
+}
+
+}  // namespace
+
+nn::GPTOptions gpt_options(const Json& config) {
+  static const std::set<std::string> llamas = {"llama", "mistral", "qwen2", "qwen3"};
+  const std::string type = config.at("model_type").text();
+  if (type != "gpt2" && !llamas.contains(type))
+    config.at("model_type")
+        .refuse(str_cat(in_quotes(type), " is no GPT that Gradus knows: ",
+                        "those are gpt2, llama, mistral, qwen2 and qwen3"));
+  Asked asked(config);
+  nn::GPTOptions options = type == "gpt2" ? gpt2_options(asked) : llama_options(asked, type);
+  asked.finish();
+  return options;
+}
+
+nn::BERTOptions bert_options(const Json& config) {
+  const std::string type = config.at("model_type").text();
+  if (type != "bert" && type != "albert")
+    config.at("model_type").refuse(str_cat(in_quotes(type), " is neither bert nor albert"));
+  Asked asked(config);
+  nn::BERTOptions o{.vocab = asked.whole("vocab_size"),
+                    .context = asked.whole("max_position_embeddings"),
+                    .layers = asked.whole("num_hidden_layers"),
+                    .heads = asked.whole("num_attention_heads"),
+                    .width = asked.whole("hidden_size"),
+                    .segments = asked.whole("type_vocab_size", 2),
+                    .hidden = asked.whole("intermediate_size"),
+                    .activation = activation(asked, "hidden_act"),
+                    .norm_eps = asked.number("layer_norm_eps", 1e-12),
+                    .padding_idx = asked.is_null("pad_token_id")
+                                       ? std::nullopt
+                                       : std::optional(asked.whole("pad_token_id", 0))};
+  asked.must_say("position_embedding_type", "absolute");
+  asked.must_be("tie_word_embeddings", true);
+  if (type == "albert") {
+    o.embedding_width = asked.whole("embedding_size");
+    o.shared = true;
+    for (const char* key : {"num_hidden_groups", "inner_group_num"})
+      if (asked.whole(key, 1) != 1) asked.refuse(key);
+  }
+  asked.finish();
+  return o;
+}
+
+nn::VisionTransformerOptions vision_transformer_options(const Json& config, std::int64_t classes) {
+  const std::string type = config.at("model_type").text();
+  if (type != "vit") config.at("model_type").refuse(str_cat(in_quotes(type), " is no vit"));
+  Asked asked(config);
+  nn::VisionTransformerOptions o{.size = asked.whole("image_size"),
+                                 .patch = asked.whole("patch_size"),
+                                 .channels = asked.whole("num_channels", 3),
+                                 .classes = classes,
+                                 .layers = asked.whole("num_hidden_layers"),
+                                 .heads = asked.whole("num_attention_heads"),
+                                 .width = asked.whole("hidden_size"),
+                                 .hidden = asked.whole("intermediate_size"),
+                                 .activation = activation(asked, "hidden_act"),
+                                 .norm_eps = asked.number("layer_norm_eps", 1e-12)};
+  asked.must_be("qkv_bias", true);
+  asked.finish();
+  return o;
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,165 @@
+// Files that hold tensors, brought to one table.
+#include "gradus/io/pretrained/tensor_source.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/strided.h"
+#include "gradus/io/json.h"
+#include "gradus/io/safetensors_header.h"
+#include "gradus/io/text.h"
+#include "gradus/ops/members.h"
+
+namespace gradus::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWhole = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+bool begins_as_gguf(Input& input) {
+  char magic[4] = {};
+  input.read(0, magic, std::min<std::uint64_t>(sizeof magic, input.size()));
+  return std::string_view(magic, 4) == "GGUF";
+}
+
+/// The file in a directory that holds its model.
+std::string file_in(const fs::path& directory) {
+  std::vector<std::string> found;
+  std::error_code failure;
+  for (const char* name : {kWhole, kIndex})
+    if (fs::exists(directory / name, failure)) found.push_back((directory / name).string());
+  for (const auto& entry : fs::directory_iterator(directory, failure))
+    if (entry.path().extension() == ".gguf") found.push_back(entry.path().string());
+  require<FileError>(!failure, "cannot read ", directory.string(), ": ", failure.message());
+  require<FileError>(found.size() == 1, directory.string(), ": ", found.size(),
+                     " models are there: one of ", kWhole, ", ", kIndex,
+                     " or a .gguf file is wanted; name the file itself, and convert PyTorch's own "
+                     "(.bin, .pt) with tools/pt2safetensors.py");
+  return found[0];
+}
+
+}  // namespace
+
+TensorSource TensorSource::open(const std::string& path) {
+  TensorSource source;
+  source.name_ = path;
+  std::error_code failure;  // what cannot be looked at is no directory, and no file either
+  const std::string file = fs::is_directory(path, failure) ? file_in(path) : path;
+  if (file.ends_with(".json"))
+    source.add_shards(file);
+  else
+    source.add(Input(file));
+  return source;
+}
+
+TensorSource TensorSource::parse(std::span<const std::byte> bytes, const std::string& name) {
+  TensorSource source;
+  source.name_ = name;
+  source.add(Input(bytes, name));
+  return source;
+}
+
+void TensorSource::add(Input input) {
+  gguf_ = begins_as_gguf(input);
+  std::vector<TensorEntry> entries;
+  std::uint64_t data = 0;
+  if (gguf_) {
+    GgufHeader header = read_gguf_header(input);
+    facts_ = std::move(header.facts);
+    entries = std::move(header.entries);
+    data = header.data;
+  } else {
+    SafetensorsHeader header = read_safetensors_header(input);
+    for (auto& [key, value] : header.metadata) facts_[key] = std::move(value);
+    entries = std::move(header.entries);
+    data = header.data;
+  }
+  for (const TensorEntry& entry : entries) {
+    const StoredTensor stored{entry.stored, entry.dtype, shape_of(entry), files_.size(),
+                              data + entry.begin};
+    const auto [at, fresh] = tensors_.emplace(entry.name, stored);
+    if (!fresh)
+      fail<FileError>(input.name(), ": tensor ", in_quotes(entry.name), " stands in ",
+                      files_[at->second.file].name(), " too");
+  }
+  files_.push_back(std::move(input));
+}
+
+void TensorSource::add_shards(const std::string& index) {
+  const Json json = Json::parse(read_text(index), index);
+  const auto weights = json.at("weight_map").members();
+  std::map<std::string, std::size_t> shards;  // file → which of files_
+  for (const auto& [name, file] : weights) {
+    const std::string shard = file.text();
+    const bool beside = shard.ends_with(".safetensors") && fs::path(shard).filename() == shard;
+    if (!beside) file.refuse(in_quotes(shard) + " is no .safetensors file beside the index");
+    if (!shards.try_emplace(shard, files_.size()).second) continue;
+    add(Input((fs::path(index).parent_path() / shard).string()));
+    if (gguf_) file.refuse("a GGUF file is no shard");
+  }
+  for (const auto& [name, file] : weights) {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end() || found->second.file != shards.at(file.text()))
+      file.refuse(str_cat("tensor ", in_quotes(name), " is not in ", in_quotes(file.text())));
+  }
+  for (const auto& [name, tensor] : tensors_)
+    if (!json.at("weight_map").has(name))
+      fail<FileError>(index, ": tensor ", in_quotes(name), " of ", files_[tensor.file].name(),
+                      " is not in the index");
+}
+
+Tensor TensorSource::read(const std::string& name, Dtype dtype) {
+  const auto found = tensors_.find(name);
+  require<FileError>(found != tensors_.end(), name_, ": there is no tensor ", in_quotes(name));
+  const StoredTensor& stored = found->second;
+  const Dtype loaded = loaded_as(stored.stored);
+  const auto is_float = [](Dtype d) { return d == Dtype::f32 || d == Dtype::f64; };
+  require<FileError>(loaded == dtype || (is_float(loaded) && is_float(dtype)),
+                     files_[stored.file].name(), ": tensor ", in_quotes(name), " is ", stored.dtype,
+                     ", which gives ", loaded, ", but ", dtype, " is wanted");
+  Tensor x = read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape);
+  if (loaded == dtype) return x;
+  Tensor y = Tensor::empty(x.shape(), dtype);
+  dispatch(dtype, [&]<class To>() {
+    dispatch(loaded, [&]<class From>() {
+      std::transform(x.data<From>(), x.data<From>() + x.numel(), y.mutable_data<To>(),
+                     [](From number) { return static_cast<To>(number); });
+    });
+  });
+  return y;
+}
+
+namespace {
+
+/// Rows of each head, seen as [from, to], become [to, from].
+Tensor rows_turned(const Tensor& x, std::int64_t heads, bool to_pairs) {
+  const std::int64_t rows = x.rank() > 0 ? x.size(0) : 0;
+  require<ShapeError>(heads > 0 && rows > 0 && rows % heads == 0 && rows / heads % 2 == 0,
+                      "rows of rotary heads: ", x.shape(), " does not hold ", heads,
+                      " heads of an even number of rows");
+  const std::int64_t half = rows / heads / 2, row = x.numel() / rows;
+  const Tensor packed = kernel::contiguous(x);
+  Tensor y = Tensor::empty_like(packed);
+  dispatch(x.dtype(), [&]<class T>() {
+    const T* from = packed.data<T>();
+    T* to = y.mutable_data<T>();
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t head = r / (2 * half), i = r % half, j = r / half % 2;  // by halves
+      const std::int64_t paired = (head * half + i) * 2 + j;
+      const std::int64_t source = to_pairs ? r : paired, target = to_pairs ? paired : r;
+      std::copy_n(from + source * row, row, to + target * row);
+    }
+  });
+  return y;
+}
+
+}  // namespace
+
+Tensor rows_by_halves(const Tensor& x, std::int64_t heads) { return rows_turned(x, heads, false); }
+Tensor rows_by_pairs(const Tensor& x, std::int64_t heads) { return rows_turned(x, heads, true); }
+
+}  // namespace gradus::io

@@ -1,0 +1,148 @@
+// Lookups in sorted tables, and the normal forms of Unicode Standard Annex 15.
+#include "gradus/io/pretrained/unicode.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <unordered_map>
+
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+constexpr CharKind letter = CharKind::letter, number = CharKind::number, space = CharKind::space,
+                   mark = CharKind::mark, punctuation = CharKind::punctuation,
+                   control = CharKind::control;
+struct KindRange {
+  char32_t first, last;
+  CharKind value;
+};
+struct CombiningRange {
+  char32_t first, last;
+  int value;  // marks are sorted by it
+};
+struct Decomposition {
+  char32_t first, a, b;  // b may be 0
+  bool composes;         // a and b become this again
+};
+struct Lowered {
+  char32_t first, a, b;  // b may be 0
+};
+
+#include "gradus/io/pretrained/unicode_tables.inc"
+
+/// The last row that begins at or before c, or nullptr.
+template <class Row, std::size_t n>
+const Row* row_of(const Row (&table)[n], char32_t c) {
+  const auto* after = std::upper_bound(std::begin(table), std::end(table), c,
+                                       [](char32_t x, const Row& row) { return x < row.first; });
+  return after == std::begin(table) ? nullptr : after - 1;
+}
+
+int combining_class(char32_t c) {
+  const CombiningRange* row = row_of(kCombining, c);
+  return row && c <= row->last ? row->value : 0;
+}
+
+// A syllable of Hangul is 0xAC00 + (lead · 21 + vowel) · 28 + tail; tail 0 is none.
+constexpr char32_t kSyllable = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTail = 0x11A7;
+constexpr char32_t kLeads = 19, kVowels = 21, kTails = 28;
+
+void decompose(char32_t c, Characters& out) {
+  if (c - kSyllable < kLeads * kVowels * kTails) {
+    const char32_t place = c - kSyllable;
+    out.push_back(kLead + place / (kVowels * kTails));
+    out.push_back(kVowel + place / kTails % kVowels);
+    if (place % kTails > 0) out.push_back(kTail + place % kTails);
+    return;
+  }
+  const Decomposition* row = row_of(kDecompositions, c);
+  if (!row || row->first != c) {
+    out.push_back(c);
+    return;
+  }
+  decompose(row->a, out);
+  if (row->b) decompose(row->b, out);
+}
+
+/// What a and b become together, or 0.
+char32_t together(char32_t a, char32_t b) {
+  if (a - kLead < kLeads && b - kVowel < kVowels)
+    return kSyllable + ((a - kLead) * kVowels + b - kVowel) * kTails;
+  if (a - kSyllable < kLeads * kVowels * kTails && (a - kSyllable) % kTails == 0 &&
+      b - kTail - 1 < kTails - 1)
+    return a + b - kTail;
+  static const auto pairs = [] {
+    std::unordered_map<std::uint64_t, char32_t> made;
+    for (const Decomposition& row : kDecompositions)
+      if (row.composes) made.emplace(std::uint64_t{row.a} << 32 | row.b, row.first);
+    return made;
+  }();
+  const auto found = pairs.find(std::uint64_t{a} << 32 | b);
+  return found == pairs.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+CharKind kind_of(char32_t c) {
+  const KindRange* row = row_of(kKinds, c);
+  return row && c <= row->last ? row->value : CharKind::other;
+}
+
+Characters characters_of(std::string_view text) {
+  Characters out;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8 found = utf8_at(text, at);
+    out.push_back(found.kind == Utf8::character ? found.code_point : U'\uFFFD');
+    at += found.length;
+  }
+  return out;
+}
+
+Characters lower_case(const Characters& text) {
+  Characters out;
+  for (const char32_t c : text) {
+    const Lowered* row = row_of(kLowered, c);
+    const bool changes = row && row->first == c;
+    out.push_back(changes ? row->a : c);
+    if (changes && row->b) out.push_back(row->b);
+  }
+  return out;
+}
+
+Characters decomposed(const Characters& text) {
+  Characters out;
+  for (const char32_t c : text) decompose(c, out);
+  for (auto at = out.begin(); at != out.end();) {
+    const auto marks = [](char32_t c) { return combining_class(c) > 0; };
+    const auto first = std::find_if(at, out.end(), marks);
+    at = std::find_if_not(first, out.end(), marks);
+    std::stable_sort(
+        first, at, [](char32_t a, char32_t b) { return combining_class(a) < combining_class(b); });
+  }
+  return out;
+}
+
+Characters composed(const Characters& text) {
+  constexpr char32_t kPlain = 0x300;  // below, nothing composes with what is beside it
+  // Fast path; same result as below.
+  if (std::all_of(text.begin(), text.end(), [](char32_t c) { return c < kPlain; })) return text;
+  Characters out;
+  std::size_t starter = 0;  // where the last character of class 0 stands
+  int before = -1;          // class of the last character kept after it; −1: none
+  for (const char32_t c : decomposed(text)) {
+    const int own = combining_class(c);
+    const char32_t both = out.empty() || before >= own ? 0 : together(out[starter], c);
+    if (both) {
+      out[starter] = both;
+      continue;
+    }
+    if (own == 0) starter = out.size();
+    before = own == 0 ? -1 : own;
+    out.push_back(c);
+  }
+  return out;
+}
+
+}  // namespace gradus::io

@@ -1,0 +1,91 @@
+// B batch, T tokens, C width, H heads, D = C / H, M features, K reduced length.
+#include "gradus/nn/extras/linear_attention.h"
+
+#include "gradus/engine/base/random.h"
+#include "gradus/nn/attention.h"
+#include "gradus/nn/init.h"
+#include "gradus/ops/attention/attention.h"
+#include "gradus/ops/matmul.h"
+#include "gradus/ops/shape_ops.h"
+
+namespace gradus::nn {
+namespace {
+
+void check_heads(const char* layer, std::int64_t width, std::int64_t heads) {
+  require(width > 0 && heads > 0 && width % heads == 0, layer, ": ", heads,
+          " heads do not divide a width of ", width);
+}
+
+/// q, k, v of packed projections [B, T, 3C], each [B, H, T, D].
+std::vector<Tensor> packed_heads(const char* layer, const Tensor& x, const Linear& qkv_proj,
+                                 std::int64_t heads) {
+  require(x.defined(), layer, ": the input is undefined");
+  require<ShapeError>(x.rank() == 3, layer, ": the input is ", x.shape(),
+                      ", not [batch, length, width]");
+  std::vector<Tensor> parts = chunk(qkv_proj(x), 3, -1);       // 3 × [B, T, C]
+  for (Tensor& part : parts) part = split_heads(part, heads);  // [B, H, T, D]
+  return parts;
+}
+
+}  // namespace
+
+LinearAttention::LinearAttention(const LinearAttentionLayerOptions& given) : options(given) {
+  const std::int64_t C = options.width;
+  check_heads("LinearAttention", C, options.heads);
+  const bool random = options.kind == LinearAttentionKind::performer;
+  require(options.features >= 0 && (random || options.features == 0),
+          "LinearAttention: ", options.features,
+          " features: a performer has them, 0 for twice the heads' width");
+  qkv_proj = Linear(C, 3 * C, {options.bias});
+  out_proj = Linear(C, C, {options.bias});
+  if (!random) return;
+  const std::int64_t D = C / options.heads;
+  if (options.features == 0) options.features = 2 * D;
+  features = orthogonal_projection(options.features, D, generator().next());  // [M, D]
+}
+
+Tensor LinearAttention::forward(const Tensor& x, const std::vector<std::int64_t>& lengths) const {
+  const std::vector<Tensor> qkv = packed_heads("LinearAttention", x, qkv_proj, options.heads);
+  if (options.kind == LinearAttentionKind::performer)
+    return out_proj(merge_heads(
+        performer_attention(qkv[0], qkv[1], qkv[2], features,
+                            {.causal = options.causal, .lengths = lengths})));  // [B, T, C]
+  const FeatureMap feature =
+      options.kind == LinearAttentionKind::relu ? FeatureMap::relu : FeatureMap::elu_plus_one;
+  return out_proj(merge_heads(linear_attention(
+      qkv[0], qkv[1], qkv[2],
+      {.feature = feature, .causal = options.causal, .lengths = lengths})));  // [B, T, C]
+}
+
+LinformerAttention::LinformerAttention(const LinformerAttentionOptions& given) : options(given) {
+  const std::int64_t C = options.width;
+  check_heads("LinformerAttention", C, options.heads);
+  require(options.length > 0 && options.reduced > 0, "LinformerAttention: length ", options.length,
+          " reduced to ", options.reduced, ": both must be positive");
+  require(0 <= options.dropout && options.dropout < 1, "LinformerAttention: dropout ",
+          options.dropout, " is not in [0, 1)");
+  qkv_proj = Linear(C, 3 * C, {options.bias});
+  out_proj = Linear(C, C, {options.bias});
+  for (Tensor* map : {&key_map, &value_map}) {
+    *map = parameter(Tensor::empty({options.reduced, options.length}, default_dtype()));
+    init::xavier_uniform_(*map);
+  }
+}
+
+Tensor LinformerAttention::forward(const Tensor& x,
+                                   const std::vector<std::int64_t>& lengths) const {
+  const std::vector<Tensor> qkv = packed_heads("LinformerAttention", x, qkv_proj, options.heads);
+  const std::int64_t T = x.size(1);
+  require<ShapeError>(T <= options.length, "LinformerAttention: ", T,
+                      " tokens, but it was made for a length of ", options.length);
+  const auto mixed = [&](const Tensor& map, const Tensor& heads) {
+    return matmul(slice(map, 1, 0, T), mask_padding(heads, lengths));
+  };
+  const Tensor k = mixed(key_map, qkv[1]);    // [B, H, K, D]
+  const Tensor v = mixed(value_map, qkv[2]);  // [B, H, K, D]
+  const Tensor y = scaled_dot_product_attention(
+      qkv[0], k, v, {}, {.dropout = options.dropout, .training = training()});  // [B, H, T, D]
+  return out_proj(merge_heads(y));                                              // [B, T, C]
+}
+
+}  // namespace gradus::nn

@@ -1,0 +1,132 @@
+// B batch, T tokens, C width, V vocabulary.
+#include "gradus/nn/models/bert.h"
+
+#include "gradus/nn/init.h"
+#include "gradus/ops/activation.h"
+#include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/dropout.h"
+#include "gradus/ops/indexing.h"
+#include "gradus/ops/linear.h"
+#include "gradus/ops/loss.h"
+#include "gradus/ops/shape_ops.h"
+
+namespace gradus::nn {
+namespace {
+
+/// Weights from normal(0, 0.02), truncated at two deviations; biases 0.
+void initialise(Module& module) {
+  for (const NamedTensor& each : module.parameters()) {
+    Tensor parameter = each.tensor;
+    if (parameter.rank() == 2) init::truncated_normal_(parameter, 0, 0.02, -0.04, 0.04);
+    if (each.name.ends_with("bias")) init::zeros_(parameter);
+  }
+}
+
+std::int64_t embedding_width(const BERTOptions& o) { return o.embedding_width.value_or(o.width); }
+
+}  // namespace
+
+BERT::BERT(const BERTOptions& given)
+    : options(given),
+      token(given.vocab, embedding_width(given), {given.padding_idx}),
+      position(given.context, embedding_width(given)),
+      segment(given.segments, embedding_width(given)),
+      norm(embedding_width(given), {given.norm_eps}),
+      encoder({.block = {.width = given.width,
+                         .heads = given.heads,
+                         .hidden = given.hidden,
+                         .dropout = given.dropout,
+                         .activation = given.activation,
+                         .norm = given.norm,
+                         .norm_eps = given.norm_eps},
+               .layers = given.layers,
+               .final_norm = given.norm == NormPlacement::pre,
+               .shared = given.shared}) {
+  if (options.embedding_width) mapping = Linear(*options.embedding_width, options.width);
+  if (options.pooler) pooler = Linear(options.width, options.width);
+  initialise(*this);
+}
+
+Tensor BERT::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths,
+                     const Tensor& segments) const {
+  require<ShapeError>(ids.rank() == 2, "BERT: token ids must be [batch, length], not ",
+                      ids.defined() ? to_string(ids.shape()) : "undefined");
+  const std::int64_t T = ids.size(1);
+  require<ShapeError>(T <= options.context, "BERT: ", T, " tokens, but the model's context is ",
+                      options.context);
+  const Tensor kinds = segments.defined() ? segments : zeros({1, T}, Dtype::i64);
+  const Tensor x = token(ids) + position(arange(T)) + segment(kinds);  // [B, T, E]
+  const Tensor normed = dropout(norm(x), options.dropout, training());
+  const Tensor embedded = options.embedding_width ? mapping(normed) : normed;
+  return encoder(embedded, lengths.empty() ? Mask() : padding_mask(lengths));  // [B, T, C]
+}
+
+Tensor BERT::pool(const Tensor& x) const {
+  require(options.pooler, "BERT: this one has no pooler: ask for it (BERTOptions::pooler)");
+  return tanh(pooler(select(x, 1, 0)));  // [B, T, C] → [B, C]
+}
+
+MaskedLM::MaskedLM(const BERTOptions& options)
+    : bert(options),
+      dense(options.width, embedding_width(options)),
+      norm(embedding_width(options), {options.norm_eps}) {
+  bias = parameter(zeros({options.vocab}));
+  initialise(dense);
+}
+
+Tensor MaskedLM::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths) const {
+  return words(bert(ids, lengths));  // [B, T, V]
+}
+
+Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
+                      const std::vector<std::int64_t>& lengths) const {
+  const std::vector<std::int64_t> wanted = targets.to_vector<std::int64_t>();
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < std::ssize(wanted); ++i)
+    if (wanted[static_cast<std::size_t>(i)] != -1) chosen.push_back(i);
+  const Tensor places = tensor(chosen, {std::ssize(chosen)});                   // [M]
+  const Tensor x = index_select(flatten(bert(ids, lengths), 0, 1), 0, places);  // [M, C]
+  const Tensor target = index_select(flatten(targets), 0, places);              // [M]
+  return cross_entropy(words(x), target);
+}
+
+/// Vectors [..., C] → logits [..., V].
+Tensor MaskedLM::words(const Tensor& x) const {
+  const Tensor guess = norm(activate(dense(x), bert.options.activation));  // [..., E]
+  return bert.token.project(guess, bias);                                  // [..., V]
+}
+
+TextClassifier::TextClassifier(const BERTOptions& options, std::int64_t classes)
+    : bert(options), pooler(options.width, options.width), head(options.width, classes) {
+  initialise(pooler);
+  initialise(head);
+}
+
+Tensor TextClassifier::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths) const {
+  const Tensor first = select(bert(ids, lengths), 1, 0);  // [B, C]
+  return head(tanh(pooler(first)));                       // [B, classes]
+}
+
+MaskedTokens mask_tokens(const Tensor& ids, const MaskTokensOptions& options,
+                         const RandomStream& random) {
+  require(0 <= options.first_id && options.first_id < options.vocab, "mask_tokens: first_id ",
+          options.first_id, " is not in [0, ", options.vocab, ")");
+  require(0 <= options.rate && options.rate <= 1, "mask_tokens: a rate of ", options.rate,
+          " is not in [0, 1]");
+  std::vector<std::int64_t> seen = ids.to_vector<std::int64_t>(), wanted(seen.size(), -1);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(3 * i);  // three numbers for each token
+    if (seen[i] < options.first_id || random.uniform(at) >= options.rate) continue;
+    wanted[i] = seen[i];
+    const double fate = random.uniform(at + 1), pick = random.uniform(at + 2);
+    const auto kinds = static_cast<double>(options.vocab - options.first_id);
+    if (fate < 0.8)
+      seen[i] = options.mask_id;
+    else if (fate < 0.9)
+      seen[i] = options.first_id + static_cast<std::int64_t>(pick * kinds);
+  }
+  return {tensor(seen, ids.shape()), tensor(wanted, ids.shape())};
+}
+
+}  // namespace gradus::nn

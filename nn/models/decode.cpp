@@ -1,0 +1,183 @@
+// Decoding with a cache: the prompts in one pass, then a token a step. B sequences, V vocabulary.
+#include "gradus/nn/models/decode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "gradus/engine/grad_mode.h"
+#include "gradus/nn/models/padded_batch.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/members.h"
+#include "gradus/ops/shape_ops.h"
+#include "gradus/ops/softmax.h"
+
+namespace gradus::nn {
+namespace {
+
+void check_prompts(const char* who, const std::vector<Tokens>& prompts) {
+  require(!prompts.empty(), who, ": there is no prompt: give at least one");
+  for (const Tokens& prompt : prompts)
+    require(!prompt.empty(), who, ": the prompt has no token: give at least one");
+}
+
+}  // namespace
+
+GPTDecoderState::GPTDecoderState(const GPT& model, Precision cache)
+    : model_(model), precision_(cache), cache_(cache_options()) {}
+
+CacheOptions GPTDecoderState::cache_options() const {
+  const GPTOptions& of = model_.options;
+  const bool sliding = of.window > 0 && of.position != HeadPosition::none;
+  return {
+      .capacity = sliding ? of.window : of.context, .sliding = sliding, .precision = precision_};
+}
+
+Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
+  require<ShapeError>(seen_.empty() || seen_.size() == tokens.size(),
+                      "GPTDecoderState: ", tokens.size(), " sequences, but it continues ",
+                      seen_.size());
+  check_prompts("GPTDecoderState", tokens);
+  const NoGrad off;
+  std::vector<Tokens> all = seen_;
+  all.resize(tokens.size());
+  for (std::size_t b = 0; b < tokens.size(); ++b)
+    all[b].insert(all[b].end(), tokens[b].begin(), tokens[b].end());
+  PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
+  const CacheOptions of = cache_.options();
+  const bool fits = of.sliding || cache_.size() + step.ids.size(1) <= of.capacity;
+  if (!fits || needs_refill_) {
+    // Learned positions are at their end, or an earlier call failed: starts again from all tokens,
+    // or from the last `context` of them.
+    cache_ = KVCache(of);
+    for (Tokens& each : all)
+      if (!of.sliding)
+        each.erase(each.begin(), each.end() - std::min(std::ssize(each), model_.options.context));
+    step = pad_sequences(all, 0, PaddingSide::left);
+  }
+  needs_refill_ = true;  // where the next line throws, layers may differ in what they have seen
+  const Tensor logits = model_(step.ids, &cache_, step.lengths);  // [B, T, V]
+  needs_refill_ = false;
+  seen_ = std::move(all);
+  return gradus::select(logits, 1, -1);  // [B, V]
+}
+
+void GPTDecoderState::select(const std::vector<std::int64_t>& sequences) {
+  for (const std::int64_t i : sequences)
+    require<IndexError>(0 <= i && i < std::ssize(seen_), "GPTDecoderState: sequence ", i, " of ",
+                        seen_.size());
+  if (!needs_refill_) cache_.select(sequences);
+  std::vector<Tokens> chosen;
+  for (const std::int64_t i : sequences) chosen.push_back(seen_[static_cast<std::size_t>(i)]);
+  seen_ = std::move(chosen);
+}
+
+std::vector<Tokens> generate(DecoderState& model, const std::vector<Tokens>& prompts,
+                             const GenerateOptions& options, const RandomStream& random,
+                             FunctionRef<bool(std::int64_t, std::int64_t)> on_token) {
+  check_prompts("generate", prompts);
+  const NoGrad off;
+  const auto B = std::ssize(prompts);
+  std::vector<Tokens> added(prompts.size()), seen = prompts, latest = prompts;
+  std::vector<bool> ended(prompts.size(), false);
+  for (std::int64_t n = 0; n < options.tokens; ++n) {
+    const Tensor logits = model.next(latest);  // [B, V]
+    for (std::int64_t b = 0; b < B; ++b) {
+      const auto at = static_cast<std::size_t>(b);
+      const std::int64_t token =
+          sample_token(select(logits, 0, b), options.sampling, random.uniform(n * B + b), seen[at]);
+      latest[at] = {token};
+      if (ended[at]) continue;
+      added[at].push_back(token);
+      seen[at].push_back(token);
+      ended[at] = token == options.end;
+      if (!on_token(b, token)) return added;
+    }
+    if (std::all_of(ended.begin(), ended.end(), [](bool end) { return end; })) break;
+  }
+  return added;
+}
+
+namespace {
+
+struct Candidate {
+  double log_p;
+  std::int64_t beam, token;
+};
+
+/// The `count` best ways to go on, best first, as sums of log-probabilities.
+std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double>& log_p,
+                                  std::int64_t count) {
+  const std::vector<double> steps =
+      log_softmax(logits.to(Dtype::f64), -1).to_vector<double>();  // [beams · V]
+  const std::int64_t V = logits.size(1);
+  std::vector<Candidate> all;
+  all.reserve(steps.size());
+  for (std::int64_t i = 0; i < std::ssize(steps); ++i)
+    all.push_back({log_p[static_cast<std::size_t>(i / V)] + steps[static_cast<std::size_t>(i)],
+                   i / V, i % V});
+  const auto better = [](const Candidate& a, const Candidate& b) {
+    return std::tuple(-a.log_p, a.beam, a.token) < std::tuple(-b.log_p, b.beam, b.token);
+  };
+  const auto end = all.begin() + std::min(std::ssize(all), std::ptrdiff_t(count));
+  std::partial_sort(all.begin(), end, all.end(), better);
+  all.erase(end, all.end());
+  return all;
+}
+
+void sort_and_cut(std::vector<Beam>& beams, std::int64_t count) {
+  std::stable_sort(beams.begin(), beams.end(),
+                   [](const Beam& a, const Beam& b) { return a.score > b.score; });
+  beams.resize(std::min(beams.size(), static_cast<std::size_t>(count)));
+}
+
+}  // namespace
+
+std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
+                              const BeamOptions& options) {
+  check_prompts("beam_search", {prompt});
+  require(options.beams > 0 && options.tokens >= 0, "beam_search: ", options.beams, " beams, ",
+          options.tokens, " tokens: must be positive");
+  const NoGrad off;
+  const auto score = [&](double log_p, std::size_t length) {
+    return log_p / std::pow((5 + static_cast<double>(length)) / 6, options.length_penalty);
+  };
+  std::vector<Beam> finished;
+  std::vector<Tokens> open = {{}}, latest = {prompt};
+  std::vector<double> log_p = {0};
+  for (std::int64_t n = 0; n < options.tokens && !open.empty(); ++n) {
+    std::vector<Tokens> longer, newest;
+    std::vector<double> sums;
+    std::vector<std::int64_t> parents;
+    // Twice as many as beams: even if each of those ended, as many would go on.
+    for (const Candidate& way : best_steps(model.next(latest), log_p, 2 * options.beams)) {
+      Tokens text = open[static_cast<std::size_t>(way.beam)];
+      text.push_back(way.token);
+      if (way.token == options.end) {
+        if (std::ssize(longer) < options.beams)
+          finished.push_back({text, score(way.log_p, text.size())});
+      } else if (std::ssize(longer) < options.beams) {
+        longer.push_back(text);
+        newest.push_back({way.token});
+        sums.push_back(way.log_p);
+        parents.push_back(way.beam);
+      }
+    }
+    open = std::move(longer);
+    latest = std::move(newest);
+    log_p = std::move(sums);
+    sort_and_cut(finished, options.beams);
+    // log p only falls; no open text can still overtake when each finished one is better.
+    const bool done =
+        std::ssize(finished) == options.beams && !open.empty() &&
+        finished.back().score >= score(log_p[0], static_cast<std::size_t>(options.tokens));
+    if (done) return finished;
+    if (!open.empty()) model.select(parents);
+  }
+  for (std::size_t i = 0; i < open.size(); ++i)
+    finished.push_back({open[i], score(log_p[i], open[i].size())});
+  sort_and_cut(finished, options.beams);
+  return finished;
+}
+
+}  // namespace gradus::nn

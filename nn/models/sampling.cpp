@@ -1,0 +1,76 @@
+// A token is drawn from softmax(logits / temperature), narrowed from the likeliest down, by one
+// uniform number: the first token at which the weights, summed from the largest down, exceed it.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "gradus/nn/models/decode.h"
+#include "gradus/ops/members.h"
+
+namespace gradus::nn {
+namespace {
+
+void check_options(const SamplingOptions& o) {
+  require(o.temperature >= 0 && std::isfinite(o.temperature), "sample_token: a temperature of ",
+          o.temperature, ": must be 0 or positive");
+  require(o.top_k >= 0, "sample_token: top_k ", o.top_k, ": must be 0 (all) or positive");
+  require(0 < o.top_p && o.top_p <= 1, "sample_token: top_p ", o.top_p, ": must be in (0, 1]");
+  require(0 <= o.min_p && o.min_p <= 1, "sample_token: min_p ", o.min_p, ": must be in [0, 1]");
+  require(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty),
+          "sample_token: a repetition_penalty of ", o.repetition_penalty, ": must be positive");
+}
+
+std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& options,
+                              const Tokens& seen) {
+  std::vector<double> scores = logits.to(Dtype::f64).to_vector<double>();
+  for (const double score : scores)
+    require(!std::isnan(score), "sample_token: a logit is NaN: the model has diverged");
+  if (options.repetition_penalty == 1) return scores;
+  for (const std::int64_t token : std::set<std::int64_t>(seen.begin(), seen.end())) {
+    require<IndexError>(0 <= token && token < std::ssize(scores), "sample_token: token ", token,
+                        " was seen, but there are ", scores.size(), " logits");
+    double& score = scores[static_cast<std::size_t>(token)];
+    score = score > 0 ? score / options.repetition_penalty : score * options.repetition_penalty;
+  }
+  return scores;
+}
+
+/// How many of the weights, largest first, the limits leave. The first is 1.
+std::size_t kept(const std::vector<double>& weights, const SamplingOptions& options) {
+  std::size_t n = weights.size();
+  if (options.top_k > 0) n = std::min(n, static_cast<std::size_t>(options.top_k));
+  const auto end = weights.begin() + static_cast<std::ptrdiff_t>(n);
+  const double wanted = options.top_p * std::accumulate(weights.begin(), end, 0.0);
+  double sum = 0;
+  for (std::size_t i = 0; i < n && options.top_p < 1; ++i)
+    if ((sum += weights[i]) >= wanted) n = i + 1;
+  while (weights[n - 1] < options.min_p) --n;
+  return n;
+}
+
+}  // namespace
+
+std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, double uniform,
+                          const Tokens& seen) {
+  require<ShapeError>(logits.rank() == 1 && logits.numel() > 0,
+                      "sample_token: wants logits [V], not ", logits.shape());
+  check_options(options);
+  const std::vector<double> scores = scores_of(logits, options, seen);
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  if (options.temperature == 0) return static_cast<std::int64_t>(order[0]);
+
+  std::vector<double> weights;
+  for (const std::size_t id : order)
+    weights.push_back(std::exp((scores[id] - scores[order[0]]) / options.temperature));
+  weights.resize(kept(weights, options));
+  double left = uniform * std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if ((left -= weights[i]) < 0) return static_cast<std::int64_t>(order[i]);
+  return static_cast<std::int64_t>(order[weights.size() - 1]);  // rounding left a crumb
+}
+
+}  // namespace gradus::nn

@@ -1,0 +1,156 @@
+// The SIMD level of kernels and the matmul backend, set by GRADUS_SIMD and GRADUS_BLAS in processes
+// of their own.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/base/simd.h"
+#include "gradus/engine/gemm/backend.h"
+#include "gradus/engine/gemm/library.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/simd_levels.h"
+
+namespace simd = gradus::simd;
+using simd::Level;
+
+namespace {
+
+template <int n>
+GRADUS_INLINE int number(int more) {
+  return n + more;
+}
+
+struct Outcome {
+  int status;
+  std::string output;
+};
+
+/// This program's test `name` with a setting in the environment: "GRADUS_SIMD=avx2".
+Outcome with(const std::string& setting, const std::string& name) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = setting + " '" + self + "' '" + name + "' 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  Outcome outcome{0, ""};
+  std::array<char, 256> some;
+  while (std::fgets(some.data(), some.size(), pipe) != nullptr) outcome.output += some.data();
+  outcome.status = pclose(pipe);
+  return outcome;
+}
+
+Outcome with_level(const std::string& value, const std::string& name) {
+  return with("GRADUS_SIMD=" + value, name);
+}
+
+}  // namespace
+
+// The tests below run this in a process of its own.
+TEST_CASE("helper: print the SIMD level", "[.]") {
+  try {
+    std::printf("level=%s\n", std::string(simd::name(simd::level())).c_str());
+  } catch (const gradus::ValueError& error) {
+    std::printf("error=%s\n", error.what());
+  }
+}
+
+// The tests below run this in a process of its own.
+TEST_CASE("helper: print the active matmul backend", "[.]") {
+  try {
+    std::printf("products=%s\n", gradus::products::describe().c_str());
+  } catch (const gradus::ValueError& error) {
+    std::printf("error=%s\n", error.what());
+  }
+}
+
+TEST_CASE("levels have names, and run calls the variant of the current level", "[kernel]") {
+  CHECK(simd::name(Level::baseline) == "baseline");
+  CHECK(simd::name(Level::avx2) == "avx2");
+  CHECK(simd::name(Level::avx512) == "avx512");
+  CHECK(simd::level() <= simd::widest());
+  for (const Level level : gradus::testing::simd_levels()) {
+    const gradus::testing::LevelScope scope(level);
+    CAPTURE(simd::name(level));
+    CHECK(simd::level() == level);
+    const int ran = simd::run_one<number<512>, number<256>, number<0>>(1) - 1;
+    const int wanted = level == Level::avx512 ? 512 : level == Level::avx2 ? 256 : 0;
+    CHECK(ran == (GRADUS_DISPATCHES ? wanted : 0));
+    CHECK(simd::run<number<5>>(2) == 7);
+  }
+}
+
+TEST_CASE("the widest level matches the flags of the processor", "[kernel]") {
+  std::ifstream told("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(told, line) && !line.starts_with("flags")) {
+  }
+  if (!line.starts_with("flags")) return;  // another system, or another processor
+  const auto has = [&](const std::string& flag) {
+    return (line + " ").find(" " + flag + " ") != line.npos;
+  };
+  const bool avx2 = GRADUS_HAS_LEVELS && has("avx2") && has("fma") && has("bmi1") && has("bmi2");
+  const bool avx512 = avx2 && has("avx512f") && has("avx512bw") && has("avx512cd") &&
+                      has("avx512dq") && has("avx512vl");
+  CHECK(simd::widest() == (avx512 ? Level::avx512 : avx2 ? Level::avx2 : Level::baseline));
+}
+
+#ifdef __linux__
+TEST_CASE("GRADUS_SIMD sets the level of a process", "[process]") {
+  for (const Level level : gradus::testing::simd_levels()) {
+    const std::string name(simd::name(level));
+    CAPTURE(name);
+    const Outcome told = with_level(name, "helper: print the SIMD level");
+    CHECK(told.status == 0);
+    CHECK(told.output.find("level=" + name + "\n") != std::string::npos);
+  }
+  const std::string widest(simd::name(simd::widest()));
+  CHECK(with_level("", "helper: print the SIMD level").output.find("level=" + widest) !=
+        std::string::npos);
+}
+
+TEST_CASE("an unknown or unsupported GRADUS_SIMD throws a ValueError with the fix", "[process]") {
+  for (const std::string unknown : {"sse", "avx5122", "AVX2"}) {
+    const std::string output = with_level(unknown, "helper: print the SIMD level").output;
+    CHECK(output.find("error=GRADUS_SIMD=" + unknown) != std::string::npos);
+    CHECK(output.find("level=") == std::string::npos);
+  }
+  const std::string widest(simd::name(simd::widest()));
+  for (const Level level : {Level::avx2, Level::avx512}) {
+    if (level <= simd::widest()) continue;
+    const std::string name(simd::name(level));
+    CHECK(with_level(name, "helper: print the SIMD level")
+              .output.find("error=GRADUS_SIMD=" + name + ": this processor has " + widest) !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS assumes",
+          "[process]") {
+  const auto says = [](const std::string& setting, const std::string& what) {
+    CAPTURE(setting);
+    const std::string output = with(setting, "helper: print the active matmul backend").output;
+    CAPTURE(output);
+    CHECK(output.find(what) != std::string::npos);
+  };
+  using gradus::products::Backend;
+  if (gradus::products::chosen().backend == Backend::plain) return;  // the build says so
+  const std::string widest(simd::name(simd::widest()));
+  says("GRADUS_BLAS=own GRADUS_SIMD=", "products=own, " + widest);
+  says("GRADUS_BLAS=own GRADUS_SIMD=baseline", "products=own, baseline");
+  says("GRADUS_BLAS=mkl", "error=GRADUS_BLAS=mkl");
+  const auto library = gradus::products::linked_library();
+  if (library == gradus::products::Library::none) {
+    says("GRADUS_BLAS=library", "error=GRADUS_BLAS=library");
+    says("GRADUS_BLAS= GRADUS_SIMD=", "products=own, " + widest);
+  } else {
+    says("GRADUS_BLAS=library", "products=the BLAS library");
+  }
+  if (library == gradus::products::Library::openblas && GRADUS_HAS_LEVELS)
+    for (const char* core : {"Prescott", "Haswell", "SkylakeX"})
+      says(std::string("GRADUS_BLAS= GRADUS_SIMD= OPENBLAS_CORETYPE=") + core,
+           "products=own, " + widest);
+}
+#endif

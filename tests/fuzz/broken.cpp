@@ -1,0 +1,35 @@
+// A reader with the faults that the limits are there for, one for each first letter: the tests of
+// the limits themselves.
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gradus/tests/fuzz/watch.h"
+
+using namespace gradus;
+
+namespace {
+
+int broken_read(std::string_view input) {
+  const char fault = input.empty() ? ' ' : input[0];
+  if (fault == 't')  // a quarter of a second
+    for (const std::clock_t start = std::clock(); std::clock() - start < CLOCKS_PER_SEC / 4;) {
+    }
+  if (fault == 'm') return std::vector<char>(fuzz::kConstantBytes + 100 * input.size() + 1).back();
+  if (fault == 'g') return std::vector<char>(std::size_t{3} << 30).back();
+  if (fault == 'e') throw std::runtime_error("an error of the standard library");
+  if (fault == 'l') fail<FileError>("line one\nline two");
+  if (fault == '8') fail<FileError>("not UTF-8: \xff");
+  if (fault == 'o') fail<FileError>(std::string(1001, '.'));
+  if (fault == 'x') fail<FileError>("as it should be");
+  return static_cast<int>(std::vector<char>(fuzz::kConstantBytes / 2).size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input = fuzz::text_of(std::as_bytes(std::span(data, size)));
+  fuzz::read_within_limits(size, [&] { return broken_read(input); });
+  fuzz::law(!input.starts_with('w'), "what the law says");
+  return 0;
+}

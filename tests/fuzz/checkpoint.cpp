@@ -1,0 +1,43 @@
+// io::parse_checkpoint. No chance finds a checksum, so where it alone is wrong it is put right, and
+// the checkpoint must be read then.
+#include "gradus/io/checkpoint.h"
+
+#include <algorithm>
+
+#include "gradus/tests/fuzz/watch.h"
+
+using namespace gradus;
+
+namespace {
+
+/// The input with the checksum that its contents give; nothing if that is not what is wrong.
+std::optional<std::string> with_right_checksum(fuzz::Bytes input) {
+  try {
+    io::parse_checkpoint(input, "input");
+  } catch (const FileError& refusal) {
+    const std::string_view message = refusal.what(), key = "\"gradus.crc32\":\"",
+                           found = "its contents give \"";
+    std::string bytes(fuzz::text_of(input));
+    const std::size_t at = bytes.find(key), from = message.rfind(found);
+    if (at == std::string::npos || !message.starts_with("input: damaged: ")) return std::nullopt;
+    const std::size_t begin = at + key.size();
+    if (bytes.find('"', begin) != begin + 8) return std::nullopt;
+    return bytes.replace(begin, 8, message.substr(from + found.size(), 8));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fuzz::Bytes input = std::as_bytes(std::span(data, size));
+  const auto parse = [](fuzz::Bytes bytes) {
+    return fuzz::read_within_limits(bytes.size(),
+                                    [&] { return io::parse_checkpoint(bytes, "input"); });
+  };
+  if (parse(input)) return 0;
+  if (const auto mended = with_right_checksum(input))
+    fuzz::law(parse(std::as_bytes(std::span(*mended))).has_value(),
+              "a checkpoint with its right checksum is read");
+  return 0;
+}

@@ -1,0 +1,63 @@
+// Small models in f64 whose weights are large enough that each token matters.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gradus/engine/base/random.h"
+#include "gradus/nn/init.h"
+#include "gradus/nn/models/gpt.h"
+#include "gradus/ops/create.h"
+#include "gradus/tests/support/catch.h"
+#include "gradus/tests/support/naive.h"
+
+namespace gradus::testing {
+
+using naive::numbers;
+using Ids = std::vector<std::int64_t>;
+
+/// Weights large enough that each token matters, f64.
+inline void enlarge(nn::Module& model) {
+  seed(11);
+  model.to(Dtype::f64);
+  for (const nn::NamedTensor& each : model.parameters()) {
+    Tensor p = each.tensor;
+    if (each.name.find("norm") == std::string::npos) nn::init::normal_(p, 0, 0.4);
+  }
+  model.eval();
+}
+
+inline nn::GPTOptions tiny() {
+  return {.vocab = 13, .context = 24, .layers = 2, .heads = 4, .width = 16};
+}
+
+inline Tensor ids_of(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
+  Ids ids;
+  for (std::int64_t i = 0; i < B * T; ++i) ids.push_back((i * i * 7 + i * 3 + first) % 13);
+  return tensor(ids, {B, T});
+}
+
+/// Values of order 1, sums of some tens of terms in f64, a dozen operations deep: 1e-12 is a few
+/// thousand roundings.
+inline void check_equal(const Tensor& got, const Tensor& want) {
+  const auto a = numbers(got), b = numbers(want);
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  bool finite = true;  // a difference of infinities is NaN, which max() passes over
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    worst = std::max(worst, std::abs(a[i] - b[i]));
+    finite = finite && std::isfinite(a[i]) && std::isfinite(b[i]);
+  }
+  CHECK(worst < 1e-12);
+  CHECK(finite);
+}
+
+inline nn::GPT made(nn::GPTOptions options) {
+  nn::GPT model(options);
+  enlarge(model);
+  return model;
+}
+
+}  // namespace gradus::testing

@@ -1,0 +1,47 @@
+// axe-core, of the axe-playwright-python wheel, on every view in light and dark, wide and narrow: no violation.
+'use strict';
+const assert = require('assert'), fs = require('fs'), path = require('path');
+const {execFileSync} = require('child_process');
+const {sample, chain, page, runInBrowser, skip} = require('./support.js');
+
+function findAxe() {
+  const downloaded = path.join(__dirname, '../../../build/axe/axe_playwright_python/axe.min.js');
+  if (fs.existsSync(downloaded)) return downloaded;
+  try {
+    const found = execFileSync('python3', ['-c', 'import importlib.util as u; print(u.find_spec("axe_playwright_python").origin)'],
+                               {stdio: ['ignore', 'pipe', 'ignore']}).toString().trim();
+    return path.join(path.dirname(found), 'axe.min.js');
+  } catch { return ''; }
+}
+const axe = findAxe();
+if (!fs.existsSync(axe)) skip('no axe-core here: pip install axe-playwright-python (./test.sh --all does)');
+
+async function violations(b) {
+  await b.run(fs.readFileSync(axe, 'utf8') + ';0');
+  const found = await b.run('axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)');
+  return found.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' | ')}`);
+}
+const pages = {
+  sample: page(sample()), chain: page(chain(500)),
+  failed: page({...sample(), failure: {op: 'matmul', in: [0, 1], module: 1, stack: 0, message: 'no'}}),
+  compared: page(sample(), {other: sample()}),
+};
+const looks = [[1400, 900, false], [1400, 900, true], [390, 844, false], [390, 844, true]];
+
+runInBrowser({async 'a picture without a text is seen'(b) {
+  await b.visitText(page(sample()));
+  await b.run('document.body.append(document.createElement("img"))');
+  assert.match((await violations(b)).join(), /image-alt/);
+}, ...Object.fromEntries(Object.entries(pages).map(([name, html], k) => [`${name} has no violation`, async b => {
+  const [width, height, dark] = looks[k];
+  await b.size(width, height, {dark});
+  await b.visitText(html, name === 'sample' ? '#s=b1&cell=1.1' : '');
+  for (const v of ['step', 'ledger', 'attention', 'flow', 'storage', 'graph', 'source', 'compare']) {
+    await b.run(`app.go({v: '${v}'})`);
+    assert.deepEqual(await violations(b), [], v);
+  }
+  if (name === 'sample') for (const more of ['{v: "step", s: "f1", quiz: 1}', '{quiz: null, plain: 1}']) {
+    await b.run(`app.go(${more})`);
+    assert.deepEqual(await violations(b), [], more);
+  }
+}]))});

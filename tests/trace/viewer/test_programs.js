@@ -1,0 +1,37 @@
+// Each lesson, one step of gpt and each case of cases.cpp write a page; Chromium opens it from file:// without a network
+// and without a word on the console, and the page's test of itself finds nothing. What is said of sizes is measured.
+'use strict';
+const assert = require('assert'), fs = require('fs'), path = require('path');
+const {execFileSync} = require('child_process');
+const {runInBrowser, skip} = require('./support.js');
+
+const build = process.argv[2] || path.join(__dirname, '../../../build/release'), tree = path.join(__dirname, '../../..');
+const course = fs.readFileSync(path.join(tree, 'docs/course.md'), 'utf8');
+const lessons = fs.readdirSync(path.join(tree, 'examples')).filter(n => /^\d\d_.*\.cpp$/.test(n)).map(n => n.slice(0, -4));
+const programs = Object.fromEntries(lessons.map(name => [name, {arguments: [], most: name.startsWith('06') ? 3e5 : 8e6}]));
+programs.gpt = {arguments: ['train', path.join(tree, 'README.md'), '--config', 'toy', '--steps', '3', '--no-trial'], most: 4e6};
+if (!fs.existsSync(path.join(build, 'gpt'))) skip(`no programs in ${build}: cmake --build builds them`);
+const cases = path.join(build, 'tests/trace/viewer/gradus_trace_cases');
+for (const name of execFileSync(cases).toString().trim().split('\n'))
+  programs[name] = {program: cases, arguments: [name], empty: name === 'thrown', most: 3e5};
+
+runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`${name} writes a page that holds`, async b => {
+  const work = fs.mkdtempSync(path.join(b.folder, name)), file = path.join(work, 'step.html');
+  const env = how.program ? process.env : {...process.env, GRADUS_TRACE: file};
+  execFileSync(how.program || path.join(build, name), [...how.arguments, ...how.program ? [file] : []],
+               {cwd: /^\d/.test(name) ? tree : work, stdio: 'ignore', timeout: 600000, env});
+  const bytes = fs.statSync(file).size, began = Date.now();
+  await b.visit(file, '#selftest');
+  const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent', 1500));
+  console.log(`${name}: ${bytes} bytes; ${said.steps} steps, ${said.cells} numbers worked out, ${said.unknown} not; ${Date.now() - began} ms`);
+  assert.deepEqual(said.failed, []);
+  assert.ok(how.empty || (said.steps > 0 && said.cells > 0));
+  assert.equal(await b.run('document.querySelectorAll("img").length'), 0, 'a hostile name is text');
+  assert.deepEqual(b.complaints(), []);
+  for (const [, address] of course.matchAll(new RegExp('`' + name + '\\.html#([^`]+)`', 'g'))) {
+    const want = Object.fromEntries(new URLSearchParams(address));
+    const got = await b.run(`read(${JSON.stringify(address)}, app.t)`);
+    for (const key of Object.keys(want)) assert.equal(String(got[key]), want[key], `docs/course.md: ${name} #${address}`);
+  }
+  assert.ok(bytes <= how.most, `${bytes} bytes are more than ${how.most}`);
+}])));

@@ -1,0 +1,78 @@
+# Finds a CBLAS and makes gradus::blas. GRADUS_BLAS says which: auto, OpenBLAS or a FindBLAS vendor.
+#
+# auto takes OpenBLAS where it is, else whatever else there is. A library counts only if a program
+# that calls cblas_sgemm links with it: FindBLAS itself asks for the Fortran names alone. No header is
+# looked for, because engine/base/blas.cpp declares the few functions that it calls.
+include(CheckCXXSourceCompiles)
+
+set(gradus_blas_wanted "${GRADUS_BLAS}")
+if(NOT gradus_blas_wanted)
+  set(gradus_blas_wanted auto)
+endif()
+
+# gradus_try_blas(NAME LIBRARIES…): takes the libraries unless others were taken before.
+macro(gradus_try_blas name)
+  if(NOT GRADUS_BLAS_LIBRARIES AND NOT "${ARGN}" MATCHES "^$|NOTFOUND")
+    set(CMAKE_REQUIRED_LIBRARIES ${ARGN})
+    set(CMAKE_REQUIRED_QUIET ON)
+    string(MAKE_C_IDENTIFIER "GRADUS_LINKS_${ARGN}" gradus_blas_links)
+    check_cxx_source_compiles("extern \"C\" void cblas_sgemm(int, int, int, int, int, int, float,
+      const float*, int, const float*, int, float, float*, int);
+      int main() {
+        float a = 2, c = 0;
+        cblas_sgemm(101, 111, 111, 1, 1, 1, 1, &a, 1, &a, 1, 0, &c, 1);
+        return c == 4 ? 0 : 1;
+      }" ${gradus_blas_links})
+    if(${gradus_blas_links})
+      set(GRADUS_BLAS_NAME "${name}")
+      set(GRADUS_BLAS_LIBRARIES ${ARGN})
+    endif()
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    unset(CMAKE_REQUIRED_QUIET)
+  endif()
+endmacro()
+
+# gradus_try_vendor(VENDOR): what FindBLAS knows, then with libcblas in front (Netlib, ATLAS).
+macro(gradus_try_vendor vendor)
+  if(NOT GRADUS_BLAS_LIBRARIES)
+    set(BLA_VENDOR ${vendor})
+    set(BLA_SIZEOF_INTEGER 4)
+    unset(BLAS_FOUND)
+    find_package(BLAS QUIET)
+    if(BLAS_FOUND)
+      gradus_try_blas(${vendor} ${BLAS_LIBRARIES} ${BLAS_LINKER_FLAGS})
+      gradus_try_blas(${vendor} cblas ${BLAS_LIBRARIES} ${BLAS_LINKER_FLAGS})
+    endif()
+    unset(BLA_VENDOR)
+    unset(BLA_SIZEOF_INTEGER)
+  endif()
+endmacro()
+
+unset(GRADUS_BLAS_LIBRARIES)
+if(gradus_blas_wanted MATCHES "^(auto|OpenBLAS)$")
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(GRADUS_PC_OPENBLAS QUIET openblas)
+  endif()
+  # The system's own path first: it is a link that the system's alternatives can turn.
+  find_library(GRADUS_OPENBLAS_LIBRARY NAMES openblas PATHS ${GRADUS_PC_OPENBLAS_LIBRARY_DIRS}
+    /opt/homebrew/opt/openblas/lib /usr/local/opt/openblas/lib)
+  mark_as_advanced(GRADUS_OPENBLAS_LIBRARY)
+  gradus_try_blas(OpenBLAS ${GRADUS_OPENBLAS_LIBRARY})
+  gradus_try_vendor(OpenBLAS)
+endif()
+if(gradus_blas_wanted STREQUAL "auto")
+  gradus_try_vendor(All)
+elseif(NOT gradus_blas_wanted STREQUAL "OpenBLAS")
+  gradus_try_vendor(${gradus_blas_wanted})
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(GradusBlas
+  REQUIRED_VARS GRADUS_BLAS_LIBRARIES
+  REASON_FAILURE_MESSAGE "no library with cblas_sgemm for GRADUS_BLAS=${gradus_blas_wanted}: \
+apt-get install libopenblas-dev, or -DGRADUS_BLAS=own to link none")
+if(GradusBlas_FOUND AND NOT TARGET gradus::blas)
+  add_library(gradus::blas INTERFACE IMPORTED)
+  set_target_properties(gradus::blas PROPERTIES INTERFACE_LINK_LIBRARIES "${GRADUS_BLAS_LIBRARIES}")
+endif()

@@ -1,0 +1,137 @@
+# The library: the sources of the components, compiled. A new file is found without being listed.
+set(gradus_components engine ops nn check trace io train)
+set(gradus_globs ${gradus_components})
+list(TRANSFORM gradus_globs APPEND "/*.cpp")
+file(GLOB_RECURSE gradus_sources CONFIGURE_DEPENDS ${gradus_globs})
+list(FILTER gradus_sources EXCLUDE REGEX "/train/distributed/(mpi/|faults/side_channel)")  # GradusMpi.cmake
+
+# Three parts. What runs once an element or once an operation is optimised for speed, what runs once a
+# layer or once a step for size, which takes half the time to compile. The checker is a part because
+# gpt goes without it.
+set(gradus_fast_sources ${gradus_sources})
+list(FILTER gradus_fast_sources INCLUDE REGEX
+  "^${PROJECT_SOURCE_DIR}/((engine|ops)/|train/optim/optim(_rules)?[.]cpp$)")
+set(gradus_check_sources ${gradus_sources})
+list(FILTER gradus_check_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/check/")
+list(REMOVE_ITEM gradus_sources ${gradus_fast_sources} ${gradus_check_sources})
+# gradus::check_c and gradus::check_quick
+list(FILTER gradus_check_sources EXCLUDE REGEX "/check/(c/.*|raw/compiled)[.]cpp$")
+# The trace page and the operations' own lines are part of the library.
+set(gradus_embedded "${PROJECT_BINARY_DIR}/embedded.cpp")
+file(GLOB gradus_viewer CONFIGURE_DEPENDS trace/viewer/page.html trace/viewer/*.css trace/viewer/*.js)
+set(gradus_op_sources ${gradus_fast_sources})
+list(FILTER gradus_op_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/ops/")
+add_custom_command(OUTPUT "${gradus_embedded}"
+  COMMAND ${CMAKE_COMMAND} "-DOUT=${gradus_embedded}" "-DROOT=${PROJECT_SOURCE_DIR}"
+    -P "${PROJECT_SOURCE_DIR}/tools/cmake/GradusEmbedded.cmake"
+  DEPENDS ${gradus_viewer} ${gradus_op_sources} tools/cmake/GradusEmbedded.cmake VERBATIM)
+list(APPEND gradus_sources "${gradus_embedded}")
+# The derivations are text of the library.
+file(GLOB gradus_derivations CONFIGURE_DEPENDS docs/derivations/*.md)
+add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/derivations.cpp"
+  COMMAND ${CMAKE_COMMAND} "-DOUT=${PROJECT_BINARY_DIR}/derivations.cpp" "-DROOT=${PROJECT_SOURCE_DIR}"
+    -P "${PROJECT_SOURCE_DIR}/tools/cmake/GradusDerivations.cmake"
+  DEPENDS ${gradus_derivations} tools/cmake/GradusDerivations.cmake VERBATIM)
+list(APPEND gradus_sources "${PROJECT_BINARY_DIR}/derivations.cpp")
+add_library(gradus_fast OBJECT ${gradus_fast_sources})
+add_library(gradus_small OBJECT ${gradus_sources})
+add_library(gradus ${gradus_check_sources}
+  $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
+gradus_library(gradus gradus PUBLIC)
+# Each source is an object of its own: of a static library a program links only those that it uses.
+set_target_properties(gradus_fast gradus_small gradus PROPERTIES UNITY_BUILD OFF)
+set_target_properties(gradus PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+get_target_property(gradus_kind gradus TYPE)
+
+# No flag below changes a result: errno and floating-point traps, which Gradus never reads, are all
+# that they give up. -ffast-math is never used: it would change results and lose NaN.
+target_compile_options(gradus_fast PRIVATE
+  "$<$<NOT:$<CONFIG:Debug>>:-O2;-ftree-vectorize;-fno-math-errno;-fno-trapping-math>"
+  "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-fvect-cost-model=dynamic>")
+# Loops over rows, where steps of training spend their time, gain a few percent by unrolling; of all
+# kernels it would cost a tenth of the time to compile.
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/random.cpp ${PROJECT_SOURCE_DIR}/engine/broadcast.cpp
+  ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp
+  ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
+  ${PROJECT_SOURCE_DIR}/ops/activation.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
+  ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
+  APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
+# -g1: a trace names the lines of layers. It changes no code.
+target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")
+# A trace looks at every number of a step.
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp APPEND PROPERTY
+  COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+# The checker looks at each pair of elements, in small functions that must be inlined: for size, its
+# checks take up to twice as long.
+target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")
+foreach(part IN ITEMS gradus_fast gradus_small gradus)
+  gradus_own_flags(${part})
+  target_compile_features(${part} PRIVATE cxx_std_20)
+  target_include_directories(${part} PRIVATE "${GRADUS_INCLUDE_DIR}")
+  target_compile_definitions(${part} PRIVATE GRADUS_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${part} PRIVATE "$<$<BOOL:${GRADUS_NATIVE}>:-march=native>")
+  if(gradus_kind STREQUAL "SHARED_LIBRARY")
+    set_target_properties(${part} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
+endforeach()
+gradus_precompile(gradus_fast "${PROJECT_SOURCE_DIR}/engine/tensor.h")
+foreach(part IN ITEMS gradus_small gradus)
+  gradus_precompile(${part} "${PROJECT_SOURCE_DIR}/nn/module.h" "${PROJECT_SOURCE_DIR}/ops/ops.h")
+endforeach()
+
+# Each kernel compiled for several instruction sets, and one of them chosen at run time: engine/base/simd.h.
+if(GRADUS_KERNEL_CLONES)
+  target_compile_definitions(gradus_fast PRIVATE GRADUS_KERNEL_CLONES=1)
+endif()
+
+set(gradus_stands_on ${CMAKE_DL_LIBS})
+
+# Products: our own, and beside them a BLAS library, which engine/gemm/backend.cpp may prefer.
+# `own` links none; `plain` is the triple loop, for stepping.
+list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/tools/cmake")
+if(GRADUS_BLAS STREQUAL "plain")
+  target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_PLAIN)
+elseif(NOT GRADUS_BLAS STREQUAL "own")
+  find_package(GradusBlas REQUIRED)
+  target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_LIBRARY)
+  list(APPEND gradus_stands_on gradus::blas)
+endif()
+
+# Threads. One file sees OpenMP; everything else links it.
+if(GRADUS_OPENMP)
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  if(NOT OpenMP_CXX_FOUND)
+    message(FATAL_ERROR "Gradus: ${CMAKE_CXX_COMPILER} has no OpenMP. With clang install libomp-dev, "
+      "or build for one thread with -DGRADUS_OPENMP=OFF.")
+  endif()
+  separate_arguments(gradus_openmp_flags NATIVE_COMMAND "${OpenMP_CXX_FLAGS}")
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" APPEND PROPERTY
+    COMPILE_OPTIONS ${gradus_openmp_flags})
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" PROPERTY
+    SKIP_PRECOMPILE_HEADERS ON)  # those were read without OpenMP
+  list(APPEND gradus_stands_on "$<LINK_ONLY:OpenMP::OpenMP_CXX>")
+endif()
+
+# JSON, for files. Header-only and seen by io/ alone: a program that links Gradus does not need it.
+find_package(nlohmann_json 3.9 QUIET)
+if(NOT nlohmann_json_FOUND)
+  message(FATAL_ERROR "Gradus: io/ needs nlohmann_json 3.9 or newer: "
+    "apt-get install nlohmann-json3-dev, or -Dnlohmann_json_DIR=DIR.")
+endif()
+target_link_libraries(gradus_small PRIVATE nlohmann_json::nlohmann_json)
+
+target_link_libraries(gradus PRIVATE ${gradus_stands_on})
+# Of a static library a program takes what it names: this is what looks for GRADUS_TRACE.
+set(gradus_start "$<$<PLATFORM_ID:Linux>:LINKER:-u,gradus_trace_start>")
+target_link_options(gradus INTERFACE "${gradus_start}")
+if(gradus_kind STREQUAL "STATIC_LIBRARY")
+  add_library(gradus_without_check STATIC EXCLUDE_FROM_ALL
+    $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
+  set_target_properties(gradus_without_check PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_options(gradus_without_check INTERFACE "${gradus_start}")
+  target_link_libraries(gradus_without_check PRIVATE ${gradus_stands_on})
+else()
+  add_library(gradus_without_check ALIAS gradus)
+endif()

@@ -1,0 +1,22 @@
+# Rewrites includes of Gradus's headers to where they are now: docs/migration.md.
+s#(["<]gradus/)base/products/#\1engine/gemm/#
+s#(["<]gradus/)base/#\1engine/base/#
+s#(["<]gradus/)models/#\1nn/models/#
+s#(["<]gradus/)nn/lora[.]h#\1nn/extras/lora.h#
+s#(["<]gradus/)nn/packing[.]h#\1nn/extras/packing.h#
+s#(["<]gradus/)nn/linear_attention[.]h#\1nn/extras/linear_attention.h#
+s#(["<]gradus/)nn/conv[.]h#\1nn/extras/conv.h#
+s#(["<]gradus/)train/optim[.]h#\1train/optim/optim.h#
+s#(["<]gradus/)train/muon[.]h#\1train/optim/muon.h#
+s#(["<]gradus/)train/schedule[.]h#\1train/optim/schedule.h#
+s#(["<]gradus/)train/groups[.]h#\1train/optim/groups.h#
+s#(["<]gradus/)train/ema[.]h#\1train/optim/ema.h#
+s#(["<]gradus/)io/pretrained[.]h#\1io/pretrained/pretrained.h#
+s#(["<]gradus/)io/pretrained_tokenizer[.]h#\1io/pretrained/pretrained_tokenizer.h#
+s#(["<]gradus/)io/gguf[.]h#\1io/pretrained/gguf.h#
+s#(["<]gradus/)io/model_config[.]h#\1io/pretrained/model_config.h#
+s#(["<]gradus/)io/splitter[.]h#\1io/pretrained/splitter.h#
+s#(["<]gradus/)io/unicode[.]h#\1io/pretrained/unicode.h#
+s#(["<]gradus/)io/word_piece[.]h#\1io/pretrained/word_piece.h#
+s#(["<]gradus/)io/tensor_source[.]h#\1io/pretrained/tensor_source.h#
+s#(["<]gradus/)check/raw/c/#\1check/c/#

@@ -1,0 +1,154 @@
+// Each rule is one pass over the numbers of a piece.
+#include <cmath>
+
+#include "gradus/engine/base/simd.h"
+#include "gradus/train/optim/optim.h"
+
+namespace gradus::optim {
+namespace {
+
+/// The numbers of one piece, for writing: step() has counted the write, once for all.
+template <class T>
+T* numbers(const Tensor& x) {
+  return const_cast<T*>(x.data<T>());
+}
+
+struct SGDConstants {
+  double learning_rate, scale, decay, momentum;
+};
+
+/// `nesterov` is a template argument: a choice inside the loop would keep it from vectorizing.
+template <class T, bool nesterov>
+GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
+  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
+          decay = static_cast<T>(c.decay);
+  const T momentum = static_cast<T>(c.momentum);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T gradient = g[i] * scale + decay * p[i];
+    velocity[i] = momentum * velocity[i] + gradient;
+    p[i] -= rate * (nesterov ? gradient + momentum * velocity[i] : velocity[i]);
+  }
+}
+
+template <class T>
+GRADUS_INLINE void plain_sgd_kernel(T* p, const T* g, std::int64_t n, SGDConstants c) {
+  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
+          decay = static_cast<T>(c.decay);
+  for (std::int64_t i = 0; i < n; ++i) p[i] -= rate * (g[i] * scale + decay * p[i]);
+}
+
+struct AdamConstants {
+  double scale, decay_gradient, keep, beta1, beta2, step_size, root_correction, eps;
+};
+
+template <class T>
+GRADUS_INLINE void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, AdamConstants c) {
+  const T scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay_gradient),
+          keep = static_cast<T>(c.keep);
+  const T b1 = static_cast<T>(c.beta1), b2 = static_cast<T>(c.beta2),
+          new1 = static_cast<T>(1 - c.beta1);
+  const T new2 = static_cast<T>(1 - c.beta2), size = static_cast<T>(c.step_size);
+  const T correction = static_cast<T>(c.root_correction), eps = static_cast<T>(c.eps);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T gradient = g[i] * scale + decay * p[i];
+    const T mean = b1 * m[i] + new1 * gradient, square = b2 * v[i] + new2 * gradient * gradient;
+    m[i] = mean;
+    v[i] = square;
+    p[i] = p[i] * keep - size * mean / (std::sqrt(square) * correction + eps);
+  }
+}
+
+struct LionConstants {
+  double scale, keep, beta1, beta2, step_size;
+};
+
+template <class T>
+GRADUS_INLINE void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConstants c) {
+  const T scale = static_cast<T>(c.scale), keep = static_cast<T>(c.keep);
+  const T b1 = static_cast<T>(c.beta1), new1 = static_cast<T>(1 - c.beta1);
+  const T b2 = static_cast<T>(c.beta2), new2 = static_cast<T>(1 - c.beta2);
+  const T size = static_cast<T>(c.step_size);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T gradient = g[i] * scale, mixed = b1 * m[i] + new1 * gradient;
+    const T sign = mixed > 0 ? T(1) : (mixed < 0 ? T(-1) : T(0));
+    p[i] = p[i] * keep - size * sign;
+    m[i] = b2 * m[i] + new2 * gradient;
+  }
+}
+
+}  // namespace
+
+SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
+    : Optimizer(std::move(groups), options.lr, options.weight_decay,
+                options.momentum != 0 ? std::vector<std::vector<std::string>>{{"velocity"}}
+                                      : std::vector<std::vector<std::string>>{{}}),
+      options_(options) {
+  require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum ", options.momentum,
+          " is not in [0, 1)");
+  require(!options.nesterov || options.momentum > 0,
+          "SGD: Nesterov's rule wants a momentum above 0");
+}
+
+void SGD::update(const Piece& piece) const {
+  const SGDConstants constants{piece.learning_rate, piece.scale, piece.group->weight_decay,
+                               options_.momentum};
+  dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
+    T* p = numbers<T>(piece.parameter);
+    const T* g = piece.gradient.data<T>();
+    const std::int64_t n = piece.parameter.numel();
+    if (piece.slots.empty()) return simd::run<plain_sgd_kernel<T>>(p, g, n, constants);
+    T* velocity = numbers<T>(piece.slots[0]);
+    if (options_.nesterov) return simd::run<sgd_kernel<T, true>>(p, g, velocity, n, constants);
+    simd::run<sgd_kernel<T, false>>(p, g, velocity, n, constants);
+  });
+}
+
+void Optimizer::check_betas(const char* name, const std::array<double, 2>& betas) {
+  for (const double beta : betas)
+    require(0 <= beta && beta < 1, name, ": betas ", betas[0], " and ", betas[1],
+            " must lie in [0, 1)");
+}
+
+Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled)
+    : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg", "exp_avg_sq"}}),
+      options_(options),
+      decoupled_(decoupled) {
+  check_betas("Adam", options.betas);
+  require(options.eps > 0, "Adam: eps ", options.eps, " must be positive");
+}
+
+void Optimizer::adam_step(const Piece& piece, const AdamOptions& options, bool decoupled) const {
+  const double t = static_cast<double>(steps_), decay = piece.group->weight_decay;
+  const AdamConstants constants{piece.scale,
+                                decoupled ? 0 : decay,
+                                decoupled ? 1 - piece.learning_rate * decay : 1,
+                                options.betas[0],
+                                options.betas[1],
+                                piece.learning_rate / (1 - std::pow(options.betas[0], t)),
+                                1 / std::sqrt(1 - std::pow(options.betas[1], t)),
+                                options.eps};
+  dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
+    simd::run<adam_kernel<T>>(numbers<T>(piece.parameter), piece.gradient.data<T>(),
+                              numbers<T>(piece.slots[0]), numbers<T>(piece.slots[1]),
+                              piece.parameter.numel(), constants);
+  });
+}
+
+void Adam::update(const Piece& piece) const { adam_step(piece, options_, decoupled_); }
+
+Lion::Lion(std::vector<Group> groups, const LionOptions& options)
+    : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg"}}),
+      options_(options) {
+  check_betas("Lion", options.betas);
+}
+
+void Lion::update(const Piece& piece) const {
+  const LionConstants constants{piece.scale, 1 - piece.learning_rate * piece.group->weight_decay,
+                                options_.betas[0], options_.betas[1], piece.learning_rate};
+  dispatch_float("Lion", piece.parameter.dtype(), [&]<class T>() {
+    simd::run<lion_kernel<T>>(numbers<T>(piece.parameter), piece.gradient.data<T>(),
+                              numbers<T>(piece.slots[0]), piece.parameter.numel(), constants);
+  });
+}
+
+}  // namespace gradus::optim

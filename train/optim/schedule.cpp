@@ -1,0 +1,73 @@
+// Schedules are closures over numbers that are checked when they are made.
+#include "gradus/train/optim/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "gradus/engine/base/error.h"
+
+namespace gradus::optim {
+namespace {
+
+void check_plan(const char* name, std::int64_t warmup, std::int64_t total, double floor) {
+  require(0 <= warmup && warmup < total, name, ": ", warmup, " warm-up steps of ", total,
+          " in all: the warm-up must be shorter");
+  require(0 <= floor && floor <= 1, name, ": a floor of ", floor, " is not in [0, 1]");
+}
+
+double warm(std::int64_t step, std::int64_t warmup) {
+  return static_cast<double>(step + 1) / static_cast<double>(warmup);
+}
+
+/// 0 at the end of the warm-up, 1 at `total` and after.
+double progress(std::int64_t step, std::int64_t warmup, std::int64_t total) {
+  return std::min(1.0, static_cast<double>(step - warmup) / static_cast<double>(total - warmup));
+}
+
+}  // namespace
+
+Schedule constant_schedule() {
+  return [](std::int64_t) { return 1.0; };
+}
+
+Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor) {
+  check_plan("warmup_cosine", warmup, total, floor);
+  return [=](std::int64_t step) {
+    if (step < warmup) return warm(step, warmup);
+    return floor +
+           (1 - floor) * 0.5 * (1 + std::cos(std::numbers::pi * progress(step, warmup, total)));
+  };
+}
+
+Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor) {
+  check_plan("warmup_linear", warmup, total, floor);
+  return [=](std::int64_t step) {
+    if (step < warmup) return warm(step, warmup);
+    return 1 - (1 - floor) * progress(step, warmup, total);
+  };
+}
+
+Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64_t total,
+                             double floor) {
+  check_plan("warmup_stable_decay", warmup, total, floor);
+  require(0 < decay && warmup + decay <= total, "warmup_stable_decay: a decay of ", decay,
+          " steps after ", warmup, " of warm-up does not fit into ", total);
+  return [=](std::int64_t step) {
+    if (step < warmup) return warm(step, warmup);
+    if (step < total - decay) return 1.0;
+    return 1 - (1 - floor) * std::sqrt(progress(step, total - decay, total));
+  };
+}
+
+Schedule noam(std::int64_t width, std::int64_t warmup) {
+  require(width > 0 && warmup > 0, "noam: width ", width, " and warm-up ", warmup,
+          " must be positive");
+  return [=](std::int64_t step) {
+    const auto s = static_cast<double>(step + 1), w = static_cast<double>(warmup);
+    return std::min(1 / std::sqrt(s), s / (w * std::sqrt(w))) /
+           std::sqrt(static_cast<double>(width));
+  };
+}
+
+}  // namespace gradus::optim
