@@ -48,7 +48,11 @@ class Observer {
   virtual void walk_end() noexcept {}  // where it threw, too
   virtual void update_begin(const Update&) {}
   virtual void update_end(const Update&) {}
+  virtual void optimizer_made() {}
   virtual void step_end(std::int64_t /*step*/) {}  // of an optimiser, the first is 1
+  /// Where the paths from a parameter without a gradient ended, if it knows: in the note of an
+  /// optimiser's first step.
+  virtual std::string path_end(const Tensor& /*parameter*/) const { return ""; }
 
  private:
   friend class ObserverScope;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "gradus/nn/attention_record.h"
+#include "gradus/nn/cache.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {

@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "gradus/nn/cache.h"
 #include "gradus/nn/linear.h"
 #include "gradus/nn/module.h"
 #include "gradus/nn/norm.h"
@@ -12,6 +11,9 @@
 #include "gradus/ops/rotary.h"
 
 namespace gradus::nn {
+
+class KVCache;      // nn/cache.h
+struct KeysValues;  // one layer's
 
 using gradus::merge_heads;
 using gradus::split_heads;

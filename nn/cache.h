@@ -22,8 +22,8 @@ struct KeysValues {
 struct CacheOptions {
   std::int64_t capacity = 0;  // tokens
   bool sliding = false;       // keeps the latest `capacity` of them; else one more is an error
-  /// What keys and values are kept as. Attention sees them rounded as products/packed.h says, int8
-  /// with a scale for each token and head, and computes as ever. f32: as they are, f64 too.
+  /// What keys and values are kept as. Attention sees them rounded as engine/gemm/packed.h says,
+  /// int8 with a scale for each token and head, and computes as ever. f32: as they are, f64 too.
   Precision precision = Precision::f32;
 };
 

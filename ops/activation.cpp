@@ -25,6 +25,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/elementwise.h"
 #include "gradus/ops/kernels/rows.h"
+#include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
@@ -34,34 +35,14 @@ namespace {
 
 Tensor silu_formula(const Tensor& x) { return x * sigmoid(x); }
 
-Tensor silu_slope(const Tensor& x) {
-  const Tensor s = sigmoid(x);
-  return s * (1.0 + x * (1.0 - s));
-}
-
 constexpr double kTanhScale = 0.7978845608028654;  // √(2/π)
 constexpr double kTanhCubic = 0.044715;
 constexpr double kInverseSqrt2 = 0.7071067811865476;
-constexpr double kInverseSqrt2Pi = 0.3989422804014327;
-
-/// tanh u of gelu's approximation.
-Tensor gelu_tanh_inner(const Tensor& x) {
-  return tanh(kTanhScale * (x + kTanhCubic * (x * square(x))));
-}
 
 Tensor gelu_formula(const Tensor& x, Gelu form) {
-  const Tensor inner = form == Gelu::tanh ? gelu_tanh_inner(x) : erf(kInverseSqrt2 * x);
+  const Tensor inner = form == Gelu::tanh ? tanh(kTanhScale * (x + kTanhCubic * (x * square(x))))
+                                          : erf(kInverseSqrt2 * x);
   return (0.5 * x) * (1.0 + inner);
-}
-
-Tensor gelu_slope(const Tensor& x, Gelu form) {
-  if (form == Gelu::erf) {
-    const Tensor density = kInverseSqrt2Pi * exp(-0.5 * square(x));
-    return 0.5 * (1.0 + erf(kInverseSqrt2 * x)) + x * density;
-  }
-  const Tensor t = gelu_tanh_inner(x);
-  const Tensor du = kTanhScale * (1.0 + 3.0 * kTanhCubic * square(x));
-  return 0.5 * (1.0 + t) + (0.5 * x) * (1.0 - square(t)) * du;
 }
 
 template <class T>
@@ -152,7 +133,9 @@ struct SmoothActivation : Unary<Self, Keeps::input> {
   Tensor recompute() const override { return map(this->name(), this->x.value(), this->function()); }
 
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    if (GradMode::enabled()) return {dy * Self::slope(this->x.value())};
+    if (GradMode::enabled())
+      return through_formula(dy, wants, {this->x.value()},
+                             [](const std::vector<Tensor>& in) { return Self::formula(in[0]); });
     return {zip_backward(this->name(), this->x.take(wants), dy,
                          [](auto v, auto d) { return d * Self::derivative(v); })};
   }
@@ -162,21 +145,21 @@ struct Silu final : SmoothActivation<Silu> {
   const char* name() const override { return "silu"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::silu(v); }
   static GRADUS_INLINE auto derivative(auto v) { return vmath::silu_derivative(v); }
-  static Tensor slope(const Tensor& x) { return silu_slope(x); }
+  static Tensor formula(const Tensor& x) { return silu_formula(x); }
 };
 
 struct GeluTanh final : SmoothActivation<GeluTanh> {
   const char* name() const override { return "gelu"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::gelu_tanh(v); }
   static GRADUS_INLINE auto derivative(auto v) { return vmath::gelu_tanh_derivative(v); }
-  static Tensor slope(const Tensor& x) { return gelu_slope(x, Gelu::tanh); }
+  static Tensor formula(const Tensor& x) { return gelu_formula(x, Gelu::tanh); }
 };
 
 struct GeluErf final : SmoothActivation<GeluErf> {
   const char* name() const override { return "gelu_erf"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::gelu_erf(v); }
   static GRADUS_INLINE auto derivative(auto v) { return vmath::gelu_erf_derivative(v); }
-  static Tensor slope(const Tensor& x) { return gelu_slope(x, Gelu::erf); }
+  static Tensor formula(const Tensor& x) { return gelu_formula(x, Gelu::erf); }
 };
 
 struct Swiglu final : Op {
@@ -199,10 +182,10 @@ struct Swiglu final : Op {
   Tensor recompute() const override { return activate(gate.value(), x.value()); }
 
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    if (GradMode::enabled()) {
-      const Tensor g = gate.value(), up = x.value();
-      return {dy * up * silu_slope(g), dy * silu_formula(g)};
-    }
+    if (GradMode::enabled())
+      return through_formula(
+          dy, wants, {gate.value(), x.value()},
+          [](const std::vector<Tensor>& in) { return silu_formula(in[0]) * in[1]; });
     return kernel_backward(gate.take(wants), x.take(wants), dy);
   }
 

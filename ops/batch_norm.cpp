@@ -21,6 +21,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"
+#include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -82,21 +83,18 @@ Tensor along_channels(const Tensor& x, const Tensor& v) {
   return x.rank() == 3 ? reshape(v, {v.size(0), 1}) : v;
 }
 
-/// (x − μ) r, in operations that can be differentiated again.
-struct Normalised {
-  Tensor rstd, xhat;
-  Normalised(const Tensor& x, double eps) {
-    const Tensor centred = x - mean(x, others(x), true);
-    rstd = rsqrt(mean(square(centred), others(x), true) + eps);
-    xhat = centred * rstd;
-  }
-};
-
 Tensor scaled_and_shifted(const Tensor& xhat, const Tensor& weight, const Tensor& bias) {
   Tensor y = xhat;
   if (weight.defined()) y = y * along_channels(xhat, weight);
   if (bias.defined()) y = y + along_channels(xhat, bias);
   return y;
+}
+
+/// x̂ w + b in public operations.
+Tensor batch_norm_formula(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  const Tensor offset = x - mean(x, others(x), true);
+  const Tensor xhat = offset * rsqrt(mean(square(offset), others(x), true) + eps);
+  return scaled_and_shifted(xhat, weight, bias);
 }
 
 /// running ← running + momentum (seen − running), for the mean and the variance with n − 1.
@@ -122,7 +120,7 @@ namespace op {
 
 struct BatchNorm final : Op {
   double eps;
-  Saved x, weight;
+  Saved x, weight, bias;
   Tensor statistics;  // [C, 2]: μ, Σ (x − μ)²
 
   explicit BatchNorm(double epsilon) : eps(epsilon) {}
@@ -131,6 +129,7 @@ struct BatchNorm final : Op {
   Tensor forward(const Tensor& input, const Tensor& w, const Tensor& b) {
     x = input;
     weight = w;
+    bias = b;
     const Tensor packed = channels_exchanged(input), scale = kernel::contiguous(w),
                  shift = kernel::contiguous(b);
     const std::int64_t channels = input.size(1), n = values_per_channel(input);
@@ -151,7 +150,11 @@ struct BatchNorm final : Op {
   }
 
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    if (GradMode::enabled() || formula_wanted()) return formula_backward(dy, wants);
+    if (GradMode::enabled() || formula_wanted())
+      return through_formula(dy, wants, {x.value(), weight.value(), bias.value()},
+                             [this](const std::vector<Tensor>& in) {
+                               return batch_norm_formula(in[0], in[1], in[2], eps);
+                             });
     const Tensor input = channels_exchanged(x.value()), upstream = channels_exchanged(dy);
     const Tensor w = kernel::contiguous(weight.value());
     const std::int64_t channels = input.size(0), n = values_per_channel(x.value());
@@ -170,20 +173,6 @@ struct BatchNorm final : Op {
     });
     return {wants(0) ? channels_exchanged(dx) : Tensor(), wants(1) ? dw : Tensor(),
             wants(2) ? db : Tensor()};
-  }
-
-  Gradients formula_backward(const Tensor& dy, const Wanted& wants) {
-    const Tensor input = x.value();
-    const auto [rstd, xhat] = Normalised(input, eps);
-    const Axes axes = others(input);
-    Gradients d(3);
-    if (wants(0)) {
-      const Tensor g = weight.defined() ? dy * along_channels(input, weight.value()) : dy;
-      d[0] = rstd * (g - mean(g, axes, true) - xhat * mean(g * xhat, axes, true));
-    }
-    if (wants(1)) d[1] = sum(dy * xhat, axes);
-    if (wants(2)) d[2] = sum(dy, axes);
-    return d;
   }
 };
 
@@ -221,7 +210,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
   };
   if (formula_wanted()) {
     static_cast<void>(forward());
-    y = scaled_and_shifted(Normalised(x, eps).xhat, weight, bias);
+    y = batch_norm_formula(x, weight, bias, eps);
   } else {
     const Tensor* const inputs[] = {&x, &weight, &bias};
     y = record(op, std::span(inputs), forward);

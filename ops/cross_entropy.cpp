@@ -25,6 +25,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/kernels/rows.h"
+#include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
@@ -138,9 +139,12 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
   return total;
 }
 
-/// x with rows that do not count set to 0: what they held, NaN included, reaches nothing.
-Tensor counted_rows(const Tensor& x, const Tensor& classes, std::int64_t ignored) {
-  return masked_fill(x, unsqueeze(equal(classes, static_cast<double>(ignored)), -1), 0);
+/// In public operations. Rows that do not count are 0: what they held, NaN included, reaches
+/// nothing.
+Tensor cross_entropy_formula(const Tensor& x, const Tensor& classes,
+                             const CrossEntropyOptions& options) {
+  const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));
+  return nll_loss(log_softmax(masked_fill(x, unsqueeze(ignored, -1), 0)), classes, options);
 }
 
 std::vector<double> as_doubles(const Tensor& w) {
@@ -206,7 +210,11 @@ struct CrossEntropy final : Op {
   }
 
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    if (GradMode::enabled() || formula_wanted()) return {formula_backward(dy), {}};
+    if (GradMode::enabled() || formula_wanted())
+      return through_formula(dy, wants, {logits.value(), Tensor()},
+                             [this](const std::vector<Tensor>& in) {
+                               return cross_entropy_formula(in[0], target.value(), options);
+                             });
     const Tensor x = logits.take(wants), classes = target.value();
     Tensor dx = reuse_or_empty(x);
     const Tensor packed = kernel::contiguous(x);
@@ -226,37 +234,6 @@ struct CrossEntropy final : Op {
     });
     return {dx, {}};
   }
-
-  /// dx = dloss (A softmax(x) − q), where q and A are constants.
-  Tensor formula_backward(const Tensor& dy) {
-    const Tensor classes = target.value();
-    const Tensor x = counted_rows(logits.value(), classes, options.ignore_index);
-    const auto [q, A] = distribution(classes, x.dtype());
-    const Tensor dloss = options.reduction == Reduction::none ? unsqueeze(dy, -1) : dy * factor();
-    return dloss * (softmax(x) * A - q);
-  }
-
-  struct Distribution {
-    Tensor q, A;  // [..., V], [..., 1]
-  };
-  Distribution distribution(const Tensor& classes, Dtype dtype) const {
-    const std::int64_t V = logits.shape()[logits.shape().rank() - 1];
-    const Tensor sums = kernel::convert(lse, Dtype::f64);
-    const std::vector<double> w = as_doubles(options.weight);
-    Tensor q = zeros(logits.shape(), Dtype::f64);
-    auto* to = q.mutable_data<double>();
-    const auto* t = classes.data<std::int64_t>();
-    for (std::int64_t r = 0; r < classes.numel(); ++r, to += V) {
-      const bool counts = t[r] != options.ignore_index;
-      if (!counts || sums.data<double>()[r] == -std::numeric_limits<double>::infinity()) continue;
-      const double e = options.label_smoothing;
-      for (std::int64_t v = 0; v < V; ++v) {
-        const double weight = w.empty() ? 1 : w[static_cast<std::size_t>(v)];
-        to[v] = weight * (e / static_cast<double>(V) + (v == t[r] ? 1 - e : 0));
-      }
-    }
-    return {kernel::convert(q, dtype), kernel::convert(sum(q, {-1}, true), dtype)};
-  }
 };
 
 }  // namespace op
@@ -267,10 +244,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
   const Tensor classes = kernel::contiguous(target);
   const double counted = checked_weights("cross_entropy", classes, logits.size(-1),
                                          options.ignore_index, as_doubles(options.weight));
-  if (formula_wanted()) {
-    const Tensor rows = counted_rows(logits, classes, options.ignore_index);
-    return nll_loss(log_softmax(rows), classes, options);
-  }
+  if (formula_wanted()) return cross_entropy_formula(logits, classes, options);
   CrossEntropyOptions chosen = options;
   chosen.weight = kernel::contiguous(options.weight);
   return apply(op::CrossEntropy(chosen, counted), logits, classes);

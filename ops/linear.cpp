@@ -14,6 +14,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -33,6 +34,12 @@ std::int64_t count_rows(const Tensor& x) {
 
 /// [..., n] seen as [rows, n].
 Tensor as_rows(const Tensor& x) { return kernel::reshaped(x, {count_rows(x), x.size(-1)}); }
+
+/// In public operations.
+Tensor linear_formula(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Tensor y = matmul(x, transpose(weight));
+  return bias.defined() ? y + bias : y;
+}
 
 /// a b, or aᵀ b, of two packed matrices, as a new tensor of `shape`.
 Tensor product(bool transpose_a, const Tensor& a, const Tensor& b, const Shape& shape) {
@@ -77,11 +84,11 @@ struct Linear final : Op {
     const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
     Tensor dx, dw;  // the bias's gradient is dy, which the engine sums over the rows
     if (GradMode::enabled()) {
-      const std::int64_t rows = count_rows(dy);
-      if (wants(0)) dx = matmul(dy, weight.value());
-      if (wants(1))
-        dw = matmul(transpose(reshape(dy, {rows, out})), reshape(x.value(), {rows, in}));
-      return {dx, dw, dy};
+      Gradients d = through_formula(
+          dy, wants, {x.value(), weight.value(), Tensor()},
+          [](const std::vector<Tensor>& in) { return linear_formula(in[0], in[1], {}); });
+      d[2] = dy;
+      return d;
     }
     const Tensor g = as_rows(dy);
     if (wants(1)) dw = product(true, g, as_rows(x.value()), {out, in});
@@ -121,9 +128,8 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_linear(x, weight, bias);
-  if (!formula_wanted()) return apply(op::Linear{}, x, weight, bias);
-  const Tensor y = matmul(x, transpose(weight));
-  return bias.defined() ? y + bias : y;
+  if (formula_wanted()) return linear_formula(x, weight, bias);
+  return apply(op::Linear{}, x, weight, bias);
 }
 
 }  // namespace gradus

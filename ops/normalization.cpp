@@ -23,6 +23,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"
+#include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/reduce.h"
 
 namespace gradus {
@@ -79,15 +80,13 @@ GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* stat
   }
 }
 
-/// (x − μ) r, in operations that can be differentiated again.
-struct Normalised {
-  Tensor rstd, xhat;
-  Normalised(const Tensor& x, bool centred, double eps) {
-    const Tensor offset = centred ? x - mean(x, -1, true) : x;
-    rstd = rsqrt(mean(square(offset), -1, true) + eps);
-    xhat = offset * rstd;
-  }
-};
+/// x̂ w + b in public operations.
+Tensor norm_formula(const Tensor& x, const Tensor& w, const Tensor& b, bool centred, double eps) {
+  const Tensor offset = centred ? x - mean(x, -1, true) : x;
+  Tensor y = offset * rsqrt(mean(square(offset), -1, true) + eps);  // x̂
+  if (w.defined()) y = y * w;
+  return b.defined() ? y + b : y;
+}
 
 void check_arguments(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias,
                      double eps) {
@@ -143,7 +142,11 @@ struct RowNorm final : Op {
   }
 
   Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    if (GradMode::enabled() || formula_wanted()) return formula_backward(dy);
+    if (GradMode::enabled() || formula_wanted())
+      return through_formula(dy, wants, {x.value(), weight.value(), bias.value()},
+                             [this](const std::vector<Tensor>& in) {
+                               return norm_formula(in[0], in[1], in[2], centred, eps);
+                             });
     const Tensor input = kernel::contiguous(x.value());
     const Rows rows(input);
     const Tensor w =
@@ -175,14 +178,6 @@ struct RowNorm final : Op {
     };
     return {dx, dw_wanted ? total(0) : Tensor(), db_wanted ? total(1) : Tensor()};
   }
-
-  Gradients formula_backward(const Tensor& dy) const {
-    const auto [rstd, xhat] = Normalised(x.value(), centred, eps);
-    const Tensor g = weight.defined() ? dy * weight.value() : dy;
-    const Tensor along = xhat * mean(g * xhat, -1, true);
-    const Tensor dx = rstd * ((centred ? g - mean(g, -1, true) : g) - along);
-    return {dx, weight.defined() ? dy * xhat : Tensor(), dy};
-  }
 };
 
 }  // namespace op
@@ -192,10 +187,8 @@ namespace {
 Tensor row_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, bool centred,
                 double eps) {
   check_arguments(centred ? "layer_norm" : "rms_norm", x, weight, bias, eps);
-  if (!formula_wanted()) return apply(op::RowNorm(centred, eps), x, weight, bias);
-  Tensor y = Normalised(x, centred, eps).xhat;
-  if (weight.defined()) y = y * weight;
-  return bias.defined() ? y + bias : y;
+  if (formula_wanted()) return norm_formula(x, weight, bias, centred, eps);
+  return apply(op::RowNorm(centred, eps), x, weight, bias);
 }
 
 }  // namespace

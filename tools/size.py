@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the size of each component and the largest files and functions. Nothing fails.
+"""Prints the sizes of the parts, beside those of other engines, and the largest files and functions. Nothing fails.
 
     tools/size.py            lines of code, without blank lines and comments
     tools/size.py --most N   N files and functions (default 15)"""
@@ -10,15 +10,50 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OPENS = re.compile(r"^( {0,2})(?!namespace|class|struct|union|enum|extern|else|try|do\b|for|if|while|switch|[}/# ])\S.*\{$")
+CPP = (".h", ".cpp", ".inc")
+SCRIPTS = (".py", ".sh", ".js")
+# Lines of code, counted in the same way in 2026: no blank lines, comments, tests, docstrings and generated files.
+PEERS = [
+    ("micrograd", "all of it: scalars", 107),
+    ("llm.c", "train_gpt2.c: a GPT by hand, no autograd", 893),
+    ("tinygrad", "tensor, mixin, nn, dtype; kernels come from a compiler", 3520),
+    ("tinygrad", "the same with its compiler and CPU runtime", 10849),
+    ("DyNet", "without CUDA; products are Eigen's", 21148),
+    ("flashlight", "fl/ without cuDNN; arrays are ArrayFire's or oneDNN's", 24032),
+    ("candle", "core and nn, without CUDA and Metal", 25400),
+    ("ggml", "core, allocator, optimizer, CPU operations in f32", 32892),
+    ("MLX", "C++ core, io, CPU; Python nn and optimizers", 48640),
+    ("burn", "autodiff, tensor, nn, two CPU backends", 64430),
+]
 
 
-def sources():
-    names = subprocess.run(["git", "ls-files", "*.h", "*.cpp"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [Path(name) for name in names.stdout.split()]
+def files():
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return names.splitlines()
 
 
-def is_code(line):
-    return bool(line.strip()) and not line.strip().startswith("//")
+def code(name):
+    """Lines with code in them."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    if name.endswith(CPP):
+        text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+        return sum(1 for line in text.splitlines() if re.sub(r"//.*", "", line).strip())
+    return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith(("#", "//")))
+
+
+def parts(names):
+    """(what, lines) of the parts that the design names."""
+    def lines(*folders, kinds=CPP):
+        return sum(code(name) for name in names
+                   if name.endswith(kinds) and name.startswith(tuple(f"{folder}/" for folder in folders)))
+    gemm, leaves = lines("engine/gemm"), lines("nn/models", "nn/extras")
+    return [("core: engine, ops, nn without gemm, models and extras", lines("engine", "ops", "nn") - gemm - leaves),
+            ("engine/gemm", gemm), ("nn/models, nn/extras", leaves), ("check", lines("check")),
+            ("train without distributed", lines("train") - lines("train/distributed")),
+            ("train/distributed", lines("train/distributed")), ("io", lines("io")), ("trace", lines("trace")),
+            ("library", lines("engine", "ops", "nn", "check", "train", "io", "trace")),
+            ("examples", lines("examples")), ("bench", lines("bench")),
+            ("tests", lines("tests", kinds=CPP + SCRIPTS) - lines("tests/golden", kinds=CPP + SCRIPTS))]
 
 
 def functions(lines):
@@ -36,27 +71,26 @@ def functions(lines):
                 break
 
 
+def show(title, rows):
+    print(f"\n{title}")
+    for number, what in rows:
+        print(f"{number:8,}  {what}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int, default=15)
     most = parser.parse_args().most
-    components, files, bodies = {}, [], []
-    for path in sources():
-        lines = (ROOT / path).read_text().splitlines()
-        code = sum(map(is_code, lines))
-        component = path.parts[0] if len(path.parts) > 1 else "."
-        components[component] = components.get(component, 0) + code
-        files.append((code, path))
-        bodies += [(length, f"{path}:{first} {name}") for name, first, length in functions(lines)]
+    names = files()
+    sources = [name for name in names if name.endswith((".h", ".cpp"))]
+    bodies = [(length, f"{name}:{first} {function}") for name in sources
+              for function, first, length in functions((ROOT / name).read_text().splitlines())]
     print("lines of code")
-    for component, code in sorted(components.items(), key=lambda each: -each[1]):
-        print(f"{code:8,}  {component}")
-    print("\nlargest files")
-    for code, path in sorted(files, reverse=True)[:most]:
-        print(f"{code:8,}  {path}")
-    print("\nlongest functions")
-    for length, name in sorted(bodies, reverse=True)[:most]:
-        print(f"{length:8,}  {name}")
+    for what, lines in parts(names):
+        print(f"{lines:8,}  {what}")
+    show("other engines", [(lines, f"{name}: {what}") for name, what, lines in PEERS])
+    show("largest files", sorted(((code(name), name) for name in sources), reverse=True)[:most])
+    show("longest functions", sorted(bodies, reverse=True)[:most])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-// A recorder that decides by itself when a step has ended: GRADUS_TRACE=FILE.html PROGRAM.
+// A recorder that decides by itself when a step has ended: GRADUS_TRACE=FILE.html PROGRAM. It
+// records the main thread of programs that link gradus::trace_on_request, from their start. The
+// page is written when optimiser step number GRADUS_TRACE_STEP (1) has ended; of a program without
+// an optimiser, when that backward has; else when the program ends.
 #pragma once
 
 #include <cstdio>
@@ -28,7 +31,8 @@ class Automatic final : public Recorder {
   }
 
   /// Steps are counted in optimiser steps from now on. What was before belongs to none.
-  void optimizer_made() {
+  void optimizer_made() override {
+    if (pauses > 0) return;
     if (!has_optimizer_ && ended_ == 0) clear();
     has_optimizer_ = true;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/platform.h"
 #include "gradus/engine/node.h"
 #include "gradus/trace/caller.h"
@@ -162,7 +163,7 @@ void NanFinder::accumulated(const Node& leaf, const Tensor& grad) {
 }
 
 bool check_nan_if_asked() {
-  if (!platform::is_switched_on("GRADUS_CHECK_NAN")) return false;
+  if (!environment::is_on(environment::Variable::check_nan)) return false;
   static thread_local std::unique_ptr<NanFinder> finder;
   if (!finder && !thread_state.observer) finder = std::make_unique<NanFinder>();
   return finder != nullptr;

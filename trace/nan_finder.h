@@ -78,7 +78,7 @@ class NanFinder final : public Observer {
 
 /// Attaches a NanFinder to this thread for good if the environment says GRADUS_CHECK_NAN=1; not
 /// where an observer is attached already. True: it is there. Called before main() by every program
-/// that includes this header (<gradus/gradus.h> does) and by every optimiser's constructor.
+/// that includes this header, as <gradus/gradus.h> does.
 bool check_nan_if_asked();
 inline const bool nan_is_checked = check_nan_if_asked();
 

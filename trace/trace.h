@@ -70,11 +70,5 @@ std::string attention_page(const std::string& title,
                            const std::vector<std::string>& queries,
                            const std::vector<std::string>& keys);
 
-/// Where the environment says GRADUS_TRACE=FILE.html, the main thread records from the start of
-/// the program, and the page is written when optimiser step number GRADUS_TRACE_STEP (1) has ended;
-/// of a program without an optimiser, when that backward has; else when the program ends. Every
-/// program that is linked with the library calls it before main(), and every optimiser.
-void start_if_asked(bool optimizer);
-
 }  // namespace trace
 }  // namespace gradus

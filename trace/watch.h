@@ -30,7 +30,8 @@ class Watch final : public Observer {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  static const Watch* current();  // this thread's innermost, or nullptr
+  std::string path_end(const Tensor& leaf) const override;  // trace/why.cpp
+  static const Watch* current();                            // this thread's innermost, or nullptr
 
   struct Input {
     std::uint64_t node = 0;     // whose gradient it carries; 0: none

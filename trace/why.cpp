@@ -189,9 +189,8 @@ std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
 
 }  // namespace
 
-std::string path_end(const Tensor& leaf) {
-  const Watch* watch = Watch::current();
-  return watch && leaf.node() ? Ends(*watch).of(leaf) : "";
+std::string Watch::path_end(const Tensor& leaf) const {
+  return leaf.node() ? Ends(*this).of(leaf) : "";
 }
 
 std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model) {

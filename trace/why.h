@@ -31,8 +31,5 @@ struct Unreached {
 };
 std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model);
 
-/// Where the paths from a leaf ended in what this thread's Watch saw; "" without a Watch.
-std::string path_end(const Tensor& leaf);
-
 }  // namespace trace
 }  // namespace gradus

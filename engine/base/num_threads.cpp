@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
 
+#include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/base/platform.h"
 
@@ -16,9 +16,9 @@ namespace {
 std::atomic<int> pool_size{0};  // 0: not asked for yet
 
 /// The number at the front of a variable ("4", or OpenMP's list "4,2"); 0 if there is none.
-int threads_from(const char* variable) {
-  const char* value = std::getenv(variable);
-  const std::string_view list = value ? value : "", first = list.substr(0, list.find(','));
+int threads_from(environment::Variable variable) {
+  const std::string_view list = environment::value_of(variable),
+                         first = list.substr(0, list.find(','));
   const char* const end = first.data() + first.size();
   int n = 0;  // stays 0 where there is no number, or one too large
   const bool whole = std::from_chars(first.data(), end, n).ptr == end;
@@ -28,8 +28,9 @@ int threads_from(const char* variable) {
 }  // namespace
 
 int default_num_threads() {
-  if (const int n = threads_from("GRADUS_NUM_THREADS")) return n;
-  if (const int n = threads_from("OMP_NUM_THREADS")) return n;
+  using environment::Variable;
+  if (const int n = threads_from(Variable::num_threads)) return n;
+  if (const int n = threads_from(Variable::omp_num_threads)) return n;
   return std::min(platform::usable_cores(), kMaxThreads);
 }
 

@@ -128,11 +128,6 @@ std::string system_name() {
   return str_cat(name.sysname, " ", name.release, " ", name.machine);
 }
 
-bool is_switched_on(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value && *value && *value != '0';
-}
-
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 bool sync_file(std::FILE* file) {

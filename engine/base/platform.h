@@ -32,9 +32,6 @@ std::string readable_type(const char* mangled);
 std::size_t resident_bytes();
 std::size_t peak_resident_bytes();
 
-/// Has this environment variable a value that does not begin with 0?
-bool is_switched_on(const char* variable);
-
 bool is_terminal(std::FILE* file);
 /// What was written and flushed is on the disk; false: errno says why.
 bool sync_file(std::FILE* file);

@@ -1,8 +1,8 @@
 #include "gradus/engine/base/simd.h"
 
 #include <array>
-#include <cstdlib>
 
+#include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/error.h"
 
 namespace gradus::simd {
@@ -11,8 +11,8 @@ namespace {
 constexpr std::array<std::string_view, 3> kNames{"baseline", "avx2", "avx512"};
 
 Level asked_for() {
-  const char* value = std::getenv("GRADUS_SIMD");
-  if (value == nullptr || *value == '\0') return widest();
+  const std::string_view value = environment::value_of(environment::Variable::simd);
+  if (value.empty()) return widest();
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] != value) continue;
     const auto asked = static_cast<Level>(i);

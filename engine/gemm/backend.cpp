@@ -1,7 +1,6 @@
 #include "gradus/engine/gemm/backend.h"
 
-#include <cstdlib>
-
+#include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/error.h"
 
 namespace gradus::products {
@@ -45,10 +44,8 @@ Choice choice_of(std::string_view asked, Library library) {
 }
 
 const Choice& chosen() {
-  static const Choice choice = [] {
-    const char* asked = std::getenv("GRADUS_BLAS");
-    return choice_of(asked != nullptr ? asked : "", linked_library());
-  }();
+  static const Choice choice =
+      choice_of(environment::value_of(environment::Variable::blas), linked_library());
   return choice;
 }
 

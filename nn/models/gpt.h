@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gradus/nn/block.h"
+#include "gradus/nn/cache.h"
 #include "gradus/nn/embedding.h"
 
 namespace gradus::nn {

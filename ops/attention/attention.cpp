@@ -4,7 +4,7 @@
 //     dv = pᵀ do   dp = do vᵀ   ds = p (dp − Σ_s p dp)   dq = ds k · scale   dk = dsᵀ q · scale
 //
 // Remembered: q, k, v, o and the logarithm of each row's sum, from which kernel.cpp computes p
-// again. formula.cpp has both directions composed of public operations.
+// again. formula.cpp has it composed of public operations.
 #include "gradus/ops/attention/attention.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/attention/tiling.h"
+#include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
@@ -53,6 +54,14 @@ struct Heads {
   Tensor q, k, v;
 };
 
+/// Packed projections [B, T, 3·H·D] → [B, T, H·D], in public operations.
+Tensor packed_formula(const AttentionProblem& p, const Tensor& qkv, const Tensor& bias) {
+  const std::vector<Tensor> x = chunk(qkv, 3, -1);
+  return merge_heads(formula::composed(p, split_heads(x[0], p.H), split_heads(x[1], p.H),
+                                       split_heads(x[2], p.H), bias)
+                         .output);
+}
+
 }  // namespace
 
 namespace op {
@@ -87,11 +96,12 @@ struct Attention final : Op {
   }
 
   Gradients backward(const Tensor& dout, const Wanted& wants) override {
-    if (packed) return packed_backward(dout);
-    if (GradMode::enabled()) {
-      std::vector<Tensor> d = formula::backward(p, q.value(), k.value(), v.value(), dout);
-      return {d[0], d[1], d[2]};
-    }
+    if (packed) return packed_backward(dout, wants);
+    if (GradMode::enabled())
+      return through_formula(dout, wants, {q.value(), k.value(), v.value()},
+                             [this](const std::vector<Tensor>& in) {
+                               return formula::composed(p, in[0], in[1], in[2], p.bias).output;
+                             });
     const Heads x{with_packed_rows(q.value()), with_packed_rows(k.value()),
                   with_packed_rows(v.value())};
     Heads d;
@@ -141,14 +151,11 @@ struct Attention final : Op {
     return {part(qkv, 0, 3), part(qkv, 1, 3), part(qkv, 2, 3)};
   }
 
-  Gradients packed_backward(const Tensor& dout) const {
-    if (GradMode::enabled()) {
-      const std::vector<Tensor> x = chunk(q.value(), 3, -1);
-      const std::vector<Tensor> d =
-          formula::backward(p, split_heads(x[0], p.H), split_heads(x[1], p.H),
-                            split_heads(x[2], p.H), split_heads(dout, p.H));
-      return {cat({merge_heads(d[0]), merge_heads(d[1]), merge_heads(d[2])}, -1)};
-    }
+  Gradients packed_backward(const Tensor& dout, const Wanted& wants) const {
+    if (GradMode::enabled())
+      return through_formula(dout, wants, {q.value()}, [this](const std::vector<Tensor>& in) {
+        return packed_formula(p, in[0], p.bias);
+      });
     const Tensor x = kernel::contiguous(q.value());
     const Tensor dx = Tensor::empty_like(x);
     Heads d = parts(dx);
@@ -264,11 +271,8 @@ Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& 
                       qkv.shape(), " with ", heads, " heads is not");
   const Shape shape{qkv.size(0), heads, qkv.size(1), qkv.size(2) / (3 * heads)};
   AttentionProblem p = make_problem(shape, shape, shape, qkv.dtype(), mask, options);
-  if (!runs_as_formula(options)) return apply(op::Attention(std::move(p), true), qkv);
-  const std::vector<Tensor> x = chunk(qkv, 3, -1);
-  return merge_heads(formula::composed(p, split_heads(x[0], heads), split_heads(x[1], heads),
-                                       split_heads(x[2], heads), options.bias)
-                         .output);
+  if (runs_as_formula(options)) return packed_formula(p, qkv, options.bias);
+  return apply(op::Attention(std::move(p), true), qkv);
 }
 
 }  // namespace gradus

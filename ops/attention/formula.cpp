@@ -1,9 +1,8 @@
-// Attention as formulas, with weights p and upstream do:
+// Attention as a formula:
 //
 //   p = softmax(q kᵀ · scale + bias, masked)      o = p v
-//   dv = pᵀ do   dp = do vᵀ   ds = p (dp − Σ_s p dp)   dq = ds k · scale   dk = dsᵀ q · scale
 //
-// Dropout multiplies p in o and dv, and dp. Keys that no query may see and queries that may see no
+// Dropout multiplies p in o. Keys that no query may see and queries that may see no
 // key count as 0, whatever they hold.
 #include <cmath>
 
@@ -31,11 +30,6 @@ Tensor spread(const AttentionProblem& p, const Tensor& x) {
   const std::int64_t S = x.size(2), D = x.size(3);
   const Tensor one = reshape(x, {p.B, p.Hk, 1, S, D});
   return reshape(expand(one, {p.B, p.Hk, p.group(), S, D}), {p.B, p.H, S, D});
-}
-
-/// Its reverse: the sum over the query heads that a key head serves, [B, H, S, D] → [B, Hk, S, D]
-Tensor gather(const AttentionProblem& p, const Tensor& x) {
-  return sum(reshape(x, {p.B, p.Hk, p.group(), x.size(2), x.size(3)}), {2});
 }
 
 /// The factors that dropout puts on the weights, from the same random numbers as in the kernel.
@@ -69,27 +63,6 @@ AttentionOutput composed(const AttentionProblem& p, const Tensor& queries, const
   const Tensor weights = attention_weights(p, q, k, bias, hides);
   const Tensor dropped = p.dropout.threshold ? weights * dropout_factors(p, q.dtype()) : weights;
   return {without_rows(matmul(dropped, v), hides.queries), weights};
-}
-
-std::vector<Tensor> backward(const AttentionProblem& p, const Tensor& queries, const Tensor& keys,
-                             const Tensor& values, const Tensor& upstream) {
-  const Hidden hides = hidden(p);
-  const Tensor q = without_rows(queries, hides.queries),
-               k = without_rows(spread(p, keys), hides.keys),
-               v = without_rows(spread(p, values), hides.keys),
-               dout = without_rows(upstream, hides.queries);
-  const Tensor weights = attention_weights(p, q, k, p.bias, hides);
-  Tensor dropped = weights, dp = matmul(dout, transpose(v));
-  if (p.dropout.threshold) {
-    const Tensor z = dropout_factors(p, q.dtype());
-    dropped = weights * z;
-    dp = dp * z;
-  }
-  const Tensor dv = gather(p, without_rows(matmul(transpose(dropped), dout), hides.keys));
-  const Tensor ds = weights * (dp - sum(weights * dp, -1, true));
-  const Tensor dq = matmul(ds, k) * p.scale;
-  const Tensor dk = gather(p, without_rows(matmul(transpose(ds), q), hides.keys)) * p.scale;
-  return {without_rows(dq, hides.queries), dk, dv};
 }
 
 std::vector<std::pair<const char*, Tensor>> inside(const AttentionProblem& p, const Tensor& q,

@@ -87,10 +87,6 @@ namespace gradus::formula {
 AttentionOutput composed(const kernel::AttentionProblem& p, const Tensor& q, const Tensor& k,
                          const Tensor& v, const Tensor& bias);
 
-/// Its backward, recorded itself, for second derivatives: {dq, dk, dv}.
-std::vector<Tensor> backward(const kernel::AttentionProblem& p, const Tensor& q, const Tensor& k,
-                             const Tensor& v, const Tensor& dout);
-
 /// The matrices [B, H, T, S] on the way: "scores", "masked" (where a bias or a mask is), "weights";
 /// where dout is defined "dweights" and "dscores". For the trace and for tests.
 std::vector<std::pair<const char*, Tensor>> inside(const kernel::AttentionProblem& p,

@@ -1,5 +1,7 @@
 // Inputs and outputs on manifolds: steps stay on them, right derivatives pass, and an ambient
 // derivative in place of a tangent one is reported as AMBIENT.
+#include <numeric>
+
 #include "gradus/check/raw/manifolds.h"
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/check/verdicts.h"

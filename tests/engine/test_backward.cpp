@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "gradus/engine/base/platform.h"
+#include "gradus/engine/base/environment.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
@@ -184,7 +184,7 @@ TEST_CASE("nothing is recorded under NoGrad or after detach()") {
 }
 
 TEST_CASE("formula_wanted follows the innermost scope") {
-  const bool always = platform::is_switched_on("GRADUS_FORMULA");
+  const bool always = environment::is_on(environment::Variable::formula);
   {
     const FormulaScope on;
     CHECK(formula_wanted());

@@ -29,7 +29,7 @@ const std::map<std::string, Folders> kMaySee = {
     {"check/raw", {}},
     {"check/c", {"check/raw"}},
     {"check/adapters", {"check/raw"}},
-    {"train/optim", {"ops", "nn", "io", "trace", "train/distributed"}},
+    {"train/optim", {"ops", "nn"}},
     {"train/distributed", {"ops", "nn", "train/optim"}},
     {"train", {"ops", "nn", "nn/models", "io", "trace", "train/optim", "train/distributed"}},
 };

@@ -10,6 +10,7 @@
 #include "gradus/nn/attention.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/nn/block.h"
+#include "gradus/nn/cache.h"
 #include "gradus/nn/extras/linear_attention.h"
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/arithmetic.h"

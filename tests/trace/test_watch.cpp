@@ -125,9 +125,9 @@ TEST_CASE("why lists every end of a parameter's paths once, without repeated vis
         "Given: dropped, or copied out of the graph; no operation went on from the result of exp "
         "in Given: dropped, or copied out of the graph");
   CHECK(ended_at(y, model, "b") == "reached");
-  CHECK(trace::path_end(model.a) == ended_at(y, model, "a"));
-  CHECK(trace::path_end(ones({2})) == "");
-  CHECK(trace::path_end(Tensor()) == "");
+  CHECK(watch.path_end(model.a) == ended_at(y, model, "a"));
+  CHECK(watch.path_end(ones({2})) == "");
+  CHECK(watch.path_end(Tensor()) == "");
   CHECK(why(Tensor(), model) == "an undefined tensor\n");
 }
 

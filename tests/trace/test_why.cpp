@@ -79,7 +79,7 @@ TEST_CASE("why names the operation and layer where a path ended, after a watch")
         "out of the graph");
   CHECK(about(all, "unused [2]") == "unused [2]: no operation used it while the watch looked");
   CHECK_FALSE(has(all, "why not:"));  // nothing is left to guess
-  CHECK(trace::path_end(m.unused) == "no operation used it while the watch looked");
+  CHECK(watch.path_end(m.unused) == "no operation used it while the watch looked");
 }
 
 TEST_CASE("why finds detached and frozen parameters, and layers far down") {

@@ -4,6 +4,7 @@ set(gradus_globs ${gradus_components})
 list(TRANSFORM gradus_globs APPEND "/*.cpp")
 file(GLOB_RECURSE gradus_sources CONFIGURE_DEPENDS ${gradus_globs})
 list(FILTER gradus_sources EXCLUDE REGEX "/train/distributed/(mpi/|faults/side_channel)")  # GradusMpi.cmake
+list(FILTER gradus_sources EXCLUDE REGEX "/trace/on_request[.]cpp$")  # gradus::trace_on_request, below
 
 # Three parts. What runs once an element or once an operation is optimised for speed, what runs once a
 # layer or once a step for size, which takes half the time to compile. The checker is a part because
@@ -123,15 +124,17 @@ endif()
 target_link_libraries(gradus_small PRIVATE nlohmann_json::nlohmann_json)
 
 target_link_libraries(gradus PRIVATE ${gradus_stands_on})
-# Of a static library a program takes what it names: this is what looks for GRADUS_TRACE.
-set(gradus_start "$<$<PLATFORM_ID:Linux>:LINKER:-u,gradus_trace_start>")
-target_link_options(gradus INTERFACE "${gradus_start}")
 if(gradus_kind STREQUAL "STATIC_LIBRARY")
   add_library(gradus_without_check STATIC EXCLUDE_FROM_ALL
     $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
   set_target_properties(gradus_without_check PROPERTIES LINKER_LANGUAGE CXX)
-  target_link_options(gradus_without_check INTERFACE "${gradus_start}")
   target_link_libraries(gradus_without_check PRIVATE ${gradus_stands_on})
 else()
   add_library(gradus_without_check ALIAS gradus)
 endif()
+
+# One source, which becomes a part of each program that links this beside gradus::gradus: it starts
+# before main() and looks for GRADUS_TRACE.
+add_library(gradus_trace_on_request OBJECT trace/on_request.cpp)
+gradus_library(gradus_trace_on_request trace_on_request PUBLIC)
+gradus_own_flags(gradus_trace_on_request)

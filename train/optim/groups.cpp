@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "gradus/io/text.h"
+#include "gradus/engine/base/error.h"
 
 namespace gradus::optim {
 namespace {
@@ -47,7 +47,7 @@ std::vector<nn::NamedTensor> matching(const std::vector<nn::NamedTensor>& parame
   std::string names;
   for (std::size_t i = 0; i < std::min(near.size(), kNear); ++i)
     names += (i == 0 ? "" : ", ") + near[i].second;
-  fail<ValueError>("the pattern ", io::in_quotes(pattern), " matches none of ", near.size(),
+  fail<ValueError>("the pattern ", "\"" + pattern + "\"", " matches none of ", near.size(),
                    " parameters (* stands for any characters)",
                    names.empty() ? "" : "; the nearest are " + names);
 }

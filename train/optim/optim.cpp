@@ -17,10 +17,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
-#include "gradus/trace/nan_finder.h"
-#include "gradus/trace/trace.h"
-#include "gradus/trace/why.h"
-#include "gradus/train/distributed/parts.h"
+#include "gradus/train/optim/chunks.h"
 
 namespace gradus::optim {
 namespace {
@@ -76,8 +73,7 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
     }
   }
   require(!slots_.empty(), "optimiser: no parameters were given");
-  trace::check_nan_if_asked();  // GRADUS_CHECK_NAN=1
-  trace::start_if_asked(true);  // GRADUS_TRACE=FILE.html
+  Observers::tell([](Observer& o) { o.optimizer_made(); });
 }
 
 Optimizer::~Optimizer() {
@@ -109,7 +105,10 @@ void Optimizer::note_unreached(const FlatGradient* flat) const {
   if (count == 0) return;
   std::string named;
   for (std::size_t i = 0; i < std::min(count, kNamed); ++i) {
-    const std::string end = trace::path_end(slots[i]->parameter);
+    std::string end;
+    Observers::tell([&](Observer& o) {
+      if (end.empty()) end = o.path_end(slots[i]->parameter);
+    });
     named += str_cat(i == 0 ? "" : ", ", slots[i]->name, " ", slots[i]->parameter.shape(),
                      end.empty() ? "" : " (" + end + ")");
   }

@@ -72,8 +72,10 @@ std::string drawn_format(Draws& draws) {
   for (const Group& group : groups())
     for (const std::string& pattern : group.patterns) patterns.emplace_back(&group, pattern);
   const auto& [group, pattern] = draws.one_of(patterns);
-  return format_of(pattern, draws.one_of(group->weekdays), draws.one_of(group->days),
-                   draws.one_of(group->months), draws.one_of(group->years));
+  // One statement each: compilers evaluate arguments in orders of their own.
+  const std::string year = draws.one_of(group->years), month = draws.one_of(group->months);
+  const std::string day = draws.one_of(group->days), weekday = draws.one_of(group->weekdays);
+  return format_of(pattern, weekday, day, month, year);
 }
 
 const std::array<const char*, 12> kMonths = {"January",   "February", "March",    "April",

@@ -111,7 +111,7 @@ TEST_CASE("helper: run a loop and exit", "[.]") {
 TEST_CASE("helper: fork a child that runs a loop and exits", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // all have started
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // all have started
   const pid_t child = fork();
   if (child == 0) {
     gradus::set_num_threads(64);

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/base/platform.h"
 #include "gradus/tests/engine/base/mapped.h"
@@ -192,12 +193,14 @@ TEST_CASE("resident memory grows as pages are touched") {
 #endif
 
 TEST_CASE("a variable is a switch that is on unless absent, empty or 0") {
-  constexpr const char* kName = "GRADUS_TEST_OF_A_SWITCH";
-  CHECK_FALSE(platform::is_switched_on(kName));
+  constexpr auto kVariable = gradus::environment::Variable::silence;
+  CHECK_FALSE(gradus::environment::is_on(kVariable));
+  CHECK(*gradus::environment::value_of(kVariable) == '\0');
   for (const auto& [value, on] : {std::pair{"", false}, {"0", false}, {"1", true}, {"yes", true}}) {
     CAPTURE(value);
-    const gradus::testing::VariableScope scope(kName, value);
-    CHECK(platform::is_switched_on(kName) == on);
+    const gradus::testing::VariableScope scope("GRADUS_SILENCE", value);
+    CHECK(gradus::environment::is_on(kVariable) == on);
+    CHECK(std::string(gradus::environment::value_of(kVariable)) == value);
   }
 }
 

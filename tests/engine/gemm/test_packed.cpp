@@ -79,7 +79,7 @@ TEST_CASE("conversion to bf16 and f16 rounds to nearest, ties to even", "[kernel
 
 TEST_CASE("packing errs by at most half a step of the format", "[kernel]") {
   std::vector<float> x = numbers<float>(3 * 401, 1);  // rows of 192, 192 and 17 with a scale each
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 401 < kPart ? 100 : 1;
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 401 < kPart ? 100.0f : 1.0f;
   const Matrix<const float> from(x.data(), 3, 401);
   for (const Precision precision : kAll) {
     const std::vector<float> y = unpacked(PackedMatrix(from, precision));

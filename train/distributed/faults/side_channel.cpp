@@ -17,6 +17,7 @@
 #include <random>
 #include <sstream>
 
+#include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/error.h"
 #include "gradus/train/distributed/faults/agreement.h"
 
@@ -48,8 +49,8 @@ std::string first_message(int socket) {
 }
 
 double silence_seconds() {
-  const char* asked = std::getenv("GRADUS_SILENCE");
-  return asked ? std::atof(asked) : 5;
+  const char* asked = environment::value_of(environment::Variable::silence);
+  return *asked ? std::atof(asked) : 5;
 }
 
 std::string own_program() {

@@ -1,0 +1,37 @@
+#include "gradus/ops/kernels/through_formula.h"
+
+#include "gradus/engine/backward.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/ops/views.h"
+
+namespace gradus {
+namespace {
+
+/// x as a new node, at which a walk back can stop.
+Tensor variable(const Tensor& x) {
+  Axes same;
+  for (int axis = 0; axis < x.rank(); ++axis) same.push_back(axis);
+  return permute(x, same);
+}
+
+}  // namespace
+
+Gradients through_formula(const Tensor& dy, const Wanted& wants, std::vector<Tensor> inputs,
+                          FunctionRef<Tensor(const std::vector<Tensor>&)> formula) {
+  const bool again = GradMode::enabled();
+  const GradMode recorded(true);
+  std::vector<Tensor> wanted;
+  std::vector<std::size_t> at;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined() || !wants(static_cast<int>(i))) continue;
+    wanted.push_back(inputs[i] = variable(inputs[i]));
+    at.push_back(i);
+  }
+  if (wanted.empty()) return Gradients(inputs.size());
+  const std::vector<Tensor> d = grad({formula(inputs)}, wanted, {dy}, {.create_graph = again});
+  Gradients all(inputs.size());
+  for (std::size_t i = 0; i < at.size(); ++i) all[at[i]] = d[i];
+  return all;
+}
+
+}  // namespace gradus

@@ -1,0 +1,33 @@
+// A program that links gradus::trace_on_request has this file in it: before main() it starts what
+// GRADUS_TRACE asks for, a page of one training step (trace/automatic.h).
+#include <cstdlib>
+#include <exception>
+
+#include "gradus/engine/base/environment.h"
+#include "gradus/trace/automatic.h"
+#include "gradus/trace/nan_finder.h"
+
+namespace gradus::trace {
+namespace {
+
+Automatic* automatic = nullptr;  // lives until the process ends
+std::terminate_handler terminate_before = nullptr;
+
+bool start() {
+  using environment::Variable, environment::value_of;
+  if (!*value_of(Variable::trace)) return false;
+  check_nan_if_asked();  // it attaches itself to no thread that is observed already
+  automatic = Automatic::asked(value_of(Variable::trace), value_of(Variable::trace_step)).release();
+  if (!automatic) return false;
+  std::atexit([] { automatic->finish(); });
+  terminate_before = std::set_terminate([] {
+    automatic->finish();
+    terminate_before();
+  });
+  return true;
+}
+
+[[maybe_unused]] const bool started = start();
+
+}  // namespace
+}  // namespace gradus::trace
