@@ -1,4 +1,4 @@
-// What the environment says to Gradus. Variables are read here and nowhere else in the library.
+// The environment variables of Gradus. Nothing else in the library reads them.
 #pragma once
 
 namespace gradus::environment {

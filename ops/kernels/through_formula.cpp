@@ -7,7 +7,7 @@
 namespace gradus {
 namespace {
 
-/// x as a new node, at which a walk back can stop.
+/// x as a new node, so that a backward pass can end there.
 Tensor variable(const Tensor& x) {
   Axes same;
   for (int axis = 0; axis < x.rank(); ++axis) same.push_back(axis);

@@ -14,7 +14,7 @@
 
 namespace gradus::testing {
 
-/// Of the exception in flight: "" if it is an E whose message holds each noun, else what it is.
+/// "" if the exception in flight is an E whose message holds each noun; otherwise what it is.
 template <class E>
 std::string refusal_problem(std::initializer_list<std::string_view> nouns) {
   try {
@@ -30,7 +30,7 @@ std::string refusal_problem(std::initializer_list<std::string_view> nouns) {
   }
 }
 
-/// The same of what f throws.
+/// The same for the exception that f throws.
 template <class E, class F>
 std::string refusal_problem(F&& f, std::initializer_list<std::string_view> nouns) {
   try {

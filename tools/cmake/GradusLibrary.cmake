@@ -133,8 +133,8 @@ else()
   add_library(gradus_without_check ALIAS gradus)
 endif()
 
-# One source, which becomes a part of each program that links this beside gradus::gradus: it starts
-# before main() and looks for GRADUS_TRACE.
+# One source that is compiled into each program that links this target in addition to gradus::gradus.
+# It runs before main() and reads GRADUS_TRACE.
 add_library(gradus_trace_on_request OBJECT trace/on_request.cpp)
 gradus_library(gradus_trace_on_request trace_on_request PUBLIC)
 gradus_own_flags(gradus_trace_on_request)
