@@ -37,7 +37,8 @@ endfunction()
 
 # Optimized GCC builds precompile headers and compile up to eight sources of tests and programs as one,
 # which takes half the time; -DCMAKE_UNITY_BUILD=OFF compiles each alone, for less waiting after a
-# change. Debug builds and clang do neither, so that one of them notices a file that includes too little.
+# change. Debug builds and clang do neither (sanitizers compile several as one, too), so that one of them
+# notices a file that includes too little.
 # ccache needs two hints to cache what includes a precompiled header.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(GRADUS_PRECOMPILE ON)
