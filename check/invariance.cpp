@@ -56,8 +56,8 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
     where = i;
   }
   if (worst <= tolerance) return {true, why};
-  return {false, str_cat("output ", Sizes(index_of(where, sizes_of(a))), " is ", x[where], " and ",
-                         y[where], ": ", why)};
+  return {false, str_cat("output ", gradus::to_string(index_of(where, sizes_of(a))), " is ",
+                         x[where], " and ", y[where], ": ", why)};
 }
 
 /// x with other contents from position `first` on: ids of the next example and position, numbers

@@ -26,6 +26,7 @@ namespace {
 /// A node's place in the walk. Small, since a walk may have a million; few gradients live at once.
 struct Step {
   Node* node;
+  std::size_t first_edge;      // of its inputs: Walk::input()
   std::unique_ptr<Tensor> dy;  // what has arrived so far; null: nothing
   std::uint32_t uses = 0;      // by outputs and by nodes whose turn has not come
   bool wanted = false;         // leads to something whose gradient is asked for
@@ -60,23 +61,25 @@ class Walk {
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
 
-  Step* find(const Node* node, std::size_t from = 0);  // nullptr if no output depends on it
-  void want_leaves();
-  void want(const std::vector<Tensor>& inputs);
-  void seed(const Tensor& output, const Tensor& gradient);
-  void run();             // leaves dy in the steps of leaves and of wanted inputs
-  void deposit_leaves();  // and takes them from there to the leaves' grad()
-  void release();         // drops the inputs of used nodes
+  Step* find(const Node* node);  // nullptr if no output depends on it
+  void mark_leaves();
+  void mark_paths(const std::vector<Tensor>& inputs);
+  void seed(std::size_t k, const Tensor& output, const Tensor& gradient);  // output k
+  void run();                // leaves dy in the steps of leaves and of wanted inputs
+  void accumulate_leaves();  // and takes them from there to the leaves' grad()
+  void release();            // drops the inputs of used nodes
 
   std::vector<Step> steps;  // newest first
 
  private:
-  bool arrive(std::size_t i);
-  void visit(std::size_t i);
-  void finish_uses(std::size_t i);
-  void deposit(Step& step) const;
-  bool find_wanted(std::size_t i);
+  Step& input(const Step& step, std::size_t k) { return steps[edges_[step.first_edge + k]]; }
+  bool complete(Step& step);
+  void visit(Step& step);
+  void finish_uses(Step& step);
+  void accumulate_leaf(Step& step) const;
+  bool find_wanted(const Step& step);
 
+  std::vector<std::uint32_t> edges_;  // to the steps of the outputs, then of each step's inputs
   bool create_graph_, keep_graph_;
   bool records_ = GradMode::enabled();  // what hooks of leaves find
   bool to_inputs_ = false;              // grad(): intermediate results may be targets
@@ -93,56 +96,58 @@ class Walk {
 thread_local Walk* innermost_walk = nullptr;
 
 /// Finds the nodes with a queue of the newest first. A node that several others use enters the
-/// queue several times and comes out in a row.
+/// queue once for each edge to it, and comes out in a row.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
     : create_graph_(create_graph),
       keep_graph_(keep_graph || create_graph),
       outer_(innermost_walk),
       entered_(innermost_walk, this) {
-  const auto older = [](const Node* a, const Node* b) { return a->id < b->id; };
-  std::priority_queue<Node*, std::vector<Node*>, decltype(older)> queue(older);
-  for (const Tensor& y : outputs) queue.push(y.node().get());
+  struct Edge {
+    Node* node;
+    std::size_t at;  // in edges_
+  };
+  const auto older = [](const Edge& a, const Edge& b) { return a.node->id < b.node->id; };
+  std::priority_queue<Edge, std::vector<Edge>, decltype(older)> queue(older);
+  const auto add_edge = [&](Node* node) {
+    if (node) queue.push({node, edges_.size()});
+    edges_.push_back(0);
+  };
+  for (const Tensor& y : outputs) add_edge(y.node().get());
   while (!queue.empty()) {
-    Node* node = queue.top();
+    const Edge edge = queue.top();
     queue.pop();
-    if (steps.empty() || steps.back().node != node) {
-      steps.push_back({node, nullptr});
-      for (const NodePtr& input : node->inputs)
-        if (input) queue.push(input.get());
+    if (steps.empty() || steps.back().node != edge.node) {
+      steps.push_back({edge.node, edges_.size(), nullptr});
+      for (const NodePtr& input : edge.node->inputs) add_edge(input.get());
     }
+    edges_[edge.at] = static_cast<std::uint32_t>(steps.size() - 1);
     ++steps.back().uses;
   }
   Observers::tell([&](Observer& o) { o.walk_begin(outputs, create_graph); });
 }
 
-Step* Walk::find(const Node* node, std::size_t from) {
-  // Fast path: the next node of a chain.
-  if (from < steps.size() && steps[from].node == node) return &steps[from];
-  const auto newer = [](const Step& step, const Node* wanted) {
-    return step.node->id > wanted->id;
-  };
-  const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
-  const auto at = std::lower_bound(first, steps.end(), node, newer);
+Step* Walk::find(const Node* node) {
+  const auto id = [](const Step& step) { return step.node->id; };
+  const auto at = std::ranges::lower_bound(steps, node->id, std::greater<>(), id);
   return at != steps.end() && at->node == node ? &*at : nullptr;
 }
 
-void Walk::want_leaves() {
+void Walk::mark_leaves() {
   for (Step& step : steps) step.wanted = step.node->requires_grad;  // false for frozen leaves alone
 }
 
-void Walk::want(const std::vector<Tensor>& inputs) {
+void Walk::mark_paths(const std::vector<Tensor>& inputs) {
   to_inputs_ = true;
   for (const Tensor& x : inputs) {
     targets_.push_back(x.node().get());
     if (Step* step = find(x.node().get())) step->wanted = true;
   }
   for (std::size_t i = steps.size(); i-- > 0;)  // oldest first: inputs before what they made
-    for (const NodePtr& input : steps[i].node->inputs)
-      if (input && find(input.get(), i + 1)->wanted) steps[i].wanted = true;
+    if (find_wanted(steps[i])) steps[i].wanted = true;
 }
 
-void Walk::seed(const Tensor& output, const Tensor& gradient) {
-  Step& step = *find(output.node().get());
+void Walk::seed(std::size_t k, const Tensor& output, const Tensor& gradient) {
+  Step& step = steps[edges_[k]];
   --step.uses;
   Tensor& dy = step.gradient();
   accumulate(dy, output.shape(), output.dtype(), gradient, create_graph_);
@@ -151,9 +156,9 @@ void Walk::seed(const Tensor& output, const Tensor& gradient) {
 
 void Walk::run() {
   const GradMode mode(create_graph_);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].wanted && steps[i].dy && arrive(i)) visit(i);
-    if (!to_inputs_) finish_uses(i);
+  for (Step& step : steps) {
+    if (step.wanted && step.dy && complete(step)) visit(step);
+    if (!to_inputs_) finish_uses(step);
   }
 }
 
@@ -163,24 +168,25 @@ bool has_post_accumulate_hooks(const Node& node) {
   return extra && !extra->post_accumulate_hooks.empty();
 }
 
-/// Node i adds to no gradient any more. A leaf with hooks that waited only for it gets its own now.
-void Walk::finish_uses(std::size_t i) {
-  if (steps[i].dy && has_post_accumulate_hooks(*steps[i].node)) deposit(steps[i]);
-  for (const NodePtr& input : steps[i].node->inputs) {
-    if (!input || !has_post_accumulate_hooks(*input)) continue;
-    Step& leaf = *find(input.get(), i + 1);
+/// The step adds to no gradient any more. A leaf with hooks that waited only for it gets its own
+/// now.
+void Walk::finish_uses(Step& step) {
+  if (step.dy && has_post_accumulate_hooks(*step.node)) accumulate_leaf(step);
+  for (std::size_t k = 0; k < step.node->inputs.size(); ++k) {
+    const NodePtr& node = step.node->inputs[k];
+    if (!node || !has_post_accumulate_hooks(*node)) continue;
+    Step& leaf = input(step, k);
     if (--leaf.uses > 0 || !leaf.dy) continue;
-    arrive(static_cast<std::size_t>(&leaf - steps.data()));
-    deposit(leaf);
+    complete(leaf);
+    accumulate_leaf(leaf);
   }
 }
 
 /// Sets wanted_, and says whether it holds any.
-bool Walk::find_wanted(std::size_t i) {
-  const Node& node = *steps[i].node;
-  wanted_.resize(node.inputs.size());
-  for (std::size_t k = 0; k < node.inputs.size(); ++k)
-    wanted_[k] = node.inputs[k] && find(node.inputs[k].get(), i + 1)->wanted;
+bool Walk::find_wanted(const Step& step) {
+  const std::span<NodePtr> inputs = step.node->inputs;
+  wanted_.resize(inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) wanted_[k] = inputs[k] && input(step, k).wanted;
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
 
@@ -202,11 +208,11 @@ void run_hooks(const Node& node, Tensor& dy) {
 }
 
 /// A node's gradient is complete: its hooks run. False where the walk does not go on from here.
-bool Walk::arrive(std::size_t i) {
-  Node& node = *steps[i].node;
+bool Walk::complete(Step& step) {
+  Node& node = *step.node;
   if (const Node::Extra* extra = node.extra_or_null()) {
-    run_hooks(node, *steps[i].dy);
-    if (extra->retains_grad && node.op) node.extra().grad = kernel::copy(*steps[i].dy);
+    run_hooks(node, *step.dy);
+    if (extra->retains_grad && node.op) node.extra().grad = kernel::copy(*step.dy);
   }
   if (!node.op_name) return false;  // a leaf keeps what has arrived
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
@@ -216,16 +222,16 @@ bool Walk::arrive(std::size_t i) {
     require<GraphError>(walk->running_ != &node, "backward: ", node.name(), " (node ", node.id,
                         ") is running its backward, which started this walk: it cannot lead ",
                         "through that node");
-  return find_wanted(i);  // a target may have nothing wanted behind it
+  return find_wanted(step);  // a target may have nothing wanted behind it
 }
 
 /// Hands dy to the node's backward, and what that gives to the inputs that want it.
-void Walk::visit(std::size_t i) {
-  Node& node = *steps[i].node;
+void Walk::visit(Step& step) {
+  Node& node = *step.node;
   const bool is_target =
       to_inputs_ && std::find(targets_.begin(), targets_.end(), &node) != targets_.end();
   const ScopedValue<const Node*> runs(running_, &node);
-  const Tensor dy = is_target ? *steps[i].dy : steps[i].take();
+  const Tensor dy = is_target ? *step.dy : step.take();
   Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
   const ScopedValue<const Node*> running(thread_state.backward, &node);
   const std::uint64_t operations = thread_state.operations;
@@ -242,10 +248,10 @@ void Walk::visit(std::size_t i) {
   }
   for (std::size_t k = 0; k < dx.size(); ++k) {
     if (!dx[k].defined()) continue;
-    Step& input = *find(node.inputs[k].get(), i + 1);
-    accumulate(input.gradient(), input.node->shape, input.node->dtype, std::exchange(dx[k], {}),
+    Step& to = input(step, k);
+    accumulate(to.gradient(), to.node->shape, to.node->dtype, std::exchange(dx[k], {}),
                create_graph_);
-    Observers::tell([&](Observer& o) { o.added(node, k, input.gradient()); });
+    Observers::tell([&](Observer& o) { o.added(node, k, to.gradient()); });
   }
 }
 
@@ -253,7 +259,7 @@ Tensor own(Tensor x) { return is_own(x) ? x : kernel::copy(x); }
 
 /// Adds what has arrived at a leaf to its grad, whose values nothing else shares. Several threads
 /// may walk to one leaf at the same time: its hooks see a gradient that no other thread changes.
-void Walk::deposit(Step& step) const {
+void Walk::accumulate_leaf(Step& step) const {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
   const GradMode caller(records_);
@@ -277,7 +283,7 @@ void Walk::deposit(Step& step) const {
 }
 
 /// Copies first, as a copy may find no memory: then no leaf has changed.
-void Walk::deposit_leaves() {
+void Walk::accumulate_leaves() {
   const auto waits = [](const Step& step) { return !step.node->op_name && step.dy; };
   for (Step& step : steps) {
     if (!waits(step)) continue;
@@ -287,7 +293,7 @@ void Walk::deposit_leaves() {
     if (!grad.defined() || !is_own(grad)) step.gradient() = own(step.take());
   }
   for (Step& step : steps)
-    if (waits(step)) deposit(step);
+    if (waits(step)) accumulate_leaf(step);
 }
 
 /// Oldest first, so that each node is still alive when its turn comes.
@@ -304,8 +310,8 @@ void Walk::release() {
 }
 
 /// The gradients to start from: ones where none is given, which wants an output of one element.
-std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
-                           const std::vector<Tensor>& given) {
+std::vector<Tensor> initial_grads(const char* name, const std::vector<Tensor>& outputs,
+                                  const std::vector<Tensor>& given) {
   require<GraphError>(!outputs.empty(), name, ": no output was given");
   require<GraphError>(given.empty() || given.size() == outputs.size(), name, ": ", outputs.size(),
                       " outputs but ", given.size(), " gradients for them");
@@ -337,24 +343,24 @@ std::vector<Tensor> starts(const char* name, const std::vector<Tensor>& outputs,
 
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& grad_outputs,
               BackwardOptions options) {
-  const std::vector<Tensor> first = starts("backward", outputs, grad_outputs);
+  const std::vector<Tensor> first = initial_grads("backward", outputs, grad_outputs);
   Walk walk(outputs, false, options.keep_graph);
-  walk.want_leaves();
-  for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
+  walk.mark_leaves();
+  for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(k, outputs[k], first[k]);
   walk.run();
-  walk.deposit_leaves();
+  walk.accumulate_leaves();
   walk.release();
 }
 
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs, GradOptions options) {
-  const std::vector<Tensor> first = starts("grad", outputs, grad_outputs);
+  const std::vector<Tensor> first = initial_grads("grad", outputs, grad_outputs);
   for (std::size_t k = 0; k < inputs.size(); ++k)
     require<GraphError>(inputs[k].requires_grad(), "grad: input ", k, ", ", inputs[k].shape(),
                         ", does not require a gradient: call requires_grad_() on it first");
   Walk walk(outputs, options.create_graph, options.keep_graph);
-  walk.want(inputs);
-  for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(outputs[k], first[k]);
+  walk.mark_paths(inputs);
+  for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(k, outputs[k], first[k]);
   walk.run();
   std::vector<Tensor> gradients;
   for (const Tensor& x : inputs) {

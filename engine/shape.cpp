@@ -6,41 +6,51 @@
 
 namespace gradus {
 
-Sizes::Sizes(std::span<const std::int64_t> sizes) {
-  for (const std::int64_t size : sizes) push_back(size);
+template <class Self>
+Dims<Self>::Dims(std::span<const std::int64_t> numbers) {
+  for (const std::int64_t number : numbers) push_back(number);
 }
 
-Sizes Sizes::filled(int rank, std::int64_t value) {
-  Sizes sizes;
-  for (int i = 0; i < rank; ++i) sizes.push_back(value);
-  return sizes;
+template <class Self>
+Self Dims<Self>::filled(int rank, std::int64_t value) {
+  Self dims;
+  for (int i = 0; i < rank; ++i) dims.push_back(value);
+  return dims;
 }
 
-void Sizes::push_back(std::int64_t size) { insert(rank_, size); }
+template <class Self>
+void Dims<Self>::push_back(std::int64_t number) {
+  insert(rank_, number);
+}
 
-void Sizes::insert(int axis, std::int64_t size) {
+template <class Self>
+void Dims<Self>::insert(int axis, std::int64_t number) {
   require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank, " axes; ", *this,
                       " has no room for another");
   assert(0 <= axis && axis <= rank_);
-  std::copy_backward(begin() + axis, end(), sizes_.data() + rank_ + 1);
+  std::copy_backward(begin() + axis, end(), numbers_.data() + rank_ + 1);
   ++rank_;
-  (*this)[axis] = size;
+  (*this)[axis] = number;
 }
 
-void Sizes::erase(int axis) {
+template <class Self>
+void Dims<Self>::erase(int axis) {
   assert(0 <= axis && axis < rank_);
-  std::copy(begin() + axis + 1, end(), sizes_.data() + axis);
+  std::copy(begin() + axis + 1, end(), numbers_.data() + axis);
   (*this)[rank_ - 1] = 0;
   --rank_;
 }
 
-std::string to_string(const Sizes& sizes) {
+template class Dims<Shape>;
+template class Dims<Strides>;
+template class Dims<Axes>;
+
+std::string to_string(std::span<const std::int64_t> numbers) {
   std::string out = "[";
-  for (int i = 0; i < sizes.rank(); ++i) out += (i ? ", " : "") + std::to_string(sizes[i]);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    out += (i ? ", " : "") + std::to_string(numbers[i]);
   return out + "]";
 }
-
-std::ostream& operator<<(std::ostream& out, const Sizes& sizes) { return out << to_string(sizes); }
 
 std::int64_t numel(const Shape& shape) {
   std::int64_t count = 1;
@@ -58,7 +68,7 @@ std::int64_t numel(const Shape& shape) {
 }
 
 Strides contiguous_strides(const Shape& shape) {
-  Strides strides = shape;
+  Strides strides{std::span(shape)};
   std::int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[i] = step;

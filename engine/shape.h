@@ -15,52 +15,65 @@ namespace gradus {
 
 inline constexpr int kMaxRank = 8;
 
-/// Up to kMaxRank numbers held inline: no allocation, cheap to copy. Sizes of axes, or strides.
-class Sizes {
+/// One number for each axis, up to kMaxRank of them, held inline: no allocation, cheap to copy. The
+/// base of Shape, Strides and Axes, which do not convert into each other.
+template <class Self>
+class Dims {
  public:
-  Sizes() = default;
-  Sizes(std::initializer_list<std::int64_t> sizes)
-      : Sizes(std::span(sizes.begin(), sizes.size())) {}
-  explicit Sizes(std::span<const std::int64_t> sizes);
-  static Sizes filled(int rank, std::int64_t value);
+  Dims() = default;
+  Dims(std::initializer_list<std::int64_t> numbers)
+      : Dims(std::span(numbers.begin(), numbers.size())) {}
+  explicit Dims(std::span<const std::int64_t> numbers);
+  static Self filled(int rank, std::int64_t value);
 
   int rank() const { return rank_; }
   std::int64_t& operator[](int axis) {
     assert(0 <= axis && axis < rank_);
-    return sizes_[static_cast<std::size_t>(axis)];
+    return numbers_[static_cast<std::size_t>(axis)];
   }
   std::int64_t operator[](int axis) const {
     assert(0 <= axis && axis < rank_);
-    return sizes_[static_cast<std::size_t>(axis)];
+    return numbers_[static_cast<std::size_t>(axis)];
   }
-  const std::int64_t* begin() const { return sizes_.data(); }
-  const std::int64_t* end() const { return sizes_.data() + rank_; }
+  const std::int64_t* begin() const { return numbers_.data(); }
+  const std::int64_t* end() const { return numbers_.data() + rank_; }
 
-  void push_back(std::int64_t size);  // ShapeError beyond kMaxRank axes
-  void insert(int axis, std::int64_t size);
+  void push_back(std::int64_t number);  // ShapeError beyond kMaxRank axes
+  void insert(int axis, std::int64_t number);
   void erase(int axis);
 
-  friend bool operator==(const Sizes&, const Sizes&) = default;
+  friend bool operator==(const Dims&, const Dims&) = default;
 
  private:
-  std::array<std::int64_t, kMaxRank> sizes_{};  // 0 from rank_ on
+  std::array<std::int64_t, kMaxRank> numbers_{};  // 0 from rank_ on
   int rank_ = 0;
 };
 
-using Shape = Sizes;
-using Strides = Sizes;  // elements, not bytes, from one index of an axis to the next
-
-/// Axis numbers; negative ones count from the end. One axis is a list of one: sum(x, 0).
-class Axes : public Sizes {
+/// The sizes of the axes.
+class Shape : public Dims<Shape> {
  public:
-  using Sizes::Sizes;
-  Axes() = default;
-  Axes(int axis) : Sizes({axis}) {}           // NOLINT: implicit
-  Axes(const Sizes& sizes) : Sizes(sizes) {}  // NOLINT: implicit
+  using Dims::Dims;
 };
 
-std::string to_string(const Sizes& sizes);  // "[2, 3]"
-std::ostream& operator<<(std::ostream& out, const Sizes& sizes);
+/// Elements, not bytes, from one index of an axis to the next.
+class Strides : public Dims<Strides> {
+ public:
+  using Dims::Dims;
+};
+
+/// Axis numbers; negative ones count from the end. One axis is a list of one: sum(x, 0).
+class Axes : public Dims<Axes> {
+ public:
+  using Dims::Dims;
+  Axes() = default;
+  Axes(int axis) : Dims({axis}) {}  // NOLINT: implicit
+};
+
+std::string to_string(std::span<const std::int64_t> numbers);  // "[2, 3]"
+template <class Self>
+std::ostream& operator<<(std::ostream& out, const Dims<Self>& dims) {
+  return out << to_string(dims);
+}
 
 /// The number of elements. ShapeError for negative sizes and products beyond 2⁶³−1.
 std::int64_t numel(const Shape& shape);

@@ -1,13 +1,14 @@
 #include "gradus/ops/attention_measures.h"
 
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 
 namespace gradus {
 
 Tensor attention_entropy(const Tensor& weights) {
-  require(weights.defined(), "attention_entropy: the weights are undefined");
+  check_defined("attention_entropy", weights);
   require<ShapeError>(weights.rank() >= 1, "attention_entropy: a single number has no rows");
   const Tensor logs = log(masked_fill(weights, equal(weights, 0.0), 1));
   return -sum(weights * logs, {-1});
@@ -15,7 +16,7 @@ Tensor attention_entropy(const Tensor& weights) {
 
 Tensor attention_span(const Tensor& weights, PositionList queries, PositionList keys,
                       std::int64_t examples) {
-  require(weights.defined(), "attention_span: the weights are undefined");
+  check_defined("attention_span", weights);
   const Tensor apart = position_distances(queries, keys, examples, weights.dtype());
   require<ShapeError>(
       weights.rank() == 4 && weights.size(2) == apart.size(-2) &&

@@ -19,6 +19,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/reduce.h"
@@ -195,7 +196,7 @@ namespace {
 
 void check_conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                   const Conv1dOptions& o) {
-  require(x.defined() && weight.defined(), "conv1d: the input or the weight is undefined");
+  check_defined("conv1d", x, weight);
   require<ShapeError>(x.rank() == 3 && weight.rank() == 3, "conv1d: the input ", x.shape(),
                       " must be [batch, channels, length] and the weight ", weight.shape(),
                       " [out, in / groups, taps]");

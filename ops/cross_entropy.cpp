@@ -24,6 +24,7 @@
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"
 #include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/logic.h"
@@ -99,8 +100,7 @@ GRADUS_INLINE void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, 
 
 void check_arguments(const char* name, const Tensor& x, const Tensor& target,
                      const CrossEntropyOptions& options) {
-  require<ValueError>(x.defined() && target.defined(), name, ": the ",
-                      x.defined() ? "target" : "input", " is undefined");
+  check_defined(name, x, target);
   require<DtypeError>(is_float(x.dtype()) && target.dtype() == Dtype::i64, name,
                       ": wants f32 or f64 with targets i64, not ", x.dtype(), " with ",
                       target.dtype(), ": cross_entropy_soft takes probabilities");

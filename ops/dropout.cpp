@@ -53,10 +53,6 @@ void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x) {
   });
 }
 
-void check_probability(double p) {
-  require<ValueError>(p >= 0 && p < 1, "dropout: p is ", p, ", but must be in [0, 1)");
-}
-
 }  // namespace
 
 namespace op {
@@ -87,7 +83,7 @@ struct Dropout final : Op {
 }  // namespace op
 
 DropoutMask make_dropout_mask(double p) {
-  check_probability(p);
+  check_dropout("dropout", p);
   constexpr double kWords = 4294967296.0;  // 2³²
   const double threshold = std::min(std::round(p * kWords), kWords - 1);
   return {generator().next(), static_cast<std::uint32_t>(threshold), 1 / (1 - p)};
@@ -95,7 +91,7 @@ DropoutMask make_dropout_mask(double p) {
 
 Tensor dropout(Tensor x, double p, bool training) {
   check_float("dropout", x);
-  check_probability(p);
+  check_dropout("dropout", p);
   if (p == 0 || !training) return x;
   return apply(op::Dropout(make_dropout_mask(p), !Observers::read_values()), x);
 }

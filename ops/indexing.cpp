@@ -1,9 +1,8 @@
 // Picking by index, and its reverse. gather and scatter_add are each other's derivative:
 //
-//   index_select  y[i, …] = x[index[i], …]             dx[index[i], …] += dy[i, …]
+//   index_select  y[i, …] = x[index[i], …]             dx[index[i], …] += dy[i, …]    (embedding, too)
 //   gather        y[i, j] = x[index[i, j], j]          dx = scatter_add(0, index, dy)
 //   scatter_add   y = x; y[index[i, j], j] += s[i, j]  dx = dy, ds = gather(dy, index)
-//   embedding     y[…] = weight[ids[…]]                dweight[ids[…]] += dy[…]
 //
 // Only the indices are remembered.
 #include "gradus/ops/indexing.h"
@@ -24,19 +23,18 @@ namespace gradus {
 namespace {
 
 /// All of `index` (contiguous) in [0, n), or an IndexError that names the first that is not.
-void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
-                 const char* advice = "") {
+void check_range(const char* op, const Tensor& index, std::int64_t n) {
   const auto* first = index.data<std::int64_t>();
   const std::int64_t count = index.numel();
   for (std::int64_t k = 0; k < count; ++k) {
     if (static_cast<std::uint64_t>(first[k]) < static_cast<std::uint64_t>(n)) continue;
-    fail<IndexError>(op, ": ", what, " ", first[k], " at ", unravel_index(k, index.shape()), " of ",
-                     index.shape(), " is not in [0, ", n, ")", advice);
+    fail<IndexError>(op, ": index ", first[k], " at ", unravel_index(k, index.shape()), " of ",
+                     index.shape(), " is not in [0, ", n, ")");
   }
 }
 
 void check_index(const char* op, const Tensor& index) {
-  require(index.defined(), op, ": the index is undefined");
+  check_defined(op, index);
   require<DtypeError>(index.dtype() == Dtype::i64, op, ": the index is ", index.dtype(),
                       ", and must be i64: convert with to(x, Dtype::i64)");
 }
@@ -100,32 +98,62 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
 
 namespace op {
 
+/// The axis of x is replaced by those of the index. embedding is one, too.
 struct IndexSelect final : Op {
   int axis;
+  bool embeds;
+  std::optional<std::int64_t> padding_idx;  // a position that gets no gradient
   Shape from;
   Saved index;
-  IndexSelect(int axis, const Shape& from) : axis(axis), from(from) {}
-  const char* name() const override { return "index_select"; }
+  IndexSelect(int axis, const Shape& from) : axis(axis), embeds(false), from(from) {}
+  IndexSelect(std::optional<std::int64_t> padding_idx, const Shape& from)
+      : axis(0), embeds(true), padding_idx(padding_idx), from(from) {}
+  const char* name() const override { return embeds ? "embedding" : "index_select"; }
+
   Tensor forward(const Tensor& x, const Tensor& positions) {
     const Tensor packed = kernel::contiguous(x), at = kernel::contiguous(positions);
-    check_range("index_select", "index", at, from[axis]);
+    check_range(name(), at, from[axis]);
     index = at;
-    Shape shape = from;
-    shape[axis] = at.numel();
-    Tensor y = Tensor::empty(shape, x.dtype());
+    Shape shape;
     std::int64_t outer = 1, inner = 1;
-    for (int a = 0; a < from.rank(); ++a)
-      if (a != axis) (a < axis ? outer : inner) *= from[a];
+    for (int a = 0; a < from.rank(); ++a) {
+      if (a != axis) {
+        shape.push_back(from[a]);
+        (a < axis ? outer : inner) *= from[a];
+      } else {
+        for (const std::int64_t size : at.shape()) shape.push_back(size);
+      }
+    }
+    Tensor y = Tensor::empty(shape, x.dtype());
     dispatch(x.dtype(), [&]<class T>() {
       copy_positions(packed.data<T>(), outer, from[axis], inner, at, y.mutable_data<T>());
     });
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
-    const Tensor at = index.value();
+
+  Gradients backward(const Tensor& upstream, const Wanted&) override {
+    Tensor at = kernel::reshaped(index.value(), {index.value().numel()});
+    Shape picked = from;
+    picked[axis] = at.numel();
+    Tensor dy = reshape(upstream, picked);
+    if (const Tensor kept = without_padding(at); kept.defined()) {
+      dy = index_select(dy, axis, kept);
+      at = index_select(at, 0, kept);
+    }
     // Only the rows that were picked can be other than 0.
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
+  }
+
+  /// Where `at` is not padding_idx; undefined if that is everywhere.
+  Tensor without_padding(const Tensor& at) const {
+    if (!padding_idx) return {};
+    const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i] != *padding_idx) kept.push_back(static_cast<std::int64_t>(i));
+    if (kept.size() == all.size()) return {};
+    return gradus::tensor(kept, {std::ssize(kept)});
   }
 };
 
@@ -137,7 +165,7 @@ struct Gather final : Op {
   const char* name() const override { return "gather"; }
   Tensor forward(const Tensor& x, const Tensor& positions) {
     const Tensor at = kernel::contiguous(positions);
-    check_range("gather", "index", at, from[axis]);
+    check_range("gather", at, from[axis]);
     index = at;
     Tensor y = Tensor::empty(at.shape(), x.dtype());
     const std::int64_t step = x.strides()[axis];
@@ -159,7 +187,7 @@ struct ScatterAdd final : Op {
   const char* name() const override { return "scatter_add"; }
   Tensor forward(const Tensor& x, const Tensor& positions, const Tensor& source) {
     const Tensor at = kernel::contiguous(positions);
-    check_range("scatter_add", "index", at, x.shape()[axis]);
+    check_range("scatter_add", at, x.shape()[axis]);
     index = at;
     Tensor y = kernel::copy(x);
     const std::int64_t step = y.strides()[axis];
@@ -182,7 +210,7 @@ struct OneHot final : Op {
   const char* name() const override { return "one_hot"; }
   Tensor forward(const Tensor& index) {
     const Tensor at = kernel::contiguous(index);
-    check_range("one_hot", "class", at, classes);
+    check_range("one_hot", at, classes);
     Shape shape = index.shape();
     shape.push_back(classes);
     Tensor y = Tensor::empty(shape, dtype);
@@ -196,48 +224,6 @@ struct OneHot final : Op {
   }
 };
 
-struct Embedding final : Op {
-  std::optional<std::int64_t> padding_idx;
-  Shape from;
-  Saved ids;
-  Embedding(std::optional<std::int64_t> padding_idx, const Shape& from)
-      : padding_idx(padding_idx), from(from) {}
-  const char* name() const override { return "embedding"; }
-  Tensor forward(const Tensor& weight, const Tensor& positions) {
-    const Tensor packed = kernel::contiguous(weight), at = kernel::contiguous(positions);
-    check_range("embedding", "id", at, from[0],
-                ": make the table for a larger vocabulary, or give what is unknown an id that it "
-                "has");
-    ids = at;
-    Shape shape = at.shape();
-    shape.push_back(from[1]);
-    Tensor y = Tensor::empty(shape, weight.dtype());
-    dispatch(weight.dtype(), [&]<class T>() {
-      copy_positions(packed.data<T>(), 1, from[0], from[1], at, y.mutable_data<T>());
-    });
-    return y;
-  }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
-    Tensor rows = reshape(dy, {ids.value().numel(), from[1]});
-    Tensor at = kernel::reshaped(ids.value(), {rows.size(0)});
-    if (const Tensor kept = without_padding(at); kept.defined()) {
-      rows = index_select(rows, 0, kept);
-      at = index_select(at, 0, kept);
-    }
-    if (!GradMode::enabled()) return {Gradient::rows(rows, at), {}};
-    return {scatter_add(zeros(from, dy.dtype()), 0, along(at, 0, rows.shape()), rows), {}};
-  }
-  /// Where at is not padding_idx; undefined if that is everywhere.
-  Tensor without_padding(const Tensor& at) const {
-    const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();
-    std::vector<std::int64_t> kept;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i] != padding_idx) kept.push_back(static_cast<std::int64_t>(i));
-    if (kept.size() == all.size()) return {};
-    return gradus::tensor(kept, {static_cast<std::int64_t>(kept.size())});
-  }
-};
-
 }  // namespace op
 
 Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
@@ -245,7 +231,8 @@ Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
   check_index("index_select", index);
   require<ShapeError>(index.rank() == 1, "index_select: an index ", index.shape(), " into ",
                       x.shape(), " must have one axis; gather() takes more");
-  return apply(op::IndexSelect(normal_axis("index_select", axis, x.rank()), x.shape()), x, index);
+  axis = normal_axis("index_select", axis, x.rank());
+  return apply(op::IndexSelect(axis, x.shape()), x, index);
 }
 
 Tensor gather(const Tensor& x, int axis, const Tensor& index) {
@@ -257,7 +244,7 @@ Tensor gather(const Tensor& x, int axis, const Tensor& index) {
 }
 
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source) {
-  require(x.defined() && source.defined(), "scatter_add: a tensor is undefined");
+  check_defined("scatter_add", x, source);
   check_index("scatter_add", index);
   axis = normal_axis("scatter_add", axis, x.rank());
   check_fits("scatter_add", x, axis, index);
@@ -276,14 +263,14 @@ Tensor one_hot(const Tensor& index, std::int64_t classes, Dtype dtype) {
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& ids, std::optional<std::int64_t> padding_idx) {
-  require(weight.defined(), "embedding: the weight is undefined");
+  check_defined("embedding", weight);
   check_index("embedding", ids);
   require<ShapeError>(weight.rank() == 2, "embedding: the weight is ", weight.shape(),
                       ", and must be [vocabulary, width]");
   require(!padding_idx || (0 <= *padding_idx && *padding_idx < weight.size(0)),
           "embedding: padding_idx ", padding_idx.value_or(0), " is no row of ", weight.shape(),
           ": give one of [0, ", weight.size(0), "), or none");
-  return apply(op::Embedding(padding_idx, weight.shape()), weight, ids);
+  return apply(op::IndexSelect(padding_idx, weight.shape()), weight, ids);
 }
 
 Tensor Tensor::operator[](const Tensor& index) const {

@@ -14,6 +14,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"
@@ -108,8 +109,7 @@ const char* advice(const Tensor& x, std::int64_t in) {
 }
 
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  require<ValueError>(x.defined() && weight.defined(),
-                      "linear: the input or the weight is undefined");
+  check_defined("linear", x, weight);
   require<ShapeError>(weight.rank() == 2, "linear: the weight has shape ", weight.shape(),
                       ", not [out, in]");
   const std::int64_t out = weight.size(0), in = weight.size(1);

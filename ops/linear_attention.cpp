@@ -7,6 +7,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/linear.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/mask/mask.h"
@@ -46,7 +47,7 @@ Tensor normalised(const Tensor& q, const Tensor& k, const Tensor& v, bool causal
 }
 
 void check_sizes(const char* name, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) {
-  require(q.defined() && k.defined() && v.defined(), name, ": an input is undefined");
+  check_defined(name, q, k, v);
   require<ShapeError>(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, name, ": q ", q.shape(),
                       ", k ", k.shape(), ", v ", v.shape(),
                       " must be [batch, heads, length, width]");

@@ -7,6 +7,7 @@
 
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/softmax.h"
@@ -14,9 +15,8 @@
 namespace gradus {
 namespace {
 
-void check_pair(const char* name, const Tensor& x, const Tensor& target) {
-  require<ValueError>(x.defined() && target.defined(), name, ": the ",
-                      x.defined() ? "target" : "input", " is undefined");
+void check_targets(const char* name, const Tensor& x, const Tensor& target) {
+  check_defined(name, x, target);
   require<DtypeError>(is_float(x.dtype()) && x.dtype() == target.dtype(), name,
                       ": wants both f32 or both f64, not ", x.dtype(), " with target ",
                       target.dtype(), ": convert with to(x, dtype)");
@@ -33,7 +33,7 @@ Tensor reduced(const Tensor& each, Reduction reduction) {
 }  // namespace
 
 Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Reduction reduction) {
-  check_pair("cross_entropy_soft", logits, probabilities);
+  check_targets("cross_entropy_soft", logits, probabilities);
   require<ShapeError>(logits.rank() >= 1,
                       "cross_entropy_soft: logits and probabilities [] must have an axis of "
                       "classes: [..., V]");
@@ -46,18 +46,18 @@ Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Red
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("mse_loss", x, target);
+  check_targets("mse_loss", x, target);
   return reduced(square(x - target), reduction);
 }
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("l1_loss", x, target);
+  check_targets("l1_loss", x, target);
   return reduced(abs(x - target), reduction);
 }
 
 /// With q = d cut to [−delta, delta], both cases are q (d − q/2).
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction) {
-  check_pair("huber_loss", x, target);
+  check_targets("huber_loss", x, target);
   require<ValueError>(delta > 0 && std::isfinite(delta), "huber_loss: delta is ", delta,
                       ", but must be positive");
   const Tensor d = x - target;
@@ -67,12 +67,12 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction
 
 /// −log σ(x) = softplus(−x) and −log(1 − σ(x)) = softplus(x): exact in both tails.
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("bce_with_logits", x, target);
+  check_targets("bce_with_logits", x, target);
   return reduced(target * softplus(-x) + (1 - target) * softplus(x), reduction);
 }
 
 Tensor kl_div(const Tensor& log_q, const Tensor& target, Reduction reduction) {
-  check_pair("kl_div", log_q, target);
+  check_targets("kl_div", log_q, target);
   const Tensor zero = equal(target, 0.0);
   const Tensor log_t = log(masked_fill(target, zero, 1));
   const Tensor each = target * (log_t - log_q);

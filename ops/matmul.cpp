@@ -15,6 +15,7 @@
 #include "gradus/engine/gemm/multiply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
@@ -25,8 +26,9 @@ using products::multiply;
 namespace {
 
 /// All axes but the last two.
-Sizes leading_axes(const Sizes& sizes) {
-  return Sizes(std::span(sizes.begin(), static_cast<std::size_t>(sizes.rank() - 2)));
+template <class D>
+D leading_axes(const D& dims) {
+  return D(std::span(dims).first(static_cast<std::size_t>(dims.rank() - 2)));
 }
 
 /// One operand: where its matrices lie, and how they are read.
@@ -134,7 +136,7 @@ struct MatMul final : Op {
 }  // namespace op
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  require<ValueError>(a.defined() && b.defined(), "matmul: an operand is undefined");
+  check_defined("matmul", a, b);
   require<DtypeError>(a.dtype() == b.dtype(), "matmul: the operands are ", a.dtype(), " and ",
                       b.dtype(), ": convert one with to(x, dtype)");
   require<ShapeError>(a.rank() >= 1 && b.rank() >= 1, "matmul: ", a.shape(), " x ", b.shape(),

@@ -39,12 +39,12 @@ struct RowRule {
 
 /// statistics [rows, 2] receives μ and r of each row.
 template <class T>
-GRADUS_INLINE void norm_rows(RowRule<T> rule, const T* x, T* y, T* statistics, RowBlock block) {
+GRADUS_INLINE void norm_rows(RowRule<T> rule, const T* x, T* y, T* statistics, std::int64_t rows,
+                             std::int64_t n) {
   const T *w = rule.w, *b = rule.b;
   const bool centred = rule.centred;
-  const std::int64_t n = block.length;
   const T count = static_cast<T>(n), eps = rule.eps;
-  for (std::int64_t r = 0; r < block.rows; ++r, x += n, y += n, statistics += 2) {
+  for (std::int64_t r = 0; r < rows; ++r, x += n, y += n, statistics += 2) {
     const T mu = centred ? vmath::sum(x, n) / count : T{0};
     const T spread = vmath::sum_of<T>(n, [=](std::int64_t i) { return (x[i] - mu) * (x[i] - mu); });
     const T rstd = T(1) / std::sqrt(spread / count + eps);
@@ -57,12 +57,11 @@ GRADUS_INLINE void norm_rows(RowRule<T> rule, const T* x, T* y, T* statistics, R
 /// dw and db are added to. dx may be dy itself. Each of the two may be null: not wanted.
 template <class T>
 GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* statistics, const T* dy,
-                                      T* dx, T* dw_db, RowBlock block) {
+                                      T* dx, T* dw_db, std::int64_t rows, std::int64_t n) {
   const T* w = rule.w;
   const bool centred = rule.centred;
-  const std::int64_t n = block.length;
   const T count = static_cast<T>(n);
-  for (std::int64_t r = 0; r < block.rows; ++r, x += n, dy += n, statistics += 2) {
+  for (std::int64_t r = 0; r < rows; ++r, x += n, dy += n, statistics += 2) {
     const T mu = statistics[0], rstd = statistics[1];
     if (dw_db) {
       for (std::int64_t i = 0; i < n; ++i) dw_db[i] += dy[i] * ((x[i] - mu) * rstd);
@@ -135,7 +134,7 @@ struct RowNorm final : Op {
       for_rows(rows, 2, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t at = begin * rows.length;
         simd::run<norm_rows<T>>(RowRule<T>{centred, static_cast<T>(eps), s, t}, from + at, to + at,
-                                kept + 2 * begin, RowBlock{end - begin, rows.length});
+                                kept + 2 * begin, end - begin, rows.length);
       });
     });
     return y;
@@ -168,7 +167,7 @@ struct RowNorm final : Op {
         simd::run<norm_rows_backward<T>>(RowRule<T>{centred, static_cast<T>(eps), scale, nullptr},
                                          from + at, kept + 2 * begin, in + at, out ? out + at : out,
                                          dw_db ? dw_db + begin / grain * 2 * rows.length : dw_db,
-                                         RowBlock{end - begin, rows.length});
+                                         end - begin, rows.length);
       });
     });
     const auto total = [&](std::int64_t which) {

@@ -4,13 +4,14 @@
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
+#include "gradus/ops/kernels/checks.h"
 
 namespace gradus {
 
 using products::Matrix;
 
 PackedMatrix pack(const Tensor& weight, Precision precision) {
-  require(weight.defined(), "pack: the weight is undefined");
+  check_defined("pack", weight);
   require<ShapeError>(weight.rank() == 2, "pack: the weight is ", weight.shape(),
                       ", and must be [out, in]");
   require<DtypeError>(weight.dtype() == Dtype::f32, "pack: the weight is ", weight.dtype(),

@@ -13,6 +13,7 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus {
@@ -64,7 +65,7 @@ Table table_for(std::span<const std::int64_t> positions, std::int64_t D,
 }
 
 void check_rotate(const Tensor& x, std::int64_t positions, const RotaryOptions& options) {
-  require(x.defined(), "rotate: the tensor is undefined");
+  check_defined("rotate", x);
   require<ShapeError>(x.rank() == 4 && x.size(3) % 2 == 0, "rotate: x is ", x.shape(),
                       ", not [batch, heads, length, an even width]");
   const std::int64_t B = x.size(0), T = x.size(2);

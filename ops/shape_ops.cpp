@@ -2,48 +2,21 @@
 //
 //   cat          dx_i = the slice of dy that x_i became (a view)
 //   flip         dx = dy turned round again
-//   tril, triu   dx = dy cut to the same triangle
 //   pad          dx = the inner part of dy (a view)
 //
-// All are linear and keep sizes only. stack is unsqueeze and cat; repeat is expand and reshape.
+// All are linear and keep sizes only. stack is unsqueeze and cat; repeat is expand and reshape; tril
+// and triu are masked_fill.
 #include "gradus/ops/shape_ops.h"
 
 #include <algorithm>
 
 #include "gradus/engine/apply.h"
-#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/kernels/checks.h"
+#include "gradus/ops/logic.h"
 
 namespace gradus {
-namespace {
-
-/// Each row j of `y` [..., m, n]: 0 right of the diagonal (lower) or left of it.
-template <class T>
-void cut_triangle(T* y, std::int64_t rows, std::int64_t m, std::int64_t n, bool lower,
-                  std::int64_t diagonal) {
-  parallel_for(rows, rows_grain(n), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      T* const first = y + row * n;
-      // lower keeps j ≤ i + diagonal, upper j ≥ i + diagonal
-      const std::int64_t i = row % m, bound = std::clamp<std::int64_t>(i + diagonal + lower, 0, n);
-      if (lower)
-        std::fill(first + bound, first + n, T(0));
-      else
-        std::fill(first, first + bound, T(0));
-    }
-  });
-}
-
-}  // namespace
-
 namespace op {
-
-struct Contiguous final : Op {
-  const char* name() const override { return "contiguous"; }
-  Tensor forward(const Tensor& x) { return kernel::contiguous(x); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
-};
 
 struct Clone final : Op {
   const char* name() const override { return "clone"; }
@@ -99,25 +72,6 @@ struct Flip final : Op {
   Gradients backward(const Tensor& dy, const Wanted&) override { return {flip(dy, axes)}; }
 };
 
-struct Triangle final : Op {
-  bool lower;
-  std::int64_t diagonal;
-  Triangle(bool lower, std::int64_t diagonal) : lower(lower), diagonal(diagonal) {}
-  const char* name() const override { return lower ? "tril" : "triu"; }
-  Tensor forward(const Tensor& x) {
-    Tensor y = kernel::copy(x);
-    const std::int64_t m = y.size(-2), n = y.size(-1);
-    if (y.numel() == 0) return y;
-    dispatch(y.dtype(), [&]<class T>() {
-      cut_triangle(y.mutable_data<T>(), y.numel() / n, m, n, lower, diagonal);
-    });
-    return y;
-  }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
-    return {lower ? tril(dy, diagonal) : triu(dy, diagonal)};
-  }
-};
-
 struct Pad final : Op {
   int axis;
   std::int64_t n, before, after;  // n: x's size
@@ -156,11 +110,17 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
   }
 }
 
+/// x [..., m, n] with 0 above the diagonal (below it if not `lower`), which `diagonal` moves right.
 Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagonal) {
   check_defined(op, x);
   require<ShapeError>(x.rank() >= 2, op, ": ", x.shape(),
                       " has fewer than two axes, so no diagonal");
-  return apply(op::Triangle(lower, diagonal), x);
+  const std::int64_t m = x.size(-2), n = x.size(-1);
+  Tensor cut = Tensor::empty({m, n}, Dtype::bool_);
+  bool* at = cut.mutable_data<bool>();
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) *at++ = lower ? j > i + diagonal : j < i + diagonal;
+  return masked_fill(x, cut, 0);
 }
 
 }  // namespace
@@ -172,7 +132,7 @@ Tensor clone(const Tensor& x) {
 
 Tensor contiguous(const Tensor& x) {
   check_defined("contiguous", x);
-  return x.is_contiguous() ? x : apply(op::Contiguous{}, x);
+  return x.is_contiguous() ? x : clone(x);
 }
 
 Tensor cat(std::span<const Tensor> x, int axis) {

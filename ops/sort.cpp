@@ -22,29 +22,17 @@
 namespace gradus {
 namespace {
 
-template <class T>
-bool is_nan(T x) {
-  return x != x;
-}
-
-// Does a come before b?
-
-template <class T>
-bool nan_last_less(T a, T b) {
-  return is_nan(b) ? !is_nan(a) : a < b;
-}
-template <class T>
-bool nan_last_greater(T a, T b) {
-  return is_nan(b) ? !is_nan(a) : a > b;
-}
-template <class T>
-bool nan_first_greater(T a, T b) {
-  return is_nan(a) ? !is_nan(b) : a > b;
-}
-template <class T>
-bool nan_first_less(T a, T b) {
-  return is_nan(a) ? !is_nan(b) : a < b;
-}
+/// Does a come before b?
+struct Order {
+  bool descending;
+  bool nan_first;  // else last
+  template <class T>
+  bool operator()(T a, T b) const {
+    const bool a_is_nan = a != a, b_is_nan = b != b;
+    if (a_is_nan || b_is_nan) return nan_first ? a_is_nan > b_is_nan : a_is_nan < b_is_nan;
+    return descending ? a > b : a < b;
+  }
+};
 
 /// One line of x along an axis: elements `step` apart.
 template <class T>
@@ -73,8 +61,8 @@ void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
 }
 
 /// The positions of a line in the order of `before`, the first `count` of them.
-template <class T, class Before>
-void write_order(const Line<T>& x, std::int64_t count, Before before, std::int64_t* y,
+template <class T>
+void write_order(const Line<T>& x, std::int64_t count, Order before, std::int64_t* y,
                  std::int64_t step) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(x.n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -102,53 +90,33 @@ struct ArgExtreme final : Op {
   const char* name() const override { return largest ? "argmax" : "argmin"; }
   Tensor forward(const Tensor& x) {
     Tensor y = Tensor::empty(shape, Dtype::i64);
+    const Order before{.descending = largest, .nan_first = true};
     dispatch(x.dtype(), [&]<class T>() {
-      for_each_line<T>(x, axis, y, [this](const Line<T>& line, std::int64_t* best, std::int64_t) {
+      for_each_line<T>(x, axis, y, [=](const Line<T>& line, std::int64_t* best, std::int64_t) {
         *best = 0;
-        for (std::int64_t i = 1; i < line.n; ++i) {
-          const T x = line[i], y = line[*best];
-          if (largest ? nan_first_greater(x, y) : nan_first_less(x, y)) *best = i;
-        }
+        for (std::int64_t i = 1; i < line.n; ++i)
+          if (before(line[i], line[*best])) *best = i;
       });
     });
     return y;
   }
 };
 
-struct Argsort final : Op {
+/// The first `count` positions along the axis in an order: argsort and topk.
+struct Positions final : Op {
   int axis;
-  bool descending;
-  Argsort(int axis, bool descending) : axis(axis), descending(descending) {}
-  const char* name() const override { return "argsort"; }
-  Tensor forward(const Tensor& x) {
-    Tensor y = Tensor::empty(x.shape(), Dtype::i64);
-    dispatch(x.dtype(), [&]<class T>() {
-      for_each_line<T>(x, axis, y,
-                       [this](const Line<T>& line, std::int64_t* to, std::int64_t step) {
-                         if (descending)
-                           write_order(line, line.n, nan_last_greater<T>, to, step);
-                         else
-                           write_order(line, line.n, nan_last_less<T>, to, step);
-                       });
-    });
-    return y;
-  }
-};
-
-struct TopPositions final : Op {
-  std::int64_t k;
-  int axis;
-  TopPositions(std::int64_t k, int axis) : k(k), axis(axis) {}
-  const char* name() const override { return "topk"; }
+  std::int64_t count;
+  Order order;
+  Positions(int axis, std::int64_t count, Order order) : axis(axis), count(count), order(order) {}
+  const char* name() const override { return order.nan_first ? "topk" : "argsort"; }
   Tensor forward(const Tensor& x) {
     Shape shape = x.shape();
-    shape[axis] = k;
+    shape[axis] = count;
     Tensor y = Tensor::empty(shape, Dtype::i64);
     dispatch(x.dtype(), [&]<class T>() {
-      for_each_line<T>(x, axis, y,
-                       [this](const Line<T>& line, std::int64_t* to, std::int64_t step) {
-                         write_order(line, k, nan_first_greater<T>, to, step);
-                       });
+      for_each_line<T>(x, axis, y, [&](const Line<T>& line, std::int64_t* to, std::int64_t step) {
+        write_order(line, count, order, to, step);
+      });
     });
     return y;
   }
@@ -247,7 +215,8 @@ Tensor argmin(const Tensor& x, int axis, bool keepdim) {
 
 Tensor argsort(const Tensor& x, int axis, bool descending) {
   check_defined("argsort", x);
-  return apply(op::Argsort(normal_axis("argsort", axis, x.rank()), descending), x);
+  axis = normal_axis("argsort", axis, x.rank());
+  return apply(op::Positions(axis, x.shape()[axis], {descending, false}), x);
 }
 
 SortResult sort(const Tensor& x, int axis, bool descending) {
@@ -262,12 +231,12 @@ SortResult topk(const Tensor& x, std::int64_t k, int axis) {
   axis = normal_axis("topk", axis, x.rank());
   require(0 <= k && k <= x.shape()[axis], "topk: ", k, " of the ", x.shape()[axis],
           " elements along axis ", axis, " of ", x.shape());
-  const Tensor indices = apply(op::TopPositions(k, axis), x);
+  const Tensor indices = apply(op::Positions(axis, k, {true, true}), x);
   return {gather(x, axis, indices), indices};
 }
 
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement) {
-  require(weights.defined(), "multinomial: the weights are undefined");
+  check_defined("multinomial", weights);
   require<ShapeError>(weights.rank() >= 1, "multinomial: the weights are [], and need an axis");
   require<DtypeError>(is_float(weights.dtype()), "multinomial: the weights are ", weights.dtype(),
                       ", and must be f32 or f64");

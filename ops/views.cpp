@@ -2,8 +2,10 @@
 // no strides can express; none keeps numbers. split and chunk are slices.
 //
 //   reshape                 dx = dy in x's shape
-//   transpose, permute      dx = dy with the axes put back
-//   slice, select           dx = dy at its place, 0 elsewhere
+//   permute                 dx = dy with the axes put back
+//   slice                   dx = dy at its place, 0 elsewhere
+//
+// transpose is a permute of two axes; select is a slice of one position, without its axis.
 #include "gradus/ops/views.h"
 
 #include <algorithm>
@@ -57,6 +59,12 @@ Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t
 
 }  // namespace
 
+Axes all_axes(const Tensor& x) {
+  Axes axes;
+  for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
 Axes inverse(const Axes& order) {
   Axes back = order;
   for (int i = 0; i < order.rank(); ++i) back[static_cast<int>(order[i])] = i;
@@ -74,14 +82,6 @@ struct Reshape final : Op {
     return strides ? kernel::strided_view(x, to, *strides, x.offset()) : kernel::reshaped(x, to);
   }
   Gradients backward(const Tensor& dy, const Wanted&) override { return {reshape(dy, from)}; }
-};
-
-struct Transpose final : Op {
-  int a, b;
-  Transpose(int a, int b) : a(a), b(b) {}
-  const char* name() const override { return "transpose"; }
-  Tensor forward(const Tensor& x) { return kernel::transposed(x, a, b); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {transpose(dy, a, b)}; }
 };
 
 struct Permute final : Op {
@@ -111,23 +111,6 @@ struct Slice final : Op {
   Tensor forward(const Tensor& x) { return kernel::sliced(x, axis, start, count, step); }
   Gradients backward(const Tensor& dy, const Wanted&) override {
     return {slice_backward(dy, axis, n, start, step)};
-  }
-};
-
-struct Select final : Op {
-  int axis;
-  std::int64_t n, position;
-  Select(int axis, std::int64_t n, std::int64_t position) : axis(axis), n(n), position(position) {}
-  const char* name() const override { return "select"; }
-  Tensor forward(const Tensor& x) {
-    Shape shape = x.shape();
-    Strides strides = x.strides();
-    shape.erase(axis);
-    strides.erase(axis);
-    return kernel::strided_view(x, shape, strides, x.offset() + position * x.strides()[axis]);
-  }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
-    return {slice_backward(unsqueeze(dy, axis), axis, n, position, 1)};
   }
 };
 
@@ -187,7 +170,11 @@ Tensor flatten(const Tensor& x, int first, int last) {
 
 Tensor transpose(const Tensor& x, int a, int b) {
   check_defined("transpose", x);
-  return apply(op::Transpose(a, b), x);  // the kernel counts them from the front
+  a = normal_axis("transpose", a, x.rank());
+  b = normal_axis("transpose", b, x.rank());
+  Axes order = all_axes(x);
+  std::swap(order[a], order[b]);
+  return apply(op::Permute(order), x);
 }
 
 Tensor permute(const Tensor& x, const Axes& order) {
@@ -240,7 +227,8 @@ Tensor select(const Tensor& x, int axis, std::int64_t position) {
   const std::int64_t n = x.shape()[axis];
   require<IndexError>(-n <= position && position < n, "select: position ", position, " of axis ",
                       axis, " of ", x.shape(), ": give ", -n, " to ", n - 1);
-  return apply(op::Select(axis, n, position < 0 ? position + n : position), x);
+  if (position < 0) position += n;
+  return squeeze(slice(x, axis, position, position + 1), axis);
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis) {

@@ -20,6 +20,7 @@ Tensor transpose(const Tensor& x, int a = -2, int b = -1);  // axes a and b exch
 /// Axis i of the result is axis order[i] of x. ShapeError unless each axis is named; ValueError for
 /// one named twice.
 Tensor permute(const Tensor& x, const Axes& order);
+Axes all_axes(const Tensor& x);               // [0, 1, …, rank − 1]
 Axes inverse(const Axes& order);              // permute(permute(x, order), inverse(order)) is x
 Tensor squeeze(const Tensor& x, int axis);    // without the axis; ShapeError unless its size is 1
 Tensor unsqueeze(const Tensor& x, int axis);  // with a new axis of size 1 at `axis`

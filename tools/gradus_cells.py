@@ -127,7 +127,7 @@ def sizes(cell):
     rank = cell.at("rank_").number()
     if not 0 <= rank <= MAX_RANK:
         raise Trouble("<not initialised: rank %d>" % rank)
-    numbers = next(cell.at("sizes_").find("array"))
+    numbers = next(cell.at("numbers_").find("array"))
     return [numbers.item(axis).number() for axis in range(rank)]
 
 

@@ -302,7 +302,9 @@ def list_title(cell):
 
 SHOW = {
     "gradus::Tensor": tensor_text,
-    "gradus::Sizes": sizes_text,
+    "gradus::Shape": sizes_text,
+    "gradus::Strides": sizes_text,
+    "gradus::Axes": sizes_text,
     "gradus::Storage": storage_text,
     "gradus::Saved": saved_text,
     "gradus::Node": node_text,

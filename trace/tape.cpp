@@ -29,7 +29,7 @@ std::pair<std::string, Id> numbered(const std::string& path) {
   return {path.substr(0, at), number ? std::atoll(&path[at]) : kNone};
 }
 
-std::vector<Id> list_of(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
+std::vector<Id> list_of(std::span<const std::int64_t> dims) { return {dims.begin(), dims.end()}; }
 
 }  // namespace
 

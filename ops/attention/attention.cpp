@@ -14,6 +14,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/attention/tiling.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/through_formula.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -66,60 +67,15 @@ Tensor packed_formula(const AttentionProblem& p, const Tensor& qkv, const Tensor
 
 namespace op {
 
-/// Of q, k and v; or of packed projections [B, T, 3·H·D], where they are read, and their gradients
-/// written, in place.
-struct Attention final : Op {
+/// What both share: the kernel's two calls.
+struct AttentionBase : Op {
   AttentionProblem p;
-  bool packed;
-  Saved q, k, v, o;  // q is all three where they are packed
-  Tensor lse;        // [B, H, T], log of each row's sum
+  Saved o;
+  Tensor lse;  // [B, H, T], log of each row's sum
 
-  Attention(AttentionProblem problem, bool packed) : p(std::move(problem)), packed(packed) {}
-  const char* name() const override { return packed ? "packed_attention" : "attention"; }
+  explicit AttentionBase(AttentionProblem problem) : p(std::move(problem)) {}
 
-  Tensor forward(const Tensor& queries, const Tensor& keys, const Tensor& values) {
-    q = queries;
-    k = keys;
-    v = values;
-    Tensor out =
-        attend({with_packed_rows(queries), with_packed_rows(keys), with_packed_rows(values)});
-    o = out;
-    return out;
-  }
-  Tensor forward(const Tensor& qkv) {
-    q = qkv;
-    const Tensor out = attend(parts(kernel::contiguous(qkv)));
-    const std::int64_t C = p.H * p.D;
-    Tensor merged = kernel::strided_view(out, {p.B, p.T, C}, {p.T * C, C, 1}, 0);
-    o = merged;
-    return merged;
-  }
-
-  Gradients backward(const Tensor& dout, const Wanted& wants) override {
-    if (packed) return packed_backward(dout, wants);
-    if (GradMode::enabled())
-      return through_formula(dout, wants, {q.value(), k.value(), v.value()},
-                             [this](const std::vector<Tensor>& in) {
-                               return formula::composed(p, in[0], in[1], in[2], p.bias).output;
-                             });
-    const Heads x{with_packed_rows(q.value()), with_packed_rows(k.value()),
-                  with_packed_rows(v.value())};
-    Heads d;
-    if (wants(0)) d.q = empty_heads(p.B, p.H, p.T, p.D, dout.dtype());
-    if (wants(1)) d.k = empty_heads(p.B, p.Hk, p.S, p.D, dout.dtype());
-    if (wants(2)) d.v = empty_heads(p.B, p.Hk, p.S, p.Dv, dout.dtype());
-    differentiate(x, o.value(), with_packed_rows(dout), d);
-    return {d.q, d.k, d.v};
-  }
-
-  std::vector<std::pair<const char*, Tensor>> inside(const Tensor& dout) const override {
-    if (!packed) return formula::inside(p, q.value(), k.value(), v.value(), dout);
-    const Heads x = parts(kernel::contiguous(q.value()));
-    return formula::inside(p, x.q, x.k, x.v,
-                           dout.defined() ? part(kernel::contiguous(dout), 0, 1) : dout);
-  }
-
- private:
+ protected:
   Tensor attend(const Heads& x) {
     if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // run again in another dtype
       p.bias = kernel::convert(p.bias, x.q.dtype());
@@ -140,28 +96,88 @@ struct Attention final : Op {
            writable_view_of<T>(d.k), writable_view_of<T>(d.v)});
     });
   }
+};
 
+struct Attention final : AttentionBase {
+  Saved q, k, v;
+
+  using AttentionBase::AttentionBase;
+  const char* name() const override { return "attention"; }
+
+  Tensor forward(const Tensor& queries, const Tensor& keys, const Tensor& values) {
+    q = queries;
+    k = keys;
+    v = values;
+    Tensor out =
+        attend({with_packed_rows(queries), with_packed_rows(keys), with_packed_rows(values)});
+    o = out;
+    return out;
+  }
+
+  Gradients backward(const Tensor& dout, const Wanted& wants) override {
+    if (GradMode::enabled())
+      return through_formula(dout, wants, {q.value(), k.value(), v.value()},
+                             [this](const std::vector<Tensor>& in) {
+                               return formula::composed(p, in[0], in[1], in[2], p.bias).output;
+                             });
+    const Heads x{with_packed_rows(q.value()), with_packed_rows(k.value()),
+                  with_packed_rows(v.value())};
+    Heads d;
+    if (wants(0)) d.q = empty_heads(p.B, p.H, p.T, p.D, dout.dtype());
+    if (wants(1)) d.k = empty_heads(p.B, p.Hk, p.S, p.D, dout.dtype());
+    if (wants(2)) d.v = empty_heads(p.B, p.Hk, p.S, p.Dv, dout.dtype());
+    differentiate(x, o.value(), with_packed_rows(dout), d);
+    return {d.q, d.k, d.v};
+  }
+
+  std::vector<std::pair<const char*, Tensor>> inside(const Tensor& dout) const override {
+    return formula::inside(p, q.value(), k.value(), v.value(), dout);
+  }
+};
+
+/// Of packed projections [B, T, 3·H·D], where they are read, and their gradients written, in place:
+/// no head is copied.
+struct PackedAttention final : AttentionBase {
+  Saved qkv;
+
+  using AttentionBase::AttentionBase;
+  const char* name() const override { return "packed_attention"; }
+
+  Tensor forward(const Tensor& x) {
+    qkv = x;
+    const Tensor out = attend(parts(kernel::contiguous(x)));
+    const std::int64_t C = p.H * p.D;
+    Tensor merged = kernel::strided_view(out, {p.B, p.T, C}, {p.T * C, C, 1}, 0);
+    o = merged;
+    return merged;
+  }
+
+  Gradients backward(const Tensor& dout, const Wanted& wants) override {
+    if (GradMode::enabled())
+      return through_formula(dout, wants, {qkv.value()}, [this](const std::vector<Tensor>& in) {
+        return packed_formula(p, in[0], p.bias);
+      });
+    const Tensor x = kernel::contiguous(qkv.value());
+    const Tensor dx = Tensor::empty_like(x);
+    Heads d = parts(dx);
+    differentiate(parts(x), part(o.value(), 0, 1), part(kernel::contiguous(dout), 0, 1), d);
+    return {dx};
+  }
+
+  std::vector<std::pair<const char*, Tensor>> inside(const Tensor& dout) const override {
+    const Heads x = parts(kernel::contiguous(qkv.value()));
+    return formula::inside(p, x.q, x.k, x.v,
+                           dout.defined() ? part(kernel::contiguous(dout), 0, 1) : dout);
+  }
+
+ private:
   /// `count` tensors [B, H, T, D] side by side in [B, T, count·H·D]: the one at `which`.
   Tensor part(const Tensor& x, std::int64_t which, std::int64_t count) const {
     const std::int64_t C = p.H * p.D, row = count * C;
     return kernel::strided_view(x, {p.B, p.H, p.T, p.D}, {p.T * row, p.D, row, 1},
                                 x.offset() + which * C);
   }
-  Heads parts(const Tensor& qkv) const {
-    return {part(qkv, 0, 3), part(qkv, 1, 3), part(qkv, 2, 3)};
-  }
-
-  Gradients packed_backward(const Tensor& dout, const Wanted& wants) const {
-    if (GradMode::enabled())
-      return through_formula(dout, wants, {q.value()}, [this](const std::vector<Tensor>& in) {
-        return packed_formula(p, in[0], p.bias);
-      });
-    const Tensor x = kernel::contiguous(q.value());
-    const Tensor dx = Tensor::empty_like(x);
-    Heads d = parts(dx);
-    differentiate(parts(x), part(o.value(), 0, 1), part(kernel::contiguous(dout), 0, 1), d);
-    return {dx};
-  }
+  Heads parts(const Tensor& x) const { return {part(x, 0, 3), part(x, 1, 3), part(x, 2, 3)}; }
 };
 
 }  // namespace op
@@ -196,8 +212,7 @@ AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dt
   require<ShapeError>(p.H == p.Hk || (p.Hk > 0 && p.H % p.Hk == 0), "attention: ", p.H,
                       " heads of q ", q, " cannot share the ", p.Hk, " heads of k ", k,
                       ": their number must be a multiple, each key head serves as many queries'");
-  require(0 <= options.dropout && options.dropout < 1, "attention: dropout ", options.dropout,
-          " is not in [0, 1)");
+  check_dropout("attention", options.dropout);
   mask.check_sizes({p.B, p.H, p.T, p.S});
   if (options.bias.defined()) {
     const Tensor& bias = options.bias;
@@ -218,7 +233,7 @@ AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dt
 AttentionProblem make_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                               const AttentionOptions& options) {
   for (const Tensor* x : {&q, &k, &v}) {
-    require<ValueError>(x->defined(), "attention: q, k or v is undefined");
+    check_defined("attention", *x);
     require<ShapeError>(x->rank() == 4,
                         "attention: q, k and v must be [batch, heads, length, width], not ",
                         x->shape(), ": split the heads first");
@@ -239,7 +254,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
                                     const Mask& mask, const AttentionOptions& options) {
   AttentionProblem p = make_problem(q, k, v, mask, options);
   if (runs_as_formula(options)) return formula::composed(p, q, k, v, options.bias).output;
-  return apply(op::Attention(std::move(p), false), q, k, v);
+  return apply(op::Attention(std::move(p)), q, k, v);
 }
 
 AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
@@ -265,14 +280,14 @@ Tensor merge_heads(const Tensor& x) {
 
 Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& mask,
                              const AttentionOptions& options) {
-  require<ValueError>(qkv.defined(), "attention: the packed projections are undefined");
+  check_defined("attention", qkv);
   require<ShapeError>(qkv.rank() == 3 && heads > 0 && qkv.size(2) % (3 * heads) == 0,
                       "attention: packed projections must be [batch, length, 3 · heads · width]; ",
                       qkv.shape(), " with ", heads, " heads is not");
   const Shape shape{qkv.size(0), heads, qkv.size(1), qkv.size(2) / (3 * heads)};
   AttentionProblem p = make_problem(shape, shape, shape, qkv.dtype(), mask, options);
   if (runs_as_formula(options)) return packed_formula(p, qkv, options.bias);
-  return apply(op::Attention(std::move(p), true), qkv);
+  return apply(op::PackedAttention(std::move(p)), qkv);
 }
 
 }  // namespace gradus

@@ -141,7 +141,7 @@ void forward_block(const AttentionProblem& p, const Block& block, const Attentio
     const std::int64_t n = keys.size();
     compute_scores(p, block, keys, {packed, rows, p.D}, head.kt.column_range(keys.first, keys.last),
                    scores);
-    simd::run<softmax_rows<T>>(scores, rows, n, m, l, keep);
+    simd::run<online_softmax_rows<T>>(scores, rows, n, m, l, keep);
     for (std::int64_t r = 0; r < rows; ++r) {
       if (p.dropout.threshold)
         simd::run<drop_row<T>>(scores + r * n, n, draw<T>(p, block, r, keys, words));
@@ -237,7 +237,8 @@ void backward_tile(const AttentionProblem& p, const Block& block, Range keys,
   for (std::int64_t r = 0; r < rows && p.dropout.threshold; ++r)
     simd::run<dropped_row_backward<T>>(part.p + r * n, part.dp + r * n, n, lse[r], d[r],
                                        draw<T>(p, block, r, keys, words));
-  if (!p.dropout.threshold) simd::run<softmax_rows_backward<T>>(part.p, part.dp, rows, n, lse, d);
+  if (!p.dropout.threshold)
+    simd::run<online_softmax_rows_backward<T>>(part.p, part.dp, rows, n, lse, d);
   const Matrix<const T> weights(part.p, rows, n), ds(part.dp, rows, n);
   if (part.dv.data)
     multiply(part.dv.row_range(first, last), weights.transpose(), dout, {.beta = 1});

@@ -25,7 +25,8 @@ GRADUS_INLINE void hide_rows(T* scores, std::int64_t stride, std::int64_t rows, 
 /// s = exp(s − m'), l' = l·keep + Σ s, where keep = exp(m − m') is what earlier weights are worth.
 /// The maximum may miss a NaN; exp passes it on.
 template <class T>
-GRADUS_INLINE void softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T* m, T* l, T* keep) {
+GRADUS_INLINE void online_softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T* m, T* l,
+                                       T* keep) {
   constexpr T kNone = -std::numeric_limits<T>::infinity();
   for (std::int64_t r = 0; r < rows; ++r) {
     T* row = scores + r * n;
@@ -74,8 +75,8 @@ GRADUS_INLINE void dot_rows(const T* a, std::int64_t a_stride, const T* b, std::
 
 /// p = exp(s − lse), ds = p (dp − d). With dropout v was multiplied by p·z.
 template <class T>
-GRADUS_INLINE void softmax_rows_backward(T* p, T* dp, std::int64_t rows, std::int64_t n,
-                                         const T* lse, const T* d) {
+GRADUS_INLINE void online_softmax_rows_backward(T* p, T* dp, std::int64_t rows, std::int64_t n,
+                                                const T* lse, const T* d) {
   for (std::int64_t r = 0; r < rows; ++r, p += n, dp += n)
     for (std::int64_t j = 0; j < n; ++j) {
       p[j] = vmath::exp(p[j] - lse[r]);

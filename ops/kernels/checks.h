@@ -2,13 +2,21 @@
 // with.
 #pragma once
 
+#include <concepts>
+
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-inline void check_defined(const char* op, const Tensor& x) {
-  require<ValueError>(x.defined(), op,
-                      ": the tensor is undefined (no numbers were ever put in it)");
+template <std::same_as<Tensor>... X>
+void check_defined(const char* op, const X&... x) {
+  require<ValueError>((x.defined() && ...), op,
+                      ": a tensor is undefined (no numbers were ever put in it)");
+}
+
+/// A probability of dropout.
+inline void check_dropout(const char* op, double p) {
+  require<ValueError>(0 <= p && p < 1, op, ": dropout ", p, " is not in [0, 1)");
 }
 
 /// x is defined, f32 or f64.
@@ -26,8 +34,7 @@ inline void check_bool(const char* op, const Tensor& x) {
 
 /// Both are defined and of one dtype.
 inline void check_pair(const char* op, const Tensor& a, const Tensor& b) {
-  check_defined(op, a);
-  check_defined(op, b);
+  check_defined(op, a, b);
   require<DtypeError>(a.dtype() == b.dtype(), op, ": the operands are ", a.dtype(), " ", a.shape(),
                       " and ", b.dtype(), " ", b.shape(), ": convert one with to(x, dtype)");
 }

@@ -26,11 +26,6 @@ struct StridedRow {
   std::int64_t stride;
 };
 
-/// How many rows a kernel takes, and how long each is.
-struct RowBlock {
-  std::int64_t rows, length;
-};
-
 /// body(begin, end) over the rows, in parallel; `cost` is what an element takes, in cheap ones.
 template <class Body>
 void for_rows(const Rows& rows, std::int64_t cost, Body&& body) {

@@ -5,17 +5,6 @@
 #include "gradus/ops/views.h"
 
 namespace gradus {
-namespace {
-
-/// x as a new node, so that a backward pass can end there.
-Tensor variable(const Tensor& x) {
-  Axes same;
-  for (int axis = 0; axis < x.rank(); ++axis) same.push_back(axis);
-  return permute(x, same);
-}
-
-}  // namespace
-
 Gradients through_formula(const Tensor& dy, const Wanted& wants, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula) {
   const bool again = GradMode::enabled();
@@ -24,7 +13,8 @@ Gradients through_formula(const Tensor& dy, const Wanted& wants, std::vector<Ten
   std::vector<std::size_t> at;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined() || !wants(static_cast<int>(i))) continue;
-    wanted.push_back(inputs[i] = variable(inputs[i]));
+    inputs[i] = permute(inputs[i], all_axes(inputs[i]));  // a new node: backward ends there
+    wanted.push_back(inputs[i]);
     at.push_back(i);
   }
   if (wanted.empty()) return Gradients(inputs.size());

@@ -59,7 +59,7 @@ class Lengths final : public Mask::Rule {
   std::string describe() const override {
     const std::string what = what_ == std::string("padding") ? "lengths " : "prefix ";
     const auto shown = std::span(lengths_).first(std::min<std::size_t>(kMaxRank, lengths_.size()));
-    return what + (one_ ? std::to_string(lengths_[0]) : to_string(Sizes(shown)));
+    return what + (one_ ? std::to_string(lengths_[0]) : to_string(shown));
   }
 
  private:

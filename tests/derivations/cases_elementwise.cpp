@@ -47,10 +47,6 @@ std::vector<Case> of_one() {
       unary("gelu_erf", [](const Tensor& x) { return gelu(x); }),
       unary("gelu", [](const Tensor& x) { return gelu(x, Gelu::tanh); }),
       unary("to", [](const Tensor& x) { return to(x, Dtype::f32); }),
-      {"contiguous", "x_i i:4,6,3",  // every second element of memory
-       [](In in) {
-         return contiguous(select(stack({in("x"), in("x")}, 1), 1, 0));
-       }},
   };
 }
 

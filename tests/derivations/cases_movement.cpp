@@ -11,14 +11,12 @@ using In = const Given&;
 std::vector<Case> views() {
   return {
       {"reshape", "x_ij k:#ij n=#j", [](In in) { return reshape(in("x"), {-1}); }},
-      {"transpose", "x_ij", [](In in) { return transpose(in("x")); }},
       {"permute", "x_ijk",
        [](In in) {
          return permute(in("x"), {2, 0, 1});
        }},
       {"slice", "x_rj j:5,7,4 i:2,3,2 start=1 step=2",
        [](In in) { return slice(in("x"), 1, 1, in("x").size(1), 2); }},
-      {"select", "x_rj j:5,3,2 position=1", [](In in) { return select(in("x"), 1, 1); }},
       {"expand", "x_i k:2,3,4 c=#k",
        [](In in) {
          return expand(in("x"), {in.integer("c"), in("x").size(0)});
@@ -34,8 +32,6 @@ std::vector<Case> copies() {
          return cat({in("a"), in("b")}, 1);
        }},
       {"flip", "x_rj i:#j n=#j", [](In in) { return flip(in("x"), {1}); }},
-      {"tril", "i:3,2,4 j:4,3,3 x_ij diagonal=-1", [](In in) { return tril(in("x"), -1); }},
-      {"triu", "i:3,2,4 j:4,3,3 x_ij diagonal=1", [](In in) { return triu(in("x"), 1); }},
       {"pad", "i:2,3,1 k:5,6,4 x_ri before=1 value=1.5",
        [](In in) { return pad(in("x"), 1, 1, 2, 1.5); }},
   };

@@ -34,7 +34,8 @@ std::vector<Case> rows() {
        [](In in) {
          return batch_norm(in("x"), in("w"), in("b"), {}, {}, true,
                            {.momentum = 0.1, .eps = in.number("eps")});
-       }},
+       },
+       "layer_norm"},
       {"cross_entropy", "n:2,5,3 v:3,2,4 x_nv target_n<v m=#n",
        [](In in) { return cross_entropy(in("x"), in("target")); }},
       {"cross_entropy_weighted", "n:2,5,3 v:3,2,4 x_nv target_n<v w_v>! ε=0.2 V=#v",

@@ -15,32 +15,32 @@ namespace gradus {
 using testing::has;
 using testing::message_of;
 
-TEST_CASE("Sizes supports insertion, removal and comparison") {
-  Sizes s = {2, 3, 5};
+TEST_CASE("Shape supports insertion, removal and comparison") {
+  Shape s = {2, 3, 5};
   CHECK(s.rank() == 3);
   CHECK(s[2] == 5);
   s.insert(1, 7);
-  CHECK(s == Sizes{2, 7, 3, 5});
+  CHECK(s == Shape{2, 7, 3, 5});
   s.insert(4, 1);
-  CHECK(s == Sizes{2, 7, 3, 5, 1});
+  CHECK(s == Shape{2, 7, 3, 5, 1});
   s.erase(0);
-  CHECK(s == Sizes{7, 3, 5, 1});
+  CHECK(s == Shape{7, 3, 5, 1});
   s.push_back(9);
-  CHECK(s == Sizes{7, 3, 5, 1, 9});
-  CHECK(!(s == Sizes{7, 3, 5, 1}));
-  CHECK(Sizes::filled(3, 4) == Sizes{4, 4, 4});
-  CHECK(Sizes{} == Sizes::filled(0, 1));
+  CHECK(s == Shape{7, 3, 5, 1, 9});
+  CHECK(!(s == Shape{7, 3, 5, 1}));
+  CHECK(Shape::filled(3, 4) == Shape{4, 4, 4});
+  CHECK(Shape{} == Shape::filled(0, 1));
   CHECK(to_string(s) == "[7, 3, 5, 1, 9]");
-  CHECK(to_string(Sizes{}) == "[]");
+  CHECK(to_string(Shape{}) == "[]");
   std::ostringstream out;
-  out << Sizes{1, 2};
+  out << Shape{1, 2};
   CHECK(out.str() == "[1, 2]");
 }
 
 TEST_CASE("a tensor has at most 8 axes") {
-  Sizes s = {1, 1, 1, 1, 1, 1, 1, 1};
+  Shape s = {1, 1, 1, 1, 1, 1, 1, 1};
   CHECK_REFUSES(ShapeError, s.push_back(2), "8");
-  CHECK_THROWS_AS((Sizes{1, 2, 3, 4, 5, 6, 7, 8, 9}), ShapeError);
+  CHECK_THROWS_AS((Shape{1, 2, 3, 4, 5, 6, 7, 8, 9}), ShapeError);
   CHECK(s.rank() == 8);
 }
 

@@ -9,7 +9,7 @@
 
 namespace gradus::testing::places {
 
-using Place = Sizes;
+using Place = Shape;
 
 /// A row-major list of `shape` whose element at each place is source(x, place).
 template <class Source>

@@ -174,7 +174,7 @@ def walk():
     begin(walker)
     arguments = ("train %s --out %s --tokenizer byte --layers 1 --heads 2 --width 8 --context 8 --batch 1 --steps 1 "
                  "--no-trial --threads 1" % (text, out))
-    for title, stop, most in (("Forward", "softmax_rows", 14), ("Back", "softmax_rows_backward", 8)):
+    for title, stop, most in (("Forward", "online_softmax_rows", 14), ("Back", "online_softmax_rows_backward", 8)):
         run("delete")
         run("break gradus::kernel::" + stop)
         start(arguments) if title == "Forward" else run("continue")

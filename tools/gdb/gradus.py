@@ -257,9 +257,7 @@ def node_being_made():
 
 
 def node_being_visited():
-    frame = gdb.newest_frame()
-    steps = Cell(frame.read_var("this")).item(0).at("steps")
-    step = next(steps.find("pointer")).item(int(frame.read_var("i")))
+    step = Cell(gdb.newest_frame().read_var("step").referenced_value())
     return step.at("node").item(0).at("id").number()
 
 

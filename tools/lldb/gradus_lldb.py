@@ -121,8 +121,7 @@ stops = {}  # node number by the breakpoint's
 def before_backward(frame, location, _):
     """Is this visit of the walk the one to the node that the breakpoint is for?"""
     try:
-        steps = Cell(frame.FindVariable("this")).item(0).at("steps")
-        step = next(steps.find("pointer")).item(Cell(frame.FindVariable("i")).number())
+        step = Cell(frame.FindVariable("step"))
         return step.at("node").item(0).at("id").number() == stops[location.GetBreakpoint().GetID()]
     except (cells.Trouble, StopIteration):
         return False

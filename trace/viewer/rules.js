@@ -126,9 +126,8 @@ const kRules = {
     const o = i.at(-1), terms = range(x.shapes[1][1], n => times(x.spread(0, put(i, -1, n)), x.spread(1, [o, n])));
     return sum(x.there[2] ? [...terms, x.at(2, o)] : terms);
   }}],
-  layer_norm: (x, {length}) => normWays(x, true, [length - 1], length - 1),
-  rms_norm: (x, {length}) => normWays(x, false, [length - 1], length - 1),
-  batch_norm: (x, shape) => normWays(x, true, [...shape.keys()].filter(a => a !== 1), 1),
+  layer_norm: (x, {length}) => normWays(x, true, length - 1),
+  rms_norm: (x, {length}) => normWays(x, false, length - 1),
   embedding: x => [{note: 'row number = token', cell: i => x.spread(0, [x.spread(1, i.slice(0, -1)).v, i.at(-1)])}],
   index_select: (x, shape) => byAxis(shape, (i, a) => x.spread(0, put(i, a, x.data[1][i[a]]))),
   gather: (x, shape) => byAxis(shape, (i, a) => x.spread(0, put(i, a, x.spread(1, i).v))),
@@ -142,7 +141,7 @@ const kRules = {
     return [{note: `constant ${short(c)}, from the first number`, cell: i => sum([x.spread(0, i), constant(c)])}];
   },
   swiglu: x => [{cell: i => times(unary('silu', x.spread(0, i)), x.spread(1, i))}],
-  clone: same, contiguous: same, to: same, reshape: same, expand: same,
+  clone: same, to: same, reshape: same, expand: same,
   cat: (x, shape) => byAxis(shape, (i, a) => {
     let k = 0, n = i[a];
     while (n >= x.shapes[k][a]) n -= x.shapes[k++][a];
@@ -167,13 +166,13 @@ function scaled(x, drops) {  // the factor is no input: it is read off the large
     return drops && y === 0 ? constant(0) : times(x.spread(0, i), constant(from[at] ? all[at] / from[at] : 0));
   }}];
 }
-function normWays(x, centred, axes, channel) {  // one mean and size for all along `axes`, one weight a channel
+function normWays(x, centred, axis) {  // one mean and size for all along `axis`
   return [1e-5, 1e-6, 1e-8, 1e-12, 0].map(e => ({note: `eps ${e}`, cell: i => {
-    const row = group(x, i, axes), m = centred ? mean(row) : null, centre = r => m ? minus(r, m) : r;
+    const row = group(x, i, [axis]), m = centred ? mean(row) : null, centre = r => m ? minus(r, m) : r;
     const size = mean(row.map(r => square(centre(r))));
     let y = over(centre(x.spread(0, i)), sqrt(sum([size, constant(e)])));
-    if (x.there[1] && x.shapes[1].length) y = times(y, x.at(1, i[channel]));
-    return x.there[2] && x.shapes[2].length ? sum([y, x.at(2, i[channel])]) : y;
+    if (x.there[1] && x.shapes[1].length) y = times(y, x.at(1, i[axis]));
+    return x.there[2] && x.shapes[2].length ? sum([y, x.at(2, i[axis])]) : y;
   }}));
 }
 function headWay(x, shape, y, {maps}) {  // what is hidden and what was added to the scores is in the recorded matrices

@@ -52,10 +52,6 @@ const kCases = [
   ['one_hot', [[[2], [2, 0]]], [2, 3], () => [0, 0, 1, 1, 0, 0], 0],
   ['cumsum', [X], [2, 3], x => rows(x, r => [r[0], r[0] + r[1], total(r)])],
   ['gather', [X, [[2, 2], [2, 0, 1, 1]]], [2, 2], (x, n) => n.map((k, i) => x[3 * (i >> 1) + k]), 1],
-  ['batch_norm', [X, [[3], [1, 2, 3]], [[3], [0.1, 0.2, 0.3]]], [2, 3], (x, w, b) => x.map((v, i) => {
-    const column = [x[i % 3], x[i % 3 + 3]], c = centred(column);
-    return (v - middle(column)) / Math.sqrt(squares(c) / 2 + 1e-5) * w[i % 3] + b[i % 3];
-  })],
   ['less', [X, [[3], [0.4, 0, 1]]], [2, 3], (x, y) => x.map((v, i) => +(v < y[i % 3]))],
   ['logical_xor', [[[4], [0, 0, 1, 1]], [[4], [0, 1, 0, 1]]], [4], (a, b) => a.map((v, i) => +(v !== b[i])), 0],
   ['argmax', [X], [2], x => rows(x, r => [r.indexOf(Math.max(...r))])],
