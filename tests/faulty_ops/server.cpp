@@ -1,9 +1,9 @@
-// The fault zoo for other checkers: beasts.py asks for the values and the wrong gradients of its
-// beasts, one line a question on standard input, one line an answer on standard output. Tensors lie
-// in the memory that they have there: a fault that shows for strides, or for memory that is shared,
-// shows here as well.
+// The faulty ops for other checkers: faulty_ops.py asks for the values and the wrong gradients of
+// the ops, one line a question on standard input, one line an answer on standard output. Tensors
+// lie in the memory that they have there: a fault that shows for strides, or for memory that is
+// shared, shows here as well.
 //
-//   list                                    → as many lines as there are beasts, then an empty one:
+//   list                                    → as many lines as there are ops, then an empty one:
 //                                             name, family, cause, order, dtype, shape:values;…
 //   forward NUMBER DTYPE RECORDED memory x…   → rank sizes… numbers…
 //   backward NUMBER DTYPE WANTS POISON memory x… dy
@@ -25,16 +25,16 @@
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/members.h"
-#include "gradus/tests/check/tensor_zoo.h"
-#include "gradus/tests/check/zoo.h"
+#include "gradus/tests/check/faulty_ops.h"
+#include "gradus/tests/check/faulty_tensor_ops.h"
 
 namespace gradus {
 namespace {
 
 using Numbers = std::vector<double>;
-using tensor_zoo::Tensors;
+using faulty_tensor_ops::Tensors;
 
-/// A beast of either kind as functions of its differentiable inputs.
+/// A faulty op of either kind as functions of its differentiable inputs.
 struct Exhibit {
   std::string name, family, cause;
   int order = 1;
@@ -48,9 +48,9 @@ Shape shape_of(const check::Shape& shape, std::size_t count, bool given) {
   return Shape(std::span(shape));
 }
 
-Exhibit exhibit(const raw_cases::Beast& beast, const std::string& family) {
-  Exhibit e{beast.name, family, beast.cause};
-  const std::vector<check::Input> inputs = beast.subject.inputs;
+Exhibit exhibit(const raw_cases::FaultyOp& faulty, const std::string& family) {
+  Exhibit e{faulty.name, family, faulty.cause};
+  const std::vector<check::Input> inputs = faulty.subject.inputs;
   for (const check::Input& each : inputs)
     if (each.differentiable)
       e.inputs.push_back(
@@ -64,17 +64,17 @@ Exhibit exhibit(const raw_cases::Beast& beast, const std::string& family) {
                                         : each.values);
     return out;
   };
-  e.forward = [beast, arguments](const Tensors& x) {
-    const Numbers y = beast.subject.forward(arguments(x));
+  e.forward = [faulty, arguments](const Tensors& x) {
+    const Numbers y = faulty.subject.forward(arguments(x));
     std::vector<std::int64_t> sizes;
-    for (const auto n : beast.output_shape) sizes.push_back(static_cast<std::int64_t>(n));
+    for (const auto n : faulty.output_shape) sizes.push_back(static_cast<std::int64_t>(n));
     return tensor(y, shape_of(sizes, y.size(), !sizes.empty())).to(x[0].dtype());
   };
-  e.backward = [beast, arguments, inputs](const Tensors& x, const Tensor& dy) {
+  e.backward = [faulty, arguments, inputs](const Tensors& x, const Tensor& dy) {
     const check::Arguments in = arguments(x);
     const Numbers up = dy.to(Dtype::f64).to_vector<double>();
-    check::Arguments dx = beast.subject.vjp(in, up);
-    beast.spoil(dx, in, up);
+    check::Arguments dx = faulty.subject.vjp(in, up);
+    faulty.spoil(dx, in, up);
     Tensors out;
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (inputs[k].differentiable)
@@ -84,9 +84,9 @@ Exhibit exhibit(const raw_cases::Beast& beast, const std::string& family) {
   return e;
 }
 
-Exhibit exhibit(const tensor_zoo::Beast& beast) {
-  Exhibit e{beast.name, "tensors", beast.cause, beast.second ? 2 : 1};
-  const Tensors inputs = beast.host.inputs;
+Exhibit exhibit(const faulty_tensor_ops::FaultyOp& faulty) {
+  Exhibit e{faulty.name, "tensors", faulty.cause, faulty.second ? 2 : 1};
+  const Tensors inputs = faulty.host.inputs;
   for (const Tensor& each : inputs)
     if (is_float(each.dtype())) e.inputs.push_back(each);
   const auto all = [inputs](const Tensors& x) {
@@ -95,19 +95,19 @@ Exhibit exhibit(const tensor_zoo::Beast& beast) {
     for (const Tensor& each : inputs) out.push_back(is_float(each.dtype()) ? *next++ : each);
     return out;
   };
-  e.forward = [beast, all](const Tensors& x) { return beast.host.forward(all(x)); };
-  e.backward = [beast, all](const Tensors& x, const Tensor& dy) {
+  e.forward = [faulty, all](const Tensors& x) { return faulty.host.forward(all(x)); };
+  e.backward = [faulty, all](const Tensors& x, const Tensor& dy) {
     const Tensors in = all(x);
     Tensors wanted, dx, out;
     for (const Tensor& each : in)
       if (each.requires_grad()) wanted.push_back(each);
-    const Tensor y = beast.host.forward(in);
-    if (beast.wrong)
-      dx = beast.wrong(in, dy);
+    const Tensor y = faulty.host.forward(in);
+    if (faulty.wrong)
+      dx = faulty.wrong(in, dy);
     else if (y.requires_grad())
       dx = grad({y}, wanted, {dy}, {.allow_unused = true});
     for (std::size_t k = 0, i = 0; k < in.size(); ++k) {
-      const Tensor found = beast.wrong                              ? dx[k]
+      const Tensor found = faulty.wrong                             ? dx[k]
                            : in[k].requires_grad() && i < dx.size() ? dx[i++]
                                                                     : Tensor();
       if (is_float(in[k].dtype())) out.push_back(in[k].requires_grad() ? found : Tensor());
@@ -170,9 +170,9 @@ void print_tensor(const Tensor& x, long long block) {
   std::printf(" %lld", static_cast<long long>(x.offset()));
 }
 
-/// The results of one beast: their memory is kept, so that an address stays the name of one block.
+/// The results of one op: their memory is kept, so that an address stays the name of one block.
 struct Kept {
-  std::size_t beast = 0;
+  std::size_t faulty = 0;
   Tensors results;
 };
 
@@ -213,8 +213,8 @@ void backward_of(const Exhibit& e, std::istream& in, Dtype dtype, Kept& kept) {
   for (std::size_t k = 0; k < dx.size(); ++k) print_tensor(dx[k], names[k]);
 }
 
-void list(const std::vector<Exhibit>& zoo) {
-  for (const Exhibit& e : zoo) {
+void list(const std::vector<Exhibit>& faulty) {
+  for (const Exhibit& e : faulty) {
     std::printf("%s\t%s\t%s\t%d\t%s\t", e.name.c_str(), e.family.c_str(), e.cause.c_str(), e.order,
                 e.inputs[0].dtype() == Dtype::f32 ? "f32" : "f64");
     for (std::size_t k = 0; k < e.inputs.size(); ++k) {
@@ -229,17 +229,17 @@ void list(const std::vector<Exhibit>& zoo) {
   std::printf("\n");
 }
 
-void answer(const std::vector<Exhibit>& zoo, const std::string& question, Kept& kept) {
+void answer(const std::vector<Exhibit>& faulty, const std::string& question, Kept& kept) {
   std::istringstream in(question);
   std::string what, dtype;
   in >> what;
-  if (what == "list") return list(zoo);
+  if (what == "list") return list(faulty);
   std::size_t number = 0;
   in >> number >> dtype;
-  if (number != kept.beast) kept = {number, {}};
+  if (number != kept.faulty) kept = {number, {}};
   const Dtype as = dtype == "f32" ? Dtype::f32 : Dtype::f64;
   if (what == "backward") {
-    backward_of(zoo.at(number), in, as, kept);
+    backward_of(faulty.at(number), in, as, kept);
   } else {
     bool recorded = false;
     in >> recorded;
@@ -247,7 +247,7 @@ void answer(const std::vector<Exhibit>& zoo, const std::string& question, Kept& 
     Memory memory(in, as);
     for (Tensor& x : memory.tensors)
       if (recorded) x = x.detach().requires_grad_();
-    const Tensor y = zoo.at(number).forward(memory.tensors);
+    const Tensor y = faulty.at(number).forward(memory.tensors);
     std::printf(" %d", y.rank());
     for (int i = 0; i < y.rank(); ++i) std::printf(" %lld", static_cast<long long>(y.size(i)));
     print(numbers_of(y.detach()));
@@ -257,16 +257,17 @@ void answer(const std::vector<Exhibit>& zoo, const std::string& question, Kept& 
 
 int serve() {
   set_num_threads(1);
-  std::vector<Exhibit> zoo;
-  for (const auto& beast : raw_cases::elementwise_beasts()) zoo.push_back(exhibit(beast, "plain"));
-  for (const auto& beast : raw_cases::norm_beasts()) zoo.push_back(exhibit(beast, "plain"));
-  for (const auto& beast : raw_cases::product_beasts()) zoo.push_back(exhibit(beast, "plain"));
-  for (const auto& beast : raw_cases::indexing_beasts()) zoo.push_back(exhibit(beast, "plain"));
-  for (const auto& beast : tensor_zoo::all_beasts()) zoo.push_back(exhibit(beast));
+  std::vector<Exhibit> all;
+  for (const auto& faulty : raw_cases::faulty_elementwise())
+    all.push_back(exhibit(faulty, "plain"));
+  for (const auto& faulty : raw_cases::faulty_norm()) all.push_back(exhibit(faulty, "plain"));
+  for (const auto& faulty : raw_cases::faulty_product()) all.push_back(exhibit(faulty, "plain"));
+  for (const auto& faulty : raw_cases::faulty_indexing()) all.push_back(exhibit(faulty, "plain"));
+  for (const auto& faulty : faulty_tensor_ops::all_faulty_ops()) all.push_back(exhibit(faulty));
   Kept kept;
   for (std::string question; std::getline(std::cin, question);) {
     try {
-      answer(zoo, question, kept);
+      answer(all, question, kept);
     } catch (const std::exception& error) {
       std::printf("error %s\n", error.what());
     }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Wrong derivatives that were shipped, each reproduced in a few lines, and what two checkers say of them.
 
-  tests/zoo/seen_in_the_wild.py              tries all of them; exit code 1 if one is not noticed, or not as it is said
-  tests/zoo/seen_in_the_wild.py --markdown   writes docs/seen_in_the_wild.md
+  tests/faulty_ops/seen_in_the_wild.py              tries all of them; exit code 1 if one is not noticed, or not as it is said
+  tests/faulty_ops/seen_in_the_wild.py --markdown   writes docs/seen_in_the_wild.md
 
 The code is our own: it makes the mistake that the thread tells of, and no more.
 """
@@ -204,7 +204,7 @@ def link(thread):
 
 
 def document():
-    text = ["# Seen in the wild", "", "Wrong derivatives that well-known projects shipped. `tests/zoo/seen_in_the_wild.py` makes "
+    text = ["# Seen in the wild", "", "Wrong derivatives that well-known projects shipped. `tests/faulty_ops/seen_in_the_wild.py` makes "
             "each mistake again in code of our own,", "and a test tries them all. *gradcheck* is `torch.autograd.gradcheck` at its "
             "defaults, in float64.", "", "| what was wrong | told in | the report says | gradcheck |", "|---|---|---|---|"]
     parts = []

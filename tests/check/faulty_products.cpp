@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "gradus/tests/check/zoo.h"
+#include "gradus/tests/check/faulty_ops.h"
 
 namespace gradus::raw_cases {
 namespace {
@@ -134,8 +134,8 @@ void add_matmul(const Add& add) {
 
 }  // namespace
 
-std::vector<Beast> product_beasts() {
-  std::vector<Beast> all;
+std::vector<FaultyOp> faulty_product() {
+  std::vector<FaultyOp> all;
   const Add add = [&all](const std::string& name, const Case& subject, const At& shape, Index input,
                          const std::string& cause, const Spoil& spoil) {
     all.push_back({name, subject, spoil, cause, input, shape});

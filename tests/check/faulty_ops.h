@@ -1,4 +1,4 @@
-// The fault zoo: wrong derivatives of small functions, each with the cause the report must name.
+// The faulty ops: wrong derivatives of small functions, each with the cause the report must name.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gradus::raw_cases {
 
-struct Beast {
+struct FaultyOp {
   std::string name;
   Case subject;       // right
   Spoil spoil;        // makes dx wrong
@@ -17,21 +17,21 @@ struct Beast {
   At output_shape = {};
 };
 
-std::vector<Beast> elementwise_beasts();
-std::vector<Beast> norm_beasts();
-std::vector<Beast> product_beasts();
-std::vector<Beast> indexing_beasts();
-inline std::vector<Beast> all_beasts() {
-  std::vector<Beast> all;
+std::vector<FaultyOp> faulty_elementwise();
+std::vector<FaultyOp> faulty_norm();
+std::vector<FaultyOp> faulty_product();
+std::vector<FaultyOp> faulty_indexing();
+inline std::vector<FaultyOp> all_faulty_ops() {
+  std::vector<FaultyOp> all;
   for (const auto& part :
-       {elementwise_beasts(), norm_beasts(), product_beasts(), indexing_beasts()})
+       {faulty_elementwise(), faulty_norm(), faulty_product(), faulty_indexing()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
 /// The same faults, each with two more wrong entries in the Jacobian, so that no single cause is
 /// left that explains all of it.
-std::vector<Beast> not_quite_beasts();
+std::vector<FaultyOp> faulty_not_quite();
 
 /// One value of each kind: both signs, no two alike, none near 0 or 1.
 Values plain_values(Index count, std::uint64_t seed = 1);

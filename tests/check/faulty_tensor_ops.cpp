@@ -1,8 +1,8 @@
 // Wrong operations of one's own: what they save, what they leave out, which part they return.
+#include "gradus/tests/check/faulty_tensor_ops.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/node.h"
 #include "gradus/ops/members.h"
-#include "gradus/tests/check/tensor_zoo.h"
 
 namespace gradus {
 namespace op {
@@ -90,14 +90,14 @@ struct OddRelu final : Op {
 
 }  // namespace op
 
-namespace tensor_zoo {
+namespace faulty_tensor_ops {
 namespace {
 
 Host of(const std::string& name, const Function& f, const Tensors& inputs) {
   return {name, f, {}, inputs};
 }
 
-void add_linears(std::vector<Beast>& all) {
+void add_linears(std::vector<FaultyOp>& all) {
   const char* const names[] = {"", "weight saved for x", "dw halved when alone", "dw asks for x",
                                "dx asks for w"};
   for (const int fault : {1, 2, 3, 4}) {
@@ -115,7 +115,7 @@ void add_linears(std::vector<Beast>& all) {
   }
 }
 
-void add_parts(std::vector<Beast>& all) {
+void add_parts(std::vector<FaultyOp>& all) {
   const auto slices = [&](const std::string& what, std::int64_t back, std::int64_t step, bool whole,
                           const std::string& cause) {
     const auto f = [=](const Tensors& in) {
@@ -143,7 +143,7 @@ void add_parts(std::vector<Beast>& all) {
   rows("all to one row", indices({0, 0, 0}), "");
 }
 
-void add_saved(std::vector<Beast>& all) {
+void add_saved(std::vector<FaultyOp>& all) {
   const char* const exps[] = {"x saved for y", "saved, then written to", "y detached in backward"};
   const char* const causes[] = {"LOCAL DERIVATIVE", "", "NO GRADIENT"};
   for (const int fault : {0, 1, 2}) {
@@ -176,13 +176,13 @@ void add_saved(std::vector<Beast>& all) {
 
 }  // namespace
 
-std::vector<Beast> operation_beasts() {
-  std::vector<Beast> all;
+std::vector<FaultyOp> faulty_operation() {
+  std::vector<FaultyOp> all;
   add_linears(all);
   add_parts(all);
   add_saved(all);
   return all;
 }
 
-}  // namespace tensor_zoo
+}  // namespace faulty_tensor_ops
 }  // namespace gradus

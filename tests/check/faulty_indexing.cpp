@@ -1,7 +1,7 @@
 // Faults of masks, gathers, permutations, running sums: what flows where.
 #include <vector>
 
-#include "gradus/tests/check/zoo.h"
+#include "gradus/tests/check/faulty_ops.h"
 
 namespace gradus::raw_cases {
 namespace {
@@ -50,7 +50,7 @@ Index unpermuted(Index j) { return j % 3 * 10 + j / 3; }
 
 }  // namespace
 
-std::vector<Beast> indexing_beasts() {
+std::vector<FaultyOp> faulty_indexing() {
   const Rule picks = [](Index i, Index j) { return yes(kPicked[i] == j); };
   const Rule sums = [](Index i, Index j) { return yes(j <= i); };
   const Rule weighs = [](Index i, Index j) {

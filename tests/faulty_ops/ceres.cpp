@@ -1,8 +1,9 @@
-// The fault zoo shown to Ceres' GradientChecker, and to this checker by the same cost function: how
+// The faulty ops, given to Ceres' GradientChecker and to this checker as one cost function: how
 // many wrong derivatives each notices, how many right ones it refuses, time and message. Prints
 // Markdown; exit code 1 if this checker lets a wrong one pass, or refuses a right one.
 //
-//   cmake --build build/release --target gradus_zoo_ceres && build/release/tests/gradus_zoo_ceres
+//   cmake --build build/release --target gradus_faulty_ops_ceres
+//   build/release/tests/gradus_faulty_ops_ceres
 #include <chrono>
 #include <iostream>
 #include <map>
@@ -12,7 +13,7 @@
 #include <ceres/gradient_checker.h>
 
 #include "gradus/check/adapters/ceres.h"
-#include "gradus/tests/check/zoo.h"
+#include "gradus/tests/check/faulty_ops.h"
 
 namespace gradus::raw_cases {
 namespace {
@@ -141,18 +142,20 @@ int compared() {
   std::map<std::string, Cost> right;
   Row all, of_right;
   for (const auto& family :
-       {elementwise_beasts(), norm_beasts(), product_beasts(), indexing_beasts()})
-    for (const Beast& beast : family) {
-      if (beast.cause == "NOT LINEAR") continue;  // in dy, which a cost function has not
-      const Cost cost(beast.subject, beast.spoil);
+       {faulty_elementwise(), faulty_norm(), faulty_product(), faulty_indexing()})
+    for (const FaultyOp& faulty : family) {
+      if (faulty.cause == "NOT LINEAR") continue;  // in dy, which a cost function has not
+      const Cost cost(faulty.subject, faulty.spoil);
       Row row;
       judge(cost, row);
       for (Index way = 0; way < kWays.size(); ++way) {
-        wrong[beast.cause.empty() ? "(no single cause)" : beast.cause][way].push_back(row[way][0]);
+        wrong[faulty.cause.empty() ? "(no single cause)" : faulty.cause][way].push_back(
+            row[way][0]);
         all[way].push_back(row[way][0]);
       }
-      if (!row[0][0].wrong) std::cerr << "let pass: " << beast.name << " (" << beast.cause << ")\n";
-      right.try_emplace(beast.subject.name, beast.subject, Spoil());
+      if (!row[0][0].wrong)
+        std::cerr << "let pass: " << faulty.name << " (" << faulty.cause << ")\n";
+      right.try_emplace(faulty.subject.name, faulty.subject, Spoil());
     }
   for (const auto& [name, cost] : right) judge(cost, of_right);
   std::cout << "| cause | wrong functions";

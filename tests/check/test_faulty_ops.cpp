@@ -1,13 +1,13 @@
-// Every fault of the zoo fails and most are named; ten thousand right derivatives pass.
+// Every faulty op fails and most are named; ten thousand right derivatives pass.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "gradus/tests/check/faulty_ops.h"
+#include "gradus/tests/check/faulty_tensor_ops.h"
 #include "gradus/tests/check/tensor_cases.h"
-#include "gradus/tests/check/tensor_zoo.h"
-#include "gradus/tests/check/zoo.h"
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::raw_cases {
@@ -39,7 +39,7 @@ Case random_case(std::uint64_t seed) {
 
 /// A line of the table.
 struct Tally {
-  int beasts = 0, failed = 0, named = 0, misnamed = 0;
+  int faults = 0, failed = 0, named = 0, misnamed = 0;
 
   void count(const Report& report, std::size_t input, const std::string& expected) {
     const std::string& cause = report.inputs[input].cause.name;
@@ -48,13 +48,13 @@ struct Tally {
     CHECK(cause == expected);
     CHECK(longest_line(report.text()) <= 76);
     CHECK(report.text().find(" \n") == std::string::npos);
-    ++beasts;
+    ++faults;
     failed += report.verdict == Verdict::fail ? 1 : 0;
     named += !cause.empty() && cause == expected ? 1 : 0;
     misnamed += !cause.empty() && cause != expected ? 1 : 0;
   }
   void print(const char* what) const {
-    std::printf("%-22s %6d %6d %6d %6d\n", what, beasts, failed, named, misnamed);
+    std::printf("%-22s %6d %6d %6d %6d\n", what, faults, failed, named, misnamed);
   }
 };
 
@@ -74,28 +74,28 @@ struct Right {
 
 Tally raw_faults() {
   Tally tally;
-  for (const Beast& beast : all_beasts()) {
+  for (const FaultyOp& faulty : all_faulty_ops()) {
     Options options;
-    options.output_shape = beast.output_shape;
-    CAPTURE(beast.name);
-    REQUIRE(run(beast.subject, options));  // before it was spoilt
-    tally.count(run_spoiled(beast.subject, beast.spoil, options), beast.input, beast.cause);
+    options.output_shape = faulty.output_shape;
+    CAPTURE(faulty.name);
+    REQUIRE(run(faulty.subject, options));  // before it was spoilt
+    tally.count(run_spoiled(faulty.subject, faulty.spoil, options), faulty.input, faulty.cause);
   }
   return tally;
 }
 
 Tally tensor_faults() {
   Tally tally;
-  for (const tensor_zoo::Beast& beast : tensor_zoo::all_beasts()) {
-    CAPTURE(beast.name);
-    tally.count(tensor_zoo::run(beast), beast.input, beast.cause);
+  for (const faulty_tensor_ops::FaultyOp& faulty : faulty_tensor_ops::all_faulty_ops()) {
+    CAPTURE(faulty.name);
+    tally.count(faulty_tensor_ops::run(faulty), faulty.input, faulty.cause);
   }
   return tally;
 }
 
 }  // namespace
 
-TEST_CASE("fault zoo: wrong derivatives fail with their cause, and right ones pass",
+TEST_CASE("faulty ops: wrong derivatives fail with their cause, and right ones pass",
           "[check][raw]") {
   const Tally raw = raw_faults(), tensors = tensor_faults();
   constexpr std::uint64_t kRaw = 6000, kTensors = 4000;
@@ -106,18 +106,18 @@ TEST_CASE("fault zoo: wrong derivatives fail with their cause, and right ones pa
     right_raw.count(run(random_case(seed), options));
   }
   for (std::uint64_t seed = 1; seed <= kTensors; ++seed)
-    right_tensors.count(tensor_zoo::check_random_case(seed));
-  std::puts("wrong derivatives      beasts   fail  named  wrongly");
+    right_tensors.count(faulty_tensor_ops::check_random_case(seed));
+  std::puts("wrong derivatives      faults   fail  named  wrongly");
   raw.print("  of plain arrays");
   tensors.print("  of tensors");
   std::puts("right derivatives       cases alarms inconclusive");
   right_raw.print("  of plain arrays");
   right_tensors.print("  of tensors");
-  CHECK(raw.beasts >= 60);
-  CHECK(raw.beasts + tensors.beasts >= 240);
+  CHECK(raw.faults >= 60);
+  CHECK(raw.faults + tensors.faults >= 240);
   for (const Tally& tally : {raw, tensors}) {
-    CHECK(tally.failed == tally.beasts);
-    CHECK(tally.named * 10 >= tally.beasts * 7);
+    CHECK(tally.failed == tally.faults);
+    CHECK(tally.named * 10 >= tally.faults * 7);
     CHECK(tally.misnamed == 0);
   }
   for (const Right& right : {right_raw, right_tensors}) {
@@ -126,21 +126,21 @@ TEST_CASE("fault zoo: wrong derivatives fail with their cause, and right ones pa
   }
 }
 
-TEST_CASE("fault zoo: faults that a cause nearly explains fail without one", "[check][raw]") {
-  const std::vector<Beast> all = not_quite_beasts();
+TEST_CASE("faulty ops: faults that a cause nearly explains fail without one", "[check][raw]") {
+  const std::vector<FaultyOp> all = faulty_not_quite();
   CHECK(all.size() >= 90);
-  for (const Beast& beast : all) {
+  for (const FaultyOp& faulty : all) {
     Options options;
-    options.output_shape = beast.output_shape;
-    const Report report = run_spoiled(beast.subject, beast.spoil, options);
-    CAPTURE(beast.name, report.text());
+    options.output_shape = faulty.output_shape;
+    const Report report = run_spoiled(faulty.subject, faulty.spoil, options);
+    CAPTURE(faulty.name, report.text());
     CHECK(report.verdict == Verdict::fail);
-    CHECK(report.inputs[beast.input].cause.name.empty());
+    CHECK(report.inputs[faulty.input].cause.name.empty());
   }
 }
 
-TEST_CASE("fault zoo: the unmodified host functions pass") {
-  for (const tensor_zoo::Host& host : tensor_zoo::all_hosts()) {
+TEST_CASE("faulty ops: the unmodified host functions pass") {
+  for (const faulty_tensor_ops::Host& host : faulty_tensor_ops::all_hosts()) {
     const Report first = check::vjp(host.name, host.forward, host.right, host.inputs);
     INFO(first.text());
     CHECK(first);

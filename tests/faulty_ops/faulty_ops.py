@@ -1,5 +1,5 @@
-"""The fault zoo as torch functions: each beast's forward and backward ask gradus_zoo_server, which gets the tensors
-as they lie in memory here, and writes to that memory, or hands its own out again, where the beast does."""
+"""The faulty ops as torch functions: forward and backward of each ask gradus_faulty_ops_server, which gets the tensors
+as they lie in memory here, and writes to that memory, or hands its own out again, where the op does."""
 import itertools
 import math
 import os
@@ -8,12 +8,12 @@ import subprocess
 import torch
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SERVER = os.path.join(ROOT, "build/release/tests/gradus_zoo_server")
+SERVER = os.path.join(ROOT, "build/release/tests/gradus_faulty_ops_server")
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
-class Beast:
+class FaultyOp:
     def __init__(self, number, line):
         self.name, self.family, self.cause, self.order, self.dtype, inputs = line.split("\t")
         self.number, self.second = number, self.order == "2"
@@ -29,13 +29,13 @@ class Server:
         self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._buffers = {}  # results' memory that the server has handed out, by its name there
 
-    def beasts(self):
+    def faulty_ops(self):
         print("list", file=self._process.stdin, flush=True)
         lines = iter(lambda: self._process.stdout.readline().rstrip("\n"), "")
-        return [Beast(number, line) for number, line in enumerate(lines)]
+        return [FaultyOp(number, line) for number, line in enumerate(lines)]
 
-    def function(self, beast):
-        """A function of tensors, with the beast's backward."""
+    def function(self, faulty):
+        """A function of tensors, with the faulty backward."""
         self._buffers = {}
         server = self
 
@@ -43,16 +43,16 @@ class Server:
             @staticmethod
             def forward(ctx, recorded, *x):
                 ctx.save_for_backward(*x)
-                return server.forward(beast, recorded, x)
+                return server.forward(faulty, recorded, x)
 
             @staticmethod
             @torch.autograd.function.once_differentiable
             def backward(ctx, dy):
-                return None, *server.backward(beast, ctx.needs_input_grad[1:], ctx.saved_tensors, dy)
+                return None, *server.backward(faulty, ctx.needs_input_grad[1:], ctx.saved_tensors, dy)
 
         def function(*x):
             return Function.apply(torch.is_grad_enabled(), *x)
-        function.__name__ = beast.name
+        function.__name__ = faulty.name
         return function
 
     def _ask(self, *words):
@@ -75,16 +75,16 @@ class Server:
             words += [at[t.untyped_storage().data_ptr()], t.dim(), *t.shape, *t.stride(), t.storage_offset()]
         return flat, words
 
-    def forward(self, beast, recorded, x):
-        answer = self._ask("forward", beast.number, NAMES[x[0].dtype], int(recorded), *self._memory(x)[1])
+    def forward(self, faulty, recorded, x):
+        answer = self._ask("forward", faulty.number, NAMES[x[0].dtype], int(recorded), *self._memory(x)[1])
         shape = [int(n) for n in itertools.islice(answer, int(next(answer)))]
         return torch.tensor([float(v) for v in answer], dtype=x[0].dtype).reshape(shape)
 
-    def backward(self, beast, wants, x, dy):
+    def backward(self, faulty, wants, x, dy):
         flat, words = self._memory([*x, dy])
         dtype = dy.dtype
         poison = math.isnan(torch.empty(1, dtype=dtype).item())  # as NumPy's empty, or NaN where torch fills it
-        answer = self._ask("backward", beast.number, NAMES[dtype], "".join(str(int(w)) for w in wants), int(poison),
+        answer = self._ask("backward", faulty.number, NAMES[dtype], "".join(str(int(w)) for w in wants), int(poison),
                            *words)
 
         def block():

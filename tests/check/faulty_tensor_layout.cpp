@@ -5,9 +5,9 @@
 
 #include "gradus/engine/strided.h"
 #include "gradus/ops/members.h"
-#include "gradus/tests/check/tensor_zoo.h"
+#include "gradus/tests/check/faulty_tensor_ops.h"
 
-namespace gradus::tensor_zoo {
+namespace gradus::faulty_tensor_ops {
 namespace {
 
 /// The numbers that follow x's first one in memory, read as if x were row-major; where the buffer
@@ -60,8 +60,8 @@ Vjp first_block_only(const Host& host, std::size_t input, std::int64_t most) {
 
 }  // namespace
 
-std::vector<Beast> layout_beasts() {
-  std::vector<Beast> all;
+std::vector<FaultyOp> faulty_layout() {
+  std::vector<FaultyOp> all;
   for (const Host& h : all_hosts()) {
     const bool one_output = h.name == "mse" || h.name == "cross_entropy";
     if (!one_output) {
@@ -76,7 +76,7 @@ std::vector<Beast> layout_beasts() {
                    x_read(h, 0, [](const Tensor& x) { return swapped(x) ? x * 1.5 : x; }),
                    "LAYOUT"});
   }
-  for (Beast& b : all)  // the first input is not among what their dx depends on
+  for (FaultyOp& b : all)  // the first input is not among what their dx depends on
     if (b.name == "multiply, x as if row-major" || b.name == "multiply, x transposed" ||
         b.name == "broadcast, x as if row-major" || b.name == "broadcast, x transposed" ||
         b.name == "matmul, x as if row-major" || b.name == "matmul, x transposed" ||
@@ -92,4 +92,4 @@ std::vector<Beast> layout_beasts() {
   return all;
 }
 
-}  // namespace gradus::tensor_zoo
+}  // namespace gradus::faulty_tensor_ops

@@ -2,21 +2,21 @@
 #include <cmath>
 
 #include "gradus/ops/members.h"
-#include "gradus/tests/check/tensor_zoo.h"
+#include "gradus/tests/check/faulty_tensor_ops.h"
 
-namespace gradus::tensor_zoo {
+namespace gradus::faulty_tensor_ops {
 namespace {
 
 using T = const Tensor&;
 using X = const Tensors&;
 
 /// The right gradient of `input`, replaced.
-void add(std::vector<Beast>& all, const Host& h, const std::string& what, std::size_t input,
+void add(std::vector<FaultyOp>& all, const Host& h, const std::string& what, std::size_t input,
          const std::string& cause, const Change& change) {
   all.push_back({h.name + ", " + what, h, changed(h, input, change), cause, input});
 }
 
-void add_elementwise(std::vector<Beast>& all) {
+void add_elementwise(std::vector<FaultyOp>& all) {
   const Host sq = square_host(), th = tanh_host(), mul = multiply_host(), wide = broadcast_host();
   add(all, sq, "no 2", 0, "SCALE", [](T d, X, T) { return d / 2.0; });
   add(all, sq, "sign", 0, "SIGN", [](T d, X, T) { return -d; });
@@ -55,7 +55,7 @@ void add_elementwise(std::vector<Beast>& all) {
   });
 }
 
-void add_products(std::vector<Beast>& all) {
+void add_products(std::vector<FaultyOp>& all) {
   const Host mm = matmul_host(), lin = linear_host();
   Host square_mm = mm;
   square_mm.inputs = {values({3, 3}), values({3, 3}, 1)};
@@ -88,7 +88,7 @@ void add_products(std::vector<Beast>& all) {
   add(all, lin, "weight over the batch", 1, "SCALE", [](T d, X, T) { return d / 3.0; });
 }
 
-void add_rows(std::vector<Beast>& all) {
+void add_rows(std::vector<FaultyOp>& all) {
   const Host sm = softmax_host(), lsm = log_softmax_host(), total = sum_host();
   add(all, sm, "no sum", 0, "MISSING TERM", [](T, X x, T dy) { return softmax(x[0]) * dy; });
   add(all, sm, "mean for sum", 0, "MISSING TERM", [](T, X x, T dy) {
@@ -128,7 +128,7 @@ Tensor norm_dx(const Tensors& x, const Tensor& dy, double mean_share, double hat
   return with_rstd ? rstd * d : d;
 }
 
-void add_norms(std::vector<Beast>& all) {
+void add_norms(std::vector<FaultyOp>& all) {
   const Host ln = layer_norm_host(), rms = rms_norm_host();
   const auto norm = [&](const std::string& what, double m, double h, bool r, bool w,
                         const std::string& cause) {
@@ -168,7 +168,7 @@ Tensors attention_vjp(const Tensors& x, const Tensor& dy, double scale, bool wit
   return {matmul(ds, x[1]), matmul(transpose(ds), x[0]), matmul(transpose(p), dy)};
 }
 
-void add_attention(std::vector<Beast>& all) {
+void add_attention(std::vector<FaultyOp>& all) {
   const Host at = attention_host();
   for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
     const std::string of = k == 0 ? " of q" : " of k";
@@ -189,7 +189,7 @@ void add_attention(std::vector<Beast>& all) {
   add(all, at, "heads swapped", 2, "PERMUTED", [](T d, X, T) { return flip(d, {1}); });
 }
 
-void add_indices_and_losses(std::vector<Beast>& all) {
+void add_indices_and_losses(std::vector<FaultyOp>& all) {
   const Host rows = rows_host(), mse = loss_host(), ce = cross_entropy_host();
   add(all, rows, "repeats overwrite", 0, "PARTIAL SUM", [](T, X x, T dy) {
     std::vector<Tensor> out;
@@ -224,8 +224,8 @@ void add_indices_and_losses(std::vector<Beast>& all) {
 
 }  // namespace
 
-std::vector<Beast> formula_beasts() {
-  std::vector<Beast> all;
+std::vector<FaultyOp> faulty_formula() {
+  std::vector<FaultyOp> all;
   add_elementwise(all);
   add_products(all);
   add_rows(all);
@@ -235,4 +235,4 @@ std::vector<Beast> formula_beasts() {
   return all;
 }
 
-}  // namespace gradus::tensor_zoo
+}  // namespace gradus::faulty_tensor_ops

@@ -5,9 +5,9 @@
 
 #include "gradus/engine/node.h"
 #include "gradus/ops/members.h"
-#include "gradus/tests/check/tensor_zoo.h"
+#include "gradus/tests/check/faulty_tensor_ops.h"
 
-namespace gradus::tensor_zoo {
+namespace gradus::faulty_tensor_ops {
 namespace {
 
 /// Hands out one buffer for every gradient of a shape.
@@ -91,7 +91,7 @@ Vjp saves_the_output_wrongly(const Host& host, const std::function<void(const Te
   };
 }
 
-void add_memory(std::vector<Beast>& all) {
+void add_memory(std::vector<FaultyOp>& all) {
   for (const Host& h : {square_host(), tanh_host(), softmax_host(), layer_norm_host(),
                         matmul_host(), attention_host(), sum_host(), rms_norm_host()})
     all.push_back({h.name + ", one buffer for all", h, one_buffer(h), "ACCUMULATION"});
@@ -113,7 +113,7 @@ void add_memory(std::vector<Beast>& all) {
                    ""});
 }
 
-void add_inputs(std::vector<Beast>& all) {
+void add_inputs(std::vector<FaultyOp>& all) {
   const Host mul = multiply_host(), norm = layer_norm_host();
   all.push_back({"multiply, x twice", mul, same_twice(mul, 0, 1), "SAME INPUT TWICE"});
   Host products = matmul_host();
@@ -123,7 +123,7 @@ void add_inputs(std::vector<Beast>& all) {
       {"layer_norm, weight and bias one", norm, same_twice(norm, 1, 2), "SAME INPUT TWICE", 1});
 }
 
-void add_upstream(std::vector<Beast>& all) {
+void add_upstream(std::vector<FaultyOp>& all) {
   for (const Host& h : {square_host(), softmax_host(), matmul_host(), tanh_host()})
     all.push_back({h.name + ", small dy dropped", h, thresholded(h), "NOT LINEAR"});
   for (const Host& h : {square_host(), layer_norm_host(), attention_host()})
@@ -149,7 +149,7 @@ void add_upstream(std::vector<Beast>& all) {
                    "NOT DETERMINISTIC"});
 }
 
-void add_precision(std::vector<Beast>& all) {
+void add_precision(std::vector<FaultyOp>& all) {
   for (const Host& h : {square_host(), softmax_host(), layer_norm_host(), attention_host()}) {
     all.push_back({h.name + ", f32 off by a thousandth", of_f32(h),
                    in_f32(h, [](const Tensor& d) { return d * 1.001; }), "PRECISION"});
@@ -163,7 +163,7 @@ void add_precision(std::vector<Beast>& all) {
   }
 }
 
-void add_second(std::vector<Beast>& all) {
+void add_second(std::vector<FaultyOp>& all) {
   const auto second = [&all](const Host& h, std::size_t k, const std::string& cause) {
     all.push_back({h.name + ", " + std::to_string(k) + " detached in backward", h, detached(h, k),
                    cause, k, true});
@@ -186,8 +186,8 @@ void add_second(std::vector<Beast>& all) {
 
 }  // namespace
 
-std::vector<Beast> side_effect_beasts() {
-  std::vector<Beast> all;
+std::vector<FaultyOp> faulty_side_effect() {
+  std::vector<FaultyOp> all;
   add_memory(all);
   add_inputs(all);
   add_upstream(all);
@@ -196,4 +196,4 @@ std::vector<Beast> side_effect_beasts() {
   return all;
 }
 
-}  // namespace gradus::tensor_zoo
+}  // namespace gradus::faulty_tensor_ops

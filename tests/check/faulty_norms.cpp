@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "gradus/tests/check/zoo.h"
+#include "gradus/tests/check/faulty_ops.h"
 
 namespace gradus::raw_cases {
 namespace {
@@ -109,7 +109,7 @@ Spoil norm_with(double mean_share, double hat_share, bool with_rstd, bool with_g
 
 }  // namespace
 
-std::vector<Beast> norm_beasts() {
+std::vector<FaultyOp> faulty_norm() {
   const Case norm = layer_norm(kRows, kWidth, 1);
   const auto rows_of = [](Index k, Index first, Index last, double factor) {
     return instead(k, [=](const Arguments& in, const Values& dy) {

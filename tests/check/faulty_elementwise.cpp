@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/tests/check/zoo.h"
+#include "gradus/tests/check/faulty_ops.h"
 
 namespace gradus::raw_cases {
 namespace {
@@ -67,7 +67,7 @@ Spoil each(Index k, const std::function<double(double, Index)>& f) {
   };
 }
 
-std::vector<Beast> elementwise_beasts() {
+std::vector<FaultyOp> faulty_elementwise() {
   const Case th = elementwise("tanh", plain_values(7), tanh_of, d_tanh);
   const Case sq = elementwise("square", plain_values(7), square, d_square);
   const Case re = elementwise("relu", plain_values(7), relu, sigma);

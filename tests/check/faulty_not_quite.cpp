@@ -2,7 +2,7 @@
 #include <set>
 #include <utility>
 
-#include "gradus/tests/check/zoo.h"
+#include "gradus/tests/check/faulty_ops.h"
 
 namespace gradus::raw_cases {
 namespace {
@@ -23,22 +23,22 @@ std::pair<Index, Index> some_entry(const Case& c, Index k) {
 
 }  // namespace
 
-std::vector<Beast> not_quite_beasts() {
+std::vector<FaultyOp> faulty_not_quite() {
   // Found by how the derivative behaves, not by the pattern of its entries.
   const std::set<std::string> other{"", "NOT LINEAR", "NOT A NUMBER", "UPSTREAM IGNORED"};
-  std::vector<Beast> all;
-  for (Beast beast : all_beasts()) {
-    if (other.count(beast.cause) > 0) continue;
-    const auto entry = some_entry(beast.subject, beast.input);
-    beast.spoil = [spoil = beast.spoil, k = beast.input, i = entry.first, j = entry.second](
-                      Arguments& dx, const Arguments& in, const Values& dy) {
+  std::vector<FaultyOp> all;
+  for (FaultyOp faulty : all_faulty_ops()) {
+    if (other.count(faulty.cause) > 0) continue;
+    const auto entry = some_entry(faulty.subject, faulty.input);
+    faulty.spoil = [spoil = faulty.spoil, k = faulty.input, i = entry.first, j = entry.second](
+                       Arguments& dx, const Arguments& in, const Values& dy) {
       spoil(dx, in, dy);
       dx[k][j] += 0.37 * dy[i];
       dx[k][0] += 0.29 * dy.back();
     };
-    beast.name += ", not quite";
-    beast.cause = "";
-    all.push_back(beast);
+    faulty.name += ", not quite";
+    faulty.cause = "";
+    all.push_back(faulty);
   }
   return all;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The fault zoo through Python: what gradus_check.torch says of each wrong derivative, and torch.autograd.gradcheck.
+"""The faulty ops through Python: what gradus_check.torch says of each wrong derivative, and torch.autograd.gradcheck.
 
-  cmake --build build/release --target gradus_zoo_server
-  tests/zoo/python.py [--server PROGRAM] [--every N] [--least N]
+  cmake --build build/release --target gradus_faulty_ops_server
+  tests/faulty_ops/python.py [--server PROGRAM] [--every N] [--least N]
 
 gradcheck runs at its defaults, slow and fast (one random projection), on inputs in float64. Prints a Markdown table by
 cause, the medians of time and message, and what each lets pass. Exit code 1 if fewer than --least are noticed here.
@@ -22,7 +22,7 @@ except ImportError:
 
 import gradus_check
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import beasts as zoo  # noqa: E402
+import faulty_ops  # noqa: E402
 
 WAYS = ("gradus_check", "gradcheck, slow", "gradcheck, fast")
 
@@ -45,37 +45,37 @@ def judged(way, f, inputs):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--server", default=zoo.SERVER)
-    parser.add_argument("--every", type=int, default=1, help="of so many beasts one")
+    parser.add_argument("--server", default=faulty_ops.SERVER)
+    parser.add_argument("--every", type=int, default=1, help="of so many faulty ops one")
     parser.add_argument("--least", type=int, default=0)
     options = parser.parse_args()
     if not os.path.exists(options.server):
-        return print(f"SKIPPED: there is no {options.server}: cmake --build … --target gradus_zoo_server")
+        return print(f"SKIPPED: there is no {options.server}: cmake --build … --target gradus_faulty_ops_server")
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    server = zoo.Server(options.server)
-    all_beasts = [beast for beast in server.beasts() if not beast.second]
+    server = faulty_ops.Server(options.server)
+    all_faulty_ops = [faulty for faulty in server.faulty_ops() if not faulty.second]
     table, times, sizes = collections.defaultdict(collections.Counter), collections.defaultdict(list), {}
     passed = collections.defaultdict(list)
-    for beast in all_beasts[::options.every]:
-        row = table[beast.cause or "(no single cause)"]
-        row["beasts"] += 1
+    for faulty in all_faulty_ops[::options.every]:
+        row = table[faulty.cause or "(no single cause)"]
+        row["faults"] += 1
         for way in WAYS:
-            noticed, seconds, size = judged(way, server.function(beast), beast.inputs)
+            noticed, seconds, size = judged(way, server.function(faulty), faulty.inputs)
             times[way].append(seconds)
             row[way] += noticed
             if noticed:
                 sizes.setdefault(way, []).append(size)
             else:
-                passed[way].append(f"{beast.name} ({beast.family}, {beast.cause})")
+                passed[way].append(f"{faulty.name} ({faulty.family}, {faulty.cause})")
                 if way == "gradus_check":
                     print(f"let pass: {passed[way][-1]}", file=sys.stderr, flush=True)
-    print("| cause | beasts |", " | ".join(WAYS), "|\n|---|---|---|---|---|")
+    print("| cause | faults |", " | ".join(WAYS), "|\n|---|---|---|---|---|")
     for cause, row in sorted(table.items()):
-        print("|", cause, "|", row["beasts"], "|", " | ".join(str(row[way]) for way in WAYS), "|")
+        print("|", cause, "|", row["faults"], "|", " | ".join(str(row[way]) for way in WAYS), "|")
     total = sum(table.values(), collections.Counter())
-    print("| all |", total["beasts"], "|", " | ".join(str(total[way]) for way in WAYS), "|")
+    print("| all |", total["faults"], "|", " | ".join(str(total[way]) for way in WAYS), "|")
     print("| median time | |", " | ".join(f"{1e3 * statistics.median(times[way]):.1f} ms" for way in WAYS), "|")
     print("| median message | |", " | ".join(f"{statistics.median(sizes[way]):.0f} characters" for way in WAYS), "|")
     print("\nlet pass by gradus_check:", *passed["gradus_check"], sep="\n  ")

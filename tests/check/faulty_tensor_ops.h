@@ -1,4 +1,4 @@
-// The tensors' part of the fault zoo: backward passes on tensors, right ones and wrong ones.
+// The tensors' part of the faulty ops: backward passes on tensors, right ones and wrong ones.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/registry.h"
 
-namespace gradus::tensor_zoo {
+namespace gradus::faulty_tensor_ops {
 
 using check::Function;
 using check::Tensors;
@@ -25,7 +25,7 @@ struct Host {
 };
 
 /// What is wrong with a host, and which cause the report must name; "": none explains it.
-struct Beast {
+struct FaultyOp {
   std::string name;
   Host host;
   Vjp wrong;  // none: the host's forward runs an operation that is wrong
@@ -51,14 +51,14 @@ Host loss_host();           // mean squared error of [3,4] and [3,4]
 Host cross_entropy_host();  // logits [4,3]
 std::vector<Host> all_hosts();
 
-std::vector<Beast> formula_beasts();      // tensor_zoo_formula.cpp
-std::vector<Beast> layout_beasts();       // tensor_zoo_layout.cpp
-std::vector<Beast> operation_beasts();    // tensor_zoo_ops.cpp
-std::vector<Beast> side_effect_beasts();  // tensor_zoo_side_effects.cpp: the rest
-inline std::vector<Beast> all_beasts() {
-  std::vector<Beast> all;
+std::vector<FaultyOp> faulty_formula();      // faulty_tensor_formula.cpp
+std::vector<FaultyOp> faulty_layout();       // faulty_tensor_layout.cpp
+std::vector<FaultyOp> faulty_operation();    // faulty_tensor_ops.cpp
+std::vector<FaultyOp> faulty_side_effect();  // faulty_tensor_side_effects.cpp: the rest
+inline std::vector<FaultyOp> all_faulty_ops() {
+  std::vector<FaultyOp> all;
   for (const auto& part :
-       {formula_beasts(), layout_beasts(), side_effect_beasts(), operation_beasts()})
+       {faulty_formula(), faulty_layout(), faulty_side_effect(), faulty_operation()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
@@ -67,6 +67,6 @@ inline std::vector<Beast> all_beasts() {
 using Change = std::function<Tensor(const Tensor& dx, const Tensors& x, const Tensor& dy)>;
 Vjp changed(const Host& host, std::size_t input, const Change& change);
 
-check::Report run(const Beast& beast);
+check::Report run(const FaultyOp& faulty);
 
-}  // namespace gradus::tensor_zoo
+}  // namespace gradus::faulty_tensor_ops
