@@ -1,4 +1,4 @@
-// What goes to standard error.
+// Captures what is written to standard error.
 #pragma once
 
 #include <unistd.h>
@@ -10,9 +10,9 @@
 
 namespace gradus::testing {
 
-/// What f writes there; it must not throw.
+/// What f writes to standard error; it must not throw.
 template <class F>
-std::string said_by(F&& f) {
+std::string capture_output(F&& f) {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   std::fflush(stderr);

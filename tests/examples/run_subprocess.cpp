@@ -1,7 +1,7 @@
 // Runs an application in a process of its own and measures its memory. The process runs this
 // program again with a hidden test case, because a fork would begin with the memory of the tests.
 // The process reports its own memory, because ru_maxrss of wait4 includes its parent's.
-#include "gradus/tests/examples/judge_child.h"
+#include "gradus/tests/examples/run_subprocess.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -55,8 +55,8 @@ double seconds_of(const timeval& t) {
 
 }  // namespace
 
-Ended run_apart(const Application& app, const Workplace& here,
-                const std::vector<std::string>& words, std::int64_t limit) {
+Ended run_subprocess(const Application& app, const Workplace& here,
+                     const std::vector<std::string>& words, std::int64_t limit) {
   std::string all = std::to_string(limit) + '\x1f' + app.name;
   for (const std::string& word : words) all += '\x1f' + word;
   fs::remove(here.directory / "peak");

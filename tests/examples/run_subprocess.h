@@ -27,8 +27,8 @@ struct Ended {
 
 /// Runs an application in `here` with these words. With a limit, in bytes for memory::set_limit,
 /// one that is still at work after a while gets Ctrl-C, again and again.
-Ended run_apart(const Application& app, const Workplace& here,
-                const std::vector<std::string>& words, std::int64_t limit = 0);
+Ended run_subprocess(const Application& app, const Workplace& here,
+                     const std::vector<std::string>& words, std::int64_t limit = 0);
 
 inline std::vector<std::string> words_of(const std::string& line) {
   std::istringstream in(line);
