@@ -49,7 +49,7 @@ std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
     require(entry.first != "__metadata__",
             "save_safetensors: \"__metadata__\" cannot name a tensor: ",
             "in the format it names the texts");
-    require(entry.second.defined(), "save_safetensors: tensor ", in_quotes(entry.first),
+    require(entry.second.defined(), "save_safetensors: tensor ", quote(entry.first),
             " is undefined");
     order.push_back(&entry);
   }

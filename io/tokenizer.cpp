@@ -65,8 +65,8 @@ std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
             at);
     const auto place = std::lower_bound(characters_.begin(), characters_.end(), found.code_point);
     if (place == characters_.end() ||
-        *place != found.code_point)  // shown() costs: not for every character
-      fail<ValueError>("character tokenizer: ", shown(found.code_point), " at byte ", at,
+        *place != found.code_point)  // escape() costs: not for every character
+      fail<ValueError>("character tokenizer: ", escape(found.code_point), " at byte ", at,
                        " is none of the ", vocab_size(),
                        " characters of the vocabulary: leave it out, or train on text that has it");
     ids.push_back(place - characters_.begin());
@@ -127,22 +127,22 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
   const Json json = Json::parse(text, name);
   if (!json.has(kTokenizerKey) && json.has("model"))
     return std::make_unique<PretrainedTokenizer>(PretrainedTokenizer::parse(text, name));
-  const std::int64_t format = json.at(kTokenizerKey).whole();
+  const std::int64_t format = json.at(kTokenizerKey).as_int();
   require<FileError>(format == kTokenizerFormat, name, ": written in tokenizer format ", format,
                      ", but this Gradus reads format ", kTokenizerFormat, ": update it");
   const Json type = json.at("type");
   if (type.text() == "byte") {
-    json.only({kTokenizerKey, "type"});
+    json.check_keys({kTokenizerKey, "type"});
     return std::make_unique<ByteTokenizer>();
   }
   if (type.text() == "word") {
-    json.only({kTokenizerKey, "type", "words"});
+    json.check_keys({kTokenizerKey, "type", "words"});
     std::vector<std::string> words = split_text(json.at("words").text(), ' ');
     for (std::string& each : words) each = from_visible(each, name);
     return std::make_unique<WordTokenizer>(std::move(words), name);
   }
   if (type.text() == "bpe") {
-    json.only({kTokenizerKey, "type", "tokens", "merges"});
+    json.check_keys({kTokenizerKey, "type", "tokens", "merges"});
     auto made = std::make_unique<BpeTokenizer>(
         bpe_of_visible(split_text(json.at("tokens").text(), ' '),
                        split_text(json.at("merges").text(), '\n'), name));
@@ -150,9 +150,9 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
     return made;
   }
   if (type.text() != "character")
-    type.refuse("unknown type of tokenizer " + type.shown() +
-                ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
-  json.only({kTokenizerKey, "type", "characters"});
+    type.fail("unknown type of tokenizer " + type.describe() +
+              ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
+  json.check_keys({kTokenizerKey, "type", "characters"});
   const std::string characters = json.at("characters").text();
   require<FileError>(!characters.empty(), name, ": \"characters\" is empty");
   auto tokenizer = std::make_unique<CharTokenizer>(characters);

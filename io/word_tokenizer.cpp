@@ -34,7 +34,7 @@ WordTokenizer::WordTokenizer(std::vector<std::string> words, const std::string& 
     require<FileError>(!words_[i].empty(), name, ": word ", i, " is empty");
   for (std::size_t i = 1; i < words_.size(); ++i)
     require<FileError>(ids_.emplace(words_[i], static_cast<std::int64_t>(i)).second, name,
-                       ": the word ", in_quotes(words_[i]), " stands there twice");
+                       ": the word ", quote(words_[i]), " stands there twice");
 }
 
 std::vector<std::int64_t> WordTokenizer::encode(std::string_view text) const {

@@ -162,7 +162,7 @@ void NanFinder::accumulated(const Node& leaf, const Tensor& grad) {
       "this backward (zero_grad)"));
 }
 
-bool check_nan_if_asked() {
+bool check_nan_from_env() {
   if (!environment::is_on(environment::Variable::check_nan)) return false;
   static thread_local std::unique_ptr<NanFinder> finder;
   if (!finder && !thread_state.observer) finder = std::make_unique<NanFinder>();

@@ -79,7 +79,7 @@ class NanFinder final : public Observer {
 /// Attaches a NanFinder to this thread for good if the environment says GRADUS_CHECK_NAN=1; not
 /// where an observer is attached already. True: it is there. Called before main() by every program
 /// that includes this header, as <gradus/gradus.h> does.
-bool check_nan_if_asked();
-inline const bool nan_is_checked = check_nan_if_asked();
+bool check_nan_from_env();
+inline const bool nan_is_checked = check_nan_from_env();
 
 }  // namespace gradus::trace

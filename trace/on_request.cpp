@@ -16,7 +16,7 @@ std::terminate_handler terminate_before = nullptr;
 bool start() {
   using environment::Variable, environment::value_of;
   if (!*value_of(Variable::trace)) return false;
-  check_nan_if_asked();  // it attaches itself to no thread that is observed already
+  check_nan_from_env();  // it attaches itself to no thread that is observed already
   automatic = Automatic::asked(value_of(Variable::trace), value_of(Variable::trace_step)).release();
   if (!automatic) return false;
   std::atexit([] { automatic->finish(); });

@@ -31,7 +31,7 @@ bool is_machinery(const std::string& function) {
 
 /// What a page calls a file: one of the library as in its tree, another as seen from where the
 /// program runs, so that the page says nothing of the rest of the disk.
-std::string shown(const std::filesystem::path& file, bool library) {
+std::string displayed(const std::filesystem::path& file, bool library) {
   std::error_code none;
   std::filesystem::path folder = file.parent_path();
   std::string below = file.filename();
@@ -90,7 +90,7 @@ class PlaceWriter {
     const auto known = by_path_.find(path);
     if (known != by_path_.end()) return known->second;
     std::filesystem::path file = std::filesystem::weakly_canonical(path, none);
-    const std::string name = shown(file, library);
+    const std::string name = displayed(file, library);
     const Id row = std::find(files_.begin(), files_.end(), name) - files_.begin();
     if (row == std::ssize(files_)) {
       files_.push_back(name);

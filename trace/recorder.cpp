@@ -21,7 +21,7 @@ void tell_recorder(const std::string& error) {
 }
 
 /// While it lives no observer hears what runs, and nothing is recorded.
-struct Unheard {
+struct ScopedMute {
   ScopedValue<Observer*> no_observer{thread_state.observer, nullptr};
   NoGrad no_grad;
 };
@@ -95,7 +95,7 @@ void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor
     return void(tape_.large_attention += dy.defined() ? 0 : 1);
   Tape::Attention& found = tape_.attention_of(id);
   try {
-    const Unheard quiet;
+    const ScopedMute quiet;
     for (const auto& [what, matrix] : op.inside(dy)) tape_.add_matrix(found, what, matrix);
   } catch (const Error&) {  // what it saved was written to: its own backward says so
   }

@@ -19,8 +19,8 @@ void Trace::write(const std::string& path) { recorder_->write(path); }
 std::string Trace::json() { return recorder_->json(); }
 void Trace::clear() { recorder_->clear(); }
 
-TracePause::TracePause() { ++trace::pauses; }
-TracePause::~TracePause() { --trace::pauses; }
+ScopedPause::ScopedPause() { ++trace::pauses; }
+ScopedPause::~ScopedPause() { --trace::pauses; }
 
 namespace trace {
 std::string program_name() {

@@ -135,7 +135,7 @@ TEST_CASE("a step ends with its outermost backward, unless that throws or is not
   CHECK(traced(1, throwing).starts_with("none\nstep 1: exp sum, "));
   const auto paused = [](Automatic&) {
     {
-      const TracePause pause;
+      const ScopedPause pause;
       backward_of(exp);
     }
     backward_of(tanh);

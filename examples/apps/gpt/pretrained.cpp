@@ -36,7 +36,7 @@ std::vector<std::int64_t> numbers_in(const std::string& list) {
     } catch (const std::exception&) {
       used = std::string::npos;
     }
-    require(used == part.size(), "--ids ", io::in_quotes(list), ": ", io::in_quotes(part),
+    require(used == part.size(), "--ids ", io::quote(list), ": ", io::quote(part),
             " is no token id: give them as 1,5,9");
   }
   require(!numbers.empty(), "--ids is empty: give token ids as 1,5,9");
