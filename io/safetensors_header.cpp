@@ -2,9 +2,9 @@
 #include "gradus/io/safetensors_header.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/json.h"
 #include "gradus/io/json.h"
 #include "gradus/io/text.h"
 
@@ -76,7 +76,9 @@ SafetensorsHeader read_safetensors_header(Input& input) {
 
 std::string json_string(const std::string& text, const char* what) {
   require(is_utf8(text), "save_safetensors: ", what, " ", quote(text), " is not UTF-8");
-  return nlohmann::json(text).dump();
+  std::string json;
+  append_json(json, text);
+  return json;
 }
 
 }  // namespace gradus::io

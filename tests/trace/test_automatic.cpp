@@ -205,7 +205,7 @@ TEST_CASE("without a step number the first step is traced") {
   const Folder folder;
   const std::string path = folder / "x.html";
   capture_output([&] {
-    const std::unique_ptr<Automatic> automatic = Automatic::asked(path.c_str(), nullptr);
+    const std::unique_ptr<Automatic> automatic = Automatic::from_env(path.c_str(), nullptr);
     backward_of(exp);
   });
   CHECK(page_of(path) == "step 1: exp sum, 2 visits, 0 updates");
@@ -215,7 +215,7 @@ TEST_CASE("GRADUS_TRACE requires a file and a valid step") {
   const auto asks = [](const char* path, const char* step) {
     std::string said;
     std::unique_ptr<Automatic> made;
-    said = capture_output([&] { made = Automatic::asked(path, step); });
+    said = capture_output([&] { made = Automatic::from_env(path, step); });
     return (made ? "a trace" : "none") + (said.empty() ? "" : ", " + said);
   };
   CHECK(asks(nullptr, "1") == "none");
