@@ -44,10 +44,10 @@ Report check(const TensorFunction& f) {
 
 /// x with its axes of these lengths cut to these sizes. Axes of one length belong together, as far
 /// as can be told from outside.
-Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const check::Shape& sizes) {
+Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Dims& sizes) {
   Tensors out;
   for (const Tensor& each : x) {
-    gradus::Shape shape = each.shape();
+    Shape shape = each.shape();
     for (int axis = 0; axis < shape.rank(); ++axis) {
       const auto at = std::find(lengths.begin(), lengths.end(), shape[axis]);
       if (at != lengths.end()) shape[axis] = sizes[static_cast<std::size_t>(at - lengths.begin())];
@@ -74,7 +74,7 @@ void add_smallest(const TensorFunction& f, Report& report) {
   const bool condition = report.findings[0].kind == Kind::condition;
   int tries = 60;
   Report found = report;
-  const check::Shape least = find_smallest(lengths, found, [&](const check::Shape& sizes) {
+  const Dims least = find_smallest(lengths, found, [&](const Dims& sizes) {
     try {
       if (--tries < 0) return Report();
       Report tried = check(f.at(cut(f.inputs, lengths, sizes)));

@@ -81,7 +81,7 @@ class Again {
     for (const Moving& m : moving_)
       result.push_back({.name = str_cat("input ", m.place, " of ", call_.node->name()),
                         .shape = m.free.size() == m.all.size() ? sizes_of(in_[m.place])
-                                                               : check::Shape{std::ssize(m.start)},
+                                                               : Dims{std::ssize(m.start)},
                         .values = m.start});
     return result;
   }
@@ -171,7 +171,7 @@ class Again {
 
   const Call& call_;
   Tensors in_;           // in f64 where floating-point
-  gradus::Shape shape_;  // of the result
+  Shape shape_;  // of the result
   Values weights_;       // of its numbers
   std::vector<Moving> moving_;
 };
@@ -184,7 +184,7 @@ Report check_call(const Call& call, double seconds, const GraphOptions& options)
   o.rtol = options.rtol;
   o.atol = options.atol;
   o.seed = options.seed;
-  o.beside = false;
+  o.neighborhood = false;
   o.projections = 1;
   Report report = compare_numbers(call.node->name(), again.functions(), again.inputs(), o);
   for (Finding& finding : report.findings) again.place(finding);

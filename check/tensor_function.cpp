@@ -11,7 +11,7 @@
 namespace gradus::check {
 
 Values numbers(const Tensor& x) { return kernel::convert(x, Dtype::f64).to_vector<double>(); }
-check::Shape sizes_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
+Dims sizes_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
 
 TensorFunction::TensorFunction(std::string called, Function f, const Tensors& given, Options o)
     : name(std::move(called)), options(std::move(o)), f_(std::move(f)) {

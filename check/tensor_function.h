@@ -69,7 +69,7 @@ class TensorFunction {
 
 /// The numbers of any tensor, row-major.
 Values numbers(const Tensor& x);
-check::Shape sizes_of(const Tensor& x);
+Dims sizes_of(const Tensor& x);
 
 /// The whole check. `call` is what the user called: "gradients", "vjp" …
 Report run(const TensorFunction& function, const std::string& call);

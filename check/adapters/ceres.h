@@ -18,7 +18,7 @@ inline Manifold ceres(const ::ceres::Manifold& m) {
                 if (m.Plus(x.data(), delta.data(), y.data())) return y;
                 throw std::runtime_error("Plus returns false");
               },
-          .gradient = Gradient::ambient};
+          .gradient = GradientSpace::ambient};
 }
 
 /// A cost function at the values of its parameter blocks, and where these live (null: in a vector
@@ -28,7 +28,7 @@ inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
                     const std::vector<const ::ceres::Manifold*>& manifolds = {},
                     const RawOptions& options = {}) {
   std::vector<Input> inputs;
-  Places places{.inputs = std::vector<std::optional<Manifold>>(blocks.size())};
+  Domains places{.inputs = std::vector<std::optional<Manifold>>(blocks.size())};
   for (const Values& block : blocks) inputs.push_back({.values = block});
   for (std::size_t k = 0; k < manifolds.size(); ++k)
     if (manifolds[k]) places.inputs[k] = ceres(*manifolds[k]);

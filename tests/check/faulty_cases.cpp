@@ -27,14 +27,14 @@ Report run_spoiled(Case c, const Spoil& spoil, const Options& options) {
   return run(c, options);
 }
 
-Report run_on(const Places& places, const Functions& functions, const std::vector<Input>& inputs,
+Report run_on(const Domains& domains, const Functions& functions, const std::vector<Input>& inputs,
               const Options& options) {
-  return check_on("f", functions, inputs, places, options);
+  return check_on("f", functions, inputs, domains, options);
 }
 
 Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
               const std::function<Arguments(const Arguments&)>& gradient, const Arguments& x,
-              const Shape& shape) {
+              const Dims& shape) {
   std::vector<Input> inputs;
   for (const Values& values : x) inputs.push_back({{}, shape, values});
   return run(name,

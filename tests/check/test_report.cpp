@@ -2,7 +2,6 @@
 // text, JSON and JUnit XML.
 #include <sstream>
 
-#include "gradus/check/raw/junit.h"
 #include "gradus/check/raw/smallest.h"
 #include "gradus/io/json.h"
 #include "gradus/tests/check/raw_cases.h"
@@ -241,7 +240,7 @@ TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
 
 TEST_CASE("report: smallest() finds the smallest sizes that fail") {
   // Wrong from the second row on, for rows of three and more.
-  const auto sized = [](const Shape& n) {
+  const auto sized = [](const Dims& n) {
     const auto width = static_cast<Index>(n[1]);
     Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);
     c.inputs[0].shape = n;

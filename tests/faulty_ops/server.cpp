@@ -43,7 +43,7 @@ struct Exhibit {
   std::function<Tensors(const Tensors& x, const Tensor& dy)> backward = {};
 };
 
-Shape shape_of(const check::Shape& shape, std::size_t count, bool given) {
+Shape shape_of(const check::Dims& shape, std::size_t count, bool given) {
   if (!given) return {static_cast<std::int64_t>(count)};
   return Shape(std::span(shape));
 }

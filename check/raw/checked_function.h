@@ -1,5 +1,5 @@
-// The function under test and its derivative: called, counted, and stopped at the first answer that
-// cannot be compared at all.
+// The function under test with its derivative. Every call is counted, and its result checked: what
+// cannot be compared at all ends the run with Abort. Measures the slopes along one line, too.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace gradus::check {
 
-/// Ends a run: nothing more can be compared. The note may be empty where findings say why.
-struct Stop {
+/// Ends a run: nothing more can be compared. The note is empty if findings give the reason.
+struct Abort {
   Verdict verdict;
   std::string note;
 };
@@ -29,9 +29,9 @@ inline std::vector<InputSummary> summaries(const std::vector<Input>& inputs) {
 
 using Place = std::pair<std::size_t, std::size_t>;  // an input, and an element of it
 
-class Subject {
+class CheckedFunction {
  public:
-  Subject(Functions functions, std::vector<Input> inputs)
+  CheckedFunction(Functions functions, std::vector<Input> inputs)
       : f_(std::move(functions)), inputs_(std::move(inputs)) {
     for (const Input& input : inputs_) arguments_.push_back(input.values);
   }
@@ -41,11 +41,11 @@ class Subject {
   const Values& output() const { return output_; }
   std::size_t outputs() const { return output_.size(); }
   const Counts& counts() const { return counts_; }
-  void add_counts(const Subject& other) { counts_.add(other.counts_); }
+  void add_counts(const CheckedFunction& other) { counts_.add(other.counts_); }
   void forget_counts() { counts_ = {}; }
 
-  /// Runs forward twice: what changes by itself has no derivative that could be measured. Returns
-  /// the seconds of the quicker call.
+  /// Runs forward twice: a function that changes by itself has no derivative that could be
+  /// measured. Returns the seconds of the faster call.
   double measure_output() {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -54,20 +54,20 @@ class Subject {
     const Values again = forward(f_.forward, "forward");
     const std::chrono::duration<double> quicker = std::min(middle - begin, Clock::now() - middle);
     if (!close(output_, again, 0))
-      throw Stop{Verdict::inconclusive, changing(again, forward(f_.forward, "forward"))};
+      throw Abort{Verdict::inconclusive, changing(again, forward(f_.forward, "forward"))};
     measured_ = output_;
     if (f_.reference) compare_with_reference();
     return quicker.count();
   }
 
-  /// Measures the noise of forward, and makes the steps as long as that asks for.
+  /// Measures the noise of forward, and chooses a first step that suits it.
   void measure_noise(Goal& goal, std::uint64_t seed) {
     Random random(seed);
     for (const double y : output_) noise_.push_back(0.5 * f_.ulp * std::abs(y));
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (!inputs_[k].differentiable) continue;
       const Move move = make_moves(inputs_[k].values, false, 0, 1, random).front();
-      const Line line = line_of(k, move);
+      const LineFunction line = line_of(k, move);
       constexpr double close_by = 0x1p-16;
       const std::vector<Slope> slopes = slopes_at(line, 0, close_by, measured_, goal);
       for (std::size_t i = 0; i < outputs(); ++i)
@@ -99,8 +99,8 @@ class Subject {
     return result;
   }
 
-  /// From here on buffers hold zeros before a call: so much of an answer can be compared even where
-  /// they are added to, or not written, against the declaration.
+  /// From here on buffers hold zeros before a call, so that gradients can be compared even if they
+  /// are added to, or not written, contrary to the declaration.
   void start_from_zeros() { from_zeros_ = true; }
 
   /// The slopes of all outputs along a move of input k.
@@ -109,14 +109,14 @@ class Subject {
     const Values& x = inputs_[k].values;
     const double at = move.along() ? 0 : x[*move.element];
     const double unit = move.along() ? 1 : unit_of(at, rms(x));
-    const Line line = line_of(k, move);
+    const LineFunction line = line_of(k, move);
     goal.unit = at != 0 ? std::abs(at) : unit;
     // Far from 0 a function saturates, and at 0 its terms may cancel: it may be rounded as terms of
     // size one are.
     if (at == 0 || std::abs(at) > 1.0 / 32)
       goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
     if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
-    std::vector<Slope> slopes = Column(line, at, unit, measured_, goal).measure();
+    std::vector<Slope> slopes = JacobianColumn(line, at, unit, measured_, goal).measure();
     // The derivative under test is rounded too: four roundings of each term are forgiven.
     for (Slope& s : slopes)
       if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
@@ -128,18 +128,18 @@ class Subject {
   std::vector<Slope> column_of(const std::vector<Place>& places, Goal goal) {
     const auto [input, element] = places.front();
     goal.unit = unit_of(inputs_[input].values[element], rms(inputs_[input].values));
-    const Line line = [this, &places](double t) {
+    const LineFunction line = [this, &places](double t) {
       for (const auto& [k, j] : places) arguments_[k][j] = inputs_[k].values[j] + t;
       Values y = measure_at();
       for (const auto& [k, j] : places) arguments_[k][j] = inputs_[k].values[j];
       return y;
     };
-    return Column(line, 0, goal.unit, measured_, goal).measure();
+    return JacobianColumn(line, 0, goal.unit, measured_, goal).measure();
   }
 
  private:
-  /// Of three calls with the same inputs. What goes on in one direction is remembered from call to
-  /// call: a running mean comes nearer, a counter takes equal steps.
+  /// The message for three calls with the same inputs that gave different values. If they move on
+  /// in one direction, something is kept from call to call: a running mean, a counter.
   std::string changing(const Values& second, const Values& third) const {
     bool goes_on = second.size() == output_.size() && third.size() == output_.size();
     for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {
@@ -152,9 +152,9 @@ class Subject {
                               : ": freeze its randomness, and keep nothing from call to call");
   }
 
-  /// What differences are taken of, where input k has moved: its element is t, or all of them have
-  /// gone t times the direction.
-  Line line_of(std::size_t k, const Move& move) {
+  /// The function that is measured, along a move of input k: its element is t, or all elements have
+  /// moved by t times the direction.
+  LineFunction line_of(std::size_t k, const Move& move) {
     return [this, k, &move](double t) {
       Values& now = arguments_[k];
       const Values& x = inputs_[k].values;
@@ -170,12 +170,12 @@ class Subject {
     Values y =
         f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
     if (y.size() == outputs()) return y;
-    throw Stop{Verdict::inconclusive,
-               joined("forward gives ", outputs(), " values at the inputs and ", y.size(),
-                      " close by: choose inputs where it stays")};
+    throw Abort{Verdict::inconclusive,
+                joined("forward gives ", outputs(), " values at the inputs and ", y.size(),
+                       " close by: choose inputs where it stays")};
   }
 
-  /// call(), with what it throws made a part of the report.
+  /// call(); an exception becomes a part of the report.
   template <class Call>
   static auto guarded(Call call, const std::string& function, Verdict verdict) {
     const char* elsewhere =
@@ -183,13 +183,13 @@ class Subject {
     try {
       return call();
     } catch (const Damage& damage) {
-      throw Stop{Verdict::fail, damage.what()};
+      throw Abort{Verdict::fail, damage.what()};
     } catch (const BadInput&) {
       throw;
     } catch (const std::exception& error) {
-      throw Stop{verdict, function + " throws: " + error.what() + elsewhere};
+      throw Abort{verdict, function + " throws: " + error.what() + elsewhere};
     } catch (...) {
-      throw Stop{verdict, function + " throws something that is no std::exception"};
+      throw Abort{verdict, function + " throws something that is no std::exception"};
     }
   }
 
@@ -201,16 +201,16 @@ class Subject {
   void compare_with_reference() {
     measured_ = forward(f_.reference, "the reference");
     if (measured_.size() != output_.size())
-      throw Stop{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
-                                               " values, forward ", output_.size())};
+      throw Abort{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
+                                                " values, forward ", output_.size())};
     // A thousandth of the largest: no rounding is that large, and few mistakes are smaller.
     const double largest = largest_of(measured_);
     for (std::size_t i = 0; i < output_.size(); ++i) {
       if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
       if (!std::isfinite(output_[i]) || !std::isfinite(measured_[i])) continue;
-      throw Stop{Verdict::inconclusive,
-                 joined("forward and its reference are not the same function: output ", i, " is ",
-                        number(output_[i], 7), " and ", number(measured_[i], 7))};
+      throw Abort{Verdict::inconclusive,
+                  joined("forward and its reference are not the same function: output ", i, " is ",
+                         number(output_[i], 7), " and ", number(measured_[i], 7))};
     }
   }
 
@@ -224,8 +224,8 @@ class Subject {
 
   void check_structure(const Arguments& dx, Report& report) const {
     if (dx.size() != inputs_.size())
-      throw Stop{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
-                                       inputs_.size(), " inputs; it must give one for each")};
+      throw Abort{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
+                                        inputs_.size(), " inputs; it must give one for each")};
     bool fits = true;
     for (std::size_t k = 0; k < dx.size(); ++k) {
       const Input& input = inputs_[k];
@@ -239,7 +239,7 @@ class Subject {
                                  dx[k].size(), " values, the input has ", input.values.size(),
                                  " (shape ", list(input.shape), ")")});
     }
-    if (!fits) throw Stop{Verdict::fail, ""};
+    if (!fits) throw Abort{Verdict::fail, ""};
   }
 
   Functions f_;

@@ -68,7 +68,7 @@ TEST_CASE("budget: a wrong element that was not checked by itself is found") {
     const Report report = cubes.report(1);
     fails(report);
     CHECK(std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& f) {
-      return !f.along && f.at == Shape{static_cast<std::int64_t>(place)};
+      return !f.along && f.at == Dims{static_cast<std::int64_t>(place)};
     }));
   }
 }

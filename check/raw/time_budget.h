@@ -1,5 +1,5 @@
-// What a check has time for: how many elements can be looked at one by one, by how many threads,
-// and how long it will take.
+// How much of a check fits into its time: how many elements are moved one by one, by how many
+// threads. Shows progress on a terminal, and says what was left out and what that may miss.
 #pragma once
 
 #include <atomic>
@@ -9,43 +9,18 @@
 #include <mutex>
 #include <thread>
 
+#include "gradus/check/raw/checked_function.h"
 #include "gradus/check/raw/compare.h"
-#include "gradus/check/raw/subject.h"
 
 namespace gradus::check {
 
-/// A line on the terminal that is written over while work goes on; nothing elsewhere.
-class Progress {
- public:
-  explicit Progress(std::string name) : name_(std::move(name)) {}
-  ~Progress() {
-    if (last_ > 0) std::fputs("\r\033[K", stderr);
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  /// At most four times a second, and not in the first one.
-  void show(std::size_t done, std::size_t all, double seconds) {
-    if (!shown_ || done == 0 || seconds < last_ + (last_ == 0 ? 1.0 : 0.25)) return;
-    last_ = seconds;
-    const double left = seconds / static_cast<double>(done) * static_cast<double>(all - done);
-    std::fprintf(stderr, "\r\033[Kchecking %s: %zu of %zu columns, %.0f s left", name_.c_str(),
-                 done, all, left);
-  }
-
- private:
-  std::string name_;
-  bool shown_ = is_terminal(2);
-  double last_ = 0;
-};
-
-class Schedule {
+class TimeBudget {
  public:
   static constexpr double kColumnCalls = 6;  // of forward, for one column of a smooth function
   // Of the budget; the rest is for what is looked at again: more, where directions found something.
   static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
 
-  Schedule(std::string name, const RawOptions& options)
+  TimeBudget(std::string name, const RawOptions& options)
       : name_(std::move(name)),
         budget_(options.seconds),
         threads_(options.threads > 0
@@ -53,6 +28,7 @@ class Schedule {
                      : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
   /// Is there less time than looking at all elements would take? One call has taken `call` seconds.
   void plan(double call, const std::vector<Input>& inputs) {
     const double column = kColumnCalls * call / threads_;
@@ -88,28 +64,28 @@ class Schedule {
     return seconds() + left * static_cast<double>(columns_[k]) / std::max(later, 1.0);
   }
 
-  /// work(i, subject) for i = first … last − 1, on several threads where that was asked for; each
-  /// has a subject of its own. Returns the first that was not done: where time is limited, none
+  /// work(i, function) for i = first … last − 1, on several threads where that was asked for; each
+  /// has a function of its own. Returns the first that was not done: where time is limited, none
   /// begins after so many seconds.
   template <class Work>
-  std::size_t run(std::size_t first, std::size_t last, double until, Subject& subject,
+  std::size_t run(std::size_t first, std::size_t last, double until, CheckedFunction& function,
                   Work work) const {
     const std::size_t count = last - first;
     const std::size_t some = std::min(static_cast<std::size_t>(threads_), count);
-    std::vector<Subject> subjects(std::max<std::size_t>(some, 1) - 1, subject);
-    for (Subject& s : subjects) s.forget_counts();
+    std::vector<CheckedFunction> others(std::max<std::size_t>(some, 1) - 1, function);
+    for (CheckedFunction& s : others) s.forget_counts();
     std::atomic<std::size_t> next{first};
     std::mutex mutex;
     std::exception_ptr error;
-    Progress progress(name_);
-    const auto go_on = [&](Subject& own, bool shows) {
+    double shown = 0;
+    const auto go_on = [&](CheckedFunction& own, bool shows) {
       try {
         for (;;) {
           if (limited_ && seconds() > until) return;
           const std::size_t i = next++;
           if (i >= last) return;
           work(i, own);
-          if (shows) progress.show(std::min(next - first, count), count, seconds());
+          if (shows) show(std::min(next - first, count), count, shown);
         }
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -118,16 +94,26 @@ class Schedule {
       }
     };
     std::vector<std::thread> threads;
-    for (Subject& s : subjects) threads.emplace_back([&go_on, &s] { go_on(s, false); });
-    go_on(subject, true);
+    for (CheckedFunction& s : others) threads.emplace_back([&go_on, &s] { go_on(s, false); });
+    go_on(function, true);
     for (std::thread& thread : threads) thread.join();
-    for (const Subject& s : subjects) subject.add_counts(s);
+    if (shown > 0) std::fputs("\r\033[K", stderr);
+    for (const CheckedFunction& s : others) function.add_counts(s);
     if (error) std::rethrow_exception(error);
     return std::min(next.load(), last);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  /// Overwrites a line on the terminal: at most four times a second, and not in the first one.
+  void show(std::size_t done, std::size_t all, double& last) const {
+    const double now = seconds();
+    if (done == 0 || now < last + (last == 0 ? 1.0 : 0.25) || !is_terminal(2)) return;
+    last = now;
+    std::fprintf(stderr, "\r\033[Kchecking %s: %zu of %zu columns, %.0f s left", name_.c_str(),
+                 done, all, now / static_cast<double>(done) * static_cast<double>(all - done));
+  }
 
   /// Small inputs whole, the others alike: `total` columns among all.
   void share(std::size_t total) {
@@ -168,14 +154,14 @@ inline double shown_along(const Numeric& numeric, const std::vector<Probe>& prob
 }
 
 /// What the time was not enough for, and what that may miss.
-inline std::string left_out(const Schedule& schedule, const Input& input, const Numeric& numeric,
+inline std::string left_out(const TimeBudget& schedule, const Input& input, const Numeric& numeric,
                             const std::vector<Probe>& probes, const Goal& goal) {
   const auto directions = static_cast<std::size_t>(std::count_if(
       numeric.moves.begin(), numeric.moves.end(), [](const Move& move) { return move.along(); }));
   const std::string budget = number(schedule.budget(), 3) + " s";
   if (directions == 0)
-    throw Stop{Verdict::inconclusive, joined("a budget of ", budget, " left no time for ",
-                                             input.name, ": give more, or check it alone")};
+    throw Abort{Verdict::inconclusive, joined("a budget of ", budget, " left no time for ",
+                                              input.name, ": give more, or check it alone")};
   const std::size_t seen = numeric.moves.size() - directions, all = input.values.size();
   const double missed = 100 - 100 * static_cast<double>(seen) / static_cast<double>(all);
   return joined(

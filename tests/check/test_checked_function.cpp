@@ -50,7 +50,7 @@ std::vector<Wish> wishes() {
   seed.seed = 7;
   upstream.upstream = {1, -2, 0.5};
   shape.output_shape = {3, 1};
-  alone.beside = false;
+  alone.neighborhood = false;
   few.findings = 1, few.projections = 0;
   kinks.kinks = {{0, 0.0, 0.25}, {0, 3.0, 1}};
   return {{"none", {}},
