@@ -68,8 +68,9 @@ Function recorded(std::string_view name, const Function& forward, const Vjp& bac
 
 Report vjp(std::string_view name, const Function& forward, const Vjp& backward,
            const Tensors& inputs, const Options& options) {
-  return run(TensorFunction(std::string(name), recorded(name, forward, backward), inputs, options),
-             "vjp");
+  return run(
+      CheckedTensorFunction(std::string(name), recorded(name, forward, backward), inputs, options),
+      "vjp");
 }
 
 Report second(std::string_view name, const Function& forward, const Vjp& backward,

@@ -37,7 +37,7 @@ double largest_distance(const Values& a, const Values& b) {
 }
 
 /// In memory of its own: a later run may write to what an earlier one gave.
-Result copied(const Result& r) {
+Outcome copied(const Outcome& r) {
   return {kernel::copy(r.y),
           for_each_defined(r.dx, [&](std::size_t k) { return kernel::copy(r.dx[k]); })};
 }
@@ -63,7 +63,7 @@ Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_
   return out;
 }
 
-Trial::Trial(const TensorFunction& function, const RowSum& r, Report& to, Tensors at,
+Trial::Trial(const CheckedTensorFunction& function, const RowSum& r, Report& to, Tensors at,
              Tensor upstream)
     : f(function),
       rows(r),
@@ -75,7 +75,7 @@ Trial::Trial(const TensorFunction& function, const RowSum& r, Report& to, Tensor
 /// How far the gradients (k = x.size(): y) move when the inputs move in their 30th bit.
 double Trial::sensitivity(std::size_t k) {
   if (sensitivity_.empty()) {
-    const Result moved = f.run(nudged(x, f.wanted(), kNudge), dy);
+    const Outcome moved = f.run(nudged(x, f.wanted(), kNudge), dy);
     const auto add_change = [this](const Tensor& now, const Tensor& before) {
       const double change = before.defined() ? largest_distance(numbers(now), numbers(before)) : 0;
       sensitivity_.push_back(std::isfinite(change) ? change : 0);  // else: a domain's edge
@@ -126,11 +126,11 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
 }
 
 bool Trial::equal(const std::string& what, const Cause& cause, const Run& run,
-                  const Result& expected) {
+                  const Outcome& expected) {
   ++report.counts.conditions;
   const GradMode recorded(true);
   try {
-    const Result found = run();
+    const Outcome found = run();
     bool right = !found.y.defined() || compare(what, cause, x.size(), found.y, expected.y);
     for (std::size_t k = 0; k < found.dx.size(); ++k)
       if (found.dx[k].defined() && expected.dx[k].defined())
@@ -152,7 +152,7 @@ void Trial::add(std::size_t input, const Cause& cause, const std::string& note) 
   if (summary.cause.name.empty()) summary.cause = cause;
 }
 
-void check_conditions(const TensorFunction& function, const RowSum& rows, Report& report) {
+void check_conditions(const CheckedTensorFunction& function, const RowSum& rows, Report& report) {
   const auto structural = [](const Finding& f) { return f.kind == Kind::structure; };
   if (std::any_of(report.findings.begin(), report.findings.end(), structural)) return;
   const Tensor dy = other_numbers(function.output, function.options.seed + 100);

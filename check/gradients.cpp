@@ -27,7 +27,7 @@ bool holds(const Tensor& x, const std::optional<double>& value) {
   return !value || std::find(all.begin(), all.end(), *value) != all.end();
 }
 
-Report check(const TensorFunction& f) {
+Report check(const CheckedTensorFunction& f) {
   RowSum rows;
   Report report = f.compare(rows);
   if (f.options.conditions) check_conditions(f, rows, report);
@@ -64,7 +64,7 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Di
 
 /// Puts into report.smallest the shapes of the smallest inputs, cut out of f's, for which the check
 /// fails in the same way, and what it says there. What f does not take is not smaller.
-void add_smallest(const TensorFunction& f, Report& report) {
+void add_smallest(const CheckedTensorFunction& f, Report& report) {
   if (report.findings.empty() || report.findings[0].kind == Kind::structure) return;
   std::set<std::int64_t> different;
   for (const Tensor& x : f.inputs)
@@ -94,7 +94,7 @@ void add_smallest(const TensorFunction& f, Report& report) {
 
 }  // namespace
 
-Report run(const TensorFunction& f, const std::string& call) {
+Report run(const CheckedTensorFunction& f, const std::string& call) {
   std::int64_t count = f.output.numel();
   for (const Tensor& x : f.inputs) count += x.numel();
   const SingleThreadScope serial(count <= kSmall);
@@ -107,7 +107,7 @@ Report run(const TensorFunction& f, const std::string& call) {
 
 Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
                  const Options& options) {
-  return run(TensorFunction(std::string(name), f, inputs, options), "gradients");
+  return run(CheckedTensorFunction(std::string(name), f, inputs, options), "gradients");
 }
 
 Report gradients(const Function& f, const Tensors& inputs, const Options& options) {

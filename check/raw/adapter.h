@@ -67,14 +67,6 @@ struct DerivativeForm {
   }
 };
 
-/// dy times a Jacobian that has a row for each output.
-inline Values times_rows(const Values& dy, const Values& jacobian) {
-  Values dx(dy.empty() ? 0 : jacobian.size() / dy.size(), 0.0);
-  for (std::size_t i = 0; i < dy.size(); ++i)
-    for (std::size_t j = 0; j < dx.size(); ++j) dx[j] += dy[i] * jacobian[i * dx.size() + j];
-  return dx;
-}
-
 /// What is known when the functions are called.
 struct Plan {
   std::vector<std::string> names;

@@ -79,6 +79,14 @@ inline Values scaled(Values x, double factor) {
   return x;
 }
 
+/// dy times a Jacobian that has a row for each output.
+inline Values times_rows(const Values& dy, const Values& jacobian) {
+  Values dx(dy.empty() ? 0 : jacobian.size() / dy.size(), 0.0);
+  for (std::size_t i = 0; i < dy.size(); ++i)
+    for (std::size_t j = 0; j < dx.size(); ++j) dx[j] += dy[i] * jacobian[i * dx.size() + j];
+  return dx;
+}
+
 /// A matrix [rows, columns], row-major: a Jacobian, or the basis of a tangent space.
 struct SmallMatrix {
   std::size_t rows, columns;
