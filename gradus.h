@@ -14,7 +14,6 @@
 #include "gradus/io/chart.h"
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/csv.h"
-#include "gradus/io/module_file.h"
 #include "gradus/io/npy.h"
 #include "gradus/io/pretrained/pretrained.h"
 #include "gradus/io/safetensors.h"

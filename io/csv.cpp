@@ -8,8 +8,8 @@
 
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {

@@ -9,9 +9,10 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/input.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/safetensors_header.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
+#include "gradus/nn/module.h"
 
 namespace gradus::io {
 namespace {
@@ -124,6 +125,14 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
                       const std::map<std::string, std::string>& metadata) {
   const std::vector<std::byte> bytes = safetensors_bytes(tensors, metadata);
   write_file_atomically(path, bytes.data(), bytes.size());
+}
+
+void save(const std::string& path, const nn::Module& module) {
+  save_safetensors(path, module.state_dict());
+}
+
+void load(const std::string& path, nn::Module& module) {
+  module.load_state_dict(load_safetensors(path).tensors);
 }
 
 }  // namespace gradus::io

@@ -8,11 +8,11 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/io/bpe.h"
 #include "gradus/io/json.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/pieces.h"
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/text.h"
 #include "gradus/io/word_tokenizer.h"
-#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {

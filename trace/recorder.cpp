@@ -7,7 +7,6 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
 #include "gradus/io/output_file.h"
-#include "gradus/io/write_file.h"
 #include "gradus/nn/module.h"
 
 namespace gradus::trace {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 
 namespace gradus::examples {
 namespace {

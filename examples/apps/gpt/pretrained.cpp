@@ -7,12 +7,12 @@
 #include <sstream>
 
 #include "gradus/engine/grad_mode.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/pretrained/pretrained.h"
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/pretrained/tensor_source.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 #include "gradus/nn/extras/lora.h"
 #include "gradus/nn/extras/packing.h"
 #include "gradus/ops/create.h"

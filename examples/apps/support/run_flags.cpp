@@ -17,7 +17,6 @@
 #include "gradus/examples/apps/support/words.h"
 #include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 #include "gradus/nn/models/sizes.h"
 #include "gradus/train/distributed/faults/agreement.h"
 
