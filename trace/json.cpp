@@ -25,7 +25,7 @@ void put(std::string& out, std::string_view x) {
   append_json(out, io::replace_invalid_utf8(x), JsonEscape::for_html);
 }
 
-void Table::end_row() {
+void JsonTable::end_row() {
   rows_.pop_back();
   while (rows_.ends_with(",null")) rows_.resize(rows_.size() - 5);
   rows_ += ']';

@@ -69,9 +69,9 @@ Json object(const Parts&... parts) {
 }
 
 /// What does not matter at a row's end, null, is left out there.
-class Table {
+class JsonTable {
  public:
-  explicit Table(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+  explicit JsonTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}
 
   template <class... Cells>
   Id add(const Cells&... cells) {

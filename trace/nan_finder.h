@@ -37,8 +37,8 @@ class NanError : public Error {
 /// Operations inside a parallel_for are not looked at. Costs some passes over all numbers.
 class NanFinder final : public Observer {
  public:
-  using Report = std::function<void(const std::string&)>;
-  [[nodiscard]] explicit NanFinder(Report report = {});
+  using Reporter = std::function<void(const std::string&)>;
+  [[nodiscard]] explicit NanFinder(Reporter report = {});
   NanFinder(const NanFinder&) = delete;
   NanFinder& operator=(const NanFinder&) = delete;
 
@@ -65,7 +65,7 @@ class NanFinder final : public Observer {
   std::string forward_of(const Node& node) const;
   void tell(const std::string& what);
 
-  Report report_;
+  Reporter report_;
   std::int64_t step_ = -1;
   bool found_ = false;
   bool fresh_ = true;             // the next backward_begin is a walk's first

@@ -128,7 +128,7 @@ class PlaceWriter {
   std::map<std::string, Id> by_path_;
   std::map<std::string, Id> index_;
   std::map<Id, std::set<Id>> named_;
-  Table frames_{{"file", "line", "function"}}, stacks_{{"user", "layer", "frames"}},
+  JsonTable frames_{{"file", "line", "function"}}, stacks_{{"user", "layer", "frames"}},
       sources_{{"file", "first", "lines"}};
 };
 
