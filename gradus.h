@@ -19,7 +19,6 @@
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
 #include "gradus/io/tokenizer.h"
-#include "gradus/io/word_tokenizer.h"
 #include "gradus/nn/attention.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/nn/block.h"

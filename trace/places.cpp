@@ -104,8 +104,7 @@ class PlaceWriter {
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;
-    Id first = 0;
-    Id number = 0;
+    Id first = 0, number = 0;
     const auto flush = [&] {
       if (!lines.empty()) sources_.add(file, first, lines);
       lines.clear();
@@ -146,17 +145,12 @@ std::string Places::json() const {
   std::set<void*> different;
   for (const auto& stack : stacks_) different.insert(stack.begin(), stack.end());
   std::map<void*, std::vector<Frame>> known;
-  std::vector<void*> some;
-  const auto ask = [&] {
+  for (auto next = different.begin(); next != different.end();) {
+    std::vector<void*> some;
+    while (next != different.end() && some.size() < kAtOnce) some.push_back(*next++);
     std::vector<std::vector<Frame>> frames = platform::frames_of(some);
     for (std::size_t k = 0; k < some.size(); ++k) known[some[k]] = std::move(frames[k]);
-    some.clear();
-  };
-  for (void* call : different) {
-    some.push_back(call);
-    if (some.size() == kAtOnce) ask();
   }
-  ask();
   PlaceWriter writer;
   for (const auto& stack : stacks_) writer.stack(stack, known);
   return writer.json();

@@ -1,3 +1,4 @@
+// Each event adds rows to the tape; nothing is computed but for the matrices inside an attention.
 #include "gradus/trace/recorder.h"
 
 #include <cstring>
@@ -251,4 +252,27 @@ void Recorder::write(const std::string& path) {
   require<FileError>(cause == 0, "cannot write ", path, ": ", std::strerror(cause));
 }
 
+std::string program_name() {
+  std::error_code none;
+  return std::filesystem::read_symlink("/proc/self/exe", none).string();
+}
+
 }  // namespace gradus::trace
+
+namespace gradus {
+
+Trace::Trace(TraceOptions options)
+    : recorder_(std::make_unique<trace::Recorder>(std::move(options))) {}
+Trace::~Trace() = default;
+
+void Trace::labels(const std::string& axis, std::vector<std::string> names) {
+  recorder_->labels(axis, std::move(names));
+}
+void Trace::write(const std::string& path) { recorder_->write(path); }
+std::string Trace::json() { return recorder_->json(); }
+void Trace::clear() { recorder_->clear(); }
+
+ScopedPause::ScopedPause() { ++trace::pauses; }
+ScopedPause::~ScopedPause() { --trace::pauses; }
+
+}  // namespace gradus

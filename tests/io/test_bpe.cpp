@@ -7,7 +7,7 @@
 #include "gradus/io/pieces.h"
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/text.h"
-#include "gradus/io/word_tokenizer.h"
+#include "gradus/io/tokenizer.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
