@@ -54,13 +54,10 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   return sum.hex();
 }
 
-/// The fact `key`, which leaves `facts`; "" where there is none.
+/// Removes the fact `key` and returns it; "" if there is none.
 std::string take(std::map<std::string, std::string>& facts, const char* key) {
-  const auto found = facts.find(key);
-  if (found == facts.end()) return "";
-  std::string value = found->second;
-  facts.erase(found);
-  return value;
+  const auto fact = facts.extract(key);
+  return fact ? fact.mapped() : "";
 }
 
 Checkpoint checked(TensorFile file, const std::string& path) {
