@@ -58,7 +58,7 @@ void grad_in_use(Trial& t) {
       if (in[k].requires_grad()) in[k].set_grad(kernel::copy(before[k]));
     const Tensor y = t.f.call(in);
     if (y.requires_grad()) y.backward(t.dy);
-    return Result{y.detach(), grads_of(in)};
+    return Outcome{y.detach(), grads_of(in)};
   };
   t.equal(".grad held something before, and now", kAccumulation, run,
           {t.base.y, sums(t.base.dx, before)});
@@ -71,7 +71,7 @@ void first_gradients_stay(Trial& t) {
     const Tensor y = t.f.call(in);
     const Tensors first = t.f.gradients(y, in, t.dy);
     t.f.gradients(y, in, t.dy * 2.0);
-    return Result{{}, first};
+    return Outcome{{}, first};
   });
 }
 
@@ -82,9 +82,9 @@ void used_twice(Trial& t) {
     const Tensor y1 = t.f.call(in), y2 = t.f.call(in);
     if (y1.requires_grad()) backward({y1, y2}, {t.dy, t.dy * 2.0});
     const Tensors dx = grads_of(in);
-    return Result{{}, for_each_defined(t.base.dx, [&](std::size_t k) {
-                    return dx[k].defined() ? dx[k] : in[k].detach() * 0.0;
-                  })};
+    return Outcome{{}, for_each_defined(t.base.dx, [&](std::size_t k) {
+                     return dx[k].defined() ? dx[k] : in[k].detach() * 0.0;
+                   })};
   };
   t.equal("for the sum of f(x) and 2 f(x)", kAccumulation, run,
           {{}, for_each_defined(t.base.dx, [&](std::size_t k) { return t.base.dx[k] * 3.0; })});
@@ -104,13 +104,13 @@ void beside_another_path(Trial& t) {
       upstream.push_back(beside[k]);
     }
     const Tensor y = unless_refused(t, in);
-    if (!y.defined()) return Result{{}, Tensors(in.size())};
+    if (!y.defined()) return Outcome{{}, Tensors(in.size())};
     if (y.requires_grad()) {
       outputs.push_back(y);
       upstream.push_back(t.dy);
     }
     backward(outputs, upstream);
-    return Result{{}, grads_of(leaves)};
+    return Outcome{{}, grads_of(leaves)};
   };
   t.equal("with another path beside f", kAccumulation, run, {{}, sums(t.base.dx, beside)});
 }
@@ -121,14 +121,14 @@ void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
   copies[j] = kernel::copy(t.x[i]);
   try {
     Trial apart = t.elsewhere(copies, t.dy);
-    Result expected = {apart.base.y, Tensors(t.x.size())};
+    Outcome expected = {apart.base.y, Tensors(t.x.size())};
     expected.dx[i] = apart.base.dx[i] + apart.base.dx[j];
     const auto run = [&] {
       Tensors in = t.f.leaves(copies);
       in[j] = in[i];
       const Tensor y = unless_refused(t, in);
-      if (!y.defined()) return Result{{}, Tensors(in.size())};
-      return Result{y.detach(), t.f.gradients(y, in, t.dy)};
+      if (!y.defined()) return Outcome{{}, Tensors(in.size())};
+      return Outcome{y.detach(), t.f.gradients(y, in, t.dy)};
     };
     const std::vector<std::string>& names = t.f.options.names;
     apart.equal("with one tensor for " + names[i] + " and " + names[j], kSameInput, run, expected);

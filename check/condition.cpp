@@ -1,4 +1,4 @@
-// Which conditions are looked at, how two gradients are compared, and what is said of a difference.
+// The order of the conditions, and the comparison of two gradients with its rounding bound.
 #include "gradus/check/condition.h"
 
 #include <algorithm>
@@ -23,21 +23,16 @@ double distance(double a, double b) {
   return std::isnan(apart) ? INFINITY : apart;
 }
 
-/// Where the largest difference is.
-std::size_t worst_of(const Values& a, const Values& b) {
-  std::size_t worst = 0;
+/// The largest difference, and its index.
+std::pair<double, std::size_t> worst_of(const Values& a, const Values& b) {
+  std::pair<double, std::size_t> worst{0, 0};
   for (std::size_t j = 0; j < a.size(); ++j)
-    if (distance(a[j], b[j]) >= distance(a[worst], b[worst])) worst = j;
+    if (const double apart = distance(a[j], b[j]); apart >= worst.first) worst = {apart, j};
   return worst;
 }
 
-double largest_distance(const Values& a, const Values& b) {
-  const std::size_t worst = worst_of(a, b);
-  return a.empty() ? 0 : distance(a[worst], b[worst]);
-}
-
 /// In memory of its own: a later run may write to what an earlier one gave.
-Result copied(const Result& r) {
+Outcome copied(const Outcome& r) {
   return {kernel::copy(r.y),
           for_each_defined(r.dx, [&](std::size_t k) { return kernel::copy(r.dx[k]); })};
 }
@@ -63,7 +58,7 @@ Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_
   return out;
 }
 
-Trial::Trial(const TensorFunction& function, const RowSum& r, Report& to, Tensors at,
+Trial::Trial(const CheckedTensorFunction& function, const RowSum& r, Report& to, Tensors at,
              Tensor upstream)
     : f(function),
       rows(r),
@@ -75,9 +70,9 @@ Trial::Trial(const TensorFunction& function, const RowSum& r, Report& to, Tensor
 /// How far the gradients (k = x.size(): y) move when the inputs move in their 30th bit.
 double Trial::sensitivity(std::size_t k) {
   if (sensitivity_.empty()) {
-    const Result moved = f.run(nudged(x, f.wanted(), kNudge), dy);
+    const Outcome moved = f.run(nudged(x, f.wanted(), kNudge), dy);
     const auto add_change = [this](const Tensor& now, const Tensor& before) {
-      const double change = before.defined() ? largest_distance(numbers(now), numbers(before)) : 0;
+      const double change = before.defined() ? worst_of(numbers(now), numbers(before)).first : 0;
       sensitivity_.push_back(std::isfinite(change) ? change : 0);  // else: a domain's edge
     };
     for (std::size_t i = 0; i < x.size(); ++i) add_change(moved.dx[i], base.dx[i]);
@@ -109,7 +104,8 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
     return false;
   }
   const Values a = numbers(found), b = numbers(expected);
-  const double apart = largest_distance(a, b), largest = largest_of(b);
+  const auto [apart, worst] = worst_of(a, b);
+  const double largest = largest_of(b);
   // The bound costs a run; most differences are far below any.
   if (apart <= 0x1p-46 * largest) return true;
   std::int64_t count = base.y.numel();
@@ -118,7 +114,6 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
   if (std::isfinite(apart) &&
       apart <= roundings * (std::max(largest, size_of_terms(k)) + sensitivity(k)))
     return true;
-  const std::size_t worst = worst_of(a, b);
   add(input, cause,
       what + ": " + indexed(name, index_of(worst, sizes_of(found))) + " is " +
           number(a[worst], 10) + ", not " + number(b[worst], 10));
@@ -126,11 +121,11 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
 }
 
 bool Trial::equal(const std::string& what, const Cause& cause, const Run& run,
-                  const Result& expected) {
+                  const Outcome& expected) {
   ++report.counts.conditions;
   const GradMode recorded(true);
   try {
-    const Result found = run();
+    const Outcome found = run();
     bool right = !found.y.defined() || compare(what, cause, x.size(), found.y, expected.y);
     for (std::size_t k = 0; k < found.dx.size(); ++k)
       if (found.dx[k].defined() && expected.dx[k].defined())
@@ -152,7 +147,7 @@ void Trial::add(std::size_t input, const Cause& cause, const std::string& note) 
   if (summary.cause.name.empty()) summary.cause = cause;
 }
 
-void check_conditions(const TensorFunction& function, const RowSum& rows, Report& report) {
+void check_conditions(const CheckedTensorFunction& function, const RowSum& rows, Report& report) {
   const auto structural = [](const Finding& f) { return f.kind == Kind::structure; };
   if (std::any_of(report.findings.begin(), report.findings.end(), structural)) return;
   const Tensor dy = other_numbers(function.output, function.options.seed + 100);

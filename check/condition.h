@@ -18,13 +18,14 @@ namespace gradus::check {
 /// all others are compared with.
 class Trial {
  public:
-  Trial(const TensorFunction& function, const RowSum& rows, Report& report, Tensors x, Tensor dy);
+  Trial(const CheckedTensorFunction& function, const RowSum& rows, Report& report, Tensors x,
+        Tensor dy);
 
-  using Run = std::function<Result()>;
+  using Run = std::function<Outcome()>;
 
   /// Does `run`, which is recorded, give what is expected? If not, a finding: "`what`: …". What it
   /// throws is a finding too. Returns false there. Undefined parts of either are not compared.
-  bool equal(const std::string& what, const Cause& cause, const Run& run, const Result& expected);
+  bool equal(const std::string& what, const Cause& cause, const Run& run, const Outcome& expected);
   /// The same, expecting what the function gives here.
   bool same(const std::string& what, const Cause& cause, const Run& run) {
     return equal(what, cause, run, base);
@@ -40,12 +41,12 @@ class Trial {
   /// its terms can be as large as: both as factors of a relative rounding.
   double carried(std::size_t k);
 
-  const TensorFunction& f;
+  const CheckedTensorFunction& f;
   const RowSum& rows;
   Report& report;
   const Tensors x;
   const Tensor dy;
-  const Result base;
+  const Outcome base;
 
  private:
   bool compare(const std::string& what, const Cause& cause, std::size_t k, const Tensor& found,
@@ -71,7 +72,7 @@ Tensors for_each_defined(const Tensors& dx, F f) {
 }
 
 /// Runs the conditions and adds what they find.
-void check_conditions(const TensorFunction& function, const RowSum& rows, Report& report);
+void check_conditions(const CheckedTensorFunction& function, const RowSum& rows, Report& report);
 
 void check_layouts(Trial& trial);       // strided, offset, repeated, transposed
 void check_accumulation(Trial& trial);  // .grad in use, twice, f(x, x), fan-out, subsets of inputs

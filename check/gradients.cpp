@@ -1,15 +1,65 @@
 // The check of a function of tensors: differences first, then the conditions, then the smallest
-// inputs that fail.
+// inputs that fail. A backward pass by hand becomes an operation, and is checked as one.
 #include "gradus/check/gradients.h"
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "gradus/check/condition.h"
 #include "gradus/check/raw/smallest.h"
+#include "gradus/engine/apply.h"
+#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 
-namespace gradus::check {
+namespace gradus {
+namespace op {
+
+struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
+  ByHand(const check::Function& forward_pass, const check::Vjp& backward_pass)
+      : f(&forward_pass), vjp(&backward_pass) {}
+
+  const check::Function* f;  // both live as long as the check
+  const check::Vjp* vjp;
+  std::vector<Saved> x;
+
+  const char* name() const override { return "vjp by hand"; }
+
+  Tensor forward(std::span<const Tensor> inputs) {
+    x.assign(inputs.begin(), inputs.end());
+    const NoGrad off;
+    std::vector<Tensor> plain;
+    for (const Tensor& each : inputs) plain.push_back(each.detach());
+    return (*f)(plain);
+  }
+
+  Gradients backward(const Tensor& dy, const Wanted&) override {
+    std::vector<Tensor> in;
+    for (const Saved& each : x) in.push_back(each.value());
+    std::vector<Tensor> dx = (*vjp)(in, dy);
+    if (dx.size() != x.size())
+      throw check::Damage(str_cat("vjp returns ", dx.size(), " gradients for ", x.size(),
+                                  " inputs: it must give one for each, undefined where an ",
+                                  "input gets none"));
+    Gradients out;
+    for (std::size_t k = 0; k < dx.size(); ++k) out.emplace_back(fitting(k, dx[k]));
+    return out;
+  }
+
+ private:
+  const Tensor& fitting(std::size_t k, const Tensor& dx) const {
+    if (dx.defined() && (dx.shape() != x[k].shape() || dx.dtype() != x[k].dtype()))
+      throw check::Damage(str_cat("vjp returns ", dx.dtype(), " ", dx.shape(),
+                                  " as the gradient of input ", k, ", which is ", x[k].dtype(), " ",
+                                  x[k].shape(), ": a gradient has the shape and the dtype ",
+                                  "of its input"));
+    return dx;
+  }
+};
+
+}  // namespace op
+
+namespace check {
 namespace {
 
 /// From here on a second thread is worth its start.
@@ -27,7 +77,7 @@ bool holds(const Tensor& x, const std::optional<double>& value) {
   return !value || std::find(all.begin(), all.end(), *value) != all.end();
 }
 
-Report check(const TensorFunction& f) {
+Report check(const CheckedTensorFunction& f) {
   RowSum rows;
   Report report = f.compare(rows);
   if (f.options.conditions) check_conditions(f, rows, report);
@@ -44,10 +94,10 @@ Report check(const TensorFunction& f) {
 
 /// x with its axes of these lengths cut to these sizes. Axes of one length belong together, as far
 /// as can be told from outside.
-Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const check::Shape& sizes) {
+Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Dims& sizes) {
   Tensors out;
   for (const Tensor& each : x) {
-    gradus::Shape shape = each.shape();
+    Shape shape = each.shape();
     for (int axis = 0; axis < shape.rank(); ++axis) {
       const auto at = std::find(lengths.begin(), lengths.end(), shape[axis]);
       if (at != lengths.end()) shape[axis] = sizes[static_cast<std::size_t>(at - lengths.begin())];
@@ -64,7 +114,7 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const ch
 
 /// Puts into report.smallest the shapes of the smallest inputs, cut out of f's, for which the check
 /// fails in the same way, and what it says there. What f does not take is not smaller.
-void add_smallest(const TensorFunction& f, Report& report) {
+void add_smallest(const CheckedTensorFunction& f, Report& report) {
   if (report.findings.empty() || report.findings[0].kind == Kind::structure) return;
   std::set<std::int64_t> different;
   for (const Tensor& x : f.inputs)
@@ -74,7 +124,7 @@ void add_smallest(const TensorFunction& f, Report& report) {
   const bool condition = report.findings[0].kind == Kind::condition;
   int tries = 60;
   Report found = report;
-  const check::Shape least = find_smallest(lengths, found, [&](const check::Shape& sizes) {
+  const Dims least = find_smallest(lengths, found, [&](const Dims& sizes) {
     try {
       if (--tries < 0) return Report();
       Report tried = check(f.at(cut(f.inputs, lengths, sizes)));
@@ -92,9 +142,17 @@ void add_smallest(const TensorFunction& f, Report& report) {
   report.smallest += (smallest.size() > 5 ? " …: " : ": ") + in_one_line(found.findings[0]);
 }
 
+Function recorded(std::string_view name, const Function& forward, const Vjp& backward) {
+  require(forward != nullptr && backward != nullptr, name,
+          ": the function to check, or its backward pass, is empty");
+  return [&forward, &backward](const Tensors& in) {
+    return apply(op::ByHand(forward, backward), std::span<const Tensor>(in));
+  };
+}
+
 }  // namespace
 
-Report run(const TensorFunction& f, const std::string& call) {
+Report run(const CheckedTensorFunction& f, const std::string& call) {
   std::int64_t count = f.output.numel();
   for (const Tensor& x : f.inputs) count += x.numel();
   const SingleThreadScope serial(count <= kSmall);
@@ -107,11 +165,24 @@ Report run(const TensorFunction& f, const std::string& call) {
 
 Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
                  const Options& options) {
-  return run(TensorFunction(std::string(name), f, inputs, options), "gradients");
+  return run(CheckedTensorFunction(std::string(name), f, inputs, options), "gradients");
 }
 
 Report gradients(const Function& f, const Tensors& inputs, const Options& options) {
   return gradients("function", f, inputs, options);
 }
 
-}  // namespace gradus::check
+Report vjp(std::string_view name, const Function& forward, const Vjp& backward,
+           const Tensors& inputs, const Options& options) {
+  return run(
+      CheckedTensorFunction(std::string(name), recorded(name, forward, backward), inputs, options),
+      "vjp");
+}
+
+Report second(std::string_view name, const Function& forward, const Vjp& backward,
+              const Tensors& inputs, const Options& options) {
+  return second(name, recorded(name, forward, backward), inputs, options);
+}
+
+}  // namespace check
+}  // namespace gradus

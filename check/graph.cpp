@@ -1,4 +1,5 @@
-// Each operation of a step, run again by its node with the inputs that an observer kept.
+// An observer keeps the first call of each kind of operation in a step, with its inputs. Then each
+// is run again by its node, in f64, and checked as a function of numbers.
 #include "gradus/check/graph.h"
 
 #include <algorithm>
@@ -22,12 +23,12 @@
 namespace gradus::check {
 namespace {
 
-/// An operation that was recorded, with what it was called with.
-struct Call {
+/// An operation that was recorded, with its inputs.
+struct RecordedCall {
   NodePtr node;
   Tensors inputs;
   std::string layer;
-  std::vector<void*> calls;
+  std::vector<void*> stack;
 };
 
 /// Keeps the first call of each kind: an operation with inputs and a result of these shapes.
@@ -51,20 +52,20 @@ class FirstOfEachKind : public Observer {
     if (kinds_.insert(kind).second)
       calls.push_back({y.node(), std::move(inputs), where_am_i(), platform::calls()});
   }
-  std::vector<Call> calls;  // oldest first
+  std::vector<RecordedCall> calls;  // oldest first
   std::int64_t nodes = 0;
 
  private:
-  std::vector<Tensors> running_;  // inputs of what has begun
+  std::vector<Tensors> running_;  // inputs of the operations that have begun
   std::set<std::string> kinds_;
 };
 
-/// A call as a function of numbers. Its result is weighed and added up to one, so that a large one
-/// costs no more than a small one. Numbers that stay as they are: those that are not finite (a
-/// mask's −∞), and zeros whose gradient is 0 (what a mask hides, which an operation may count on).
-class Again {
+/// A call as a function of numbers: a random weighted sum of its result, so that a large result
+/// costs no more than a small one. Fixed are numbers that are not finite (a mask's −∞), and zeros
+/// whose gradient is 0 (hidden by a mask: an operation may rely on them). The others may move.
+class ReplayedCall {
  public:
-  Again(const Call& call, std::uint64_t seed) : call_(call) {
+  ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {
     for (const Tensor& x : call.inputs)
       in_.push_back(x.defined() && is_float(x.dtype()) ? kernel::convert(x, Dtype::f64) : x);
     const NoGrad off;
@@ -73,16 +74,22 @@ class Again {
     Random random(seed);
     weights_ = numbers(y);
     for (double& w : weights_) w = std::isfinite(w) ? random.upstream() : 0;
-    find_free();
+    for (std::size_t k = 0; k < in_.size(); ++k)
+      if (call_.node->inputs[k]) moving_.push_back({k, numbers(in_[k]), {}});
+    const Arguments dx = gradients(in_, 1);
+    for (std::size_t n = 0; n < moving_.size(); ++n)
+      for (std::size_t i = 0; i < moving_[n].all.size(); ++i)
+        if (const double v = moving_[n].all[i]; std::isfinite(v) && (v != 0 || dx[n][i] != 0))
+          moving_[n].free.push_back(i);
   }
 
   std::vector<Input> inputs() const {
     std::vector<Input> result;
-    for (const Moving& m : moving_)
-      result.push_back({.name = str_cat("input ", m.place, " of ", call_.node->name()),
-                        .shape = m.free.size() == m.all.size() ? sizes_of(in_[m.place])
-                                                               : check::Shape{std::ssize(m.start)},
-                        .values = m.start});
+    for (const MovingInput& m : moving_)
+      result.push_back({.name = str_cat("input ", m.index, " of ", call_.node->name()),
+                        .shape = m.free.size() == m.all.size() ? sizes_of(in_[m.index])
+                                                               : Dims{std::ssize(m.free)},
+                        .values = m.pick(m.all)});
     return result;
   }
 
@@ -91,20 +98,25 @@ class Again {
             [this](const Arguments& values, const Values& dy) { return vjp(values, dy[0]); }};
   }
 
-  /// Where a finding's element stands in the tensor.
+  /// Sets the element of a finding, which is among the free ones, to that of the tensor.
   void place(Finding& finding) const {
-    const Moving& m = moving_[finding.input];
+    const MovingInput& m = moving_[finding.input];
     if (finding.at.size() != 1) return;
-    finding.at = index_of(m.free[static_cast<std::size_t>(finding.at[0])], sizes_of(in_[m.place]));
+    finding.at = index_of(m.free[static_cast<std::size_t>(finding.at[0])], sizes_of(in_[m.index]));
   }
 
  private:
   /// An input that is differentiable.
-  struct Moving {
-    std::size_t place;              // among the inputs
+  struct MovingInput {
+    std::size_t index;              // among the inputs
     Values all;                     // its numbers
-    std::vector<std::size_t> free;  // those that may move
-    Values start;                   // and what they are
+    std::vector<std::size_t> free;  // indices of those that may move
+
+    Values pick(const Values& x) const {
+      Values result;
+      for (const std::size_t i : free) result.push_back(x[i]);
+      return result;
+    }
   };
 
   Tensor run(const Tensors& in) const {
@@ -113,28 +125,14 @@ class Again {
     return y;
   }
 
-  void find_free() {
-    for (std::size_t k = 0; k < in_.size(); ++k)
-      if (call_.node->inputs[k]) moving_.push_back({k, numbers(in_[k]), {}, {}});
-    const Arguments dx = gradients(in_, 1);
-    for (std::size_t n = 0; n < moving_.size(); ++n) {
-      Moving& m = moving_[n];
-      for (std::size_t i = 0; i < m.all.size(); ++i) {
-        if (!std::isfinite(m.all[i]) || (m.all[i] == 0 && dx[n][i] == 0)) continue;
-        m.free.push_back(i);
-        m.start.push_back(m.all[i]);
-      }
-    }
-  }
-
   Tensors moved(const Arguments& values) const {
     Tensors in = in_;
     for (std::size_t n = 0; n < moving_.size(); ++n) {
-      const Moving& m = moving_[n];
-      if (values[n] == m.start) continue;
+      const MovingInput& m = moving_[n];
+      if (values[n] == m.pick(m.all)) continue;
       Values all = m.all;
       for (std::size_t i = 0; i < m.free.size(); ++i) all[m.free[i]] = values[n][i];
-      in[m.place] = tensor(all, in_[m.place].shape());
+      in[m.index] = tensor(all, in_[m.index].shape());
     }
     return in;
   }
@@ -152,8 +150,8 @@ class Again {
   Arguments gradients(const Tensors& at, double dy) const {
     const GradMode on(true);
     Tensors in = at, wanted;
-    for (const Moving& m : moving_)
-      wanted.push_back(in[m.place] = at[m.place].detach().requires_grad_());
+    for (const MovingInput& m : moving_)
+      wanted.push_back(in[m.index] = at[m.index].detach().requires_grad_());
     const Tensor upstream = tensor(scaled(weights_, dy), shape_);
     Arguments result;
     for (const Tensor& dx : grad(std::vector{run(in)}, wanted, {upstream}, {.allow_unused = true}))
@@ -162,44 +160,41 @@ class Again {
   }
 
   Arguments vjp(const Arguments& values, double dy) const {
-    const Arguments dx = gradients(moved(values), dy);
-    Arguments result(dx.size());
-    for (std::size_t n = 0; n < dx.size(); ++n)
-      for (const std::size_t i : moving_[n].free) result[n].push_back(dx[n][i]);
-    return result;
+    Arguments dx = gradients(moved(values), dy);
+    for (std::size_t n = 0; n < dx.size(); ++n) dx[n] = moving_[n].pick(dx[n]);
+    return dx;
   }
 
-  const Call& call_;
-  Tensors in_;           // in f64 where floating-point
-  gradus::Shape shape_;  // of the result
-  Values weights_;       // of its numbers
-  std::vector<Moving> moving_;
+  const RecordedCall& call_;
+  Tensors in_;      // in f64 where floating-point
+  Shape shape_;     // of the result
+  Values weights_;  // of its numbers
+  std::vector<MovingInput> moving_;
 };
 
-Report check_call(const Call& call, double seconds, const GraphOptions& options) {
+Report check_call(const RecordedCall& call, double seconds, const GraphOptions& options) {
   if (gradus::numel(call.node->shape) == 0) return {};
-  Again again(call, options.seed);
-  RawOptions o;
-  o.seconds = seconds;
-  o.rtol = options.rtol;
-  o.atol = options.atol;
-  o.seed = options.seed;
-  o.beside = false;
-  o.projections = 1;
-  Report report = compare_numbers(call.node->name(), again.functions(), again.inputs(), o);
-  for (Finding& finding : report.findings) again.place(finding);
+  ReplayedCall replayed(call, options.seed);
+  const RawOptions raw{.seed = options.seed,
+                       .rtol = options.rtol,
+                       .atol = options.atol,
+                       .projections = 1,
+                       .seconds = seconds,
+                       .neighborhood = false};
+  Report report = compare_numbers(call.node->name(), replayed.functions(), replayed.inputs(), raw);
+  for (Finding& finding : report.findings) replayed.place(finding);
   return report;
 }
 
-std::string described(const Call& call) {
-  const std::string caller = trace::caller_of(call.calls);
+std::string described(const RecordedCall& call) {
+  const std::string caller = trace::caller_of(call.stack);
   return str_cat(call.node->name(), " (node ", call.node->id, ")",
                  call.layer.empty() ? "" : " in " + call.layer,
                  caller.empty() ? "" : ", called from " + caller);
 }
 
 /// The worst finding of an operation, which is its own input's.
-Finding finding_of(const Call& call, const Report& found) {
+Finding finding_of(const RecordedCall& call, const Report& found) {
   Finding result = found.findings.front();
   result.note = described(call) + ": its derivative is wrong" +
                 (result.note.empty() ? "" : ". " + result.note);
@@ -209,22 +204,6 @@ Finding finding_of(const Call& call, const Report& found) {
   result.input = 0;
   return result;
 }
-
-/// Elements of large inputs, of which not all are moved one by one.
-struct Sampled {
-  std::int64_t elements = 0, one_by_one = 0;
-
-  void add(const Report& report) {
-    for (const InputSummary& input : report.inputs) {
-      elements += input.elements;
-      one_by_one += input.looked_at;
-    }
-  }
-  std::string note() const {
-    return str_cat(one_by_one, " of ", elements, " elements were moved one by one, all of them ",
-                   "along directions: a small error of a single element may hide");
-  }
-};
 
 FirstOfEachKind recorded(const std::function<Tensor()>& loss) {
   FirstOfEachKind step;
@@ -252,9 +231,9 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   report.seed = options.seed;
   std::set<std::string> left_out;
   std::size_t looked_at = 0;
-  Sampled sampled;
+  std::int64_t elements = 0, one_by_one = 0;  // of large inputs a sample is moved one by one
   for (std::size_t i = step.calls.size(); i-- > 0;) {
-    const Call& call = step.calls[i];
+    const RecordedCall& call = step.calls[i];
     const double left = 0.9 * options.seconds - seconds();  // what is begun may run over
     if (left <= 0) {
       left_out.insert(str_cat(call.node->name(), " (no time)"));
@@ -264,7 +243,10 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
       const Report found = check_call(call, left / static_cast<double>(i + 1), options);
       report.counts.add(found.counts);
       ++looked_at;
-      sampled.add(found);
+      for (const InputSummary& input : found.inputs) {
+        elements += input.elements;
+        one_by_one += input.looked_at;
+      }
       if (found.verdict == Verdict::fail) report.add(finding_of(call, found));
       if (found.verdict == Verdict::inconclusive)
         left_out.insert(str_cat(call.node->name(), " (cannot be seen)"));
@@ -274,7 +256,10 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   }
   report.notes.push_back(str_cat(looked_at, " of ", step.calls.size(), " kinds of operations, of ",
                                  step.nodes, " that were recorded, were looked at"));
-  if (sampled.one_by_one < sampled.elements) report.notes.push_back(sampled.note());
+  if (one_by_one < elements)
+    report.notes.push_back(str_cat(one_by_one, " of ", elements,
+                                   " elements were moved one by one, all of them along ",
+                                   "directions: a small error of a single element may hide"));
   for (const std::string& each : left_out) report.notes.push_back("left out: " + each);
   if (!left_out.empty()) report.verdict = worse(report.verdict, Verdict::inconclusive);
   return report;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <ostream>
+#include <set>
 
 #include "gradus/check/tensor_function.h"
 #include "gradus/engine/backward.h"
@@ -39,7 +40,14 @@ void check_input(const char* check, const Tensor& x) {
           x.defined() ? to_string(x.shape()) : "an undefined tensor");
 }
 
-/// Holds where a and b are alike; else says by how much they differ most, and why that is wrong.
+Tensor example(const Tensor& x, std::int64_t b) { return slice(x, 0, b, b + 1); }
+
+/// x[:, first:last]
+Tensor positions(const Tensor& x, std::int64_t first, std::int64_t last) {
+  return slice(x, 1, first, last);
+}
+
+/// Holds if a and b are the same; else names the largest difference, and `why` it is wrong.
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
   if (a.shape() != b.shape())
@@ -60,39 +68,45 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
                          x[where], " and ", y[where], ": ", why)};
 }
 
+/// The first of comparison(first) … comparison(last - 1) that does not hold; else that all hold.
+template <class Comparison>
+Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
+                    Comparison comparison) {
+  for (std::int64_t i = first; i < last; ++i)
+    if (Invariance found = comparison(i); !found) return found;
+  return {true, words};
+}
+
 /// x with other contents from position `first` on: ids of the next example and position, numbers
 /// that are far away.
 Tensor changed_from(const Tensor& x, std::int64_t first) {
   Tensor y = kernel::copy(x);
-  Tensor tail = slice(y, 1, first, x.size(1));
+  Tensor tail = positions(y, first, x.size(1));
   if (is_float(x.dtype())) {
     tail.copy_(tail * -2.0 + 3.0);
-  } else {
-    std::vector<std::int64_t> ids = x.to_vector<std::int64_t>();
-    std::vector<std::int64_t> kinds = ids;
-    std::sort(kinds.begin(), kinds.end());
-    kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
-    require(kinds.size() > 1, "invariance: all ids are ", kinds[0], ": give at least two kinds");
-    for (std::int64_t& id : ids) {
-      const auto next = std::upper_bound(kinds.begin(), kinds.end(), id);
-      id = next == kinds.end() ? kinds.front() : *next;
-    }
-    tail.copy_(slice(tensor(ids, x.shape()), 1, first, x.size(1)));
+    return y;
   }
+  std::vector<std::int64_t> ids = x.to_vector<std::int64_t>();
+  const std::set<std::int64_t> kinds(ids.begin(), ids.end());
+  require(kinds.size() > 1, "invariance: all ids are ", ids[0], ": give at least two kinds");
+  for (std::int64_t& id : ids) {
+    const auto next = kinds.upper_bound(id);
+    id = next == kinds.end() ? *kinds.begin() : *next;
+  }
+  tail.copy_(positions(tensor(ids, x.shape()), first, x.size(1)));
   return y;
 }
 
-/// The gradient of the outputs before position t for the inputs from t on must be 0.
+/// The gradient of the outputs before position t by the inputs from t on must be 0.
 Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int64_t t) {
   Generator own(1);
   const GeneratorScope scope(own);
   const Tensor in = kernel::copy(x).requires_grad_();
-  const Tensor y = f(in);
-  const Tensor before = slice(y, 1, 0, t);
-  if (!before.requires_grad()) return {true, ""};
-  const Tensor dx = grad(sum(before * before), in, {.allow_unused = true});
+  const Tensor before = positions(f(in), 0, t);
+  Tensor dx;
+  if (before.requires_grad()) dx = grad(sum(before * before), in, {.allow_unused = true});
   if (!dx.defined()) return {true, ""};
-  for (const double value : numbers(slice(dx, 1, t, x.size(1))))
+  for (const double value : numbers(positions(dx, t, x.size(1))))
     if (value != 0)
       return {false, str_cat("outputs before position ", t, " have a gradient of ", value,
                              " at an input from there on: it sees the future")};
@@ -106,15 +120,12 @@ std::ostream& operator<<(std::ostream& out, const Invariance& found) { return ou
 Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOptions& options) {
   check_input("causal", x);
   const Tensor y = call(f, x);
-  for (std::int64_t t = 1; t < x.size(1); ++t) {
+  return all_hold(1, x.size(1), "no output depends on an input after it", [&](std::int64_t t) {
     Invariance same =
-        compare(slice(y, 1, 0, t), slice(call(f, changed_from(x, t)), 1, 0, t), options,
+        compare(positions(y, 0, t), positions(call(f, changed_from(x, t)), 0, t), options,
                 str_cat("inputs from position ", t, " on were changed: it sees the future"));
-    if (!same) return same;
-    if (!is_float(x.dtype())) continue;
-    if (Invariance none = no_gradient_from(f, x, t); !none) return none;
-  }
-  return {true, "no output depends on an input after it"};
+    return same && is_float(x.dtype()) ? no_gradient_from(f, x, t) : same;
+  });
 }
 
 Invariance padding_invariant(
@@ -127,21 +138,17 @@ Invariance padding_invariant(
   require(*std::min_element(lengths.begin(), lengths.end()) < T,
           "padding_invariant: no length is below ", T, ": nothing is padding");
   const Tensor y = call(f, x, lengths);
-  for (std::int64_t b = 0; b < B; ++b) {
-    const std::int64_t n = lengths[static_cast<std::size_t>(b)];
-    const Tensor mine = slice(slice(y, 0, b, b + 1), 1, 0, n), one = slice(x, 0, b, b + 1);
-    const Tensor alone = call(f, slice(one, 1, 0, n), std::vector<std::int64_t>{n});
+  return all_hold(0, B, "padding changes nothing", [&](std::int64_t b) {
+    const std::vector<std::int64_t> length{lengths[static_cast<std::size_t>(b)]};
+    const std::int64_t n = length[0];
+    const Tensor mine = positions(example(y, b), 0, n), one = example(x, b);
     Invariance same =
-        compare(mine, alone, options,
+        compare(mine, call(f, positions(one, 0, n), length), options,
                 str_cat("example ", b, " of length ", n, " with padding behind it, and without"));
-    if (!same) return same;
-    if (n == T) continue;
-    const Tensor other = call(f, changed_from(one, n), std::vector<std::int64_t>{n});
-    Invariance unread = compare(mine, slice(other, 1, 0, n), options,
-                                str_cat("the padding of example ", b, " was changed: it is read"));
-    if (!unread) return unread;
-  }
-  return {true, "padding changes nothing"};
+    if (!same || n == T) return same;
+    return compare(mine, positions(call(f, changed_from(one, n), length), 0, n), options,
+                   str_cat("the padding of example ", b, " was changed: it is read"));
+  });
 }
 
 Invariance cache_invariant(const SequenceFunction& whole,
@@ -150,12 +157,11 @@ Invariance cache_invariant(const SequenceFunction& whole,
   check_input("cache_invariant", x);
   const Tensor y = call(whole, x);
   const SequenceFunction step = start();
-  for (std::int64_t t = 0; t < x.size(1); ++t) {
-    Invariance same = compare(slice(y, 1, t, t + 1), call(step, slice(x, 1, t, t + 1)), options,
-                              str_cat("all at once, and step ", t, " with the cache"));
-    if (!same) return same;
-  }
-  return {true, "with and without the cache are the same"};
+  const char* words = "with and without the cache are the same";
+  return all_hold(0, x.size(1), words, [&](std::int64_t t) {
+    return compare(positions(y, t, t + 1), call(step, positions(x, t, t + 1)), options,
+                   str_cat("all at once, and step ", t, " with the cache"));
+  });
 }
 
 Invariance mode_invariant(nn::Module& module, const SequenceFunction& f, const Tensor& x,
@@ -189,12 +195,10 @@ Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
   require<ShapeError>(x.size(0) > 1,
                       "batch_invariant: a batch of 1 has no other examples to depend on");
   const Tensor y = call(f, x);
-  for (std::int64_t b = 0; b < x.size(0); ++b) {
-    Invariance same = compare(slice(y, 0, b, b + 1), call(f, slice(x, 0, b, b + 1)), options,
-                              str_cat("example ", b, " in its batch, and alone"));
-    if (!same) return same;
-  }
-  return {true, "each example gives what it gives alone"};
+  return all_hold(0, x.size(0), "each example gives what it gives alone", [&](std::int64_t b) {
+    return compare(example(y, b), call(f, example(x, b)), options,
+                   str_cat("example ", b, " in its batch, and alone"));
+  });
 }
 
 }  // namespace gradus::check

@@ -103,7 +103,7 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
 
 /// Says which operation of the module is wrong, where one is: parameters of which no pattern was
 /// found are wrong because of it.
-void name_operation(const TensorFunction& f, Report& report) {
+void name_operation(const CheckedTensorFunction& f, Report& report) {
   Tensors in;
   const auto loss = [&] {
     in = f.leaves(f.inputs);
@@ -135,7 +135,7 @@ Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Opt
     const std::span<const Tensor> rest = each.subspan(count);
     return f({rest.begin(), rest.end()});
   };
-  const TensorFunction function(name, call, all, extended(options, borrowed, inputs));
+  const CheckedTensorFunction function(name, call, all, extended(options, borrowed, inputs));
   Report report = run(function, "module");
   if (report.verdict == Verdict::fail) name_operation(function, report);
   return report;

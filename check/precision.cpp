@@ -95,7 +95,7 @@ void check_precision(Trial& t) {
     return;
   }
   ++t.report.counts.conditions;
-  Result found;
+  Outcome found;
   try {
     found = t.f.run(rough, dy);
     require<DtypeError>(found.y.dtype() == Dtype::f32, "the function returns ", found.y.dtype(),

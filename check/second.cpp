@@ -16,7 +16,7 @@ namespace {
 /// g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩; w comes after the x.
 class GradientOf {
  public:
-  GradientOf(const TensorFunction& f, Tensors u, double unit)
+  GradientOf(const CheckedTensorFunction& f, Tensors u, double unit)
       : f_(f), u_(std::move(u)), unit_(unit) {}
 
   Tensor operator()(const Tensors& in) const {
@@ -49,13 +49,13 @@ class GradientOf {
     return std::count_if(in.begin(), in.end(), same) > 1 ? in[k] * 1.0 : in[k];
   }
 
-  const TensorFunction& f_;
+  const CheckedTensorFunction& f_;
   Tensors u_;
   double unit_;
 };
 
 /// About |u| |w| |y| / |x|, the size of what a gradient's terms are before they are added.
-double size_of_all_terms(const TensorFunction& subject) {
+double size_of_all_terms(const CheckedTensorFunction& subject) {
   const double most = largest_of(numbers(subject.output));
   double size = 0;
   for (std::size_t k = 0; k < subject.inputs.size(); ++k)
@@ -71,7 +71,7 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   options.upstream = {};
   options.refused = {};
   options.dtype = Dtype::f64;  // gradients of gradients in f32 are f32's first ones again
-  const TensorFunction subject(std::string(name), f, inputs, options);
+  const CheckedTensorFunction subject(std::string(name), f, inputs, options);
   Tensors u;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     u.push_back(subject.wanted()[k] ? other_numbers(subject.inputs[k], options.seed + 7 + k)
@@ -87,7 +87,8 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   options.differentiable = subject.wanted();
   options.differentiable.push_back(true);
   options.smallest = false;  // u and the upstream gradient have the sizes of these inputs
-  return run(TensorFunction(std::string(name) + ", second derivatives", g, in, options), "second");
+  return run(CheckedTensorFunction(std::string(name) + ", second derivatives", g, in, options),
+             "second");
 }
 
 }  // namespace gradus::check

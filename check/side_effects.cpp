@@ -39,7 +39,7 @@ void run_unrecorded(Trial& t) {
           "both must compute the same; only what is saved may depend on recording"},
          [&] {
            const NoGrad off;
-           return Result{t.f.call(t.x), {}};
+           return Outcome{t.f.call(t.x), {}};
          });
 }
 
@@ -65,7 +65,7 @@ void sum_of_upstreams(Trial& t) {
           {"NOT LINEAR", "the gradient of a sum is not the sum of the gradients",
            "look for abs, max, clamp, a square, or a constant applied to dy"},
           [&] {
-            return Result{{}, t.f.run(t.x, t.dy + other).dx};
+            return Outcome{{}, t.f.run(t.x, t.dy + other).dx};
           },
           {{}, for_each_defined(dx, [&](std::size_t k) { return dx[k] + t.base.dx[k]; })});
 }
@@ -81,7 +81,7 @@ void output_is_left_alone(Trial& t) {
            "write to a clone(), or to a buffer of its own"},
           [&] {
             t.f.gradients(y, in, t.dy);
-            return Result{y.detach(), {}};
+            return Outcome{y.detach(), {}};
           },
           {before, {}});
 }

@@ -1,19 +1,112 @@
-// Inputs become f64 leaves, a function's result becomes gradients.
+// Tensors become numbers and back. Inputs become f64 leaves, a function's result becomes gradients;
+// `compare` hands both to check/raw, and sees to it that nothing writes to tensors it was given.
 #include "gradus/check/tensor_function.h"
 
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
+#include "gradus/check/raw/vjp_check.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
+#include "gradus/ops/create.h"
 
 namespace gradus::check {
+namespace {
+
+/// The function as check/raw takes it: one of numbers, and a vector-Jacobian product.
+class NumberFunction {
+ public:
+  explicit NumberFunction(const CheckedTensorFunction& f) : f_(f) {}
+
+  Values forward(const Arguments& values) {
+    const NoGrad off;
+    const Tensors in = tensors(values);
+    const Versions versions = versions_of(in);
+    Values y = f_.call(in).to_vector<double>();
+    require_unwritten(in, versions, ++forwards_ <= 2 ? &values : nullptr,
+                      "forward writes to its input '",
+                      "': its caller does not expect that. Write to a clone()");
+    return y;
+  }
+
+  Arguments vjp(const Arguments& values, const Values& dy) {
+    if (!y_.defined() || values_ != values) {  // asked often at the same inputs
+      const GradMode on(true);
+      values_ = values;
+      in_ = f_.leaves(tensors(values));
+      versions_ = versions_of(in_);
+      y_ = f_.call(in_);
+    }
+    const Tensor upstream = tensor(dy, y_.shape());
+    const std::uint32_t version = upstream.storage()->version();
+    Arguments dx;
+    for (const Tensor& d : f_.gradients(y_, in_, upstream))
+      dx.push_back(d.defined() ? numbers(d) : Values());
+    if (upstream.storage()->version() != version || !close(numbers(upstream), dy, 0))
+      throw Damage(
+          "backward writes to its upstream gradient, which others may still need: write to a "
+          "clone(), or through reuse_or_empty(dy)");
+    require_unwritten(in_, versions_, &values_, "backward writes to the input '",
+                      "', which is not its own: write to a clone()");
+    return dx;
+  }
+
+ private:
+  using Versions = std::vector<std::uint32_t>;  // of the inputs' storage
+
+  /// Fresh tensors of these numbers.
+  Tensors tensors(const Arguments& values) const {
+    Tensors in = f_.inputs;
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (f_.wanted()[k]) in[k] = tensor(values[k], in[k].shape());
+    return in;
+  }
+
+  static Versions versions_of(const Tensors& in) {
+    Versions out;
+    for (const Tensor& x : in) out.push_back(x.storage()->version());
+    return out;
+  }
+
+  /// Writes are counted; `values` show also those that went around the counter.
+  void require_unwritten(const Tensors& in, const Versions& versions, const Arguments* values,
+                         const char* before, const char* after) const {
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (in[k].storage()->version() != versions[k] ||
+          (values != nullptr && !close(numbers(in[k]), (*values)[k], 0)))
+        throw Damage(before + f_.options.names[k] + after);
+  }
+
+  const CheckedTensorFunction& f_;
+  std::int64_t forwards_ = 0;
+  Arguments values_;  // of the last graph
+  Tensors in_;
+  Versions versions_;
+  Tensor y_;
+};
+
+RawOptions raw_options(const CheckedTensorFunction& f) {
+  const Options& o = f.options;
+  return {.mode = o.mode,
+          .seed = o.seed,
+          .rtol = o.rtol,
+          .atol = o.atol,
+          .output_shape = sizes_of(f.output),
+          .upstream = o.upstream.defined() ? numbers(o.upstream) : Values(),
+          .kinks = o.kinks,
+          .seconds = o.seconds};
+}
+
+}  // namespace
 
 Values numbers(const Tensor& x) { return kernel::convert(x, Dtype::f64).to_vector<double>(); }
-check::Shape sizes_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
+Dims sizes_of(const Tensor& x) { return {x.shape().begin(), x.shape().end()}; }
 
-TensorFunction::TensorFunction(std::string called, Function f, const Tensors& given, Options o)
+CheckedTensorFunction::CheckedTensorFunction(std::string called, Function f, const Tensors& given,
+                                             Options o)
     : name(std::move(called)), options(std::move(o)), f_(std::move(f)) {
   require(f_ != nullptr, name, ": the function to check is empty");
   complete(given);
@@ -31,7 +124,7 @@ TensorFunction::TensorFunction(std::string called, Function f, const Tensors& gi
                       output.shape(), ": it needs one number for each");
 }
 
-void TensorFunction::complete(const Tensors& given) {
+void CheckedTensorFunction::complete(const Tensors& given) {
   Flags& wanted = options.differentiable;
   if (wanted.empty())
     for (const Tensor& x : given) wanted.push_back(x.defined() && is_float(x.dtype()));
@@ -60,7 +153,7 @@ void TensorFunction::complete(const Tensors& given) {
   f32 = options.dtype ? *options.dtype == Dtype::f32 : rough;
 }
 
-TensorFunction TensorFunction::at(const Tensors& other) const {
+CheckedTensorFunction CheckedTensorFunction::at(const Tensors& other) const {
   Options o = options;
   o.dtype = f32 ? Dtype::f32 : Dtype::f64;
   o.upstream = {};
@@ -68,13 +161,13 @@ TensorFunction TensorFunction::at(const Tensors& other) const {
   return {name, f_, other, std::move(o)};
 }
 
-Tensor TensorFunction::call(const Tensors& in) const {
+Tensor CheckedTensorFunction::call(const Tensors& in) const {
   Generator same_each_time(options.seed);
   const GeneratorScope frozen(same_each_time);
   return f_(in);
 }
 
-Tensors TensorFunction::leaves(const Tensors& x, const Flags& wanted) {
+Tensors CheckedTensorFunction::leaves(const Tensors& x, const Flags& wanted) {
   Tensors in;
   for (std::size_t k = 0; k < x.size(); ++k) {
     in.push_back(x[k].detach());
@@ -83,7 +176,8 @@ Tensors TensorFunction::leaves(const Tensors& x, const Flags& wanted) {
   return in;
 }
 
-Tensors TensorFunction::gradients(const Tensor& y, const Tensors& in, const Tensor& dy) const {
+Tensors CheckedTensorFunction::gradients(const Tensor& y, const Tensors& in,
+                                         const Tensor& dy) const {
   Tensors dx(in.size()), leaves;
   for (const Tensor& x : in)
     if (x.requires_grad()) leaves.push_back(x);
@@ -99,12 +193,41 @@ Tensors TensorFunction::gradients(const Tensor& y, const Tensors& in, const Tens
   return dx;
 }
 
-Result TensorFunction::run(const Tensors& x, const Tensor& dy, const Flags& wanted) const {
+Outcome CheckedTensorFunction::run(const Tensors& x, const Tensor& dy, const Flags& wanted) const {
   const GradMode recorded(true);
   const Tensors in = leaves(x, wanted);
   const Tensor y = call(in);
   Tensor before = kernel::copy(y);  // as forward gave it: backward may write to y
   return {std::move(before), gradients(y, in, dy)};
+}
+
+Report compare_numbers(const std::string& name, Functions functions, std::vector<Input> inputs,
+                       RawOptions options) {
+  return check_vjp(name, std::move(functions), std::move(inputs), std::move(options));
+}
+
+Report CheckedTensorFunction::compare(RowSum& rows) const {
+  NumberFunction of_numbers(*this);
+  const Functions functions{
+      [&](const Arguments& in) { return of_numbers.forward(in); },
+      [&](const Arguments& in, const Values& dy) { return of_numbers.vjp(in, dy); }};
+  std::vector<Input> raw;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    raw.push_back({options.names[k], sizes_of(inputs[k]), numbers(inputs[k]), wanted()[k]});
+    rows.magnitude.emplace_back(raw[k].values.size(), 0.0);
+  }
+  VjpCheck check(name, functions, raw, raw_options(*this));
+  Report report = check.run();
+  rows.dy.assign(static_cast<std::size_t>(output.numel()), 0.0);
+  for (std::size_t p = 0; p < check.answers().size(); ++p) {
+    const Probe& probe = check.probes()[p];
+    if (probe.dense()) continue;
+    rows.dy[*probe.row] = probe.weight[0];
+    for (std::size_t k = 0; k < raw.size(); ++k)
+      for (std::size_t j = 0; j < check.answers()[p][k].size(); ++j)
+        rows.magnitude[k][j] += std::abs(check.answers()[p][k][j]);
+  }
+  return report;
 }
 
 }  // namespace gradus::check

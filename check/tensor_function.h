@@ -14,7 +14,7 @@ using Flags = std::vector<bool>;  // one for each input
 
 /// What f gave, and the gradients by its inputs: zeros where it does not depend on one, undefined
 /// where none is wanted.
-struct Result {
+struct Outcome {
   Tensor y;
   Tensors dx;
 };
@@ -29,13 +29,13 @@ struct RowSum {
 Report compare_numbers(const std::string& name, Functions functions, std::vector<Input> inputs,
                        RawOptions options);
 
-class TensorFunction {
+class CheckedTensorFunction {
  public:
   /// Runs f once, so that what it throws, or returns by mistake, is seen as it is.
-  TensorFunction(std::string name, Function f, const Tensors& inputs, Options options);
+  CheckedTensorFunction(std::string name, Function f, const Tensors& inputs, Options options);
 
   /// The same function at other inputs, without the options that belong to these inputs.
-  TensorFunction at(const Tensors& other) const;
+  CheckedTensorFunction at(const Tensors& other) const;
 
   /// f with frozen randomness, recorded if the caller records.
   Tensor call(const Tensors& in) const;
@@ -48,8 +48,8 @@ class TensorFunction {
   Tensors gradients(const Tensor& y, const Tensors& in, const Tensor& dy) const;
 
   /// f and its gradients for dy, from the start.
-  Result run(const Tensors& x, const Tensor& dy, const Flags& wanted) const;
-  Result run(const Tensors& x, const Tensor& dy) const { return run(x, dy, wanted()); }
+  Outcome run(const Tensors& x, const Tensor& dy, const Flags& wanted) const;
+  Outcome run(const Tensors& x, const Tensor& dy) const { return run(x, dy, wanted()); }
 
   /// Compares the gradients with differences; `rows` are those of the Jacobian that it asked for.
   Report compare(RowSum& rows) const;
@@ -69,9 +69,9 @@ class TensorFunction {
 
 /// The numbers of any tensor, row-major.
 Values numbers(const Tensor& x);
-check::Shape sizes_of(const Tensor& x);
+Dims sizes_of(const Tensor& x);
 
 /// The whole check. `call` is what the user called: "gradients", "vjp" …
-Report run(const TensorFunction& function, const std::string& call);
+Report run(const CheckedTensorFunction& function, const std::string& call);
 
 }  // namespace gradus::check

@@ -27,8 +27,8 @@ BpeTokenizer::BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> m
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto id = static_cast<std::int64_t>(i);
     require<FileError>(!tokens_[i].empty(), name, ": token ", i, " is empty");
-    require<FileError>(ids_.emplace(tokens_[i], id).second, name, ": the token ",
-                       in_quotes(tokens_[i]), " stands there twice");
+    require<FileError>(ids_.emplace(tokens_[i], id).second, name, ": the token ", quote(tokens_[i]),
+                       " stands there twice");
     if (tokens_[i].size() == 1) bytes_[static_cast<unsigned char>(tokens_[i][0])] = id;
   }
   for (std::size_t rank = 0; rank < merges_.size(); ++rank) {
@@ -37,7 +37,7 @@ BpeTokenizer::BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> m
                        rank, " joins tokens ", a, " and ", b, " of ", vocab_size());
     const std::string both = bytes_of(a) + bytes_of(b);
     const auto found = ids_.find(both);
-    require<FileError>(found != ids_.end(), name, ": merge ", rank, " makes ", in_quotes(both),
+    require<FileError>(found != ids_.end(), name, ": merge ", rank, " makes ", quote(both),
                        ", which is no token");
     const bool fresh = joined_.emplace(key_of(a, b), Joined{rank, found->second}).second;
     require<FileError>(fresh, name, ": merge ", rank, " stands there twice");
@@ -145,7 +145,7 @@ BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,
     const auto left = ids.find(std::string_view(line).substr(0, space)),
                right = ids.find(std::string_view(line).substr(std::min(space + 1, line.size())));
     if (left == ids.end() || right == ids.end())
-      fail<FileError>(name, ": the merge ", in_quotes(line), " is not of two tokens");
+      fail<FileError>(name, ": the merge ", quote(line), " is not of two tokens");
     pairs.emplace_back(left->second, right->second);
   }
   return {std::move(own), std::move(pairs), name};
@@ -155,10 +155,10 @@ std::vector<std::string> tokens_by_id(const Json& vocabulary) {
   const auto members = vocabulary.members();
   std::vector<std::string> tokens(members.size());
   for (const auto& [token, id] : members) {
-    const auto at = static_cast<std::size_t>(id.whole());  // of a negative one too large
+    const auto at = static_cast<std::size_t>(id.as_int());  // of a negative one too large
     if (token.empty() || at >= tokens.size() || !tokens[at].empty())
-      id.refuse(str_cat("the id ", id.whole(), ": ids must be 0 to ", tokens.size() - 1,
-                        ", each once, and no token empty"));
+      id.fail(str_cat("the id ", id.as_int(), ": ids must be 0 to ", tokens.size() - 1,
+                      ", each once, and no token empty"));
     tokens[at] = token;
   }
   return tokens;

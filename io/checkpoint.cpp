@@ -54,13 +54,10 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   return sum.hex();
 }
 
-/// The fact `key`, which leaves `facts`; "" where there is none.
+/// Removes the fact `key` and returns it; "" if there is none.
 std::string take(std::map<std::string, std::string>& facts, const char* key) {
-  const auto found = facts.find(key);
-  if (found == facts.end()) return "";
-  std::string value = found->second;
-  facts.erase(found);
-  return value;
+  const auto fact = facts.extract(key);
+  return fact ? fact.mapped() : "";
 }
 
 Checkpoint checked(TensorFile file, const std::string& path) {
@@ -70,12 +67,12 @@ Checkpoint checked(TensorFile file, const std::string& path) {
                      ": a safetensors file, but not a checkpoint of a training run: ", "it holds ",
                      checkpoint.tensors.size(), " tensors and no \"", kCheckpointKey, "\"");
   require<FileError>(format == kCheckpointFormat, path, ": written in checkpoint format ",
-                     in_quotes(format), ", but this Gradus reads format ", kCheckpointFormat,
+                     quote(format), ", but this Gradus reads format ", kCheckpointFormat,
                      ": update it");
   const std::string claimed = take(checkpoint.facts, kChecksumKey);
   take(checkpoint.facts, "format");  // "pt", which every safetensors file says
   const std::string found = checksum_of(checkpoint);
-  require<FileError>(claimed == found, path, ": damaged: its checksum says ", in_quotes(claimed),
+  require<FileError>(claimed == found, path, ": damaged: its checksum says ", quote(claimed),
                      ", its contents give \"", found, "\": go back to an earlier checkpoint");
   return checkpoint;
 }
@@ -85,9 +82,9 @@ Checkpoint checked(TensorFile file, const std::string& path) {
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   for (const auto& [key, value] : checkpoint.facts)
     require(key != "format" && key.rfind("gradus.", 0) != 0, "save_checkpoint: the fact ",
-            in_quotes(key), " has a name that the file format uses: give it another");
+            quote(key), " has a name that the file format uses: give it another");
   for (const auto& [name, tensor] : checkpoint.tensors)
-    require(tensor.defined(), "save_checkpoint: tensor ", in_quotes(name), " is undefined");
+    require(tensor.defined(), "save_checkpoint: tensor ", quote(name), " is undefined");
   std::map<std::string, std::string> metadata = checkpoint.facts;
   metadata[kCheckpointKey] = kCheckpointFormat;
   metadata[kChecksumKey] = checksum_of(checkpoint);

@@ -8,8 +8,8 @@
 
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {
@@ -97,7 +97,7 @@ void append_numbers(std::vector<double>& values, const std::vector<std::string>&
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto value = number_in(fields[i]);
     if (!value)
-      fail<FileError>(lines.where(), ", column ", i + 1, ": ", in_quotes(fields[i]),
+      fail<FileError>(lines.where(), ", column ", i + 1, ": ", quote(fields[i]),
                       " is not a number that a double can hold");
     values.push_back(*value);
   }
@@ -106,7 +106,7 @@ void append_numbers(std::vector<double>& values, const std::vector<std::string>&
 /// The name of a column as a field: in quotes where it would be read as something else.
 std::string field_of(const std::string& column) {
   require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
-          "save_csv: the column ", in_quotes(column),
+          "save_csv: the column ", quote(column),
           " has a name that is a number or more than one line");
   // EF: byte order mark.
   const bool plain = column.find_first_of("\", \t\xEF") == std::string::npos;

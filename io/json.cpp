@@ -40,7 +40,7 @@ Json Json::parse(std::string_view text, const std::string& name) {
     if (event == Value::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();
       if (!keys.back().insert(key).second)
-        fail<FileError>(name, ": the key ", in_quotes(key), " stands there twice");
+        gradus::fail<FileError>(name, ": the key ", quote(key), " stands there twice");
     }
     return true;
   };
@@ -49,21 +49,22 @@ Json Json::parse(std::string_view text, const std::string& name) {
   try {
     document->value = Value::parse(text.begin(), text.end(), look);
   } catch (const Value::exception& e) {
-    fail<FileError>(name, ": not JSON: ", in_short(e.what()));
+    gradus::fail<FileError>(name, ": not JSON: ", abbreviate(e.what()));
   }
   require<FileError>(document->value.is_object(), name, ": JSON, but not an object");
   const void* value = &document->value;
   return {std::move(document), value, ""};
 }
 
-void Json::refuse(const std::string& complaint) const {
-  fail<FileError>(document_->name, ": ", in_short(path_), path_.empty() ? "" : ": ", complaint);
+void Json::fail(const std::string& complaint) const {
+  gradus::fail<FileError>(document_->name, ": ", abbreviate(path_), path_.empty() ? "" : ": ",
+                          complaint);
 }
 
-std::string Json::shown() const {
+std::string Json::describe() const {
   const Value& value = value_at(value_);
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";
-  return value.is_string() ? in_quotes(value.get_ref<const std::string&>()) : value.dump();
+  return value.is_string() ? quote(value.get_ref<const std::string&>()) : value.dump();
 }
 
 Json Json::below(const void* value, const std::string& step) const {
@@ -71,7 +72,7 @@ Json Json::below(const void* value, const std::string& step) const {
     return std::isalnum(c) || c == '_' || c == '[' || c == ']';
   });
   const bool dot = !path_.empty() && step[0] != '[';
-  return {document_, value, path_ + (dot ? "." : "") + (plain ? step : in_quotes(step))};
+  return {document_, value, path_ + (dot ? "." : "") + (plain ? step : quote(step))};
 }
 
 bool Json::has(const std::string& key) const {
@@ -81,13 +82,13 @@ bool Json::has(const std::string& key) const {
 }
 
 Json Json::at(const std::string& key) const {
-  if (!is_object()) refuse(shown() + " stands where an object is wanted");
-  if (!has(key)) refuse(str_cat("\"", key, "\" is missing"));
+  if (!is_object()) fail(describe() + " stands where an object is wanted");
+  if (!has(key)) fail(str_cat("\"", key, "\" is missing"));
   return below(&*value_at(value_).find(key), key);
 }
 
 std::vector<std::pair<std::string, Json>> Json::members() const {
-  if (!is_object()) refuse(shown() + " stands where an object is wanted");
+  if (!is_object()) fail(describe() + " stands where an object is wanted");
   std::vector<std::pair<std::string, Json>> all;
   for (const auto& [key, value] : value_at(value_).items())
     all.emplace_back(key, below(&value, key));
@@ -95,7 +96,7 @@ std::vector<std::pair<std::string, Json>> Json::members() const {
 }
 
 std::vector<Json> Json::elements() const {
-  if (!is_list()) refuse(shown() + " stands where a list is wanted");
+  if (!is_list()) fail(describe() + " stands where a list is wanted");
   std::vector<Json> all;
   for (const Value& value : value_at(value_))
     all.push_back(below(&value, str_cat("[", all.size(), "]")));
@@ -107,36 +108,36 @@ bool Json::is_list() const { return value_at(value_).is_array(); }
 bool Json::is_object() const { return value_at(value_).is_object(); }
 
 std::string Json::text() const {
-  if (!is_text()) refuse(shown() + " stands where a string is wanted");
+  if (!is_text()) fail(describe() + " stands where a string is wanted");
   return value_at(value_).get<std::string>();
 }
 
-std::int64_t Json::whole() const {
+std::int64_t Json::as_int() const {
   const Value& value = value_at(value_);
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() &&
                       value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max());
-  if (!fits) refuse(shown() + " stands where a whole number is wanted");
+  if (!fits) fail(describe() + " stands where a whole number is wanted");
   return value.get<std::int64_t>();
 }
 
 double Json::number() const {
-  if (!value_at(value_).is_number()) refuse(shown() + " stands where a number is wanted");
+  if (!value_at(value_).is_number()) fail(describe() + " stands where a number is wanted");
   return value_at(value_).get<double>();
 }
 
-bool Json::flag() const {
-  if (!value_at(value_).is_boolean()) refuse(shown() + " stands where true or false is wanted");
+bool Json::as_bool() const {
+  if (!value_at(value_).is_boolean()) fail(describe() + " stands where true or false is wanted");
   return value_at(value_).get<bool>();
 }
 
 std::vector<std::uint64_t> Json::sizes(std::size_t most) const {
   if (is_list() && value_at(value_).size() > most)
-    refuse(str_cat(value_at(value_).size(), " numbers, but ", most, " are the most"));
+    fail(str_cat(value_at(value_).size(), " numbers, but ", most, " are the most"));
   std::vector<std::uint64_t> all;
   for (const Json& each : elements()) {
-    if (each.whole() < 0) each.refuse(each.shown() + " is negative");
-    all.push_back(static_cast<std::uint64_t>(each.whole()));
+    if (each.as_int() < 0) each.fail(each.describe() + " is negative");
+    all.push_back(static_cast<std::uint64_t>(each.as_int()));
   }
   return all;
 }
@@ -144,20 +145,20 @@ std::vector<std::uint64_t> Json::sizes(std::size_t most) const {
 std::string Json::text(const std::string& key, const std::string& otherwise) const {
   return has(key) ? at(key).text() : otherwise;
 }
-std::int64_t Json::whole(const std::string& key, std::int64_t otherwise) const {
-  return has(key) ? at(key).whole() : otherwise;
+std::int64_t Json::as_int(const std::string& key, std::int64_t otherwise) const {
+  return has(key) ? at(key).as_int() : otherwise;
 }
 double Json::number(const std::string& key, double otherwise) const {
   return has(key) ? at(key).number() : otherwise;
 }
-bool Json::flag(const std::string& key, bool otherwise) const {
-  return has(key) ? at(key).flag() : otherwise;
+bool Json::as_bool(const std::string& key, bool otherwise) const {
+  return has(key) ? at(key).as_bool() : otherwise;
 }
 
-void Json::only(std::initializer_list<const char*> keys) const {
+void Json::check_keys(std::initializer_list<const char*> keys) const {
   for (const auto& [key, value] : members()) {
     const auto same = [&key = key](const char* each) { return key == each; };
-    if (std::none_of(keys.begin(), keys.end(), same)) value.refuse("not known here");
+    if (std::none_of(keys.begin(), keys.end(), same)) value.fail("not known here");
   }
 }
 

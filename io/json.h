@@ -29,24 +29,24 @@ class Json {
   bool is_list() const;
   bool is_object() const;
   std::string text() const;
-  std::int64_t whole() const;  // a whole number within 64 bits
-  double number() const;       // any finite number
-  bool flag() const;           // true or false
+  std::int64_t as_int() const;  // a whole number within 64 bits
+  double number() const;        // any finite number
+  bool as_bool() const;         // true or false
 
   /// A list of at most `most` whole numbers, none negative.
   std::vector<std::uint64_t> sizes(std::size_t most) const;
 
   /// The value at `key`, or `otherwise` where has(key) is false.
   std::string text(const std::string& key, const std::string& otherwise) const;
-  std::int64_t whole(const std::string& key, std::int64_t otherwise) const;
+  std::int64_t as_int(const std::string& key, std::int64_t otherwise) const;
   double number(const std::string& key, double otherwise) const;
-  bool flag(const std::string& key, bool otherwise) const;
+  bool as_bool(const std::string& key, bool otherwise) const;
 
   /// FileError names the first key of this object that is none of `keys`.
-  void only(std::initializer_list<const char*> keys) const;
+  void check_keys(std::initializer_list<const char*> keys) const;
   /// FileError: file, path, `complaint`.
-  [[noreturn]] void refuse(const std::string& complaint) const;
-  std::string shown() const;  // the value, short enough for a message
+  [[noreturn]] void fail(const std::string& complaint) const;
+  std::string describe() const;  // the value, short enough for a message
 
  private:
   struct Document;

@@ -13,8 +13,8 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/input.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {
@@ -43,7 +43,7 @@ class HeaderReader {
     std::set<std::string> seen;
     while (!accept('}')) {
       const std::string key = string();
-      if (!seen.insert(key).second) fault(in_quotes(key) + " stands there twice");
+      if (!seen.insert(key).second) fault(quote(key) + " stands there twice");
       expect(':');
       if (key == "descr")
         description = string();
@@ -52,7 +52,7 @@ class HeaderReader {
       else if (key == "shape")
         shape = tuple();
       else
-        fault("unknown field " + in_quotes(key));
+        fault("unknown field " + quote(key));
       if (!accept(',') && !ahead('}')) fault("a comma is missing");
     }
     if (seen.size() != 3) fault("it must name descr, fortran_order and shape");
@@ -64,7 +64,7 @@ class HeaderReader {
   [[noreturn]] void fault(const std::string& what) const {
     fail<FileError>(file_, ": the header of a .npy file must be a dict such as {'descr': '<f4', ",
                     "'fortran_order': False, 'shape': (2, 3), }: ", what,
-                    rest_.empty() ? " at its end" : " before " + in_quotes(rest_.substr(0, 20)));
+                    rest_.empty() ? " at its end" : " before " + quote(rest_.substr(0, 20)));
   }
   void skip_blanks() {
     const std::size_t first = std::min(rest_.find_first_not_of(" \n"), rest_.size());
@@ -127,7 +127,7 @@ Stored stored_as(const std::string& description, const std::string& file) {
   const char* hint = description.starts_with('>') ? " (big-endian: write x.astype('<f4'))"
                      : description.find('O') != description.npos ? " (Python objects)"
                                                                  : "";
-  fail<FileError>(file, ": dtype ", in_quotes(description), hint,
+  fail<FileError>(file, ": dtype ", quote(description), hint,
                   " cannot be read: <f4 <f8 <i8 |b1 <f2 <i4 |u1 can");
 }
 

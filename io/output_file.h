@@ -1,4 +1,4 @@
-// Every change that Gradus makes to files: what writes calls nothing else. So a test can record the
+// Every change that Gradus makes to files goes through these functions. So a test can record the
 // changes of a run and replay each prefix of them, or make one fail.
 #pragma once
 
@@ -52,5 +52,10 @@ int rename_file(const std::string& path, const std::string& to);
 int remove_file(const std::string& path);
 /// The names of files made, renamed and removed in the directory of `path` are on the disk.
 int sync_directory_of(const std::string& path);
+
+/// Writes `size` bytes to `path` so that a reader, a crash or a full disk sees the whole new file
+/// or the whole old one: to a temporary file, synced, renamed, directory synced. FileError: path
+/// and cause.
+void write_file_atomically(const std::string& path, const void* data, std::size_t size);
 
 }  // namespace gradus::io

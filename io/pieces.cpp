@@ -89,8 +89,8 @@ std::string from_visible(std::string_view text, const std::string& name) {
   std::string out;
   for (const char32_t c : decode_utf8(text, name)) {
     const int byte = c < alphabet().byte.size() ? alphabet().byte[c] : -1;
-    if (byte < 0)  // shown() costs: not for every character
-      fail<FileError>(name, ": ", shown(c), " in ", in_quotes(text), " stands for no byte");
+    if (byte < 0)  // escape() costs: not for every character
+      fail<FileError>(name, ": ", escape(c), " in ", quote(text), " stands for no byte");
     out += static_cast<char>(byte);
   }
   return out;

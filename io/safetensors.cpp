@@ -9,9 +9,10 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/input.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/safetensors_header.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
+#include "gradus/nn/module.h"
 
 namespace gradus::io {
 namespace {
@@ -49,7 +50,7 @@ std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
     require(entry.first != "__metadata__",
             "save_safetensors: \"__metadata__\" cannot name a tensor: ",
             "in the format it names the texts");
-    require(entry.second.defined(), "save_safetensors: tensor ", in_quotes(entry.first),
+    require(entry.second.defined(), "save_safetensors: tensor ", quote(entry.first),
             " is undefined");
     order.push_back(&entry);
   }
@@ -124,6 +125,14 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
                       const std::map<std::string, std::string>& metadata) {
   const std::vector<std::byte> bytes = safetensors_bytes(tensors, metadata);
   write_file_atomically(path, bytes.data(), bytes.size());
+}
+
+void save(const std::string& path, const nn::Module& module) {
+  save_safetensors(path, module.state_dict());
+}
+
+void load(const std::string& path, nn::Module& module) {
+  module.load_state_dict(load_safetensors(path).tensors);
 }
 
 }  // namespace gradus::io

@@ -12,6 +12,10 @@
 
 #include "gradus/engine/tensor.h"
 
+namespace gradus::nn {
+class Module;
+}
+
 namespace gradus::io {
 
 struct TensorFile {
@@ -32,5 +36,11 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
                       const std::map<std::string, std::string>& metadata = {});
 std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
                                          const std::map<std::string, std::string>& metadata = {});
+
+/// Writes a module's parameters and buffers by name as safetensors, whole or not at all. FileError.
+void save(const std::string& path, const nn::Module& module);
+/// Reads them into a module of the same names and shapes, in place, converted to its dtype.
+/// FileError; one ShapeError lists every missing, unexpected or misshapen name.
+void load(const std::string& path, nn::Module& module);
 
 }  // namespace gradus::io

@@ -2,9 +2,9 @@
 #include "gradus/io/safetensors_header.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/json.h"
 #include "gradus/io/json.h"
 #include "gradus/io/text.h"
 
@@ -18,18 +18,18 @@ const std::map<std::string, Stored> kDtypes = {
     {"F16", Stored::f16}, {"BF16", Stored::bf16}, {"I32", Stored::i32}, {"U8", Stored::u8}};
 
 TensorEntry entry_of(const std::string& name, const Json& json) {
-  json.only({"dtype", "shape", "data_offsets"});
+  json.check_keys({"dtype", "shape", "data_offsets"});
   TensorEntry entry;
   entry.name = name;
   const Json dtype = json.at("dtype"), offsets = json.at("data_offsets");
   entry.dtype = dtype.text();
   const auto found = kDtypes.find(entry.dtype);
   if (found == kDtypes.end())
-    dtype.refuse(dtype.shown() + " cannot be read: F32 F64 I64 BOOL F16 BF16 I32 U8 can");
+    dtype.fail(dtype.describe() + " cannot be read: F32 F64 I64 BOOL F16 BF16 I32 U8 can");
   entry.stored = found->second;
   entry.shape = json.at("shape").sizes(kMaxRank);
   const std::vector<std::uint64_t> places = offsets.sizes(2);
-  if (places.size() != 2) offsets.refuse(str_cat("2 numbers are wanted, not ", places.size()));
+  if (places.size() != 2) offsets.fail(str_cat("2 numbers are wanted, not ", places.size()));
   entry.begin = places[0];
   entry.end = places[1];
   return entry;
@@ -75,8 +75,10 @@ SafetensorsHeader read_safetensors_header(Input& input) {
 }
 
 std::string json_string(const std::string& text, const char* what) {
-  require(is_utf8(text), "save_safetensors: ", what, " ", in_quotes(text), " is not UTF-8");
-  return nlohmann::json(text).dump();
+  require(is_utf8(text), "save_safetensors: ", what, " ", quote(text), " is not UTF-8");
+  std::string json;
+  append_json(json, text);
+  return json;
 }
 
 }  // namespace gradus::io

@@ -55,7 +55,7 @@ void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
   std::uint64_t end = 0, place = 0;  // of the tensor before; of the next one
   for (const TensorEntry& entry : entries) {
     const std::string fault = fault_of(entry, place, data_bytes);
-    if (!fault.empty()) fail<FileError>(file, ": tensor ", in_quotes(entry.name), ": ", fault);
+    if (!fault.empty()) fail<FileError>(file, ": tensor ", quote(entry.name), ": ", fault);
     end = entry.end;
     place = (end + alignment - 1) / alignment * alignment;
   }

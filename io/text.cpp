@@ -127,7 +127,7 @@ std::string replace_invalid_utf8(std::string_view text) {
   return valid;
 }
 
-std::string in_quotes(std::string_view name) {
+std::string quote(std::string_view name) {
   constexpr std::size_t kLongest = 80;
   std::string shown = "\"";
   const std::string valid = replace_invalid_utf8(name.substr(0, kLongest));
@@ -143,7 +143,7 @@ std::string in_quotes(std::string_view name) {
   return shown + (name.size() > kLongest ? "…\"" : "\"");
 }
 
-std::string in_short(std::string_view complaint) {
+std::string abbreviate(std::string_view complaint) {
   return replace_invalid_utf8(complaint.substr(0, 160));
 }
 
@@ -176,7 +176,7 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
-std::string shown(char32_t code_point) {
+std::string escape(char32_t code_point) {
   const std::uint32_t c = code_point;
   const std::string number = "U+" + hex(c, 4);
   const bool control = c < 0x20 || (c >= 0x7F && c < 0xA0);

@@ -48,10 +48,10 @@ std::int64_t count_characters(std::string_view text);
 std::string grouped(std::int64_t number);
 
 /// How messages show a name from outside: in quotes, control characters escaped, at most 80 bytes.
-std::string in_quotes(std::string_view name);
+std::string quote(std::string_view name);
 /// How messages show what another library complains of, which may quote a file: 160 bytes, UTF-8.
-std::string in_short(std::string_view complaint);
+std::string abbreviate(std::string_view complaint);
 /// How messages show a character: 'é' (U+00E9), or U+0007 alone where there is nothing to see.
-std::string shown(char32_t code_point);
+std::string escape(char32_t code_point);
 
 }  // namespace gradus::io

@@ -1,4 +1,4 @@
-// Characters and bytes as tokens, and the JSON that names them.
+// Characters, bytes and words as tokens, and the JSON that names them.
 #include "gradus/io/tokenizer.h"
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,10 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/io/bpe.h"
 #include "gradus/io/json.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/pieces.h"
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/text.h"
-#include "gradus/io/word_tokenizer.h"
-#include "gradus/io/write_file.h"
 
 namespace gradus::io {
 namespace {
@@ -65,8 +64,8 @@ std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
             at);
     const auto place = std::lower_bound(characters_.begin(), characters_.end(), found.code_point);
     if (place == characters_.end() ||
-        *place != found.code_point)  // shown() costs: not for every character
-      fail<ValueError>("character tokenizer: ", shown(found.code_point), " at byte ", at,
+        *place != found.code_point)  // escape() costs: not for every character
+      fail<ValueError>("character tokenizer: ", escape(found.code_point), " at byte ", at,
                        " is none of the ", vocab_size(),
                        " characters of the vocabulary: leave it out, or train on text that has it");
     ids.push_back(place - characters_.begin());
@@ -104,6 +103,54 @@ std::string ByteTokenizer::to_json() const {
   return json{{kTokenizerKey, kTokenizerFormat}, {"type", name()}}.dump(2) + "\n";
 }
 
+WordTokenizer WordTokenizer::train(std::string_view text, std::int64_t vocab_size,
+                                   std::int64_t min_count) {
+  require(!text.empty(), "word tokenizer: the text is empty, so there is no vocabulary");
+  require(vocab_size >= 2, "word tokenizer: a vocabulary of ", vocab_size,
+          ": it wants the unknown token and one word at least");
+  std::unordered_map<std::string_view, std::int64_t> counts;
+  for (const std::string_view piece : pieces(text)) ++counts[piece];
+  std::vector<std::pair<std::int64_t, std::string_view>> order;  // the most frequent first
+  for (const auto& [piece, count] : counts)
+    if (count >= min_count) order.emplace_back(-count, piece);
+  std::sort(order.begin(), order.end());
+  require(!order.empty(), "word tokenizer: no word stands there ", min_count, " times");
+  std::vector<std::string> words = {"<unknown>"};
+  for (const auto& [count, piece] : order)
+    if (std::ssize(words) < vocab_size) words.emplace_back(piece);
+  return {std::move(words), "word tokenizer"};
+}
+
+WordTokenizer::WordTokenizer(std::vector<std::string> words, const std::string& name)
+    : words_(std::move(words)) {
+  require<FileError>(words_.size() >= 2, name, ": a vocabulary of ", words_.size(), " words");
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    require<FileError>(!words_[i].empty(), name, ": word ", i, " is empty");
+  for (std::size_t i = 1; i < words_.size(); ++i)
+    require<FileError>(ids_.emplace(words_[i], static_cast<std::int64_t>(i)).second, name,
+                       ": the word ", quote(words_[i]), " stands there twice");
+}
+
+std::vector<std::int64_t> WordTokenizer::encode(std::string_view text) const {
+  std::vector<std::int64_t> ids;
+  for (const std::string_view piece : pieces(text)) {
+    const auto found = ids_.find(std::string(piece));
+    ids.push_back(found == ids_.end() ? kUnknown : found->second);
+  }
+  return ids;
+}
+
+std::string WordTokenizer::bytes_of(std::int64_t id) const {
+  check_id(id);
+  return words_[static_cast<std::size_t>(id)];
+}
+
+std::string WordTokenizer::to_json() const {
+  std::string words;
+  for (const std::string& each : words_) words += (words.empty() ? "" : " ") + visible(each);
+  return json{{kTokenizerKey, kTokenizerFormat}, {"type", name()}, {"words", words}}.dump(2) + "\n";
+}
+
 std::string StreamDecoder::push(std::int64_t id) {
   held_ += tokenizer_->bytes_of(id);
   std::size_t whole = 0;  // bytes of characters that no further byte can change
@@ -127,22 +174,22 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
   const Json json = Json::parse(text, name);
   if (!json.has(kTokenizerKey) && json.has("model"))
     return std::make_unique<PretrainedTokenizer>(PretrainedTokenizer::parse(text, name));
-  const std::int64_t format = json.at(kTokenizerKey).whole();
+  const std::int64_t format = json.at(kTokenizerKey).as_int();
   require<FileError>(format == kTokenizerFormat, name, ": written in tokenizer format ", format,
                      ", but this Gradus reads format ", kTokenizerFormat, ": update it");
   const Json type = json.at("type");
   if (type.text() == "byte") {
-    json.only({kTokenizerKey, "type"});
+    json.check_keys({kTokenizerKey, "type"});
     return std::make_unique<ByteTokenizer>();
   }
   if (type.text() == "word") {
-    json.only({kTokenizerKey, "type", "words"});
+    json.check_keys({kTokenizerKey, "type", "words"});
     std::vector<std::string> words = split_text(json.at("words").text(), ' ');
     for (std::string& each : words) each = from_visible(each, name);
     return std::make_unique<WordTokenizer>(std::move(words), name);
   }
   if (type.text() == "bpe") {
-    json.only({kTokenizerKey, "type", "tokens", "merges"});
+    json.check_keys({kTokenizerKey, "type", "tokens", "merges"});
     auto made = std::make_unique<BpeTokenizer>(
         bpe_of_visible(split_text(json.at("tokens").text(), ' '),
                        split_text(json.at("merges").text(), '\n'), name));
@@ -150,9 +197,9 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
     return made;
   }
   if (type.text() != "character")
-    type.refuse("unknown type of tokenizer " + type.shown() +
-                ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
-  json.only({kTokenizerKey, "type", "characters"});
+    type.fail("unknown type of tokenizer " + type.describe() +
+              ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
+  json.check_keys({kTokenizerKey, "type", "characters"});
   const std::string characters = json.at("characters").text();
   require<FileError>(!characters.empty(), name, ": \"characters\" is empty");
   auto tokenizer = std::make_unique<CharTokenizer>(characters);

@@ -1,4 +1,4 @@
-// Text ↔ token ids: characters or bytes here; words in word_tokenizer.h, byte pairs in bpe.h.
+// Text ↔ token ids: characters, bytes or words here; byte pairs in bpe.h.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace gradus::io {
@@ -56,6 +57,31 @@ class ByteTokenizer final : public Tokenizer {
   std::vector<std::int64_t> encode(std::string_view text) const override;
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override;
+};
+
+/// Words as tokens: pieces of text (io/pieces.h) such as a word with the space before it, a number,
+/// marks. Token 0 stands for all other pieces, and reads "<unknown>".
+class WordTokenizer final : public Tokenizer {
+ public:
+  static constexpr std::int64_t kUnknown = 0;
+
+  /// The most frequent pieces of `text` that it has at least `min_count` times, at most
+  /// `vocab_size` tokens with the unknown one; of equally frequent ones the first in byte order.
+  /// ValueError: an empty text, a vocabulary of less than 2.
+  static WordTokenizer train(std::string_view text, std::int64_t vocab_size,
+                             std::int64_t min_count = 1);
+  /// words[0] is the unknown token. FileError names `name`: fewer than 2, or one twice.
+  WordTokenizer(std::vector<std::string> words, const std::string& name);
+
+  std::string name() const override { return "word"; }
+  std::int64_t vocab_size() const override { return std::ssize(words_); }
+  std::vector<std::int64_t> encode(std::string_view text) const override;  // never fails
+  std::string bytes_of(std::int64_t id) const override;
+  std::string to_json() const override;
+
+ private:
+  std::vector<std::string> words_;
+  std::unordered_map<std::string, std::int64_t> ids_;
 };
 
 /// Decodes token by token, as sampling does: bytes of an unfinished character are held back.

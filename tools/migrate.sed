@@ -20,3 +20,11 @@ s#(["<]gradus/)io/unicode[.]h#\1io/pretrained/unicode.h#
 s#(["<]gradus/)io/word_piece[.]h#\1io/pretrained/word_piece.h#
 s#(["<]gradus/)io/tensor_source[.]h#\1io/pretrained/tensor_source.h#
 s#(["<]gradus/)check/raw/c/#\1check/c/#
+s#(["<]gradus/)check/raw/subject[.]h#\1check/raw/checked_function.h#
+s#(["<]gradus/)check/raw/schedule[.]h#\1check/raw/time_budget.h#
+s#(["<]gradus/)check/raw/(json|junit)[.]h#\1check/raw/report.h#
+s#(["<]gradus/)check/raw/calls[.]h#\1check/raw/arguments.h#
+s#(["<]gradus/)check/raw/forms[.]h#\1check/raw/adapter.h#
+s#(["<]gradus/)io/module_file[.]h#\1io/safetensors.h#
+s#(["<]gradus/)io/write_file[.]h#\1io/output_file.h#
+s#(["<]gradus/)io/word_tokenizer[.]h#\1io/tokenizer.h#

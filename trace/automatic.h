@@ -22,7 +22,7 @@ class Automatic final : public Recorder {
   }
   /// What GRADUS_TRACE and GRADUS_TRACE_STEP ask for. Null: nothing, or a step that is no number,
   /// which is said on standard error.
-  static std::unique_ptr<Automatic> asked(const char* path, const char* step) {
+  static std::unique_ptr<Automatic> from_env(const char* path, const char* step) {
     if (!path || !*path) return nullptr;
     const long long number = step && *step ? std::atoll(step) : 1;
     if (number >= 1) return std::make_unique<Automatic>(path, number);

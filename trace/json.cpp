@@ -1,51 +1,31 @@
 #include "gradus/trace/json.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
+#include "gradus/engine/base/json.h"
 #include "gradus/io/text.h"
 
 namespace gradus::trace {
-namespace {
-
-template <class T>
-void put_number(std::string& out, T x) {
-  std::array<char, 32> text;
-  out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr);
-}
-
-}  // namespace
 
 void put(std::string& out, Id x) {
   if (x < 0)
     out += "null";
   else
-    put_number(out, x);
+    append_json(out, x);
 }
 
 void put(std::string& out, double x) {
   if (std::isfinite(x))
-    put_number(out, x);
+    append_json(out, x);
   else
-    out += std::isnan(x) ? "\"nan\"" : std::signbit(x) ? "\"-inf\"" : "\"inf\"";
+    out += std::isnan(x) ? "\"nan\"" : x < 0 ? "\"-inf\"" : "\"inf\"";
 }
 
 void put(std::string& out, std::string_view x) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  out += '"';
-  for (const char c : io::replace_invalid_utf8(x)) {
-    if (c == '"' || c == '\\')
-      out += {'\\', c};
-    else if ((0 <= c && c < 0x20) || c == '<' || c == '>' || c == '&')
-      out += {'\\', 'u', '0', '0', kDigits[c >> 4], kDigits[c & 15]};
-    else
-      out += c;
-  }
-  out += '"';
+  append_json(out, io::replace_invalid_utf8(x), JsonEscape::for_html);
 }
 
-void Table::end_row() {
+void JsonTable::end_row() {
   rows_.pop_back();
   while (rows_.ends_with(",null")) rows_.resize(rows_.size() - 5);
   rows_ += ']';

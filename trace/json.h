@@ -18,9 +18,8 @@ struct Json {  // is JSON already
   std::string text;
 };
 
-/// Appends x as JSON. A double is the shortest that reads back, or "nan", "inf", "-inf" as strings.
-/// Of text bytes that are no UTF-8 become U+FFFD, and `<`, `>` and `&` are escaped, so that no text
-/// ends the element of a page that it stands in.
+/// Appends x as JSON. NaN and infinity are the strings "nan", "inf", "-inf"; text is escaped for a
+/// page, and its bytes that are not UTF-8 become U+FFFD.
 void put(std::string& out, Id x);
 void put(std::string& out, double x);
 void put(std::string& out, std::string_view x);
@@ -70,9 +69,9 @@ Json object(const Parts&... parts) {
 }
 
 /// What does not matter at a row's end, null, is left out there.
-class Table {
+class JsonTable {
  public:
-  explicit Table(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+  explicit JsonTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}
 
   template <class... Cells>
   Id add(const Cells&... cells) {

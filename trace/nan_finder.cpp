@@ -32,7 +32,7 @@ struct Inputs {
   bool nan = false, inf = false;
   explicit Inputs(std::span<const Tensor* const> inputs) {
     for (const Tensor* x : inputs) {
-      const Range range = range_of(*x);
+      const ValueRange range = range_of(*x);
       nan = nan || range.nans > 0;
       inf = inf || range.infs() > 0;
     }
@@ -41,12 +41,12 @@ struct Inputs {
 };
 
 /// Did the operation make something of what was not there? y is not finite.
-bool made_it(const Range& y, const Inputs& inputs) {
+bool made_it(const ValueRange& y, const Inputs& inputs) {
   return (y.nans > 0 && !inputs.nan) || inputs.finite();
 }
 
 /// −∞ is how log space writes 0, and what masked_fill writes was asked for.
-bool is_meant(std::string_view op, const Range& y) {
+bool is_meant(std::string_view op, const ValueRange& y) {
   return y.nans == 0 && (op == "masked_fill" || op == "log" || op == "log1p");
 }
 
@@ -59,7 +59,7 @@ std::string called_at(const std::vector<void*>& calls) {
 
 }  // namespace
 
-NanFinder::NanFinder(Report report) : report_(std::move(report)), scope_(*this) {}
+NanFinder::NanFinder(Reporter report) : report_(std::move(report)), scope_(*this) {}
 
 void NanFinder::tell(const std::string& what) {
   found_ = true;
@@ -85,7 +85,7 @@ std::string NanFinder::origin_of(const Op& op, std::span<const Tensor* const> in
 void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
   if (found_ || thread_state.parallel || !is_float(y.dtype())) return;
   if (thread_state.backward) return look_inside_backward(op, inputs, y);
-  const Range range = range_of(y);
+  const ValueRange range = range_of(y);
   std::string origin;
   if (!range.all_finite()) {
     const Inputs in(inputs);
@@ -107,7 +107,7 @@ void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, cons
 void NanFinder::look_inside_backward(const Op& op, std::span<const Tensor* const> inputs,
                                      const Tensor& y) {
   if (visits_.empty() || !visits_.back().inside.empty()) return;
-  const Range range = range_of(y);
+  const ValueRange range = range_of(y);
   if (!range.all_finite() && made_it(range, Inputs(inputs)))
     visits_.back().inside = str_cat("; inside it ", op.name(), " made ", y.shape(), " ",
                                     to_string(range), " from ", with_ranges(inputs));
@@ -162,7 +162,7 @@ void NanFinder::accumulated(const Node& leaf, const Tensor& grad) {
       "this backward (zero_grad)"));
 }
 
-bool check_nan_if_asked() {
+bool check_nan_from_env() {
   if (!environment::is_on(environment::Variable::check_nan)) return false;
   static thread_local std::unique_ptr<NanFinder> finder;
   if (!finder && !thread_state.observer) finder = std::make_unique<NanFinder>();

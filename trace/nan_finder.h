@@ -37,8 +37,8 @@ class NanError : public Error {
 /// Operations inside a parallel_for are not looked at. Costs some passes over all numbers.
 class NanFinder final : public Observer {
  public:
-  using Report = std::function<void(const std::string&)>;
-  [[nodiscard]] explicit NanFinder(Report report = {});
+  using Reporter = std::function<void(const std::string&)>;
+  [[nodiscard]] explicit NanFinder(Reporter report = {});
   NanFinder(const NanFinder&) = delete;
   NanFinder& operator=(const NanFinder&) = delete;
 
@@ -65,7 +65,7 @@ class NanFinder final : public Observer {
   std::string forward_of(const Node& node) const;
   void tell(const std::string& what);
 
-  Report report_;
+  Reporter report_;
   std::int64_t step_ = -1;
   bool found_ = false;
   bool fresh_ = true;             // the next backward_begin is a walk's first
@@ -79,7 +79,7 @@ class NanFinder final : public Observer {
 /// Attaches a NanFinder to this thread for good if the environment says GRADUS_CHECK_NAN=1; not
 /// where an observer is attached already. True: it is there. Called before main() by every program
 /// that includes this header, as <gradus/gradus.h> does.
-bool check_nan_if_asked();
-inline const bool nan_is_checked = check_nan_if_asked();
+bool check_nan_from_env();
+inline const bool nan_is_checked = check_nan_from_env();
 
 }  // namespace gradus::trace

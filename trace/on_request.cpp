@@ -13,11 +13,12 @@ namespace {
 Automatic* automatic = nullptr;  // lives until the process ends
 std::terminate_handler terminate_before = nullptr;
 
-bool start() {
+bool start_from_env() {
   using environment::Variable, environment::value_of;
   if (!*value_of(Variable::trace)) return false;
-  check_nan_if_asked();  // it attaches itself to no thread that is observed already
-  automatic = Automatic::asked(value_of(Variable::trace), value_of(Variable::trace_step)).release();
+  check_nan_from_env();  // it attaches itself to no thread that is observed already
+  automatic =
+      Automatic::from_env(value_of(Variable::trace), value_of(Variable::trace_step)).release();
   if (!automatic) return false;
   std::atexit([] { automatic->finish(); });
   terminate_before = std::set_terminate([] {
@@ -27,7 +28,7 @@ bool start() {
   return true;
 }
 
-[[maybe_unused]] const bool started = start();
+[[maybe_unused]] const bool started = start_from_env();
 
 }  // namespace
 }  // namespace gradus::trace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gradus/io/crc32.h"
+#include "gradus/io/text.h"
 #include "gradus/trace/derive.h"
 #include "gradus/trace/embedded.h"
 #include "gradus/trace/json.h"
@@ -73,9 +74,7 @@ struct Definition {
 std::string page(const std::string& title, const std::string& json) {
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x", io::crc32(json.data(), json.size()));
-  std::string name;
-  for (const char c : title) name += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  const std::map<std::string, std::string> parts{{"TITLE", name},
+  const std::map<std::string, std::string> parts{{"TITLE", io::escape_xml(title)},
                                                  {"STYLE", files_ending_in(".css")},
                                                  {"SCRIPTHASH", policy_hash(kScriptSha256)},
                                                  {"STYLEHASH", policy_hash(kStyleSha256)},

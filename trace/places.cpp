@@ -31,7 +31,7 @@ bool is_machinery(const std::string& function) {
 
 /// What a page calls a file: one of the library as in its tree, another as seen from where the
 /// program runs, so that the page says nothing of the rest of the disk.
-std::string shown(const std::filesystem::path& file, bool library) {
+std::string displayed(const std::filesystem::path& file, bool library) {
   std::error_code none;
   std::filesystem::path folder = file.parent_path();
   std::string below = file.filename();
@@ -90,7 +90,7 @@ class PlaceWriter {
     const auto known = by_path_.find(path);
     if (known != by_path_.end()) return known->second;
     std::filesystem::path file = std::filesystem::weakly_canonical(path, none);
-    const std::string name = shown(file, library);
+    const std::string name = displayed(file, library);
     const Id row = std::find(files_.begin(), files_.end(), name) - files_.begin();
     if (row == std::ssize(files_)) {
       files_.push_back(name);
@@ -104,8 +104,7 @@ class PlaceWriter {
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;
-    Id first = 0;
-    Id number = 0;
+    Id first = 0, number = 0;
     const auto flush = [&] {
       if (!lines.empty()) sources_.add(file, first, lines);
       lines.clear();
@@ -128,7 +127,7 @@ class PlaceWriter {
   std::map<std::string, Id> by_path_;
   std::map<std::string, Id> index_;
   std::map<Id, std::set<Id>> named_;
-  Table frames_{{"file", "line", "function"}}, stacks_{{"user", "layer", "frames"}},
+  JsonTable frames_{{"file", "line", "function"}}, stacks_{{"user", "layer", "frames"}},
       sources_{{"file", "first", "lines"}};
 };
 
@@ -146,17 +145,12 @@ std::string Places::json() const {
   std::set<void*> different;
   for (const auto& stack : stacks_) different.insert(stack.begin(), stack.end());
   std::map<void*, std::vector<Frame>> known;
-  std::vector<void*> some;
-  const auto ask = [&] {
+  for (auto next = different.begin(); next != different.end();) {
+    std::vector<void*> some;
+    while (next != different.end() && some.size() < kAtOnce) some.push_back(*next++);
     std::vector<std::vector<Frame>> frames = platform::frames_of(some);
     for (std::size_t k = 0; k < some.size(); ++k) known[some[k]] = std::move(frames[k]);
-    some.clear();
-  };
-  for (void* call : different) {
-    some.push_back(call);
-    if (some.size() == kAtOnce) ask();
   }
-  ask();
   PlaceWriter writer;
   for (const auto& stack : stacks_) writer.stack(stack, known);
   return writer.json();

@@ -11,8 +11,8 @@ namespace gradus::trace {
 namespace {
 
 template <class T>
-Range range_of_numbers(const T* x, std::int64_t n) {
-  Range range;
+ValueRange range_of_numbers(const T* x, std::int64_t n) {
+  ValueRange range;
   range.count = n;
   for (std::int64_t i = 0; i < n; ++i) {
     const auto v = static_cast<double>(x[i]);
@@ -38,14 +38,14 @@ std::string short_number(double value) {
 
 }  // namespace
 
-Range range_of(const Tensor& x) {
+ValueRange range_of(const Tensor& x) {
   if (!x.defined()) return {};
   const Tensor packed = kernel::contiguous(x);
   return dispatch(packed.dtype(),
                   [&]<class T>() { return range_of_numbers(packed.data<T>(), packed.numel()); });
 }
 
-std::string to_string(const Range& range) {
+std::string to_string(const ValueRange& range) {
   if (range.count == 0) return "no elements";
   std::string out;
   if (range.finite() > 0) {

@@ -8,7 +8,7 @@
 
 namespace gradus::trace {
 
-struct Range {
+struct ValueRange {
   std::int64_t count = 0;          // elements
   std::int64_t nans = 0;           // of them
   std::int64_t plus_infs = 0;      // +∞
@@ -21,9 +21,9 @@ struct Range {
 };
 
 /// One pass over the numbers. An undefined tensor has no elements.
-Range range_of(const Tensor& x);
+ValueRange range_of(const Tensor& x);
 
 /// "0.25", "-1.5 … 2", "0 … 1, 3 nan, 12 -inf of 64", "no elements".
-std::string to_string(const Range& range);
+std::string to_string(const ValueRange& range);
 
 }  // namespace gradus::trace

@@ -1,3 +1,4 @@
+// Each event adds rows to the tape; nothing is computed but for the matrices inside an attention.
 #include "gradus/trace/recorder.h"
 
 #include <cstring>
@@ -7,7 +8,6 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
 #include "gradus/io/output_file.h"
-#include "gradus/io/write_file.h"
 #include "gradus/nn/module.h"
 
 namespace gradus::trace {
@@ -21,7 +21,7 @@ void tell_recorder(const std::string& error) {
 }
 
 /// While it lives no observer hears what runs, and nothing is recorded.
-struct Unheard {
+struct ScopedMute {
   ScopedValue<Observer*> no_observer{thread_state.observer, nullptr};
   NoGrad no_grad;
 };
@@ -95,7 +95,7 @@ void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor
     return void(tape_.large_attention += dy.defined() ? 0 : 1);
   Tape::Attention& found = tape_.attention_of(id);
   try {
-    const Unheard quiet;
+    const ScopedMute quiet;
     for (const auto& [what, matrix] : op.inside(dy)) tape_.add_matrix(found, what, matrix);
   } catch (const Error&) {  // what it saved was written to: its own backward says so
   }
@@ -252,4 +252,27 @@ void Recorder::write(const std::string& path) {
   require<FileError>(cause == 0, "cannot write ", path, ": ", std::strerror(cause));
 }
 
+std::string program_name() {
+  std::error_code none;
+  return std::filesystem::read_symlink("/proc/self/exe", none).string();
+}
+
 }  // namespace gradus::trace
+
+namespace gradus {
+
+Trace::Trace(TraceOptions options)
+    : recorder_(std::make_unique<trace::Recorder>(std::move(options))) {}
+Trace::~Trace() = default;
+
+void Trace::labels(const std::string& axis, std::vector<std::string> names) {
+  recorder_->labels(axis, std::move(names));
+}
+void Trace::write(const std::string& path) { recorder_->write(path); }
+std::string Trace::json() { return recorder_->json(); }
+void Trace::clear() { recorder_->clear(); }
+
+ScopedPause::ScopedPause() { ++trace::pauses; }
+ScopedPause::~ScopedPause() { --trace::pauses; }
+
+}  // namespace gradus

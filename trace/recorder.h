@@ -92,7 +92,7 @@ class Recorder : public Observer {
   ObserverScope scope_;
 };
 
-inline thread_local int pauses = 0;  // TracePause objects that live
+inline thread_local int pauses = 0;  // ScopedPause objects that live
 
 /// The page that shows this JSON.
 std::string page(const std::string& title, const std::string& json);

@@ -129,14 +129,14 @@ void Tape::fit(std::size_t bytes) {
   while (value_bytes_ > bytes && level_ + 1 < kLevels.size()) {
     ++level_;
     value_bytes_ = 0;
-    for (Values& each : values_) {
+    for (KeptValues& each : values_) {
       each.reduce(kLevels[level_]);
       value_bytes_ += each.bytes();
     }
   }
   const auto middle = static_cast<std::ptrdiff_t>(values_.size() / 2);
   for (std::ptrdiff_t i = 0; value_bytes_ > bytes && i < std::ssize(values_); ++i) {
-    Values& next = values_[static_cast<std::size_t>(middle + (i % 2 ? i / 2 : -i / 2))];
+    KeptValues& next = values_[static_cast<std::size_t>(middle + (i % 2 ? i / 2 : -i / 2))];
     value_bytes_ -= next.bytes();
     next.drop();
     value_bytes_ += next.bytes();

@@ -64,10 +64,10 @@ class Tape {
   std::vector<Id> counts;  // of gradients that a node got in a walk
   std::vector<Attention> attention;
   std::map<std::string, std::vector<std::string>> labels;
-  Table visits{{"op", "walk", "dy", "name"}};
-  Table hooks{{"to", "walk", "before", "after"}};
-  Table deposits{{"leaf", "walk", "arrived", "before", "after"}};
-  Table updates{{"name", "before", "after", "grad", "rate", "optimiser"}};
+  JsonTable visits{{"op", "walk", "dy", "name"}};
+  JsonTable hooks{{"to", "walk", "before", "after"}};
+  JsonTable deposits{{"leaf", "walk", "arrived", "before", "after"}};
+  JsonTable updates{{"name", "before", "after", "grad", "rate", "optimiser"}};
   Places places;
   Id layer = kNone;  // that new tensors belong to: a row of `modules`
   Json failure{"null"};
@@ -98,7 +98,7 @@ class Tape {
   bool folds(Id module) const;
   void fold();
   void note_product(const Op& product);
-  Table ops_table() const;
+  JsonTable ops_table() const;
   Json meta(const std::string& title, const std::string& program, Id step) const;
   Json tensors_json(const std::vector<Id>& values) const;
 
@@ -107,7 +107,7 @@ class Tape {
   Id folded_ = 0;
   std::map<std::string, Id> last_number_;  // of blocks: of "blocks." 11, where there are twelve
   std::vector<Row> rows_;
-  std::vector<Values> values_;
+  std::vector<KeptValues> values_;
   std::map<std::vector<Id>, Id> shape_index_;
   std::vector<std::vector<Id>> shapes_;
   Provenance<Seen> seen_;

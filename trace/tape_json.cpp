@@ -60,7 +60,7 @@ Tape::Attention& Tape::attention_of(Id op) {
 
 Json Tape::meta(const std::string& title, const std::string& program, Id step) const {
   Id sampled = 0, bare = 0, empty = 0;
-  for (const Values& each : values_) {
+  for (const KeptValues& each : values_) {
     sampled += each.has_pictures();
     bare += each.has_stats() && !each.has_pictures();
     empty += !each.has_any();
@@ -87,7 +87,7 @@ Json Tape::meta(const std::string& title, const std::string& program, Id step) c
 }
 
 Json Tape::tensors_json(const std::vector<Id>& values) const {
-  Table tensors{{"kind", "shape", "values", "dtype", "storage", "offset", "strides", "name"}};
+  JsonTable tensors{{"kind", "shape", "values", "dtype", "storage", "offset", "strides", "name"}};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
     Json name{"null"};
@@ -98,8 +98,8 @@ Json Tape::tensors_json(const std::vector<Id>& values) const {
   return tensors.json();
 }
 
-Table Tape::ops_table() const {
-  Table out{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
+JsonTable Tape::ops_table() const {
+  JsonTable out{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
   for (const Op& each : ops)
     out.add(each.name, each.in, each.out, each.module, each.stack, each.saved, each.within,
             each.node);
@@ -108,11 +108,11 @@ Table Tape::ops_table() const {
 
 std::string Tape::json(const std::string& title, const std::string& program, Id step) {
   const std::string code = places.json();
-  Table all_ops = ops_table();
-  Table all_modules{{"path", "type", "parent"}};
+  JsonTable all_ops = ops_table();
+  JsonTable all_modules{{"path", "type", "parent"}};
   for (const Module& each : modules) all_modules.add(each.path, each.type, each.parent);
   std::size_t structure = code.size() + rows_.size() * kRowBytes + ledger.size() * kLineBytes;
-  for (const Table* each : {&all_ops, &all_modules, &visits, &hooks, &deposits, &updates})
+  for (const JsonTable* each : {&all_ops, &all_modules, &visits, &hooks, &deposits, &updates})
     structure += each->bytes();
   fit(std::min(most_bytes_, kMostBytes - std::min(kMostBytes, structure)));
   std::vector<Id> index(values_.size(), kNone);
@@ -122,10 +122,10 @@ std::string Tape::json(const std::string& title, const std::string& program, Id 
       index[i] = std::ssize(values);
       values.push_back({std::move(text)});
     }
-  Table all_walks{{"outputs", "seeds", "within", "create_graph"}};
+  JsonTable all_walks{{"outputs", "seeds", "within", "create_graph"}};
   for (const Walk& each : walks)
     all_walks.add(each.outputs, each.seeds, each.within, each.create_graph);
-  Table lines{{"visit", "input", "to", "contribution", "before", "after", "k", "of", "part"}};
+  JsonTable lines{{"visit", "input", "to", "contribution", "before", "after", "k", "of", "part"}};
   for (const Added& each : ledger)
     lines.add(each.visit, each.input, each.to, each.contribution, each.before, each.after, each.k,
               counts[each.of], each.part);

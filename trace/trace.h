@@ -52,12 +52,12 @@ class Trace {
 
 /// While one lives, no trace of this thread hears anything, and optimisers make no steps that count
 /// for GRADUS_TRACE_STEP: for trial steps and measurements. Left in the reverse order of making.
-class TracePause {
+class ScopedPause {
  public:
-  TracePause();
-  ~TracePause();
-  TracePause(const TracePause&) = delete;
-  TracePause& operator=(const TracePause&) = delete;
+  ScopedPause();
+  ~ScopedPause();
+  ScopedPause(const ScopedPause&) = delete;
+  ScopedPause& operator=(const ScopedPause&) = delete;
 };
 
 namespace trace {

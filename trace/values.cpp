@@ -74,18 +74,14 @@ struct Summary {
   std::string stats() const {
     const double n = static_cast<double>(rows * columns - nans - infs), mean = n > 0 ? sum / n : 0;
     const double variance = std::max(0.0, squares / n - mean * mean);  // 0 of NaN, too
-    Json out{"["};
-    for (const double v :
-         {n > 0 ? low : 0, n > 0 ? high : 0, mean, std::sqrt(variance), std::sqrt(squares)}) {
-      put(out.text, static_cast<double>(static_cast<float>(v)));
-      out.text += ',';
-    }
-    for (const Id count : {zeros, nans, infs}) {
-      put(out.text, count);
-      out.text += ',';
-    }
-    out.text.back() = ']';
-    return out.text;
+    std::vector<double> numbers{n > 0 ? low : 0, n > 0 ? high : 0, mean, std::sqrt(variance),
+                                std::sqrt(squares)};
+    for (double& v : numbers) v = static_cast<float>(v);
+    std::string out, counts;
+    put(out, numbers);
+    put(counts, std::vector<Id>{zeros, nans, infs});
+    out.back() = ',';
+    return out + counts.substr(1);
   }
 
   Json corners() const {
@@ -110,7 +106,7 @@ struct Summary {
 
 }  // namespace
 
-Values::Values(const Tensor& x, const Detail& detail, std::int64_t favour)
+KeptValues::KeptValues(const Tensor& x, const Detail& detail, std::int64_t favour)
     : wide_(x.dtype() == Dtype::f64 || x.dtype() == Dtype::i64),
       favour_(favour),
       columns_(x.rank() > 0 ? x.size(-1) : 1) {
@@ -125,7 +121,7 @@ Values::Values(const Tensor& x, const Detail& detail, std::int64_t favour)
   reduce(detail);
 }
 
-void Values::summarize(const void* numbers) {
+void KeptValues::summarize(const void* numbers) {
   const auto with = [&]<class T>(const T* x) {
     Summary<T> summary{x, rows_, columns_};
     summary.look();
@@ -139,7 +135,7 @@ void Values::summarize(const void* numbers) {
   wide_ ? with(static_cast<const double*>(numbers)) : with(static_cast<const float*>(numbers));
 }
 
-void Values::reduce(const Detail& detail) {
+void KeptValues::reduce(const Detail& detail) {
   if (rows_ * columns_ > favour_ * detail.all && !numbers_.empty()) {
     summarize(numbers_.data());
     numbers_ = {};
@@ -147,11 +143,11 @@ void Values::reduce(const Detail& detail) {
   if (!detail.pictures) pictures_ = {};
 }
 
-std::size_t Values::bytes() const {
+std::size_t KeptValues::bytes() const {
   return (has_any() ? 12 : 0) + numbers_.size() * 4 / 3 + stats_.size() + pictures_.size();
 }
 
-std::string Values::json() const {
+std::string KeptValues::json() const {
   if (!stats_.empty()) return "{\"stats\":" + stats_ + (pictures_.empty() ? "}" : pictures_);
   return has_all() ? object(wide_ ? "f64" : "f32", base64(numbers_)).text : "";
 }

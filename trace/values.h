@@ -14,10 +14,10 @@ struct Detail {
 };
 
 /// A matrix: the last axis across, all others down.
-class Values {
+class KeptValues {
  public:
   /// `favour` times the numbers that others may have are kept in full.
-  Values(const Tensor& x, const Detail& detail, std::int64_t favour = 1);
+  KeptValues(const Tensor& x, const Detail& detail, std::int64_t favour = 1);
 
   void reduce(const Detail& detail);
   void drop() { numbers_ = stats_ = pictures_ = {}; }

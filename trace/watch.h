@@ -46,7 +46,7 @@ class Watch final : public Observer {
     Dtype dtype = Dtype::f32;
     bool recording = true;  // not under NoGrad
     Shape shape;
-    Range range;
+    ValueRange range;
     std::vector<Input> inputs;
   };
 

@@ -187,6 +187,40 @@ std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
   return out;
 }
 
+std::string why(const Tensor& x, const nn::Module* model) {
+  if (!x.defined()) return "an undefined tensor\n";
+  const Reach reach(x);
+  const Parameters parameters(model);
+  std::string out = head(x, reach);
+  {
+    Lines reached("reached     ", out);
+    for (const nn::NamedTensor& each : parameters.all())
+      if (reach.has(each.tensor))
+        reached.add(str_cat(each.name, " ", each.tensor.shape(),
+                            reach.wanted.contains(each.tensor.node().get())
+                                ? ""
+                                : ": has a gradient, of this backward or an earlier one"));
+    for (const Node* leaf : reach.leaves)
+      if (!parameters.of(*leaf)) reached.add(describe(*leaf) + (model ? ", not of the model" : ""));
+  }
+  if (!model) {
+    Lines frozen("frozen      ", out);
+    for (const Node* leaf : reach.frozen) frozen.add(describe(*leaf));
+  }
+  if (!model) return out;
+  bool guess = false;
+  {
+    Lines missing("not reached ", out);
+    for (const Unreached& each : beyond(reach, *model)) {
+      const std::string reason =
+          each.frozen ? "frozen: requires_grad_(true) or freeze(false)" : each.ended_at;
+      guess = guess || reason.empty();
+      missing.add(str_cat(each.name, " ", each.shape, reason.empty() ? "" : ": ", reason));
+    }
+  }
+  return guess ? out + "why not: " + kMayBe + "\n" : out;
+}
+
 }  // namespace
 
 std::string Watch::path_end(const Tensor& leaf) const {
@@ -199,46 +233,8 @@ std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model) {
 
 }  // namespace trace
 
-std::string why(const Tensor& x) {
-  if (!x.defined()) return "an undefined tensor\n";
-  const trace::Reach reach(x);
-  std::string out = trace::head(x, reach);
-  {
-    trace::Lines reached("reached     ", out);
-    for (const Node* leaf : reach.leaves) reached.add(trace::describe(*leaf));
-  }
-  trace::Lines frozen("frozen      ", out);
-  for (const Node* leaf : reach.frozen) frozen.add(trace::describe(*leaf));
-  return out;
-}
+std::string why(const Tensor& x) { return trace::why(x, nullptr); }
 
-std::string why(const Tensor& x, const nn::Module& model) {
-  if (!x.defined()) return "an undefined tensor\n";
-  const trace::Reach reach(x);
-  const trace::Parameters parameters(&model);
-  std::string out = trace::head(x, reach);
-  {
-    trace::Lines reached("reached     ", out);
-    for (const nn::NamedTensor& each : parameters.all())
-      if (reach.has(each.tensor))
-        reached.add(str_cat(each.name, " ", each.tensor.shape(),
-                            reach.wanted.contains(each.tensor.node().get())
-                                ? ""
-                                : ": has a gradient, of this backward or an earlier one"));
-    for (const Node* leaf : reach.leaves)
-      if (!parameters.of(*leaf)) reached.add(trace::describe(*leaf) + ", not of the model");
-  }
-  bool guess = false;
-  {
-    trace::Lines missing("not reached ", out);
-    for (const trace::Unreached& each : trace::beyond(reach, model)) {
-      const std::string reason =
-          each.frozen ? "frozen: requires_grad_(true) or freeze(false)" : each.ended_at;
-      guess = guess || reason.empty();
-      missing.add(str_cat(each.name, " ", each.shape, reason.empty() ? "" : ": ", reason));
-    }
-  }
-  return guess ? out + "why not: " + trace::kMayBe + "\n" : out;
-}
+std::string why(const Tensor& x, const nn::Module& model) { return trace::why(x, &model); }
 
 }  // namespace gradus

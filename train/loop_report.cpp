@@ -5,7 +5,7 @@
 #include <iomanip>
 
 #include "gradus/io/chart.h"
-#include "gradus/io/write_file.h"
+#include "gradus/io/output_file.h"
 #include "gradus/train/loop.h"
 
 namespace gradus {

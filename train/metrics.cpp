@@ -10,20 +10,13 @@
 #include <string_view>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/json.h"
 #include "gradus/io/text.h"
 
 namespace gradus {
 namespace {
 
 constexpr std::size_t kWaitingBytes = 4096;
-
-/// JSON has no NaN and no infinity: null stands for them.
-std::string number(double value) {
-  if (!std::isfinite(value)) return "null";
-  char text[32];
-  char* const end = std::to_chars(text, text + sizeof text, value).ptr;
-  return {text, end};
-}
 
 /// The number after "name": in a line, NaN where null stands, nothing where there is no such field.
 std::optional<double> field_of(std::string_view line, const std::string& name,
@@ -60,9 +53,10 @@ MetricsLog::~MetricsLog() { flush(); }
 
 void MetricsLog::write(const std::vector<Field>& fields) {
   std::string line = "{";
-  for (const Field& field : fields)
-    line +=
-        std::string(line.size() > 1 ? ", \"" : "\"") + field.first + "\": " + number(field.second);
+  for (const Field& field : fields) {
+    line += str_cat(line.size() > 1 ? ", \"" : "\"", field.first, "\": ");
+    append_json(line, field.second);
+  }
   waiting_ += line + "}\n";
   // Waiting for the disk each time would cost small models more than their steps.
   if (waiting_.size() > kWaitingBytes) append(false);

@@ -18,7 +18,7 @@ inline Manifold ceres(const ::ceres::Manifold& m) {
                 if (m.Plus(x.data(), delta.data(), y.data())) return y;
                 throw std::runtime_error("Plus returns false");
               },
-          .gradient = Gradient::ambient};
+          .gradient = GradientSpace::ambient};
 }
 
 /// A cost function at the values of its parameter blocks, and where these live (null: in a vector
@@ -28,10 +28,10 @@ inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
                     const std::vector<const ::ceres::Manifold*>& manifolds = {},
                     const RawOptions& options = {}) {
   std::vector<Input> inputs;
-  Places places{.inputs = std::vector<std::optional<Manifold>>(blocks.size())};
+  Domains domains{.inputs = std::vector<std::optional<Manifold>>(blocks.size())};
   for (const Values& block : blocks) inputs.push_back({.values = block});
   for (std::size_t k = 0; k < manifolds.size(); ++k)
-    if (manifolds[k]) places.inputs[k] = ceres(*manifolds[k]);
+    if (manifolds[k]) domains.inputs[k] = ceres(*manifolds[k]);
   const auto evaluate = [&cost](const Arguments& x, std::vector<Values>* jacobians) {
     Values y(static_cast<std::size_t>(cost.num_residuals()));
     std::vector<const double*> at;
@@ -50,14 +50,10 @@ inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
   functions.vjp = [evaluate](const Arguments& x, const Values& dy) {
     Arguments jacobians, dx;
     evaluate(x, &jacobians);
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      dx.emplace_back(x[k].size(), 0.0);
-      for (std::size_t p = 0; p < jacobians[k].size(); ++p)
-        dx[k][p % x[k].size()] += dy[p / x[k].size()] * jacobians[k][p];
-    }
+    for (const Values& jacobian : jacobians) dx.push_back(times_rows(dy, jacobian));
     return dx;
   };
-  return check_on(name, functions, inputs, places, options);
+  return check_on(name, functions, inputs, domains, options);
 }
 
 }  // namespace gradus::check

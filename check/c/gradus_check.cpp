@@ -1,10 +1,10 @@
-// The C interface: pointers become inputs and functions, and what is thrown becomes GRADUS_ERROR.
+// The C interface: pointers become inputs and functions, and exceptions become GRADUS_ERROR.
 #include "gradus/check/c/gradus_check.h"
 
 #include <memory>
 
 #include "gradus/check/raw/arguments.h"
-#include "gradus/check/raw/json.h"
+#include "gradus/check/raw/report.h"
 #include "gradus/check/raw/vjp_check.h"
 
 using namespace gradus::check;
@@ -12,13 +12,13 @@ using namespace gradus::check;
 namespace {
 
 constexpr double kUnwritten = std::numeric_limits<double>::quiet_NaN();
-using Guarded = std::vector<Buffer<double*>>;
+using Guarded = std::vector<GuardedArray<double*>>;
 
 std::string string_of(const char* text) { return text ? text : ""; }
 
-Shape shape_of(int rank, const std::int64_t* shape) {
+Dims shape_of(int rank, const std::int64_t* shape) {
   if (rank < 0 || (rank > 0 && !shape)) throw BadInput(joined("a shape of rank ", rank));
-  return rank == 0 ? Shape() : Shape(shape, shape + rank);
+  return rank == 0 ? Dims() : Dims(shape, shape + rank);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ struct gradus_check {
       result.emplace_back(values[k], Layout{inputs[k].shape, false});
     return result;
   }
-  Buffer<double*> guarded_output(const Values& values) const {
+  GuardedArray<double*> guarded_output(const Values& values) const {
     return {values, Layout{options.output_shape, false}};
   }
 
@@ -119,7 +119,7 @@ struct gradus_check {
 
 namespace {
 
-/// What call() gives, 0 where it gives nothing; GRADUS_ERROR where it throws.
+/// The result of call(), 0 if it has none; GRADUS_ERROR if it throws.
 template <class Call>
 int kept_inside(gradus_check* check, Call call) noexcept {
   try {

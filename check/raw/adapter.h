@@ -1,9 +1,11 @@
-// Turns functions of any of the supported forms into functions of numbers.
+// Turns functions of any supported form into functions of numbers. The form of a derivative follows
+// from its parameters: with dy it gives a vector-Jacobian product; without dy it gives the
+// Jacobian, and dy is multiplied by that here. Both may be returned or written.
 #pragma once
 
 #include <memory>
 
-#include "gradus/check/raw/calls.h"
+#include "gradus/check/raw/arguments.h"
 #include "gradus/check/raw/random.h"
 
 namespace gradus::check {
@@ -21,9 +23,59 @@ struct Jacobian {
   bool column_major = false;
 };
 
-/// What a derivative is, as its parameters say.
-struct Form {
+/// A member function of this object, which must outlive the check: raw("f", method(&C::f, c), …).
+template <class C, class R, class... A>
+auto method(R (C::*f)(A...) const, const C& object) {
+  return [f, &object](A... a) -> R { return (object.*f)(std::forward<A>(a)...); };
+}
+template <class C, class R, class... A>
+auto method(R (C::*f)(A...), C& object) {
+  return [f, &object](A... a) -> R { return (object.*f)(std::forward<A>(a)...); };
+}
+
+/// Is F a function that takes these inputs, and writes or returns its result?
+template <class F, class... G>
+constexpr bool takes() {
+  if constexpr (!(requires { typename G::Type; } && ...)) {
+    return false;  // given() has reported it
+  } else if constexpr (Plain<F>) {
+    return SignatureOf<F>::arity ==
+           sizeof...(G) + (std::is_void_v<typename SignatureOf<F>::Result> ? 1 : 0);
+  } else {
+    return std::is_invocable_v<F&, typename G::Type&...>;
+  }
+}
+
+/// The form of a derivative of this many inputs, of which `wanted` get a gradient.
+struct DerivativeForm {
   bool known = false, takes_upstream = false, writes = false;
+  bool with_value = false;  // f(x, gradient) returns the value and writes the gradient
+
+  template <class D, std::size_t count, std::size_t wanted>
+  static constexpr DerivativeForm of() {
+    using S = SignatureOf<D>;
+    if constexpr (count == 1 && wanted == 1 && S::arity == 2 &&
+                  std::is_arithmetic_v<typename S::Result>) {
+      using P = std::tuple_element_t<1, typename S::Declared>;
+      if ((std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>) ||
+          (std::is_pointer_v<P> && !std::is_const_v<std::remove_pointer_t<P>>))
+        return {true, false, true, true};
+    }
+    constexpr bool writes = std::is_void_v<typename S::Result>;
+    constexpr std::size_t inputs = count + (writes ? wanted : 0);
+    return {S::arity == inputs || S::arity == inputs + 1, S::arity == inputs + 1, writes};
+  }
+};
+
+/// What is known when the functions are called.
+struct Plan {
+  std::vector<std::string> names;
+  std::vector<Layout> inputs;
+  std::vector<Layout> gradients;  // those of the inputs, or of their tangent spaces
+  std::vector<bool> wanted;
+  Layout output;
+  bool output_known = false;
+  bool accumulates = false;
 };
 
 /// Functions of the arguments G…, and a forward F.
@@ -45,8 +97,8 @@ class Adapter {
       if constexpr (writes<Function>()) {
         if (!plan.output_known)
           throw BadInput(name + " writes its result: say how large that is, .output({2, 3})");
-        using Out = Buffer<Parameter<Function, count, std::span<double>>>;
-        std::tuple<Out> out(Out(nans(plan.output), plan.output));
+        using Out = GuardedArray<Parameter<Function, count, std::span<double>>>;
+        std::tuple<Out> out(Out(self.starts({plan.output}, false)[0], plan.output));
         call(f, x, out);
         std::get<0>(out).inspect(name, "its output", true);
         y = std::get<0>(out).numbers();
@@ -64,7 +116,7 @@ class Adapter {
   /// A vjp, a gradient or a Jacobian, returned or written.
   template <class D>
   void derivative(D d, Functions& functions, bool column_major = false) const {
-    constexpr Form form = form_of<D>();
+    static constexpr DerivativeForm form = form_of<D>();
     static_assert(form.known,
                   "the derivative must be vjp(inputs…, dy) that returns the gradients, "
                   "vjp(inputs…, dy, gradients…) that writes them, gradient(inputs…), "
@@ -82,17 +134,19 @@ class Adapter {
       if (form.writes) return static_cast<void>(functions.into = into);
       functions.vjp = [into](const Arguments& in, const Values& dy) { return into(in, dy, {}); };
     } else {
-      matrix_vjp(functions,
-                 [d, column_major, self = *this](const Arguments& in, std::size_t outputs) mutable {
-                   std::vector<Layout> layouts = self.plan_->gradients;
-                   for (std::size_t k = 0; k < count && outputs != 1; ++k)
-                     layouts[k] = {{static_cast<std::int64_t>(outputs),
-                                    static_cast<std::int64_t>(count_of(layouts[k].shape))},
-                                   column_major};
-                   Arguments result = self.evaluate(d, in, layouts, self.starts(layouts));
-                   if (outputs != 1 && result.size() == count) self.arrange(result, outputs);
-                   return result;
-                 });
+      matrix_vjp(functions, [d, column_major, self = *this](const Arguments& in,
+                                                            std::size_t outputs) mutable {
+        const Plan& plan = *self.plan_;
+        std::vector<Layout> layouts = form.with_value ? plan.inputs : plan.gradients;
+        const bool matrix = outputs != 1 && !form.with_value;
+        for (std::size_t k = 0; k < count && matrix; ++k)
+          layouts[k] = {{static_cast<std::int64_t>(outputs),
+                         static_cast<std::int64_t>(count_of(layouts[k].shape))},
+                        column_major};
+        Arguments result = self.evaluate(d, in, layouts, starts(layouts, plan.accumulates));
+        if (matrix && result.size() == count) self.arrange(result, outputs);
+        return result;
+      });
     }
   }
   template <class D>
@@ -119,13 +173,13 @@ class Adapter {
 
   template <class Function>
   static auto inputs_for(const Plan& plan, const Arguments& in) {
-    return buffers_for<Function, 0, true, G...>(plan.inputs, in);
+    return arrays_for<Function, 0, true, G...>(plan.inputs, in);
   }
 
-  /// What dy is where the derivative does not say: of the type that forward returns.
+  /// The type of dy where the derivative does not say: that which forward returns.
   static auto own_upstream() {
     if constexpr (writes<F>()) {
-      return std::type_identity<std::span<Element<Parameter<F, count, std::span<double>>>>>{};
+      return std::type_identity<std::span<NumberOf<Parameter<F, count, std::span<double>>>>>{};
     } else {
       using Inputs = decltype(inputs_for<F>(Plan(), Arguments()));
       using R = std::remove_cvref_t<decltype(call(std::declval<F&>(), std::declval<Inputs&>()))>;
@@ -133,29 +187,24 @@ class Adapter {
     }
   }
   template <class D>
-  using Upstream = Buffer<Parameter<D, count, typename decltype(own_upstream())::type>>;
+  using Upstream = GuardedArray<Parameter<D, count, typename decltype(own_upstream())::type>>;
 
   template <class D>
-  static constexpr Form form_of() {
-    if constexpr (Plain<D>) {
-      using S = SignatureOf<D>;
-      constexpr bool writes = std::is_void_v<typename S::Result>;
-      constexpr std::size_t inputs = count + (writes ? wanted : 0);
-      return {S::arity == inputs || S::arity == inputs + 1, S::arity == inputs + 1, writes};
-    } else {
-      // What has `auto` parameters returns its gradients; to look further would compile its body.
+  static constexpr DerivativeForm form_of() {
+    if constexpr (Plain<D>)
+      return DerivativeForm::of<D, count, wanted>();
+    else  // With `auto` parameters it returns its gradients; more would compile its body.
       return {true, !std::is_invocable_v<D&, typename G::Type&...>, false};
-    }
   }
 
-  /// Calls d with the inputs, dy if it takes one, and buffers that hold `start` if it writes.
+  /// Calls d with the inputs, dy if it takes one, and arrays that hold `start` if it writes.
   template <class D, class... Up>
   Arguments evaluate(D& d, const Arguments& in, const std::vector<Layout>& layouts,
                      const Arguments& start, Up&... up) const {
     auto x = inputs_for<D>(*plan_, in);
     Arguments result;
     if constexpr (form_of<D>().writes) {
-      auto dx = buffers_for<D, count + sizeof...(Up), false, G...>(layouts, start);
+      auto dx = arrays_for<D, count + sizeof...(Up), false, G...>(layouts, start);
       call(d, x, up..., dx);
       result = collect(dx);
     } else {
@@ -166,42 +215,40 @@ class Adapter {
     return result;
   }
 
-  static Values nans(const Layout& layout) {
-    return Values(count_of(layout.shape), std::numeric_limits<double>::quiet_NaN());
-  }
-
-  /// What gradients' buffers hold before the call: zeros where they are added to, or else NaN.
-  Arguments starts(const std::vector<Layout>& layouts) const {
+  /// What arrays that are written hold before the call: zeros if they are added to, else NaN.
+  static Arguments starts(const std::vector<Layout>& layouts, bool zeros) {
     Arguments result;
     for (const Layout& layout : layouts)
-      result.push_back(plan_->accumulates ? Values(count_of(layout.shape), 0.0) : nans(layout));
+      result.emplace_back(count_of(layout.shape),
+                          zeros ? 0.0 : std::numeric_limits<double>::quiet_NaN());
     return result;
   }
 
-  template <class Buffers>
-  void inspect(const Buffers& buffers, const std::string& function) const {
+  /// Throws Damage if an input was changed.
+  template <class Arrays>
+  void inspect(const Arrays& arrays, const std::string& function) const {
     std::apply(
-        [&, k = std::size_t{0}](const auto&... b) mutable {
-          (b.inspect(function, plan_->names[k++], false), ...);
+        [&, k = std::size_t{0}](const auto&... each) mutable {
+          (each.inspect(function, plan_->names[k++], false), ...);
         },
-        buffers);
+        arrays);
   }
 
-  /// The numbers of the gradients' buffers, one part for each input.
-  template <class Buffers>
-  Arguments collect(const Buffers& buffers) const {
+  /// The gradients that were written, one part for each input.
+  template <class Arrays>
+  Arguments collect(const Arrays& arrays) const {
     Arguments result(count);
     std::size_t k = 0;
-    const auto take = [&](const auto& buffer) {
+    const auto take = [&](const auto& array) {
       while (!plan_->wanted[k]) ++k;
-      buffer.inspect("the derivative", "d" + plan_->names[k], true);
-      result[k++] = buffer.numbers();
+      array.inspect("the derivative", "d" + plan_->names[k], true);
+      result[k++] = array.numbers();
     };
-    std::apply([&](const auto&... b) { (take(b), ...); }, buffers);
+    std::apply([&](const auto&... each) { (take(each), ...); }, arrays);
     return result;
   }
 
-  /// What was returned, one part for each input: for the wanted ones, or for all of them.
+  /// The gradients that were returned, one part for each input: for the wanted ones, or for all.
   template <class R>
   Arguments parts(const R& returned, const std::vector<Layout>& layouts) const {
     std::size_t given = 0;
@@ -223,31 +270,25 @@ class Adapter {
     functions.linear = true;
     functions.vjp = [make, plan = plan_, known = Arguments(), at = Arguments()](
                         const Arguments& in, const Values& dy) mutable {
+      const auto has_nan = [](const Values& part) { return part != part; };
       if (known.empty() || at != in) {
         known = make(in, dy.size());
         at = in;
-        if (make(in, dy.size()) != known && !has_nan(known))
+        if (make(in, dy.size()) != known && std::none_of(known.begin(), known.end(), has_nan))
           throw Damage("the derivative differs from call to call, with the same inputs");
       }
       Arguments dx;
       for (std::size_t k = 0; k < known.size(); ++k) {
-        const std::size_t tangent = k < in.size() ? count_of(plan->gradients[k].shape) : 0;
-        const bool fits = known[k].size() == tangent * dy.size();
-        if (k < in.size() && !fits && known[k].size() != in[k].size() * dy.size() &&
-            !known[k].empty())
-          throw Damage(joined("the Jacobian has ", known[k].size(), " values for ", dy.size(),
-                              " outputs and ", in[k].size(),
-                              " elements of an input; it needs one for each pair"));
-        dx.emplace_back(known[k].empty() ? 0 : known[k].size() / dy.size(), 0.0);
-        for (std::size_t p = 0; p < known[k].size(); ++p)
-          dx[k][p % dx[k].size()] += dy[p / dx[k].size()] * known[k][p];
+        const std::size_t size = known[k].size();
+        const bool fits = size == 0 || k >= in.size() || size == in[k].size() * dy.size() ||
+                          size == count_of(plan->gradients[k].shape) * dy.size();
+        if (!fits)
+          throw Damage(joined("the Jacobian has ", size, " values for ", dy.size(), " outputs and ",
+                              in[k].size(), " elements of an input; it needs one for each pair"));
+        dx.push_back(times_rows(dy, known[k]));
       }
       return dx;
     };
-  }
-
-  static bool has_nan(const Arguments& all) {
-    return std::any_of(all.begin(), all.end(), [](const Values& part) { return part != part; });
   }
 
   /// Rows and columns follow the outputs and elements as they lie in memory: makes them row-major.
@@ -266,7 +307,7 @@ class Adapter {
   template <class D>
   Values along(D& d, const Arguments& in, const Arguments& directions) const {
     auto x = inputs_for<D>(*plan_, in);
-    auto v = buffers_for<D, count, false, G...>(plan_->gradients, directions);
+    auto v = arrays_for<D, count, false, G...>(plan_->gradients, directions);
     const auto& result = call(d, x, v);
     inspect(x, "the derivative");
     return numbers_of(result, plan_->output);
@@ -274,11 +315,9 @@ class Adapter {
 
   template <class D>
   Arguments by_columns(D& d, const Arguments& in, std::size_t outputs) const {
-    Arguments result(count), directions;
-    for (const Layout& part : plan_->gradients) directions.emplace_back(count_of(part.shape), 0.0);
+    Arguments result(count), directions = starts(plan_->gradients, true), all = directions;
     Random random(7);
     Values sum(outputs, 0.0);
-    Arguments all = directions;
     for (std::size_t k = 0; k < count; ++k) {
       if (!plan_->wanted[k]) continue;
       const std::size_t n = directions[k].size();

@@ -1,13 +1,34 @@
-// What functions under test are called with. A function whose parameter is a pointer or a span gets
-// memory of the checker, with guard zones on both sides; one that takes a container gets one.
+// How a function under test is called. Each parameter gets an array of its own type: a pointer or a
+// span gets memory of the checker, with guard zones on both sides; a container gets a container.
 #pragma once
 
+#include <functional>
 #include <tuple>
 
 #include "gradus/check/raw/arrays.h"
-#include "gradus/check/raw/options.h"
+#include "gradus/check/raw/manifold.h"
 
 namespace gradus::check {
+
+/// One argument of check::raw() as it was given.
+template <class A, bool Differentiable>
+struct Given {
+  using Type = A;
+  static constexpr bool wanted = Differentiable;
+  A value;
+  std::string name = {};
+  Dims shape = {};
+  std::optional<Manifold> manifold = {};
+
+  /// It lives on a manifold (manifold.h), and so do its steps and its gradient.
+  Given on(Manifold m) const {
+    Given result = *this;
+    result.manifold = std::move(m);
+    return result;
+  }
+  Given symmetric() const { return on(check::symmetric()); }
+  Given positive() const { return on(check::positive()); }
+};
 
 template <class A>
 inline constexpr bool is_span = false;
@@ -17,22 +38,26 @@ inline constexpr bool is_span<std::span<T, N>> = true;
 template <class P>
 using Pointee = std::remove_cv_t<std::remove_pointer_t<P>>;
 
-/// Does a function that takes an A see memory of the checker?
+/// Is an A memory of the checker: a span, or a pointer to numbers?
 template <class A>
-inline constexpr bool is_view = std::is_pointer_v<A> || is_span<A>;
+inline constexpr bool is_view = is_span<A> ||
+                                (std::is_pointer_v<A> && std::is_arithmetic_v<Pointee<A>>);
 
-/// An array that a function under test is given, as the type A of its parameter.
+/// The array for a parameter of type A.
 template <class A>
-class Buffer {
+class GuardedArray {
  public:
-  using T = Element<A>;
+  using T = NumberOf<A>;
+  using Container = Pointee<A>;  // where A is neither a pointer to numbers nor a span
 
-  Buffer(const Values& values, Layout layout) : layout_(std::move(layout)), size_(values.size()) {
+  GuardedArray(const Values& values, Layout layout)
+      : layout_(std::move(layout)), size_(values.size()) {
     if constexpr (is_view<A>) {
       memory_.assign(size_ + 2 * kGuard, kCanary);
     } else {
-      object_ = Array<A>::sized(layout_);
-      if constexpr (Array<A>::shaped) layout_.column_major = layout_of(object_).column_major;
+      object_ = Array<Container>::sized(layout_);
+      if constexpr (Array<Container>::shaped)
+        layout_.column_major = layout_of(object_).column_major;
     }
     if (size() != size_)
       throw BadInput(joined("a parameter takes ", size(), " numbers, and is given ", size_));
@@ -42,10 +67,12 @@ class Buffer {
 
   /// What the function is called with.
   decltype(auto) pass() {
-    if constexpr (std::is_pointer_v<A>) {
-      return memory_.data() + kGuard;
-    } else if constexpr (is_span<A>) {
+    if constexpr (is_span<A>) {
       return A(memory_.data() + kGuard, size_);
+    } else if constexpr (is_view<A>) {
+      return memory_.data() + kGuard;
+    } else if constexpr (std::is_pointer_v<A>) {
+      return &object_;
     } else {
       return (object_);
     }
@@ -83,9 +110,9 @@ class Buffer {
     if constexpr (is_view<A>)
       return memory_[kGuard + i];
     else
-      return Array<A>::at(object_, i);
+      return Array<Container>::at(object_, i);
   }
-  const T& at(std::size_t i) const { return const_cast<Buffer*>(this)->at(i); }
+  const T& at(std::size_t i) const { return const_cast<GuardedArray*>(this)->at(i); }
   std::size_t size() const {
     if constexpr (is_view<A>)
       return size_;
@@ -96,7 +123,7 @@ class Buffer {
   struct Nothing {};
   Layout layout_;
   std::size_t size_;
-  std::conditional_t<is_view<A>, Nothing, A> object_ = {};
+  std::conditional_t<is_view<A>, Nothing, Container> object_ = {};
   std::vector<T> memory_;
   Values before_;
 };
@@ -129,7 +156,7 @@ requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
   using P = std::tuple_element_t<K, typename SignatureOf<F>::Parameters>;
   // What cannot be made of sizes and numbers (Eigen::Ref) is made of the caller's own type.
   static constexpr bool made = is_view<P> || requires(const Layout& layout) {
-    Array<P>::sized(layout);
+    Array<Pointee<P>>::sized(layout);
   };
   using type = std::conditional_t<made, P, Own>;
 };
@@ -145,5 +172,51 @@ template <class T, std::size_t N>
 struct Writable<std::span<T, N>> {
   using type = std::span<std::remove_const_t<T>>;
 };
+
+/// Arrays for what belongs to each input (or to each that wants a gradient), of the types that the
+/// parameters of F have from number First on.
+template <class F, std::size_t First, bool all, class... G>
+auto arrays_for(const std::vector<Layout>& layouts, const Arguments& values) {
+  constexpr std::array<bool, sizeof...(G)> taken{(all || G::wanted)...};
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return std::tuple_cat([&] {
+      if constexpr (taken[K]) {
+        constexpr auto at = std::count(taken.begin(), taken.begin() + K, true);
+        using A = GuardedArray<Parameter<F, First + static_cast<std::size_t>(at),
+                                         typename Writable<typename G::Type>::type>>;
+        return std::tuple<A>(A(values[K], layouts[K]));
+      } else {
+        return std::tuple<>();
+      }
+    }()...);
+  }
+  (std::index_sequence_for<G...>{});
+}
+
+/// f with the arrays of these tuples, one after the other.
+template <class F, class... Tuples>
+decltype(auto) call(F& f, Tuples&... tuples) {
+  const auto references = [](auto& all) {
+    return std::apply([](auto&... arrays) { return std::tie(arrays...); }, all);
+  };
+  return std::apply([&f](auto&... arrays) -> decltype(auto) { return f(arrays.pass()...); },
+                    std::tuple_cat(references(tuples)...));
+}
+
+/// Calls read(part) for each of the gradients that a function returned: one, a tuple, a list.
+/// Rows of rows are one gradient where one is wanted, and else one each.
+template <class R, class Read>
+void each_part(const R& r, bool rows_are_one, Read read) {
+  if constexpr (NestedRows<R>) {
+    if (rows_are_one) return read(r);
+    for (const auto& part : r) read(part);
+  } else if constexpr (NumberArray<R>) {
+    read(r);
+  } else if constexpr (requires { std::tuple_size<R>::value; }) {
+    std::apply([&read](const auto&... part) { (read(part), ...); }, r);
+  } else {
+    for (const auto& part : r) read(part);
+  }
+}
 
 }  // namespace gradus::check

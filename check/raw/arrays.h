@@ -13,13 +13,13 @@ namespace gradus::check {
 
 /// A shape and whether it lies in memory column by column.
 struct Layout {
-  Shape shape = {};
+  Dims shape = {};
   bool column_major = false;
 
   /// Where row-major element i stands.
   std::size_t position(std::size_t i) const {
     if (!column_major) return i;
-    const Shape at = index_of(i, shape);
+    const Dims at = index_of(i, shape);
     return element_at({at.rbegin(), at.rend()}, {shape.rbegin(), shape.rend()});
   }
 };
@@ -117,12 +117,12 @@ struct Array<A> {
 
 /// Rows of rows: vector<vector<double>>.
 template <class A>
-concept Rows = requires(const A& a) {
+concept NestedRows = requires(const A& a) {
   requires Contiguous<std::remove_cvref_t<decltype(*std::data(a))>>;
   std::size(a);
 };
 
-template <Rows A>
+template <NestedRows A>
 struct Array<A> {
   using Row = std::remove_cvref_t<decltype(*std::data(std::declval<const A&>()))>;
   using Number = typename Array<Row>::Number;
@@ -154,31 +154,24 @@ struct Array<A> {
 };
 
 template <class A>
-concept Numbers = requires {
+concept NumberArray = requires {
   typename Array<std::remove_cv_t<A>>::Number;
 };
 
+/// The type of the numbers of an A, or of what it points to.
 template <class A>
-struct ElementOf {
-  using type = typename Array<A>::Number;
-};
-template <class T>
-struct ElementOf<T*> {
-  using type = std::remove_cv_t<T>;
-};
-template <class A>
-using Element = typename ElementOf<std::remove_cv_t<A>>::type;
+using NumberOf = typename Array<std::remove_cv_t<std::remove_pointer_t<A>>>::Number;
 
 template <class A>
 Layout layout_of(const A& a) {
-  if constexpr (Numbers<A>) return Array<A>::layout(a);
+  if constexpr (NumberArray<A>) return Array<A>::layout(a);
   return {};  // numbers_of refuses it
 }
 
 /// The numbers of a row-major, whatever it is. A flat one lies as `layout` says, if it fits.
 template <class A>
 Values numbers_of(const A& a, Layout layout) {
-  constexpr bool taken = Numbers<A>;
+  constexpr bool taken = NumberArray<A>;
   static_assert(taken,
                 "a function returns numbers as an input has them: a number, a vector, array or "
                 "span of numbers, rows of rows, a matrix; several gradients are a tuple of those, "

@@ -1,6 +1,6 @@
-// Why is a derivative wrong? Hypotheses, the most telling first. Each predicts the whole Jacobian A
-// under test from the measured one, N; it is named only where it explains every entry, and where
-// more entries agree than it has free numbers. A wrong name would cost more than none.
+// Why is a derivative wrong? Each hypothesis predicts the whole Jacobian under test (A) from the
+// measured one (N). The first that explains every entry, with more entries than free numbers, is
+// named as the cause; a wrong name would cost more than none.
 #pragma once
 
 #include "gradus/check/raw/wrong_places.h"
@@ -8,7 +8,7 @@
 
 namespace gradus::check {
 
-/// Of the input that evidence.input names; empty where nothing explains all of it.
+/// The cause for the input that evidence.input names; empty if nothing explains all of it.
 inline Cause likely_cause(const Evidence& evidence) {
   const Comparison d(evidence);
   if (!d.finite)
@@ -19,12 +19,11 @@ inline Cause likely_cause(const Evidence& evidence) {
     return {"UPSTREAM IGNORED", d.dx + " is the same for every dy, and not 0 for dy = 0",
             "multiply by dy: " + d.dx + " = dy · (the local derivative)"};
   if (!d.telling()) return {};
-  for (const auto hypothesis : {constant_factor, swapped, upstream_only, transposed, column_major,
-                                operand_transposed, flipped, off_by_one, permuted, gradient_leak,
-                                missing_term, left_out, subset, varying_factor, local_derivative}) {
-    Cause cause = hypothesis(d);
-    if (!cause.name.empty()) return cause;
-  }
+  for (const auto hypothesis :
+       {constant_factor, swapped, upstream_only, confused<axis_orders>, column_major,
+        operand_transposed, confused<reversal>, confused<shifts>, permuted, gradient_leak,
+        missing_term, left_out, subset, varying_factor, local_derivative})
+    if (Cause cause = hypothesis(d); !cause.name.empty()) return cause;
   return {};
 }
 
@@ -38,8 +37,8 @@ inline std::string jacobian_map(const Evidence& evidence) {
   return map;
 }
 
-/// Outputs whose upstream gradients no input's gradient reads, though they depend on some: one
-/// cause for all inputs, if it explains all of them.
+/// Outputs that the inputs' gradients depend on, but whose dy no gradient reads: one cause for all
+/// inputs, if it explains all of them.
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;
   std::vector<bool> dead(rows, true), wanted(rows, false);
@@ -73,7 +72,7 @@ inline Cause unread_upstream(Evidence evidence) {
           "each output's dy must reach every input that the output depends on"};
 }
 
-/// Names the causes of what is wrong; of a Jacobian under test the map is drawn whole.
+/// Names the cause for each wrong input. If a Jacobian is under test, draws the map of all of it.
 inline void explain(Report& report, Evidence evidence) {
   const auto several = std::count_if(report.inputs.begin(), report.inputs.end(),
                                      [](const InputSummary& input) { return input.wrong > 0; });

@@ -1,18 +1,32 @@
-// Is this the derivative of that function? For code that knows no tensor of ours; needs the
-// standard library alone.
+// Is this the derivative of that function? Needs the standard library alone.
 //
 //   std::vector<double> softmax(const std::vector<double>& x);
 //   std::vector<double> softmax_vjp(const std::vector<double>& x, const std::vector<double>& dy);
 //
 //   std::cout << check::raw("softmax", softmax, softmax_vjp, x);
 //
-// docs/checking.md shows the other forms and how to read a report.
+// docs/checking.md shows the other forms and how to read a report. To read the checker, take the
+// files in this order:
+//
+//   values.h words.h random.h   numbers, text, random numbers
+//   options.h findings.h        what a check is given, and what it finds
+//   verdict.h                   the rule by which a derivative passes
+//   kinks.h differences.h       how a derivative is measured, and how the step is chosen
+//   probe.h                     which derivatives are compared
+//   checked_function.h          the function under test, called and guarded
+//   compare.h vjp_check.h       the check itself; what it does beside the comparison:
+//   time_budget.h side_effects.h special_points.h
+//   evidence.h wrong_places.h wrong_sizes.h causes.h    how a cause is named
+//   report.h                    text, JSON and XML
+//   manifold.h manifolds.h pullback.h                   inputs that live on a manifold
+//   arrays.h arguments.h adapter.h check.h              functions and arrays of any form
+//   smallest.h catch2.h compiled.cpp                    tools around it
 #pragma once
 
 #include <optional>
 
+#include "gradus/check/raw/adapter.h"
 #include "gradus/check/raw/findings.h"
-#include "gradus/check/raw/forms.h"
 #ifndef GRADUS_CHECK_COMPILED
 #include "gradus/check/raw/pullback.h"
 #include "gradus/check/raw/report.h"
@@ -27,15 +41,15 @@ Report check_vjp(const std::string& name, Functions functions, std::vector<Input
 #endif
 
 /// An input with a name and a shape for the report. One of integers gets no gradient.
-template <Numbers A>
-auto input(const A& value, std::string name = {}, Shape shape = {}) {
-  constexpr bool wanted = std::is_floating_point_v<Element<const A>>;
+template <NumberArray A>
+auto input(const A& value, std::string name = {}, Dims shape = {}) {
+  constexpr bool wanted = std::is_floating_point_v<NumberOf<const A>>;
   return Given<A, wanted>{value, std::move(name), std::move(shape)};
 }
 
 /// An input that gets no gradient.
-template <Numbers A>
-Given<A, false> constant(const A& value, std::string name = {}, Shape shape = {}) {
+template <NumberArray A>
+Given<A, false> constant(const A& value, std::string name = {}, Dims shape = {}) {
   return {value, std::move(name), std::move(shape)};
 }
 
@@ -72,14 +86,14 @@ class Raw {
   }
 
   /// The shape of the result: needed where forward writes it, else for the report.
-  Raw& output(Shape shape) {
+  Raw& output(Dims shape) {
     plan_->output.shape = options.output_shape = std::move(shape);
     plan_->output_known = true;
     return *this;
   }
   /// The output lives on a manifold: a Jacobian has a row for each of its tangent numbers, and a
   /// vjp is given dy in the surrounding space.
-  Raw& output_on(Manifold manifold) { return set(places_.output, std::move(manifold)); }
+  Raw& output_on(Manifold manifold) { return set(domains_.output, std::move(manifold)); }
   /// The derivative adds to what its buffers hold.
   Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }
   /// The same function computed in double, of which differences are taken.
@@ -137,23 +151,23 @@ class Raw {
     const std::string name = given.name.empty() ? "x" + std::to_string(inputs_.size()) : given.name;
     Values values = numbers_of(given.value, layout);
     const bool fits = count_of(layout.shape) == values.size();
-    const Shape shape = layout.shape;
+    const Dims shape = layout.shape;
     if (!fits) layout = {{std::ssize(values)}, false};
     plan_->inputs.push_back(layout);
-    const bool tangent = given.manifold && given.manifold->gradient != Gradient::ambient;
+    const bool tangent = given.manifold && given.manifold->gradient != GradientSpace::ambient;
     const auto steps = [&] { return given.manifold->dimension(values.size()); };
     plan_->gradients.push_back(tangent ? Layout{{static_cast<std::int64_t>(steps())}} : layout);
-    places_.inputs.push_back(given.manifold);
+    domains_.inputs.push_back(given.manifold);
     plan_->names.push_back(name);
     plan_->wanted.push_back(Input::wanted);
     inputs_.push_back({name, shape, std::move(values), Input::wanted});
-    using T = Element<const typename Input::Type>;
+    using T = NumberOf<const typename Input::Type>;
     if constexpr (std::is_same_v<T, float>) functions_.ulp = std::numeric_limits<float>::epsilon();
   }
 
   Report run() const {
-    Report report = places_.any() ? check_on(name_, functions_, inputs_, places_, options)
-                                  : check_vjp(name_, functions_, inputs_, options);
+    Report report = domains_.any() ? check_on(name_, functions_, inputs_, domains_, options)
+                                   : check_vjp(name_, functions_, inputs_, options);
     report.reproduce = "check::raw(\"" + name_ + "\", …).seed(" + std::to_string(report.seed) + ")";
     return report;
   }
@@ -162,12 +176,12 @@ class Raw {
   std::shared_ptr<Plan> plan_;
   Functions functions_;
   std::vector<Input> inputs_;
-  Places places_;
+  Domains domains_;
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
-/// What stands for a check that was refused: one error is enough.
-struct NotTaken {
+/// In place of a check that does not compile, so that its static_assert is the only error.
+struct Rejected {
   const Report& report() const;
   operator Report() const;
   explicit operator bool() const;
@@ -180,7 +194,7 @@ Given<A, Wanted> given(const Given<A, Wanted>& value) {
 }
 template <class A>
 auto given(const A& value) {
-  constexpr bool taken = Numbers<A>;
+  constexpr bool taken = NumberArray<A>;
   static_assert(taken,
                 "an input is a number, or a vector, array, span or C array of numbers, rows of "
                 "rows, or a matrix with data(), rows() and cols(). For a struct of doubles say "
@@ -189,7 +203,7 @@ auto given(const A& value) {
   if constexpr (taken)
     return input(value);
   else
-    return NotTaken();
+    return Rejected();
 }
 template <class T, std::size_t N>
 auto given(const T (&value)[N]) {
@@ -219,10 +233,7 @@ template <class F, class D, class... A>
       "types that they fit. A member function: method(&C::f, object). An overloaded or "
       "generic one: a lambda, [](double x) { return std::exp(x); }");
   if constexpr (!taken) {
-    return NotTaken();
-  } else if constexpr (sizeof...(A) == 1 && value_and_gradient<D>()) {
-    const ValueAndGradient<D> both(std::move(derivative), (layout_of(given(inputs).value), ...));
-    return raw(std::move(name), std::move(forward), both.gradient(), inputs...);
+    return Rejected();
   } else {
     return Raw<F, decltype(given(inputs))...>(std::move(name), std::move(forward),
                                               std::move(derivative), given(inputs)...);
@@ -241,7 +252,7 @@ template <class D, class A>
     return Raw<RealFunction, Given<double, true>>(std::move(name), f, std::move(derivative),
                                                   Given<double, true>{static_cast<double>(x)});
   else
-    return NotTaken();
+    return Rejected();
 }
 template <class A>
 [[nodiscard]] auto raw(std::string name, RealFunction f, RealFunction derivative, const A& x) {
@@ -252,9 +263,16 @@ template <class A>
 /// to the container that &gradient points to.
 template <Plain F, class A>
 requires(SignatureOf<F>::arity == 2) [[nodiscard]] auto raw(std::string name, F f, const A& x) {
-  Layout layout = layout_of(given(x).value);
-  const ValueAndGradient<F> both(std::move(f), layout);
-  return raw(std::move(name), both.value(), both.gradient(), x);
+  using X = std::tuple_element_t<0, typename SignatureOf<F>::Parameters>;
+  using Gradient = std::tuple_element_t<1, typename SignatureOf<F>::Parameters>;
+  const auto value = [f, layout = layout_of(given(x).value)](const X& at) mutable {
+    constexpr double unwritten = std::numeric_limits<double>::quiet_NaN();
+    GuardedArray<Gradient> gradient(Values(count_of(layout.shape), unwritten), layout);
+    const auto y = static_cast<double>(f(at, gradient.pass()));
+    gradient.inspect("the function", "its gradient", true);
+    return y;
+  };
+  return raw(std::move(name), value, f, x);
 }
 
 }  // namespace gradus::check

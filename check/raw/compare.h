@@ -1,4 +1,5 @@
-// The comparison of one input's derivatives: what was measured, and what is said of a disagreement.
+// The comparison of one input's derivatives: the measured slopes of each move and probe, and the
+// finding that describes a mismatch.
 #pragma once
 
 #include "gradus/check/raw/evidence.h"
@@ -39,7 +40,7 @@ struct Numeric {
     return std::any_of(slopes[move].begin(), slopes[move].end(), lost);
   }
 
-  /// Is every measured derivative 0; and, if this asks for a stationary point, not so beside it?
+  /// Is every measured derivative 0; and, if `stationary`, not so next to this point?
   bool flat(bool stationary = false) const {
     bool curved = false;
     for (const std::vector<Slope>& move : slopes)
@@ -57,8 +58,8 @@ struct Numeric {
   }
 };
 
-/// What is wrong with one move, and how badly: the error in units of what is allowed.
-struct Candidate {
+/// The worst comparison of one move; `excess` is the error in units of the allowed one.
+struct Mismatch {
   Finding finding = {.verdict = Verdict::pass};
   std::size_t move = 0;
   std::size_t probe = 0;
@@ -66,7 +67,7 @@ struct Candidate {
 };
 
 /// Failures first, then rows before weighted sums (a row names the output), then the largest.
-inline bool worse_than(const Candidate& a, const Candidate& b) {
+inline bool worse_than(const Mismatch& a, const Mismatch& b) {
   if (a.finding.verdict != b.finding.verdict) return a.finding.verdict == Verdict::fail;
   if (a.finding.kind != b.finding.kind) return a.finding.kind == Kind::element;
   return a.excess > b.excess;
@@ -131,8 +132,7 @@ inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& su
   return {};
 }
 
-/// What the report should say of an input beside its findings; what a sample left out may have been
-/// said.
+/// The notes on an input. The note on a sample is left out if the report has it already.
 inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric& numeric,
                                             const Tolerance& t, bool sample_said) {
   std::vector<std::string> notes;

@@ -1,6 +1,6 @@
-// The steps with which a column of the Jacobian is measured. The first settles most points. Where
-// it does not (strong curvature, the edge of a domain, a kink nearby) the step shrinks by 4; where
-// rounding hides the derivative it grows by 4. The step with the smallest estimate is kept.
+// How a column of the Jacobian is measured, and how the step is chosen. The first step settles most
+// points. If it does not (strong curvature, the edge of a domain, a kink nearby), the step shrinks
+// by 4; if rounding hides the derivative, it grows by 4. The smallest error estimate wins.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,8 @@
 
 namespace gradus::check {
 
-/// All outputs, with the one input element in question set to t and the others left alone: as many
-/// as there are at x.
-using Line = std::function<Values(double t)>;
+/// All outputs as a function of one number t: an input element is set to t, the others stay.
+using LineFunction = std::function<Values(double t)>;
 
 constexpr double kShrink = 0.25;
 constexpr int kUsualSteps = 4;   // as many as it takes to reach the tolerance
@@ -61,7 +60,7 @@ inline double interpolated(const std::array<double, 7>& f, double t) {
 }
 
 /// The slopes of all outputs with one step; y = f(x).
-inline std::vector<Slope> slopes_at(const Line& f, double x, double h, const Values& y,
+inline std::vector<Slope> slopes_at(const LineFunction& f, double x, double h, const Values& y,
                                     const Goal& goal) {
   std::array<Values, 7> at;
   for (int k = -3; k <= 3; ++k) at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : f(x + k * h);
@@ -156,9 +155,9 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
 /// The first steps shrink from the unit. What they do not settle is tried by the other methods, one
 /// after the other, as long as there is something left for them: larger steps, steps from the size
 /// of x, steps from the natural size, the half of the points that lies inside of the domain.
-class Column {
+class JacobianColumn {
  public:
-  Column(const Line& f, double x, double unit, const Values& y, const Goal& goal)
+  JacobianColumn(const LineFunction& f, double x, double unit, const Values& y, const Goal& goal)
       : f_(f), x_(x), unit_(unit), y_(y), goal_(goal), best_(y.size()), stairs_(y.size(), 0.0) {}
 
   std::vector<Slope> measure() {
@@ -169,11 +168,11 @@ class Column {
     small_ = natural > 32 * first;
     if (small_ && rises(natural)) look_from(natural);
     try_larger_steps(small_ ? natural : first);
-    if (step_for(x_) < first && (any(&Column::unseen) || any(&Column::rough)))
+    if (step_for(x_) < first && (any(&JacobianColumn::unseen) || any(&JacobianColumn::rough)))
       look_from(step_for(x_));
-    if (natural < first && any(&Column::unseen)) look_from(natural);
+    if (natural < first && any(&JacobianColumn::unseen)) look_from(natural);
     goal_.one_sided = true;  // at the edge of a domain f has values on one side alone
-    if (any(&Column::unseen)) look_from(first);
+    if (any(&JacobianColumn::unseen)) look_from(first);
     for (std::size_t i = 0; i < y_.size(); ++i) {
       if (!best_[i].finite() || hidden(best_[i], goal_))
         allow_for_rounding(tried[i], goal_.ulp * std::abs(y_[i]), goal_, best_[i]);
@@ -291,8 +290,8 @@ class Column {
   /// Is it worth to look from the natural size, much larger than the unit? Where f is flat at the
   /// unit, two calls tell: it may be so there too, or an edge may lie on one side.
   bool rises(double h) {
-    if (any(&Column::rough)) return true;
-    if (!any(&Column::drowned)) return false;
+    if (any(&JacobianColumn::rough)) return true;
+    if (!any(&JacobianColumn::drowned)) return false;
     const Values up = f_(x_ + h), down = f_(x_ - h);
     bool result = false;
     for (std::size_t i = 0; i < y_.size(); ++i) {
@@ -307,7 +306,7 @@ class Column {
   /// Rounding grows as the step shrinks: where it hides a slope (a saturated softmax, a small
   /// change on top of a large value) larger steps see it better.
   void try_larger_steps(double h) {
-    for (int step = 0; step < kLargerSteps && any(&Column::rough); ++step) {
+    for (int step = 0; step < kLargerSteps && any(&JacobianColumn::rough); ++step) {
       h /= kShrink;
       std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
       bool better = false;
@@ -324,14 +323,14 @@ class Column {
     }
   }
 
-  const Line& f_;
+  const LineFunction& f_;
   const double x_, unit_;
   const Values& y_;
   Goal goal_;
   std::vector<Slope> best_;
   Values stairs_;              // how far f jitters, of each output
   std::vector<bool> rounded_;  // the second step was worse than the first
-  bool small_ = false;         // the unit is small beside the natural size
+  bool small_ = false;         // the unit is small compared with the natural size
 };
 
 }  // namespace gradus::check

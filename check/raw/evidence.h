@@ -1,4 +1,5 @@
-// What a cause is looked for in: both Jacobians of each input, and the values around them.
+// What a cause is inferred from: of each input both Jacobians, the one under test (A) and the
+// measured one (N), and the values at which they were taken. `Comparison` asks about one input.
 #pragma once
 
 #include "gradus/check/raw/findings.h"
@@ -14,20 +15,20 @@ inline char map_character(double analytic, double numeric) {
   return std::abs(analytic) < std::abs(numeric) ? '-' : '+';
 }
 
-struct Operand {
+struct InputEvidence {
   std::string name;
-  Shape shape;
+  Dims shape;
   Values values;
-  Matrix analytic, numeric;       // [outputs, elements]
+  SmallMatrix analytic, numeric;  // [outputs, elements]
   double unsure = 0;              // the largest error estimate of `numeric`
   bool ignores_upstream = false;  // the same gradient for every dy, zeros too
 };
 
 struct Evidence {
-  std::vector<Operand> inputs = {};
+  std::vector<InputEvidence> inputs = {};
   std::size_t input = 0;  // which of them is wrong
-  bool jacobian = false;  // is a Jacobian under test, and no vector-Jacobian product?
-  Shape output_shape = {};
+  bool jacobian = false;  // a Jacobian is under test, not a vector-Jacobian product
+  Dims output_shape = {};
   Values output = {};
 };
 
@@ -46,10 +47,10 @@ struct Comparison {
     fuzz = 1e-6 * worst + 20 * self.unsure;
   }
 
-  /// Is the measurement good enough to tell one hypothesis from another?
+  /// Is the measurement good enough to distinguish hypotheses?
   bool telling() const { return 20 * self.unsure <= 1e-3 * worst; }
 
-  /// Is A(i, j) what `predicted` says, everywhere?
+  /// Is A(i, j) = predicted(i, j), everywhere?
   template <class Predicted>
   bool explains(Predicted predicted) const {
     for (std::size_t i = 0; i < a.rows; ++i)
@@ -59,6 +60,7 @@ struct Comparison {
   }
 
   bool wrong(std::size_t i, std::size_t j) const { return std::abs(a(i, j) - n(i, j)) > fuzz; }
+  bool zero(std::size_t i, std::size_t j) const { return std::abs(n(i, j)) <= fuzz; }  // N is
 
   /// Which elements (or outputs) have an entry with this property?
   template <class Property>
@@ -69,33 +71,35 @@ struct Comparison {
         if (property(i, j)) result[outputs ? i : j] = true;
     return result;
   }
-
   std::vector<bool> wrong_elements() const {
     return having(false, [this](auto i, auto j) { return wrong(i, j); });
   }
+  std::vector<bool> live_elements() const {
+    return having(false, [this](auto i, auto j) { return std::abs(n(i, j)) > fuzz; });
+  }
 
   const Evidence& e;
-  const Operand& self;
-  const Matrix &a, &n;
+  const InputEvidence& self;
+  const SmallMatrix &a, &n;
   std::string dx;
   bool finite = true;
   double worst = 0;  // the largest difference
-  double fuzz = 0;   // below this two entries are the same
+  double fuzz = 0;   // entries that are closer count as equal
 };
 
-inline std::string axis_text(std::size_t axis, const Shape& shape) {
+inline std::string axis_text(std::size_t axis, const Dims& shape) {
   return axis >= shape.size() ? "all axes" : "axis " + std::to_string(axis);
 }
 
-/// x [shape] as `to` sees it when it is broadcast; empty where it cannot be, or is a single value.
-inline Values spread(const Values& x, const Shape& shape, const Shape& to) {
+/// x [shape], broadcast to the shape `to`; empty if it does not broadcast, or is a single value.
+inline Values spread(const Values& x, const Dims& shape, const Dims& to) {
   if (x.size() < 2 || shape.size() > to.size()) return {};
   const std::size_t before = to.size() - shape.size();
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     if (shape[axis] != 1 && shape[axis] != to[axis + before]) return {};
   Values result(count_of(to));
   for (std::size_t j = 0; j < result.size(); ++j) {
-    Shape at = index_of(j, to);
+    Dims at = index_of(j, to);
     at.erase(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(before));
     for (std::size_t axis = 0; axis < at.size(); ++axis) at[axis] *= shape[axis] == 1 ? 0 : 1;
     result[j] = x[element_at(at, shape)];
@@ -103,22 +107,24 @@ inline Values spread(const Values& x, const Shape& shape, const Shape& to) {
   return result;
 }
 
-/// The elements of `shape` in groups that share all indices but the one along `axis`; every element
-/// in one group where axis is the rank.
-inline std::vector<std::vector<std::size_t>> groups_along(std::size_t axis, const Shape& shape) {
-  Shape rest = axis < shape.size() ? shape : Shape(shape.size(), 1);
+using Groups = std::vector<std::vector<std::size_t>>;
+
+/// The elements of `shape` in groups that share all indices but the one along `axis`; all elements
+/// in one group if axis is the rank.
+inline Groups groups_along(std::size_t axis, const Dims& shape) {
+  Dims rest = axis < shape.size() ? shape : Dims(shape.size(), 1);
   if (axis < shape.size()) rest[axis] = 1;
-  std::vector<std::vector<std::size_t>> groups(count_of(rest));
+  Groups groups(count_of(rest));
   for (std::size_t j = 0; j < count_of(shape); ++j) {
-    Shape at = index_of(j, shape);
+    Dims at = index_of(j, shape);
     for (std::size_t a = 0; a < at.size(); ++a) at[a] = rest[a] == 1 ? 0 : at[a];
     groups[element_at(at, rest)].push_back(j);
   }
   return groups;
 }
 
-/// Where is this set of elements, in words? "" where it is no place that has a name.
-inline std::string location(const std::vector<bool>& in, const Shape& shape, const Values& x) {
+/// Where this set of elements is, in words; "" if the place has no name.
+inline std::string location(const std::vector<bool>& in, const Dims& shape, const Values& x) {
   const std::int64_t count = std::count(in.begin(), in.end(), true);
   if (count == 0 || count == std::ssize(in)) return "";
   const auto are_those = [&](auto property) {  // the elements in question, and no others

@@ -1,5 +1,5 @@
-// What a check found: a verdict, the worst findings, counts, causes and notes. Shapes may have any
-// rank, and inputs any names: checkers of other kinds of arrays fill in the same.
+// What a check found: a verdict, the worst findings, counts, causes and notes. The checks of plain
+// arrays and of tensors, and the C interface, fill in the same Report.
 #pragma once
 
 #include <iosfwd>
@@ -27,8 +27,8 @@ struct Finding {
   Verdict verdict = Verdict::fail;
   std::size_t input = 0;
   std::string input_name = {};
-  Shape at = {};        // which element of the input; empty for a single value, or a direction
-  Shape output = {};    // which output; empty for a single value, or all of them, weighted
+  Dims at = {};         // which element of the input; empty for a single value, or a direction
+  Dims output = {};     // which output; empty for a single value, or all of them, weighted
   bool along = false;   // along a direction in which all elements of the input move
   double analytic = 0;  // the derivative under test
   double numeric = 0;   // the measured one
@@ -46,7 +46,7 @@ struct Cause {
 /// What was compared for one input.
 struct InputSummary {
   std::string name = {};
-  Shape shape = {};
+  Dims shape = {};
   bool differentiable = true;
   std::int64_t elements = 0;
   std::int64_t looked_at = 0;  // elements, one by one; the others along directions

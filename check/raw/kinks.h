@@ -1,4 +1,6 @@
-// Points where the derivative from the left and the one from the right differ.
+// Kinks: points where the derivatives from the left and from the right differ. Any value between
+// the two passes, unless a convention is declared. How the two change as the step shrinks
+// distinguishes a kink from a smooth point.
 #pragma once
 
 #include <optional>
@@ -7,8 +9,7 @@
 
 namespace gradus::check {
 
-/// What the derivative is, by convention, where there are two. relu at 0: the left one; abs: half
-/// way between its two.
+/// A declared convention for the derivative at a kink. relu at 0: the left one; abs: half way.
 struct Kink {
   std::size_t input = 0;
   std::optional<double> at = {};  // where an element has this value; empty: at each of its kinks

@@ -1,9 +1,9 @@
-// Where inputs live. A point of a manifold moves by a tangent vector and stays on it:
+// Inputs that live on a manifold. A point moves by a tangent vector δ and stays on the manifold:
 //
 //   y = plus(x, δ)      δ = minus(y, x)      plus(x, 0) = x
 //
-// The derivative by such an input is the one by δ at 0, and has as many numbers as δ. So what is
-// checked is f(plus(x, δ)); with B = ∂plus/∂δ at 0, a gradient g in the surrounding space says Bᵀg.
+// The derivative by such an input is the one by δ at 0, and has as many numbers as δ: the check is
+// of f(plus(x, δ)). With B = ∂plus/∂δ at 0, a gradient g of the surrounding space stands for Bᵀg.
 #pragma once
 
 #include "gradus/check/raw/findings.h"
@@ -12,7 +12,7 @@
 namespace gradus::check {
 
 /// What a gradient by a point of a manifold may be.
-enum class Gradient {
+enum class GradientSpace {
   tangent,   // one number for each of δ
   embedded,  // that, or a vector of the surrounding space that is tangent to the manifold
   ambient    // any vector of the surrounding space: what it says of tangent vectors counts
@@ -25,7 +25,7 @@ struct Manifold {
   std::function<Values(const Values& x, const Values& delta)> plus;
   std::function<Values(const Values& y, const Values& x)> minus = {};  // empty: B⁺(y − x)
   std::function<double(const Values& x)> residual = {};  // 0 on the manifold; above 1e-6: refused
-  Gradient gradient = Gradient::tangent;
+  GradientSpace gradient = GradientSpace::tangent;
 };
 
 /// Rotations as unit quaternions (w, x, y, z): plus(q, δ) = q ⊗ (cos |δ|/2, sin(|δ|/2) δ/|δ|), so
@@ -46,8 +46,8 @@ GRADUS_CHECK_INLINE Manifold symmetric();
 /// Numbers above 0: plus(x, δ) = x exp(δ).
 GRADUS_CHECK_INLINE Manifold positive();
 
-/// Where the inputs of a check live, and the output; empty: in a vector space.
-struct Places {
+/// The manifolds that the inputs and the output live on; empty: a vector space.
+struct Domains {
   std::vector<std::optional<Manifold>> inputs;
   std::optional<Manifold> output = {};
 
@@ -56,9 +56,9 @@ struct Places {
   }
 };
 
-/// check_vjp() with inputs that move on manifolds, and a look beside such of them as are special.
+/// check_vjp() with inputs that move on manifolds; near special points it checks a sample too.
 GRADUS_CHECK_INLINE Report check_on(const std::string& name, const Functions& f,
-                                    const std::vector<Input>& inputs, const Places& places,
+                                    const std::vector<Input>& inputs, const Domains& places,
                                     RawOptions options);
 
 }  // namespace gradus::check

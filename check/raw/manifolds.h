@@ -7,20 +7,14 @@
 
 namespace gradus::check {
 
-inline Values times(const Matrix& a, const Values& x) {
+inline Values times(const SmallMatrix& a, const Values& x) {
   Values y(a.rows, 0.0);
   for (std::size_t i = 0; i < a.rows; ++i)
     for (std::size_t j = 0; j < a.columns; ++j) y[i] += a(i, j) * x[j];
   return y;
 }
-inline Matrix transposed(const Matrix& a) {
-  Matrix b{a.columns, a.rows};
-  for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t j = 0; j < a.columns; ++j) b(j, i) = a(i, j);
-  return b;
-}
-inline Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix c{a.rows, b.columns};
+inline SmallMatrix product(const SmallMatrix& a, const SmallMatrix& b) {
+  SmallMatrix c{a.rows, b.columns};
   for (std::size_t i = 0; i < a.rows; ++i)
     for (std::size_t k = 0; k < a.columns; ++k)
       for (std::size_t j = 0; j < b.columns; ++j) c(i, j) += a(i, k) * b(k, j);
@@ -28,10 +22,10 @@ inline Matrix product(const Matrix& a, const Matrix& b) {
 }
 
 /// B [numbers, dimension]: six points, whose error at this step is a few roundings.
-inline Matrix tangent_basis(const Manifold& m, const Values& x) {
+inline SmallMatrix tangent_basis(const Manifold& m, const Values& x) {
   constexpr double h = 0x1p-7;
   constexpr std::array weight{45.0 / 60, -9.0 / 60, 1.0 / 60};  // of steps h, 2h, 3h
-  Matrix b{x.size(), m.dimension(x.size())};
+  SmallMatrix b{x.size(), m.dimension(x.size())};
   Values delta(b.columns, 0.0);
   for (std::size_t j = 0; j < b.columns; ++j) {
     for (std::size_t step = 0; step < 3; ++step) {
@@ -47,8 +41,8 @@ inline Matrix tangent_basis(const Manifold& m, const Values& x) {
 }
 
 /// (BᵀB)⁻¹ v, by elimination: BᵀB is positive definite.
-inline Values solve_normal(const Matrix& b, Values v) {
-  Matrix a = product(transposed(b), b);
+inline Values solve_normal(const SmallMatrix& b, Values v) {
+  SmallMatrix a = product(transposed(b), b);
   const std::size_t n = v.size();
   for (std::size_t k = 0; k < n; ++k)
     for (std::size_t i = k + 1; i < n; ++i) {
@@ -64,9 +58,10 @@ inline Values solve_normal(const Matrix& b, Values v) {
 }
 
 /// v of the tangent space as a vector of the surrounding one: Bᵀ lifted(B, v) = v.
-inline Values lifted(const Matrix& b, const Values& v) { return times(b, solve_normal(b, v)); }
+inline Values lifted(const SmallMatrix& b, const Values& v) { return times(b, solve_normal(b, v)); }
 
-inline Values tangent_of(const Manifold& m, const Matrix& b, const Values& y, const Values& x) {
+inline Values tangent_of(const Manifold& m, const SmallMatrix& b, const Values& y,
+                         const Values& x) {
   if (m.minus) return m.minus(y, x);
   Values apart = y;
   for (std::size_t i = 0; i < y.size(); ++i) apart[i] -= x[i];
@@ -74,8 +69,8 @@ inline Values tangent_of(const Manifold& m, const Matrix& b, const Values& y, co
 }
 
 /// How far rows of x are from orthonormal ones.
-inline double orthonormal_residual(const Matrix& rows) {
-  Matrix gram = product(rows, transposed(rows));
+inline double orthonormal_residual(const SmallMatrix& rows) {
+  SmallMatrix gram = product(rows, transposed(rows));
   for (std::size_t i = 0; i < rows.rows; ++i) gram(i, i) -= 1;
   return largest_of(gram.values);
 }
@@ -90,10 +85,10 @@ inline std::array<double, 3> rotation_factors(double a2) {
 }
 
 /// I + p W + q W², W the cross product with w.
-inline Matrix rotation_series(const double* w, double p, double q) {
-  Matrix r{3, 3};
-  const Matrix cross{3, 3, {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0}};
-  const Matrix squared = product(cross, cross);
+inline SmallMatrix rotation_series(const double* w, double p, double q) {
+  SmallMatrix r{3, 3};
+  const SmallMatrix cross{3, 3, {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0}};
+  const SmallMatrix squared = product(cross, cross);
   for (std::size_t i = 0; i < 9; ++i)
     r.values[i] = (i % 4 == 0 ? 1 : 0) + p * cross.values[i] + q * squared.values[i];
   return r;
@@ -140,7 +135,7 @@ GRADUS_CHECK_INLINE Manifold se3() {
   const auto plus = [rotation](const Values& t, const Values& d) {
     const double* w = d.data() + 3;
     const auto [s, c, e] = rotation_factors(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
-    const Matrix r{3, 3, rotation(t)}, turned = product(r, rotation_series(w, s, c));
+    const SmallMatrix r{3, 3, rotation(t)}, turned = product(r, rotation_series(w, s, c));
     const Values way = times(r, times(rotation_series(w, c, e), {d.begin(), d.begin() + 3}));
     Values result = t;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -158,9 +153,9 @@ GRADUS_CHECK_INLINE Manifold se3() {
 
 /// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n]: what is left
 /// of the axes (Gram-Schmidt, twice).
-inline Matrix complement(const Matrix& x) {
+inline SmallMatrix complement(const SmallMatrix& x) {
   const std::size_t n = x.columns;
-  Matrix all = x;
+  SmallMatrix all = x;
   for (std::size_t axis = 0; axis < n; ++axis) {
     Values v(n, 0.0);
     v[axis] = 1;
@@ -181,9 +176,9 @@ inline Matrix complement(const Matrix& x) {
 }
 
 /// The nearest orthonormal rows, by Newton's iteration.
-inline Matrix orthonormal(Matrix rows) {
+inline SmallMatrix orthonormal(SmallMatrix rows) {
   for (int step = 0; step < 8; ++step) {
-    const Matrix change = product(product(rows, transposed(rows)), rows);
+    const SmallMatrix change = product(product(rows, transposed(rows)), rows);
     for (std::size_t i = 0; i < rows.values.size(); ++i)
       rows.values[i] = 1.5 * rows.values[i] - 0.5 * change.values[i];
   }
@@ -192,15 +187,15 @@ inline Matrix orthonormal(Matrix rows) {
 
 GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
   const auto columns = [rows, count](const Values& x) {  // as rows
-    Matrix result{count, rows};
+    SmallMatrix result{count, rows};
     for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t j = 0; j < count; ++j) result(j, i) = x[i * count + j];
     return result;
   };
   const auto plus = [rows, count, columns](const Values& given, const Values& d) {
-    const Matrix x = columns(given);
-    const Matrix outside = complement(x);
-    Matrix moved = x;
+    const SmallMatrix x = columns(given);
+    const SmallMatrix outside = complement(x);
+    SmallMatrix moved = x;
     std::size_t at = 0;
     for (std::size_t a = 0; a < count; ++a)
       for (std::size_t b = a + 1; b < count; ++b, ++at)
@@ -222,7 +217,7 @@ GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
   };
   const std::string name = joined("frames of ", count, " orthonormal columns");
   const std::size_t free = rows * count - count * (count + 1) / 2;
-  return {name, always(free), plus, {}, residual, Gradient::embedded};
+  return {name, always(free), plus, {}, residual, GradientSpace::embedded};
 }
 
 GRADUS_CHECK_INLINE Manifold sphere() {
@@ -231,7 +226,7 @@ GRADUS_CHECK_INLINE Manifold sphere() {
           [](const Values& x, const Values& d) { return frame(x.size(), 1).plus(x, d); },
           {},
           [](const Values& x) { return frame(x.size(), 1).residual(x); },
-          Gradient::embedded};
+          GradientSpace::embedded};
 }
 
 GRADUS_CHECK_INLINE Manifold symmetric() {
@@ -255,7 +250,7 @@ GRADUS_CHECK_INLINE Manifold symmetric() {
     for (std::size_t i = 0; i < x.size(); ++i) apart[i] -= x[i];
     return largest_of(apart) / std::max(largest_of(x), 1e-300);
   };
-  return {"symmetric matrices", dimension, plus, {}, residual, Gradient::ambient};
+  return {"symmetric matrices", dimension, plus, {}, residual, GradientSpace::ambient};
 }
 
 GRADUS_CHECK_INLINE Manifold positive() {
@@ -266,8 +261,8 @@ GRADUS_CHECK_INLINE Manifold positive() {
   const auto residual = [](const Values& x) {
     return std::all_of(x.begin(), x.end(), [](double v) { return v > 0; }) ? 0.0 : 1.0;
   };
-  return {"positive numbers", [](std::size_t n) { return n; }, plus, {}, residual,
-          Gradient::ambient};
+  return {"positive numbers", [](std::size_t n) { return n; }, plus, {},
+          residual,           GradientSpace::ambient};
 }
 
 }  // namespace gradus::check

@@ -1,4 +1,5 @@
-// What a check is given: inputs, functions, options.
+// What a check is given: inputs, functions as functions of numbers, and options. `completed` checks
+// the inputs; a check that is called wrongly throws BadInput.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@ namespace gradus::check {
 /// One argument of the function under test, row-major.
 struct Input {
   std::string name = {};  // empty: "x0", "x1" …
-  Shape shape = {};       // empty: one axis; for a single value none
+  Dims shape = {};        // empty: one axis; for a single value none
   Values values = {};
   bool differentiable = true;  // false: indices, masks; never changed by the check
   bool tangent = false;        // of steps on a manifold: that they are zeros is nothing special
@@ -29,15 +30,15 @@ using Derivative = std::function<Arguments(const Arguments&, const Values& dy)>;
 using DerivativeInto =
     std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
 
-/// What is checked: `forward`, and `vjp` or `into`. The others are for what they say.
+/// The functions to check: `forward`, and `vjp` or `into`; the others are optional.
 struct Functions {
   Forward forward;
   Derivative vjp;
   DerivativeInto into = {};  // a derivative that writes to buffers of the caller
   bool accumulates = false;  // `into` adds to what it finds
   bool linear = false;       // vjp multiplies by a matrix that was given: it cannot but be linear
-  std::function<Shape()> shape = {};  // of the output, asked after the first call of forward
-  Forward reference = {};             // forward in double, where forward itself computes in float
+  std::function<Dims()> shape = {};  // of the output, asked after the first call of forward
+  Forward reference = {};            // forward in double, where forward itself computes in float
   double ulp = std::numeric_limits<double>::epsilon();  // of the arithmetic of both functions
 };
 
@@ -58,12 +59,12 @@ struct RawOptions {
   std::size_t rows = 16;  // outputs sampled in Mode::projections
   std::size_t columns = 64;  // elements of an input, likewise
   std::size_t findings = 3;  // shown for each input; the counts count all
-  Shape output_shape = {};   // for the report; empty: one axis
+  Dims output_shape = {};    // for the report; empty: one axis
   Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy
   std::vector<Kink> kinks = {};
   double seconds = 0;  // > 0: elements are looked at one by one while there is time
   int threads = 1;     // that call forward at the same time, if it allows that; 0: all there are
-  bool beside = true;  // at points that hide mistakes, looks at others near them too
+  bool neighborhood = true;  // near points that hide mistakes, checks others too
 
   Tolerance tolerance() const {
     Tolerance result;

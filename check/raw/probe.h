@@ -1,10 +1,7 @@
-// Probes: the upstream gradients with which a vector-Jacobian product is asked, and the same
-// contraction of a measured column of the Jacobian. Moves: the ways in which an input is changed to
-// measure one.
-//
-// A row probe weighs a single output, a dense probe all of them. All row probes together compare
-// the full Jacobian; a few dense ones and a sample of rows stand for it where it is large. So do,
-// on the input's side, single elements and directions in which all elements move.
+// Which derivatives are compared. A probe is an upstream gradient: of one output (a row of the
+// Jacobian), or dense, a weighted sum of all. A move changes an input: one element, or all along a
+// direction. Small Jacobians are compared entry by entry; of large ones a sample of rows and
+// elements, with dense probes and directions that see the others.
 #pragma once
 
 #include <numeric>

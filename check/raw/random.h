@@ -1,4 +1,4 @@
-// Random numbers of the checker's own: splitmix64 (Steele, Lea, Flood: "Fast splittable
+// The checker's random numbers: splitmix64 (Steele, Lea, Flood: "Fast splittable
 // pseudorandom number generators", OOPSLA 2014). The distributions of the standard library differ
 // from one vendor to the next; a failure must be reproducible from its seed everywhere.
 #pragma once

@@ -1,12 +1,13 @@
-// A report as plain text: what was compared, the worst findings, a map of the errors, the
-// cause if there is one that explains them, and how to see it again.
+// A report as text, as JSON and as JUnit's XML. The text says what was compared, the worst
+// findings, a map of the errors, a cause if one explains them, and how to see it again.
 #pragma once
 
+#include <concepts>
 #include <cstdlib>
 #include <iostream>
 
-#include "gradus/check/raw/json.h"
-#include "gradus/check/raw/junit.h"
+#include "gradus/check/raw/findings.h"
+#include "gradus/check/raw/words.h"
 
 namespace gradus::check {
 
@@ -65,7 +66,7 @@ inline std::string described(const Finding& f) {
 /// The last two axes of the map around its first error, at most 12 rows of 60.
 inline std::string drawn_map(const InputSummary& input) {
   const bool jacobian = input.map_rows > 0;
-  const Shape shape = jacobian ? Shape{input.map_rows, input.elements} : input.shape;
+  const Dims shape = jacobian ? Dims{input.map_rows, input.elements} : input.shape;
   const std::size_t rank = shape.size(), first = input.map.find_first_not_of(".~");
   if (first == std::string::npos || input.map.size() < 2) return "";
   const auto columns = static_cast<std::size_t>(shape[rank - 1]);
@@ -137,6 +138,115 @@ inline bool in_colour(const std::ostream& out) {
 
 GRADUS_CHECK_INLINE std::ostream& operator<<(std::ostream& out, const Report& report) {
   return out << report.text(in_colour(out));
+}
+
+/// The value as JSON.
+inline std::string json_of(const std::string& text) {
+  static const char hex[] = "0123456789abcdef";
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += {'\\', c};
+    } else if (code < 0x20) {
+      result += {'\\', 'u', '0', '0', hex[code >> 4], hex[code & 15]};
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+inline std::string json_of(double value) {
+  if (std::isnan(value)) return "\"nan\"";
+  if (std::isinf(value)) return value > 0 ? "\"inf\"" : "\"-inf\"";
+  return number(value, 17);
+}
+template <std::integral T>
+std::string json_of(T value) {
+  if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
+  return std::to_string(value);
+}
+inline std::string json_of(const Dims& value) { return list(value); }
+template <class Enum>
+requires std::is_enum_v<Enum> std::string json_of(Enum value) {
+  return json_of(std::string(to_string(value)));
+}
+template <class T>
+std::string json_of(const std::vector<T>& items);
+
+/// object("name", value, …)
+template <class... Parts>
+std::string object(const Parts&... parts) {
+  std::string result;
+  int count = 0;
+  const auto put = [&](const auto& part) {
+    result += (count == 0 ? "{" : count % 2 == 1 ? ": " : ", ") + json_of(part);
+    ++count;
+  };
+  (put(parts), ...);
+  return result + "}";
+}
+
+inline std::string json_of(const InputSummary& i) {
+  return object("name", i.name, "shape", i.shape, "differentiable", i.differentiable, "elements",
+                i.elements, "compared", i.compared, "wrong", i.wrong, "unseen", i.unseen, "kinks",
+                i.kinks, "largest", i.largest, "map", i.map, "map_rows", i.map_rows, "cause",
+                i.cause.name, "why", i.cause.why, "hint", i.cause.hint);
+}
+
+inline std::string json_of(const Finding& f) {
+  return object("kind", f.kind, "verdict", f.verdict, "input", f.input_name, "at", f.at, "output",
+                f.output, "along", f.along, "analytic", f.analytic, "numeric", f.numeric, "allowed",
+                f.allowed, "note", f.note);
+}
+
+template <class T>
+std::string json_of(const std::vector<T>& items) {
+  std::string result;
+  for (const T& item : items) result += (result.empty() ? "\n  " : ",\n  ") + json_of(item);
+  return "[" + result + "]";
+}
+
+GRADUS_CHECK_INLINE std::string Report::json() const {
+  return object("name", name, "verdict", verdict, "seed", seed, "forward_calls", counts.forward,
+                "vjp_calls", counts.vjp, "conditions", counts.conditions, "inputs", inputs,
+                "findings", findings, "notes", notes, "smallest_failing_shape", smallest,
+                "reproduce", reproduce) +
+         "\n";
+}
+
+/// XML 1.0 has no control characters but these three.
+inline std::string xml_of(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == '\t' || c == '\r';
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '"')
+      result += "&quot;";
+    else
+      result += static_cast<unsigned char>(c) < 0x20 && !space ? '?' : c;
+  }
+  return result;
+}
+
+GRADUS_CHECK_INLINE std::string junit(const std::vector<Report>& reports) {
+  std::string cases;
+  std::size_t failures = 0;
+  for (const Report& report : reports) {
+    const std::string text = xml_of(report.text());
+    failures += report ? 0 : 1;
+    cases += "  <testcase classname=\"gradus.check\" name=\"" + xml_of(report.name) + "\">\n";
+    cases += report ? "    <system-out>" + text + "</system-out>\n"
+                    : joined("    <failure message=\"", to_string(report.verdict), "\">", text,
+                             "</failure>\n");
+    cases += "  </testcase>\n";
+  }
+  return joined(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"gradus.check\" tests=\"",
+      reports.size(), "\" failures=\"", failures, "\">\n", cases, "</testsuite>\n");
 }
 
 }  // namespace gradus::check

@@ -1,43 +1,43 @@
-// What a derivative must do beside being right: give the same twice, be linear in dy, and treat
-// what it finds in its buffers as it was declared to.
+// What a derivative must do besides being right: give the same result twice, be linear in dy, and
+// overwrite or add to its buffers as declared.
 #pragma once
 
-#include "gradus/check/raw/subject.h"
+#include "gradus/check/raw/checked_function.h"
 
 namespace gradus::check {
 
 class SideEffects {
  public:
-  SideEffects(Subject& subject, Values dy, const Tolerance& tolerance, Report& report)
-      : subject_(subject), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
+  SideEffects(CheckedFunction& subject, Values dy, const Tolerance& tolerance, Report& report)
+      : function_(subject), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
 
   /// `answer` is what the derivative gave for dy.
   void check_answer(const Arguments& answer) {
-    const Arguments again = subject_.vjp(dy_, report_);
+    const Arguments again = function_.vjp(dy_, report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
       if (!wanted(k) || close(again[k], answer[k], 0)) continue;
       add(Kind::structure, k, "the gradient of '" + name(k) + "' differs from call to call",
           {"NOT DETERMINISTIC", "nothing that changes by itself can be a derivative",
            "freeze its randomness; look for memory that was never written"});
     }
-    if (subject_.functions().linear) return;
+    if (function_.functions().linear) return;
     check_linear(answer, 1024);
     check_linear(answer, -1.0 / 1024);
   }
 
   /// Runs the derivative on buffers of zeros and of other numbers; true where all is as declared.
   bool check_buffers() {
-    const bool adds = subject_.functions().accumulates;
+    const bool adds = function_.functions().accumulates;
     const std::size_t before = report_.findings.size();
     Random random(report_.seed);
-    Arguments start = subject_.filled(0);
-    const Arguments clean = subject_.into(dy_, start, report_);
+    Arguments start = function_.filled(0);
+    const Arguments clean = function_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
       // Of the gradient's size: neither drowns the other. Floats, which any buffer can hold.
       const double size = std::max(largest_of(clean[k]), 1e-30);
       for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }
-    const Arguments found = subject_.into(dy_, start, report_);
+    const Arguments found = function_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
       if (!wanted(k)) continue;
       Values sum = clean[k];
@@ -49,8 +49,8 @@ class SideEffects {
   }
 
  private:
-  bool wanted(std::size_t k) const { return subject_.inputs()[k].differentiable; }
-  const std::string& name(std::size_t k) const { return subject_.inputs()[k].name; }
+  bool wanted(std::size_t k) const { return function_.inputs()[k].differentiable; }
+  const std::string& name(std::size_t k) const { return function_.inputs()[k].name; }
 
   void add(Kind kind, std::size_t k, const std::string& note, const Cause& cause) {
     report_.add({.kind = kind, .input = k, .input_name = name(k), .note = note});
@@ -60,7 +60,7 @@ class SideEffects {
   /// vjp(factor dy) = factor vjp(dy), for a power of two, which adds no rounding.
   void check_linear(const Arguments& answer, double factor) {
     const double share = std::max(1e-6, 10 * tolerance_.rtol);
-    const Arguments dx = subject_.vjp(scaled(dy_, factor), report_);
+    const Arguments dx = function_.vjp(scaled(dy_, factor), report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
       if (!wanted(k) || close(dx[k], scaled(answer[k], factor), share)) continue;
       // What ignores dy, or is no number at all, has another cause.
@@ -84,7 +84,7 @@ class SideEffects {
     std::int64_t kept = 0;
     for (std::size_t j = 0; j < sum.size(); ++j) kept += found[j] == start[j] ? 1 : 0;
     const std::string dx = "d" + name(k);
-    if (subject_.functions().accumulates) {
+    if (function_.functions().accumulates) {
       add(Kind::buffer, k, dx + " is declared to be added to, and is written over",
           {"OVERWRITES", "what other paths contributed to the gradient before is lost",
            dx + "[i] += …, in place of " + dx + "[i] = …"});
@@ -103,11 +103,11 @@ class SideEffects {
     }
   }
 
-  Subject& subject_;
+  CheckedFunction& function_;
   Values dy_;
   Tolerance tolerance_;
   Report& report_;
-  double share_ = 64 * subject_.functions().ulp;
+  double share_ = 64 * function_.functions().ulp;
 };
 
 }  // namespace gradus::check

@@ -1,4 +1,4 @@
-// The smallest sizes at which a check still fails: what one wants to step through.
+// The smallest sizes at which a check still fails: the case to step through in a debugger.
 #pragma once
 
 #include "gradus/check/raw/report.h"
@@ -8,10 +8,10 @@ namespace gradus::check {
 /// Makes each of `sizes` smaller as long as make(sizes) fails; `report` is that of the sizes given,
 /// and becomes that of the sizes returned.
 template <class Make>
-Shape find_smallest(Shape sizes, Report& report, Make make) {
+Dims find_smallest(Dims sizes, Report& report, Make make) {
   for (std::size_t axis = 0; axis < sizes.size();) {
     const std::int64_t before = sizes[axis];
-    Shape smaller = sizes;
+    Dims smaller = sizes;
     for (std::int64_t n = 1; n < before && sizes[axis] == before; n = n < 3 ? n + 1 : 2 * n) {
       smaller[axis] = n;
       Report tried = make(smaller);
@@ -27,11 +27,11 @@ Shape find_smallest(Shape sizes, Report& report, Make make) {
 /// make(sizes) is the check for inputs of these sizes, and gives its report. If it fails at `sizes`
 /// each is made smaller as long as the check fails; the report of `sizes` says where that ended.
 ///
-///   check::smallest({2, 3, 5}, [](const check::Shape& n) {
+///   check::smallest({2, 3, 5}, [](const check::Dims& n) {
 ///     return check::raw("softmax", softmax, softmax_vjp, random_values(n));
 ///   });
 template <class Make>
-Report smallest(const Shape& sizes, Make make) {
+Report smallest(const Dims& sizes, Make make) {
   Report report = make(sizes), least = report;
   if (report.verdict != Verdict::fail) return report;
   report.smallest = list(find_smallest(sizes, least, make));

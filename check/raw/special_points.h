@@ -1,11 +1,12 @@
-// Points at which wrong derivatives look right: a term that is multiplied by 0 is not missed, a
-// transposition of a symmetric matrix changes nothing, and neither does a swap of equal numbers.
+// Points at which wrong derivatives look right: zeros hide a missing term, a symmetric matrix hides
+// a transposition, equal numbers hide a swap. Near such a point a sample is checked too, and equal
+// elements at kinks are moved together.
 #pragma once
 
 #include <map>
 
+#include "gradus/check/raw/checked_function.h"
 #include "gradus/check/raw/compare.h"
-#include "gradus/check/raw/subject.h"
 
 namespace gradus::check {
 
@@ -14,9 +15,9 @@ inline bool has_unit_norm(const Values& x) {
          std::abs(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) - 1) < 1e-12;
 }
 
-/// What is special about the inputs: derivatives that are all 0, where they were measured (an
+/// The special property of the inputs: derivatives that are all 0, if they were measured (an
 /// optimum); zeros or equal numbers (symmetric, diagonal and constant inputs have them), or a
-/// length of 1. Empty where nothing is.
+/// length of 1. "" if there is none.
 inline std::string special_point(const std::vector<Input>& inputs,
                                  const std::vector<Numeric>& numeric = {}) {
   Values all;
@@ -35,7 +36,7 @@ inline std::string special_point(const std::vector<Input>& inputs,
 }
 
 /// The inputs after a small random step. Numbers keep their signs, and a length of 1 stays one.
-inline std::vector<Input> beside(std::vector<Input> inputs, std::uint64_t seed) {
+inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t seed) {
   Random random(seed + 99);
   for (Input& input : inputs) {
     if (!input.differentiable || input.tangent) continue;
@@ -49,19 +50,19 @@ inline std::vector<Input> beside(std::vector<Input> inputs, std::uint64_t seed) 
 }
 
 /// A failure that no comparison with a single element shows.
-inline void add_other(Report& report, Finding finding) {
+inline void add_extra(Report& report, Finding finding) {
   report.inputs[finding.input].wrong += 1;
   report.add(std::move(finding));
 }
 
-/// What was found beside a special point.
-inline void add_beside(Report& report, const std::string& special, const Report& there) {
+/// Adds the result of the check near a special point.
+inline void add_neighborhood(Report& report, const std::string& special, const Report& there) {
   const std::string where = "the inputs have " + special + ", which hides mistakes";
   report.counts.add(there.counts);
   if (there.verdict == Verdict::fail) {
     Finding finding = there.findings.front();
     finding.note = where + "; this is beside it. " + finding.note;
-    return add_other(report, std::move(finding));
+    return add_extra(report, std::move(finding));
   }
   report.notes.push_back(where + (there ? "; a sample beside it is right too"
                                         : "; beside it nothing could be measured"));
@@ -69,7 +70,8 @@ inline void add_beside(Report& report, const std::string& special, const Report&
 
 /// Equal elements at kinks move together: a maximum that pays each of them all is right by each
 /// alone, and not by both. Elements that the report calls wrong are left out.
-inline std::optional<Finding> wrong_tie(Subject& subject, const std::vector<Numeric>& numeric,
+inline std::optional<Finding> wrong_tie(CheckedFunction& subject,
+                                        const std::vector<Numeric>& numeric,
                                         const std::vector<Probe>& probes,
                                         const std::vector<Arguments>& answers, const Goal& goal,
                                         const Report& report) {

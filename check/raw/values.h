@@ -1,4 +1,5 @@
-// Arrays of numbers, row-major, and positions in them.
+// Arrays of numbers, row-major, and positions in them. The types are the checker's own, because
+// check/raw includes nothing of Gradus: `Values` for elements, `Dims` for a shape.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-// What is large and no template stands in every file that includes it; or, where
-// gradus::check_quick is linked and defines GRADUS_CHECK_COMPILED, once in that library.
+// Large functions that are not templates are inline in each file that includes them. Where
+// gradus::check_quick is linked, which defines GRADUS_CHECK_COMPILED, they are in that library.
 #ifdef GRADUS_CHECK_COMPILED
 #define GRADUS_CHECK_INLINE
 #elif !defined(GRADUS_CHECK_INLINE)
@@ -18,20 +19,20 @@
 namespace gradus::check {
 
 using Values = std::vector<double>;
-using Shape = std::vector<std::int64_t>;
+using Dims = std::vector<std::int64_t>;
 
 /// The values of all inputs, in order.
 using Arguments = std::vector<Values>;
 
-inline std::size_t count_of(const Shape& shape) {
+inline std::size_t count_of(const Dims& shape) {
   std::size_t result = 1;
   for (const std::int64_t n : shape) result *= static_cast<std::size_t>(n);
   return result;
 }
 
 /// The index of an element: 7 of [2,5] is [1,2].
-inline Shape index_of(std::size_t element, const Shape& shape) {
-  Shape result(shape.size());
+inline Dims index_of(std::size_t element, const Dims& shape) {
+  Dims result(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     const auto n = static_cast<std::size_t>(shape[axis]);
     result[axis] = static_cast<std::int64_t>(element % n);
@@ -41,7 +42,7 @@ inline Shape index_of(std::size_t element, const Shape& shape) {
 }
 
 /// The inverse: [1,2] of [2,5] is element 7.
-inline std::size_t element_at(const Shape& index, const Shape& shape) {
+inline std::size_t element_at(const Dims& index, const Dims& shape) {
   std::int64_t result = 0;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     result = result * shape[axis] + index[axis];
@@ -56,7 +57,7 @@ inline double largest_of(const Values& x) {
   return result;
 }
 
-/// Divided by the largest first: squares of 1e200 would overflow.
+/// The root of the mean square. Divided by the largest first: squares of 1e200 would overflow.
 inline double rms(const Values& x) {
   double largest = 0, sum = 0;
   for (const double v : x) largest = std::max(largest, std::abs(v));
@@ -73,17 +74,32 @@ inline bool close(const Values& a, const Values& b, double share) {
   });
 }
 
-/// A matrix [rows, columns], row-major.
-struct Matrix {
+inline Values scaled(Values x, double factor) {
+  for (double& v : x) v *= factor;
+  return x;
+}
+
+/// dy times a Jacobian that has a row for each output.
+inline Values times_rows(const Values& dy, const Values& jacobian) {
+  Values dx(dy.empty() ? 0 : jacobian.size() / dy.size(), 0.0);
+  for (std::size_t i = 0; i < dy.size(); ++i)
+    for (std::size_t j = 0; j < dx.size(); ++j) dx[j] += dy[i] * jacobian[i * dx.size() + j];
+  return dx;
+}
+
+/// A matrix [rows, columns], row-major: a Jacobian, or the basis of a tangent space.
+struct SmallMatrix {
   std::size_t rows, columns;
   Values values = Values(rows * columns, 0.0);
   double& operator()(std::size_t i, std::size_t j) { return values[i * columns + j]; }
   double operator()(std::size_t i, std::size_t j) const { return values[i * columns + j]; }
 };
 
-inline Values scaled(Values x, double factor) {
-  for (double& v : x) v *= factor;
-  return x;
+inline SmallMatrix transposed(const SmallMatrix& a) {
+  SmallMatrix b{a.columns, a.rows};
+  for (std::size_t i = 0; i < a.rows; ++i)
+    for (std::size_t j = 0; j < a.columns; ++j) b(j, i) = a(i, j);
+  return b;
 }
 
 }  // namespace gradus::check

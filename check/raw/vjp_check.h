@@ -1,18 +1,17 @@
 // Is this vector-Jacobian product the derivative of that function? Numbers in, report out; check.h
 // takes functions of other types, gradients.h functions of tensors.
 //
-// For each probe w (probe.h) vjp(x, w) is compared with wᵀJ; the columns of J are measured by
-// differences (differences.h) and judged by the rule in verdict.h. What disagrees is measured again
-// with all steps before it is called wrong. Then vjp has to be linear in w, give the same twice,
-// and treat what it finds in its buffers as declared. Causes of what is wrong: causes.h.
+// For each probe w (probe.h) vjp(x, w) is compared with wᵀJ: differences.h measures the columns of
+// J, and verdict.h has the rule. A mismatch is measured again with all steps before it fails. Then
+// come the side effects (side_effects.h), special points (special_points.h) and causes (causes.h).
 #pragma once
 
 #include "gradus/check/raw/causes.h"
 #include "gradus/check/raw/compare.h"
 #include "gradus/check/raw/report.h"
-#include "gradus/check/raw/schedule.h"
 #include "gradus/check/raw/side_effects.h"
 #include "gradus/check/raw/special_points.h"
+#include "gradus/check/raw/time_budget.h"
 
 namespace gradus::check {
 
@@ -21,57 +20,57 @@ class VjpCheck {
  public:
   VjpCheck(const std::string& name, Functions functions, std::vector<Input> inputs,
            RawOptions options)
-      : subject_(std::move(functions), completed(name, std::move(inputs))),
+      : function_(std::move(functions), completed(name, std::move(inputs))),
         options_(std::move(options)),
-        schedule_(name, options_),
+        budget_(name, options_),
         goal_{options_.tolerance()} {
-    if (const Functions& f = subject_.functions(); !f.forward || !(f.vjp || f.into))
+    if (const Functions& f = function_.functions(); !f.forward || !(f.vjp || f.into))
       throw BadInput(name + ": the function to check, or its derivative, is empty");
     report_.name = name;
     report_.seed = options_.seed;
-    report_.inputs = summaries(subject_.inputs());
+    report_.inputs = summaries(function_.inputs());
   }
 
   Report run() {
     try {
-      const double call = subject_.measure_output();
-      schedule_.plan(call, subject_.inputs());
+      const double call = function_.measure_output();
+      budget_.plan(call, function_.inputs());
       check_output();
       set_precision();
       ask();
       numeric_.resize(report_.inputs.size());
       for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
-      if (auto tie = wrong_tie(subject_, numeric_, probes_, answers_, goal_, report_))
-        add_other(report_, *tie);
+      if (auto tie = wrong_tie(function_, numeric_, probes_, answers_, goal_, report_))
+        add_extra(report_, *tie);
       if (!probes_.empty()) side_effects().check_answer(answers_.back());
       if (report_.verdict == Verdict::fail) full_ ? name_causes() : look_at_all();
-      if (report_.verdict != Verdict::fail && options_.beside) look_beside();
-    } catch (const Stop& stop) {
+      if (report_.verdict != Verdict::fail && options_.neighborhood) check_neighborhood();
+    } catch (const Abort& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
       if (!stop.note.empty())
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
     }
-    report_.counts.add(subject_.counts());
+    report_.counts.add(function_.counts());
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.input < b.input; });
     return report_;
   }
 
-  /// The upstream gradients that were asked for, and the answers: [probe][input][element].
+  /// The upstream gradients and the gradients that vjp gave for them: [probe][input][element].
   const std::vector<Probe>& probes() const { return probes_; }
   const std::vector<Arguments>& answers() const { return answers_; }
 
  private:
   SideEffects side_effects() {
-    return {subject_, probes_.back().upstream(outputs()), goal_.tolerance, report_};
+    return {function_, probes_.back().upstream(outputs()), goal_.tolerance, report_};
   }
 
-  std::size_t outputs() const { return subject_.output().size(); }
+  std::size_t outputs() const { return function_.output().size(); }
   void check_output() {
     const std::size_t count = outputs();
-    Shape& shape = options_.output_shape;
-    if (shape.empty() && subject_.functions().shape) shape = subject_.functions().shape();
+    Dims& shape = options_.output_shape;
+    if (shape.empty() && function_.functions().shape) shape = function_.functions().shape();
     if (shape.empty() && count != 1) shape = {static_cast<std::int64_t>(count)};
     if (count_of(shape) != count)
       throw BadInput(joined(report_.name, ": output_shape ", list(shape), " does not fit the ",
@@ -80,7 +79,7 @@ class VjpCheck {
       throw BadInput(joined(report_.name, ": the upstream gradient has ", options_.upstream.size(),
                             " values, but forward gives ", count, "; it needs one for each"));
     for (std::size_t i = 0; i < count; ++i) {
-      const double y = subject_.output()[i];
+      const double y = function_.output()[i];
       if (std::isfinite(y)) continue;
       report_.verdict = Verdict::inconclusive;
       report_.notes.push_back(
@@ -90,14 +89,14 @@ class VjpCheck {
     }
   }
 
-  /// Sets what can be told of functions in float, and notes it.
+  /// Widens the tolerance for functions in float, and notes it.
   void set_precision() {
-    const Functions& f = subject_.functions();
+    const Functions& f = function_.functions();
     const bool rough = f.ulp > std::numeric_limits<double>::epsilon();
     if (rough && f.reference) {
       // The derivative under test may carry 32 half-ulps of its largest terms for each √(terms).
       std::size_t terms = std::max<std::size_t>(outputs(), 16);
-      for (const Input& input : subject_.inputs()) terms = std::max(terms, input.values.size());
+      for (const Input& input : function_.inputs()) terms = std::max(terms, input.values.size());
       const double rounding = 16 * f.ulp * std::sqrt(static_cast<double>(terms));
       goal_.tolerance.rtol = std::max(goal_.tolerance.rtol, rounding);
       goal_.tolerance.atol = std::max(goal_.tolerance.atol, rounding);
@@ -106,15 +105,15 @@ class VjpCheck {
           number(rounding, 1) + " are taken for rounding");
     } else if (options_.resolution > 0) {
       goal_.ulp = f.ulp;
-      subject_.measure_noise(goal_, options_.seed);
+      function_.measure_noise(goal_, options_.seed);
       report_.notes.push_back("compared with a resolution of " + number(options_.resolution, 3) +
                               ": errors below that share of an input's largest derivative were "
                               "not looked for");
     } else if (rough) {
-      throw Stop{Verdict::inconclusive,
-                 "forward computes in float, of which differences see two or three digits. Give "
-                 "the same function in double, .reference(f), or say how much is enough, "
-                 ".resolution(1e-3)"};
+      throw Abort{Verdict::inconclusive,
+                  "forward computes in float, of which differences see two or three digits. Give "
+                  "the same function in double, .reference(f), or say how much is enough, "
+                  ".resolution(1e-3)"};
     }
   }
 
@@ -122,20 +121,20 @@ class VjpCheck {
   void ask() {
     const std::size_t count = outputs();
     std::size_t elements = 0;
-    for (const Input& input : subject_.inputs()) elements += input.values.size();
+    for (const Input& input : function_.inputs()) elements += input.values.size();
     const bool automatic = options_.mode == Mode::automatic;
     const bool small = count <= 256 && elements <= 2048 && count * elements <= 100'000;
-    full_ = !schedule_.limited() && (options_.mode == Mode::full || (automatic && small));
-    const bool many_rows = automatic && count <= 256 && !schedule_.limited();
+    full_ = !budget_.limited() && (options_.mode == Mode::full || (automatic && small));
+    const bool many_rows = automatic && count <= 256 && !budget_.limited();
     all_rows_ = full_ || many_rows || count <= options_.rows;
     Random random(options_.seed);
     probes_ = make_probes(count, all_rows_ ? count : options_.rows, options_.projections, random);
     if (!options_.upstream.empty()) probes_.push_back({options_.upstream});
-    if (subject_.functions().into && count > 0 && !side_effects().check_buffers())
-      subject_.start_from_zeros();
-    if (!subject_.functions().linear) zero_ = subject_.vjp(Values(count, 0.0), report_);
+    if (function_.functions().into && count > 0 && !side_effects().check_buffers())
+      function_.start_from_zeros();
+    if (!function_.functions().linear) zero_ = function_.vjp(Values(count, 0.0), report_);
     for (const Probe& probe : probes_)
-      answers_.push_back(subject_.vjp(probe.upstream(count), report_));
+      answers_.push_back(function_.vjp(probe.upstream(count), report_));
     if (all_rows_) return;
     report_.notes.push_back(joined("the Jacobian was sampled: ", options_.rows, " of its ", count,
                                    " rows, and ", options_.projections,
@@ -144,7 +143,7 @@ class VjpCheck {
 
   std::vector<Slope> measure(std::size_t k, const Move& move, bool thorough) {
     goal_.thorough = thorough;
-    return subject_.column_of(k, move, goal_, options_);
+    return function_.column_of(k, move, goal_, options_);
   }
 
   /// Measures moves first … last − 1 of input k; none begins after so many seconds. Returns the
@@ -152,17 +151,17 @@ class VjpCheck {
   std::size_t measure_some(std::size_t k, std::size_t first, std::size_t last, double until) {
     Numeric& numeric = numeric_[k];
     goal_.thorough = false;
-    return schedule_.run(first, last, until, subject_, [&](std::size_t i, Subject& own) {
+    return budget_.run(first, last, until, function_, [&](std::size_t i, CheckedFunction& own) {
       numeric.slopes[i] = contracted(own.column_of(k, numeric.moves[i], goal_, options_), probes_);
     });
   }
 
   void measure_all(std::size_t k) {
     Numeric& numeric = numeric_[k];
-    const Values& x = subject_.inputs()[k].values;
+    const Values& x = function_.inputs()[k].values;
     Random random(options_.seed + k + 1);
-    const bool limited = schedule_.limited();
-    const std::size_t most = limited ? schedule_.columns(k) : options_.columns;
+    const bool limited = budget_.limited();
+    const std::size_t most = limited ? budget_.columns(k) : options_.columns;
     const std::size_t some = std::min(std::max<std::size_t>(most, 1), x.size());
     const bool automatic = options_.mode == Mode::automatic && x.size() <= 2048;
     const bool all = !limited && (full_ || automatic || x.size() == some);
@@ -171,13 +170,13 @@ class VjpCheck {
     numeric.slopes.resize(count);
     if (!limited) return static_cast<void>(measure_some(k, 0, count, 0));
     // Directions first: they see all elements, and time may run out.
-    const std::size_t seen = measure_some(k, some, count, schedule_.budget());
+    const std::size_t seen = measure_some(k, some, count, budget_.budget());
     bool suspect = false;
     for (std::size_t m = some; m < seen; ++m)
       suspect = suspect || judge_move(k, m).finding.verdict != Verdict::pass;
-    numeric.keep(measure_some(k, 0, some, schedule_.deadline(k, suspect)), some, seen);
+    numeric.keep(measure_some(k, 0, some, budget_.deadline(k, suspect)), some, seen);
     if (numeric.moves.size() < count || some < x.size())
-      report_.notes.push_back(left_out(schedule_, subject_.inputs()[k], numeric, probes_, goal_));
+      report_.notes.push_back(left_out(budget_, function_.inputs()[k], numeric, probes_, goal_));
   }
 
   void compare(std::size_t k) {
@@ -190,10 +189,10 @@ class VjpCheck {
                                       [](const Move& move) { return !move.along(); });
     summary.compared = static_cast<std::int64_t>(numeric.moves.size() * probes_.size());
     summary.map.assign(static_cast<std::size_t>(summary.elements), '~');
-    std::vector<Candidate> candidates;
+    std::vector<Mismatch> candidates;
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
-      Candidate worst = judge_move(k, m);
-      if (worst.finding.verdict != Verdict::pass && schedule_.over() && summary.wrong > 0) {
+      Mismatch worst = judge_move(k, m);
+      if (worst.finding.verdict != Verdict::pass && budget_.over() && summary.wrong > 0) {
         worst.finding.verdict = Verdict::inconclusive;  // others are known to be wrong
       } else if (worst.finding.verdict != Verdict::pass) {
         const std::vector<Slope> column = measure(k, numeric.moves[m], true);
@@ -207,12 +206,12 @@ class VjpCheck {
     }
     if (summary.wrong == 0) summary.map.clear();
     add_worst(k, std::move(candidates));
-    for (std::string& note : notes_about(summary, numeric, goal_.tolerance, schedule_.limited()))
+    for (std::string& note : notes_about(summary, numeric, goal_.tolerance, budget_.limited()))
       report_.notes.push_back(std::move(note));
   }
 
   /// Counts a move that was judged, and puts it on the map.
-  void count(InputSummary& summary, std::size_t k, std::size_t m, const Candidate& worst) const {
+  void count(InputSummary& summary, std::size_t k, std::size_t m, const Mismatch& worst) const {
     const Move& move = numeric_[k].moves[m];
     const bool wrong = worst.finding.verdict == Verdict::fail;
     if (move.along()) {
@@ -228,10 +227,10 @@ class VjpCheck {
   }
 
   /// The worst of one move's comparisons.
-  Candidate judge_move(std::size_t k, std::size_t m) {
+  Mismatch judge_move(std::size_t k, std::size_t m) {
     Numeric& numeric = numeric_[k];
     const Move& move = numeric.moves[m];
-    Candidate worst;
+    Mismatch worst;
     const double scale[] = {numeric.scale(m, false, probes_, goal_.tolerance),
                             numeric.scale(m, true, probes_, goal_.tolerance)};
     for (std::size_t p = 0; p < probes_.size(); ++p) {
@@ -246,8 +245,8 @@ class VjpCheck {
       // Where all rows are compared, a sum of them that cannot be seen takes nothing away.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
       const double excess = result.error / result.allowed;
-      Candidate now{located(k, report_.inputs[k], move), m, p,
-                    std::isfinite(excess) ? excess : std::numeric_limits<double>::max()};
+      Mismatch now{located(k, report_.inputs[k], move), m, p,
+                   std::isfinite(excess) ? excess : std::numeric_limits<double>::max()};
       describe_numbers(now.finding, a, n, probe, result);
       if (!probe.dense()) now.finding.output = index_of(*probe.row, options_.output_shape);
       if (worst.finding.verdict == Verdict::pass || worse_than(now, worst)) worst = std::move(now);
@@ -256,27 +255,28 @@ class VjpCheck {
   }
 
   /// A sampled check near a special point.
-  void look_beside() {
-    const std::string special = special_point(subject_.inputs(), numeric_);
+  void check_neighborhood() {
+    const std::string special = special_point(function_.inputs(), numeric_);
     if (special.empty() || outputs() == 0) return;
     RawOptions options = options_;
     options.rows = options.columns = 1;
-    add_beside(report_, special,
-               run_again(beside(subject_.inputs(), options.seed), options, Mode::projections));
+    add_neighborhood(
+        report_, special,
+        run_again(neighbor_of(function_.inputs(), options.seed), options, Mode::projections));
   }
 
   /// The same functions in a run of its own.
   Report run_again(std::vector<Input> inputs, RawOptions options, Mode mode) {
     options.mode = mode;
-    options.beside = false;
-    return VjpCheck(report_.name, subject_.functions(), std::move(inputs), options).run();
+    options.neighborhood = false;
+    return VjpCheck(report_.name, function_.functions(), std::move(inputs), options).run();
   }
 
-  void add_worst(std::size_t k, std::vector<Candidate> candidates) {
+  void add_worst(std::size_t k, std::vector<Mismatch> candidates) {
     std::stable_sort(candidates.begin(), candidates.end(), worse_than);
     candidates.resize(std::min(candidates.size(), options_.findings));
     bool traced = false;  // a direction to its element; others would lead there as well
-    for (Candidate& candidate : candidates) {
+    for (Mismatch& candidate : candidates) {
       Finding& finding = candidate.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;
       if (direction && traced) continue;
@@ -291,8 +291,8 @@ class VjpCheck {
   }
 
   /// Finds the output behind a failed weighted sum and the element behind a failed direction, if
-  /// there is one of each, by asking with parts of them.
-  void narrow(std::size_t k, Candidate& candidate) {
+  /// there is one of each, by bisection.
+  void narrow(std::size_t k, Mismatch& candidate) {
     Finding& finding = candidate.finding;
     Probe probe = probes_[candidate.probe];
     Move move = numeric_[k].moves[candidate.move];
@@ -309,7 +309,7 @@ class VjpCheck {
     if (move.along()) {
       const Values& dx = answers_[candidate.probe][k];
       const auto moves = [&](const Move& way) {
-        return wrong(probe, way, dx, measure(k, way, !schedule_.limited()));
+        return wrong(probe, way, dx, measure(k, way, !budget_.limited()));
       };
       const auto element = find_place(move.direction.size(), [&](auto from, auto to) {
         return moves({{}, part_of(move.direction, from, to)});
@@ -324,7 +324,7 @@ class VjpCheck {
     if (!probe.dense()) return;
     const std::vector<Slope> column = measure(k, move, true);
     const auto weighs = [&](const Probe& part) {
-      return wrong(part, move, subject_.vjp(part.upstream(outputs()), report_)[k], column);
+      return wrong(part, move, function_.vjp(part.upstream(outputs()), report_)[k], column);
     };
     const auto output = find_place(
         outputs(), [&](auto from, auto to) { return weighs({part_of(probe.weight, from, to)}); });
@@ -333,28 +333,29 @@ class VjpCheck {
     weighs({{probe.weight[*output]}, output});
   }
 
-  /// A sample shows no pattern: where that takes no more than seconds, all is looked at.
+  /// A sample shows no pattern: compares the whole Jacobian, if that takes seconds only.
   void look_at_all() {
-    if (!schedule_.affords_all(outputs(), subject_.counts().forward)) return;
-    const Report all = run_again(subject_.inputs(), options_, Mode::full);
+    if (!budget_.affords_all(outputs(), function_.counts().forward)) return;
+    const Report all = run_again(function_.inputs(), options_, Mode::full);
     report_.counts.add(all.counts);
     for (std::size_t k = 0; k < report_.inputs.size(); ++k)
       if (all.inputs[k].wrong > 0) report_.inputs[k] = all.inputs[k];
   }
 
-  /// Looks for causes, where all of both Jacobians is known.
+  /// Names the causes, if both Jacobians are known entirely.
   void name_causes() {
-    Evidence evidence{.output_shape = options_.output_shape, .output = subject_.output()};
-    for (std::size_t k = 0; k < report_.inputs.size(); ++k) evidence.inputs.push_back(operand(k));
-    evidence.jacobian = subject_.functions().linear && outputs() > 1;
+    Evidence evidence{.output_shape = options_.output_shape, .output = function_.output()};
+    for (std::size_t k = 0; k < report_.inputs.size(); ++k)
+      evidence.inputs.push_back(evidence_of(k));
+    evidence.jacobian = function_.functions().linear && outputs() > 1;
     explain(report_, std::move(evidence));
   }
 
   /// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval.
-  Operand operand(std::size_t k) const {
-    const Input& input = subject_.inputs()[k];
+  InputEvidence evidence_of(std::size_t k) const {
+    const Input& input = function_.inputs()[k];
     const std::size_t n = input.values.size();
-    Operand result{input.name, input.shape, input.values, {outputs(), n}, {outputs(), n}};
+    InputEvidence result{input.name, input.shape, input.values, {outputs(), n}, {outputs(), n}};
     if (!input.differentiable) return result;
     result.ignores_upstream = !zero_.empty() && largest_of(zero_[k]) > 0;
     for (std::size_t p = 0; p < probes_.size(); ++p) {
@@ -372,9 +373,9 @@ class VjpCheck {
     return result;
   }
 
-  Subject subject_;
+  CheckedFunction function_;
   RawOptions options_;
-  Schedule schedule_;
+  TimeBudget budget_;
   Goal goal_;
   Report report_;
   bool full_ = false;      // every element against every row

@@ -37,7 +37,7 @@ std::string joined(const A&... parts) {
   return (std::string() + ... + text_of(parts));
 }
 
-inline std::string list(const Shape& numbers) {
+inline std::string list(const Dims& numbers) {
   std::string result;
   for (const std::int64_t n : numbers) result += (result.empty() ? "" : ",") + std::to_string(n);
   return "[" + result + "]";
@@ -49,7 +49,7 @@ inline std::string share(std::int64_t part, std::int64_t all) {
 }
 
 /// "x[1,2]", or "x" for a single value.
-inline std::string indexed(const std::string& name, const Shape& at) {
+inline std::string indexed(const std::string& name, const Dims& at) {
   return at.empty() ? name : name + list(at);
 }
 

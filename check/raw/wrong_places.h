@@ -1,6 +1,8 @@
-// Hypotheses about gradients in the wrong place: swapped, transposed, shifted, lost, leaked.
+// Hypotheses about gradients in the wrong place: swapped, transposed, shifted, lost, leaked. Many
+// of them say that A holds the numbers of N at other indices; `confused` tries such index maps.
 #pragma once
 
+#include <functional>
 #include <numeric>
 #include <optional>
 
@@ -10,7 +12,7 @@ namespace gradus::check {
 
 inline Cause swapped(const Comparison& d) {
   for (std::size_t t = 0; t < d.e.inputs.size(); ++t) {
-    const Matrix& other = d.e.inputs[t].numeric;
+    const SmallMatrix& other = d.e.inputs[t].numeric;
     if (t == d.e.input || other.columns != d.n.columns) continue;
     if (!d.explains([&](auto i, auto j) { return other(i, j); })) continue;
     const bool both = !close(d.e.inputs[t].analytic.values, other.values, 1e-6);
@@ -21,45 +23,80 @@ inline Cause swapped(const Comparison& d) {
   return {};
 }
 
-/// Does A hold at each element (of the output, if `upstream`) what N holds at source(element), and
-/// 0 where there is no source?
-template <class Source>
-bool moved_from(const Comparison& d, bool upstream, Source source) {
-  std::vector<std::optional<std::size_t>> from;
-  for (std::size_t e = 0; e < (upstream ? d.n.rows : d.n.columns); ++e) from.push_back(source(e));
-  return d.explains([&](std::size_t i, std::size_t j) {
-    const std::optional<std::size_t> e = from[upstream ? i : j];
-    return !e ? 0.0 : upstream ? d.n(*e, j) : d.n(i, *e);
-  });
+/// A map of indices that is easily confused with the identity: A holds at each element what N holds
+/// at source(element), and 0 where there is no source. `how` goes on after "dx is written".
+struct Confusion {
+  std::string name, how, hint;
+  std::function<std::optional<std::size_t>(std::size_t element)> source;
+};
+using Confusions = std::vector<Confusion>;
+
+/// The axes in each other order.
+inline Confusions axis_orders(const Dims& shape) {
+  Confusions result;
+  std::vector<std::size_t> axes(shape.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  while (shape.size() <= 4 && std::next_permutation(axes.begin(), axes.end())) {
+    Dims other;
+    for (const std::size_t axis : axes) other.push_back(shape[axis]);
+    const auto source = [shape, axes, other](std::size_t element) {
+      const Dims there = index_of(element, other);
+      Dims here(shape.size());
+      for (std::size_t a = 0; a < axes.size(); ++a) here[axes[a]] = there[a];
+      return element_at(here, shape);
+    };
+    result.push_back(
+        {"TRANSPOSED", " as if its axes stood in the order " + list({axes.begin(), axes.end()}),
+         "row-major: element [i,j] of [rows,columns] stands at i·columns + j", source});
+  }
+  return result;
 }
 
-inline const Shape& shape_of(const Comparison& d, bool upstream) {
-  return upstream ? d.e.output_shape : d.self.shape;
+/// Backwards along all axes, as a kernel is. (Along one it may be chance, or another permutation.)
+inline Confusions reversal(const Dims& shape) {
+  const std::size_t count = count_of(shape);
+  if (count < 5) return {};
+  return {{"FLIPPED", " backwards along all axes",
+           "convolution and correlation differ by that: is a kernel turned round once too often?",
+           [count](std::size_t element) { return count - 1 - element; }}};
 }
 
-inline std::string read_or_written(const Comparison& d, bool upstream) {
-  return upstream ? "dy is read" : d.dx + " is written";
+/// One place off along an axis, in either direction: rolled, or with nothing at the end.
+inline Confusions shifts(const Dims& shape) {
+  Confusions result;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    for (const std::int64_t step : {1, -1})
+      for (const bool rolled : {true, false}) {
+        if (shape[axis] < 3) continue;
+        const auto source = [=](std::size_t element) -> std::optional<std::size_t> {
+          Dims at = index_of(element, shape);
+          at[axis] += step;
+          if (rolled) at[axis] = (at[axis] + shape[axis]) % shape[axis];
+          if (at[axis] < 0 || at[axis] >= shape[axis]) return {};
+          return element_at(at, shape);
+        };
+        result.push_back({"OFF BY ONE", " one place off along " + axis_text(axis, shape),
+                          "look at the first index of that loop, and at i + 1 or i - 1 inside",
+                          source});
+      }
+  return result;
 }
 
-inline Cause transposed(const Comparison& d) {
+/// The first of these confusions that explains A: of the input's elements, or else of the outputs.
+template <Confusions (*candidates)(const Dims& shape)>
+Cause confused(const Comparison& d) {
   for (const bool upstream : {false, true}) {
-    const Shape& shape = shape_of(d, upstream);
-    if (shape.size() > 4) continue;
-    std::vector<std::size_t> axes(shape.size());
-    std::iota(axes.begin(), axes.end(), std::size_t{0});
-    while (std::next_permutation(axes.begin(), axes.end())) {
-      Shape other, here(shape.size());
-      for (const std::size_t axis : axes) other.push_back(shape[axis]);
-      const auto source = [&](std::size_t e) {
-        const Shape there = index_of(e, other);
-        for (std::size_t a = 0; a < axes.size(); ++a) here[axes[a]] = there[a];
-        return element_at(here, shape);
+    const Dims& shape = upstream ? d.e.output_shape : d.self.shape;
+    for (const Confusion& c : candidates(shape)) {
+      std::vector<std::optional<std::size_t>> from;
+      for (std::size_t element = 0; element < count_of(shape); ++element)
+        from.push_back(c.source(element));
+      const auto predicted = [&](std::size_t i, std::size_t j) {
+        const std::optional<std::size_t> source = from[upstream ? i : j];
+        return !source ? 0.0 : upstream ? d.n(*source, j) : d.n(i, *source);
       };
-      if (!moved_from(d, upstream, source)) continue;
-      return {"TRANSPOSED",
-              read_or_written(d, upstream) + " as if its axes stood in the order " +
-                  list({axes.begin(), axes.end()}),
-              "row-major: element [i,j] of [rows,columns] stands at i·columns + j"};
+      if (d.explains(predicted))
+        return {c.name, (upstream ? "dy is read" : d.dx + " is written") + c.how, c.hint};
     }
   }
   return {};
@@ -68,47 +105,18 @@ inline Cause transposed(const Comparison& d) {
 /// A matrix used where its transpose belongs: an index of the output and one of the input change
 /// places in the Jacobian.
 inline Cause operand_transposed(const Comparison& d) {
-  const Shape &out = d.e.output_shape, &in = d.self.shape;
+  const Dims &out = d.e.output_shape, &in = d.self.shape;
   for (std::size_t p = 0; p < out.size(); ++p) {
     for (std::size_t q = 0; q < in.size(); ++q) {
       if (out[p] != in[q] || out[p] < 2) continue;
       const auto predicted = [&](std::size_t i, std::size_t j) {
-        Shape oi = index_of(i, out), ij = index_of(j, in);
+        Dims oi = index_of(i, out), ij = index_of(j, in);
         std::swap(oi[p], ij[q]);
         return d.n(element_at(oi, out), element_at(ij, in));
       };
       if (!d.explains(predicted)) continue;
       return {"OPERAND TRANSPOSED", "in " + d.dx + " a matrix stands where its transpose belongs",
               "C = A·B: dA = dC·Bᵀ, dB = Aᵀ·dC"};
-    }
-  }
-  return {};
-}
-
-/// Does A hold what N holds one `step` further along `axis`: rolled, or with nothing at the end?
-inline bool shifted_by(const Comparison& d, bool upstream, std::size_t axis, std::int64_t step) {
-  const Shape& shape = shape_of(d, upstream);
-  const auto shifted = [&](bool rolled) {
-    return moved_from(d, upstream, [&](std::size_t e) -> std::optional<std::size_t> {
-      Shape at = index_of(e, shape);
-      at[axis] += step;
-      if (rolled) at[axis] = (at[axis] + shape[axis]) % shape[axis];
-      if (at[axis] < 0 || at[axis] >= shape[axis]) return {};
-      return element_at(at, shape);
-    });
-  };
-  return shifted(true) || shifted(false);
-}
-
-inline Cause off_by_one(const Comparison& d) {
-  for (const bool upstream : {false, true}) {
-    const Shape& shape = shape_of(d, upstream);
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      if (shape[axis] < 3) continue;
-      if (!shifted_by(d, upstream, axis, 1) && !shifted_by(d, upstream, axis, -1)) continue;
-      return {"OFF BY ONE",
-              read_or_written(d, upstream) + " one place off along " + axis_text(axis, shape),
-              "look at the first index of that loop, and at i + 1 or i - 1 inside"};
     }
   }
   return {};
@@ -126,45 +134,28 @@ inline Cause column_major(const Comparison& d) {
           "one row for each output; or say jacobian(f, Order::column_major)"};
 }
 
-/// Backwards along all axes, as a kernel is. (Along one it may be chance, or another permutation.)
-inline Cause flipped(const Comparison& d) {
-  for (const bool upstream : {false, true}) {
-    const std::size_t count = count_of(shape_of(d, upstream));
-    if (count < 5 || !moved_from(d, upstream, [&](std::size_t e) { return count - 1 - e; }))
-      continue;
-    return {"FLIPPED", read_or_written(d, upstream) + " backwards along all axes",
-            "convolution and correlation differ by that: is a kernel turned round once too often?"};
-  }
-  return {};
-}
-
-/// Is each column (or row) of A one of N's, each used once?
-inline bool shuffled(const Comparison& d, bool rows) {
-  const std::size_t count = rows ? d.a.rows : d.a.columns, length = rows ? d.a.columns : d.a.rows;
-  if (count < 3 || count > 512) return false;
-  const auto at = [rows](const Matrix& m, std::size_t line, std::size_t i) {
-    return rows ? m(line, i) : m(i, line);
-  };
-  std::vector<bool> used(count, false);
-  for (std::size_t j = 0; j < count; ++j) {
+/// Is each row of a one of n's, each used once?
+inline bool rows_shuffled(const SmallMatrix& a, const SmallMatrix& n, double fuzz) {
+  if (a.rows < 3 || a.rows > 512) return false;
+  std::vector<bool> used(a.rows, false);
+  for (std::size_t i = 0; i < a.rows; ++i) {
+    const auto same = [&](std::size_t k) {
+      for (std::size_t j = 0; j < a.columns; ++j)
+        if (!(std::abs(a(i, j) - n(k, j)) <= fuzz)) return false;
+      return true;
+    };
     std::size_t k = 0;
-    for (; k < count; ++k) {
-      bool same = !used[k];
-      for (std::size_t i = 0; i < length && same; ++i)
-        same = std::abs(at(d.a, j, i) - at(d.n, k, i)) <= d.fuzz;
-      if (same) break;
-    }
-    if (k == count) return false;
+    while (k < a.rows && (used[k] || !same(k))) ++k;
+    if (k == a.rows) return false;
     used[k] = true;
   }
   return true;
 }
 
 inline Cause permuted(const Comparison& d) {
-  const bool elements = shuffled(d, false);
-  if (!elements && !shuffled(d, true)) return {};
-  const std::vector<bool> read =
-      d.having(false, [&](auto i, auto j) { return std::abs(d.n(i, j)) > d.fuzz; });
+  const bool elements = rows_shuffled(transposed(d.a), transposed(d.n), d.fuzz);
+  if (!elements && !rows_shuffled(d.a, d.n, d.fuzz)) return {};
+  const std::vector<bool> read = d.live_elements();
   if (elements && std::find(read.begin(), read.end(), false) != read.end())
     return {"WRONG CHOICE", d.dx + " pays other elements than those that the output took",
             "does backward keep the choice (an index, the place of a maximum) that forward made?"};
@@ -197,8 +188,7 @@ inline Cause left_out(const Comparison& d) {
 }
 
 inline Cause gradient_leak(const Comparison& d) {
-  const auto leaks = [&](auto i, auto j) { return std::abs(d.n(i, j)) <= d.fuzz; };
-  if (!d.explains([&](auto i, auto j) { return leaks(i, j) ? d.a(i, j) : d.n(i, j); })) return {};
+  if (!d.explains([&](auto i, auto j) { return d.zero(i, j) ? d.a(i, j) : d.n(i, j); })) return {};
   const std::string where = location(d.wrong_elements(), d.self.shape, d.self.values);
   return {"LEAK",
           "gradient flows where the output does not depend on '" + d.self.name + "'" +
@@ -207,12 +197,10 @@ inline Cause gradient_leak(const Comparison& d) {
 }
 
 inline Cause subset(const Comparison& d) {
-  const std::vector<bool> bad = d.wrong_elements();
+  const std::vector<bool> bad = d.wrong_elements(), live = d.live_elements();
   const std::string where = location(bad, d.self.shape, d.self.values);
-  if (where.empty()) return {};
+  if (where.empty() || std::count(live.begin(), live.end(), true) < 3) return {};
   const auto j = static_cast<std::size_t>(std::find(bad.begin(), bad.end(), true) - bad.begin());
-  const auto live = d.having(false, [&](auto i, auto k) { return std::abs(d.n(i, k)) > d.fuzz; });
-  if (std::count(live.begin(), live.end(), true) < 3) return {};
   return {"SUBSET", d.dx + " is wrong " + where + ", and right everywhere else",
           "which branch, or which turn of the loop, treats " + list(index_of(j, d.self.shape)) +
               " otherwise?"};

@@ -14,32 +14,36 @@ inline Cause upstream_only(const Comparison& d) {
           d.dx + " = dy · f'(" + d.self.name + ")"};
 }
 
-/// A number that formulas know: of the axes' lengths n, of single operands.
+/// The name of a number that formulas know: made of an axis' length, or of an input that is a
+/// number; "" for others.
 inline std::string name_of(const Comparison& d, double c) {
-  const auto is = [c](double v) { return std::abs(c - v) <= 1e-6 * std::abs(v); };
-  const auto of = [&](double v, const std::string& text) -> std::string {
-    if (v == 0 || v == 1) return "";
-    if (is(v)) return text;
-    if (is(1 / v)) return "1/" + text;
-    if (is(std::sqrt(v))) return "√" + text;  // of a negative number NaN, which is no c
-    if (is(1 / std::sqrt(v))) return "1/√" + text;
-    if (v < 1) return "";
-    if (is(v / (v - 1))) return text + "/(" + text + " - 1)";
-    if (is((v - 1) / v)) return "(" + text + " - 1)/" + text;
-    return "";
+  struct Known {
+    double value;
+    std::string text, where;
   };
-  for (const Operand& input : d.e.inputs) {
-    std::string text;
-    if (input.values.size() == 1) text = of(input.values[0], input.name);
-    for (std::size_t a = 0; a < input.shape.size() && text.empty(); ++a) {
-      text = of(static_cast<double>(input.shape[a]), std::to_string(input.shape[a]));
-      if (!text.empty()) text += " (axis " + std::to_string(a) + " of '" + input.name + "')";
-    }
-    if (!text.empty()) return text;
+  std::vector<Known> known;
+  for (const InputEvidence& input : d.e.inputs) {
+    if (input.values.size() == 1) known.push_back({input.values[0], input.name, ""});
+    for (std::size_t a = 0; a < input.shape.size(); ++a)
+      known.push_back({static_cast<double>(input.shape[a]), std::to_string(input.shape[a]),
+                       joined(" (axis ", a, " of '", input.name, "')")});
   }
-  for (const double v : {2.0, 3.0, 4.0, std::acos(-1.0), static_cast<double>(d.a.rows)}) {
-    std::string text = of(v, v == std::acos(-1.0) ? "π" : number(v, 3));
-    if (!text.empty()) return text;
+  for (const double v : {2.0, 3.0, 4.0}) known.push_back({v, number(v, 3), ""});
+  known.push_back({std::acos(-1.0), "π", ""});
+  const auto rows = static_cast<double>(d.a.rows);
+  known.push_back({rows, number(rows, 3), ""});
+  for (const auto& [v, text, where] : known) {
+    if (v == 0 || v == 1) continue;
+    const std::pair<double, std::string> forms[] = {
+        {v, text},
+        {1 / v, "1/" + text},
+        {std::sqrt(v), "√" + text},  // of a negative number NaN, which equals no c
+        {1 / std::sqrt(v), "1/√" + text},
+        {v / (v - 1), text + "/(" + text + " - 1)"},
+        {(v - 1) / v, "(" + text + " - 1)/" + text}};
+    for (std::size_t i = 0; i < (v < 1 ? 4U : 6U); ++i)
+      if (std::abs(c - forms[i].first) <= 1e-6 * std::abs(forms[i].first))
+        return forms[i].second + where;
   }
   return "";
 }
@@ -68,46 +72,8 @@ inline Cause constant_factor(const Comparison& d) {
               (named.empty() ? "" : ", 1/(" + named + ")")};
 }
 
-struct Factor {
-  std::string text;
-  Values values;
-  std::string hint;
-};
-
-/// What a missing term may be proportional to along an axis: 1, the output, the input, …
-inline std::vector<Factor> term_factors(const Comparison& d,
-                                        const std::vector<std::vector<std::size_t>>& groups,
-                                        const std::string& along) {
-  const std::string x = d.self.name;
-  std::vector<Factor> result{
-      {"the same for all elements", Values(d.a.columns, 1.0),
-       "a mean or a sum over " + along + " is left out: " + d.dx + " = … - mean(…)"}};
-  if (d.e.output_shape == d.self.shape) {
-    Values exponential = d.e.output;
-    for (double& v : exponential) v = std::exp(v);
-    result.push_back({"proportional to the output y", d.e.output,
-                      d.dx + " = … - y · sum(dy · …) over " + along + ", as in softmax"});
-    result.push_back({"proportional to exp(y)", exponential,
-                      d.dx + " = … - exp(y) · sum(dy) over " + along + ", as in log_softmax"});
-  }
-  result.push_back({"proportional to '" + x + "'", d.self.values,
-                    d.dx + " = … - " + x + " · mean(dy · " + x + " · …) over " + along +
-                        ", as in a quotient or an RMS norm"});
-  Values hat(d.a.columns);
-  for (const auto& group : groups) {
-    double mean = 0;
-    for (const std::size_t j : group) mean += d.self.values[j] / static_cast<double>(group.size());
-    for (const std::size_t j : group) hat[j] = d.self.values[j] - mean;
-  }
-  result.push_back({"proportional to " + x + " - mean(" + x + ")", hat,
-                    d.dx + " = … - x̂ · mean(g · x̂) over " + along +
-                        ", as in a layer norm (x̂ is the normalised " + x + ")"});
-  return result;
-}
-
 /// Is A - N = c·v along each group, with a c of its own for each output and group?
-inline bool is_term(const Comparison& d, const std::vector<std::vector<std::size_t>>& groups,
-                    const Values& v) {
+inline bool is_term(const Comparison& d, const Groups& groups, const Values& v) {
   std::size_t agreeing = 0;
   for (std::size_t i = 0; i < d.a.rows; ++i) {
     for (const auto& group : groups) {
@@ -128,17 +94,43 @@ inline bool is_term(const Comparison& d, const std::vector<std::vector<std::size
   return agreeing >= 4;
 }
 
+/// A term that is proportional, along an axis, to 1, the output, the input …
 inline Cause missing_term(const Comparison& d) {
+  const std::string& x = d.self.name;
+  const bool same_shape = d.e.output_shape == d.self.shape;
+  Values exponential = d.e.output, centered = d.self.values;
+  for (double& v : exponential) v = std::exp(v);
   for (std::size_t axis = 0; axis <= d.self.shape.size(); ++axis) {
-    const auto groups = groups_along(axis, d.self.shape);
+    const Groups groups = groups_along(axis, d.self.shape);
     const std::string along = axis_text(axis, d.self.shape);
     if (groups.empty() || groups[0].size() < 3) continue;
-    for (const Factor& term : term_factors(d, groups, along)) {
-      if (!is_term(d, groups, term.values)) continue;
-      return {"MISSING TERM",
-              "what " + d.dx + " lacks (or has too much) is " + term.text + " along " + along,
-              term.hint};
+    for (const auto& group : groups) {
+      double mean = 0;
+      for (const std::size_t j : group)
+        mean += d.self.values[j] / static_cast<double>(group.size());
+      for (const std::size_t j : group) centered[j] = d.self.values[j] - mean;
     }
+    Cause found;
+    const auto is = [&](const Values& v, const std::string& text, const std::string& hint) {
+      if (!is_term(d, groups, v)) return false;
+      found = {"MISSING TERM",
+               "what " + d.dx + " lacks (or has too much) is " + text + " along " + along, hint};
+      return true;
+    };
+    if (is(Values(d.a.columns, 1.0), "the same for all elements",
+           "a mean or a sum over " + along + " is left out: " + d.dx + " = … - mean(…)") ||
+        (same_shape && is(d.e.output, "proportional to the output y",
+                          d.dx + " = … - y · sum(dy · …) over " + along + ", as in softmax")) ||
+        (same_shape &&
+         is(exponential, "proportional to exp(y)",
+            d.dx + " = … - exp(y) · sum(dy) over " + along + ", as in log_softmax")) ||
+        is(d.self.values, "proportional to '" + x + "'",
+           d.dx + " = … - " + x + " · mean(dy · " + x + " · …) over " + along +
+               ", as in a quotient or an RMS norm") ||
+        is(centered, "proportional to " + x + " - mean(" + x + ")",
+           d.dx + " = … - x̂ · mean(g · x̂) over " + along +
+               ", as in a layer norm (x̂ is the normalised " + x + ")"))
+      return found;
   }
   return {};
 }
@@ -148,19 +140,19 @@ inline Values ratios(const Comparison& d, bool by_output) {
   Values an(by_output ? d.a.rows : d.a.columns, 0.0), nn = an;
   for (std::size_t i = 0; i < d.a.rows; ++i) {
     for (std::size_t j = 0; j < d.a.columns; ++j) {
-      if (std::abs(d.n(i, j)) <= d.fuzz) continue;
+      if (d.zero(i, j)) continue;
       an[by_output ? i : j] += d.a(i, j) * d.n(i, j);
       nn[by_output ? i : j] += d.n(i, j) * d.n(i, j);
     }
   }
   for (std::size_t g = 0; g < an.size(); ++g) an[g] /= nn[g];
   const auto predicted = [&](std::size_t i, std::size_t j) {
-    return std::abs(d.n(i, j)) <= d.fuzz ? 0.0 : an[by_output ? i : j] * d.n(i, j);
+    return d.zero(i, j) ? 0.0 : an[by_output ? i : j] * d.n(i, j);
   };
   return d.explains(predicted) ? an : Values();
 }
 
-/// r = c · v^power? c where it is so, for enough different v; NaN where not.
+/// r = c · v^power? Returns c if so, for enough different v; else NaN.
 inline double common_factor(const Values& r, const Values& v, int power) {
   double c = std::numeric_limits<double>::quiet_NaN();
   std::set<double> different;
@@ -175,9 +167,9 @@ inline double common_factor(const Values& r, const Values& v, int power) {
 }
 
 /// Is the ratio r, of elements or of outputs, that of an input or of the output?
-inline Cause known_factor(const Comparison& d, const Values& r, const Shape& shape) {
+inline Cause known_factor(const Comparison& d, const Values& r, const Dims& shape) {
   std::vector<std::pair<std::string, Values>> known;
-  for (const Operand& in : d.e.inputs)
+  for (const InputEvidence& in : d.e.inputs)
     known.emplace_back(in.name, spread(in.values, in.shape, shape));
   known.emplace_back("y (the output)", spread(d.e.output, d.e.output_shape, shape));
   for (const auto& [name, v] : known) {
@@ -196,7 +188,7 @@ inline Cause known_factor(const Comparison& d, const Values& r, const Shape& sha
 }
 
 /// Is it the same in each group along an axis, at least twice in some, and not in all?
-inline bool same_in_groups(const Values& r, const std::vector<std::vector<std::size_t>>& groups) {
+inline bool same_in_groups(const Values& r, const Groups& groups) {
   std::size_t agreeing = 0, filled = 0, live = 0;
   for (const auto& group : groups) {
     double first = std::nan("");
@@ -215,7 +207,7 @@ inline bool same_in_groups(const Values& r, const std::vector<std::vector<std::s
 
 inline Cause varying_factor(const Comparison& d) {
   for (const bool by_output : {false, true}) {
-    const Shape& shape = by_output ? d.e.output_shape : d.self.shape;
+    const Dims& shape = by_output ? d.e.output_shape : d.self.shape;
     const Values r = ratios(d, by_output);
     if (r.size() < 2) continue;
     if (Cause cause = known_factor(d, r, shape); !cause.name.empty()) return cause;

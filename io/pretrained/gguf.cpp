@@ -94,7 +94,7 @@ class Reader {
 TensorEntry read_entry(Reader& reader, const std::string& file) {
   TensorEntry entry;
   entry.name = reader.string();
-  const std::string where = str_cat(file, ": tensor ", in_quotes(entry.name), ": ");
+  const std::string where = str_cat(file, ": tensor ", quote(entry.name), ": ");
   require<FileError>(!entry.name.empty() && is_utf8(entry.name), where, "no name");
   const auto rank = reader.number<std::uint32_t>();
   require<FileError>(rank <= 4, where, rank, " axes are claimed, but GGUF has at most 4");
@@ -144,17 +144,17 @@ GgufHeader read_gguf_header(Input& input) {
   GgufHeader header;
   for (std::uint64_t i = 0; i < facts; ++i) {
     std::string key = reader.string();
-    require<FileError>(is_utf8(key), file, ": the key ", in_quotes(key), " is not UTF-8");
+    require<FileError>(is_utf8(key), file, ": the key ", quote(key), " is not UTF-8");
     Fact fact = reader.fact(reader.number<std::uint32_t>());
     if (!header.facts.emplace(key, std::move(fact)).second)
-      fail<FileError>(file, ": the key ", in_quotes(key), " stands there twice");
+      fail<FileError>(file, ": the key ", quote(key), " stands there twice");
   }
   std::set<std::string> names;
   for (std::uint64_t i = 0; i < tensors; ++i) {
     header.entries.push_back(read_entry(reader, file));
     const std::string& name = header.entries.back().name;
     if (!names.insert(name).second)
-      fail<FileError>(file, ": tensor ", in_quotes(name), " stands there twice");
+      fail<FileError>(file, ": tensor ", quote(name), " stands there twice");
   }
   const std::uint64_t alignment = alignment_in(header.facts, file);
   header.data = (reader.place() + alignment - 1) / alignment * alignment;

@@ -24,7 +24,7 @@ const Known kKnown[] = {{"gpt-2", nullptr, false, false, false, false},
 const Known& known_as(const std::string& pre, const std::string& name) {
   for (const Known& each : kKnown)
     if (pre == each.pre) return each;
-  fail<FileError>(name, ": tokenizer.ggml.pre: ", in_quotes(pre),
+  fail<FileError>(name, ": tokenizer.ggml.pre: ", quote(pre),
                   " is not known here: gpt-2, smollm, qwen2 and llama-bpe are");
 }
 
@@ -62,7 +62,7 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
                                                  const std::string& name) {
   const auto key = [](const char* end) { return str_cat("tokenizer.ggml.", end); };
   const auto& model = fact<std::string>(facts, key("model"), name);
-  require<FileError>(model == "gpt2", name, ": tokenizer.ggml.model: ", in_quotes(model),
+  require<FileError>(model == "gpt2", name, ": tokenizer.ggml.model: ", quote(model),
                      " is not known here: \"gpt2\", byte-level BPE, is");
   const Known& known = known_as(fact<std::string>(facts, key("pre"), name), name);
   const auto& tokens = fact<std::vector<std::string>>(facts, key("tokens"), name);
@@ -72,7 +72,7 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
   json vocab = json::object(), added = json::array();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const bool fresh = vocab.emplace(tokens[i], i).second;
-    if (!fresh) fail<FileError>(name, ": the token ", in_quotes(tokens[i]), " stands there twice");
+    if (!fresh) fail<FileError>(name, ": the token ", quote(tokens[i]), " stands there twice");
     if (types[i] == 3 || types[i] == 4)  // control, user-defined
       added.push_back({{"id", i}, {"content", tokens[i]}, {"special", types[i] == 3}});
   }
@@ -95,7 +95,7 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
   try {
     return parse(made.dump(), name);
   } catch (const json::exception& e) {
-    fail<FileError>(name, ": its tokenizer is not UTF-8: ", in_short(e.what()));
+    fail<FileError>(name, ": its tokenizer is not UTF-8: ", abbreviate(e.what()));
   }
 }
 

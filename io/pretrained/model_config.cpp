@@ -81,15 +81,17 @@ class Asked {
  public:
   explicit Asked(const Json& json) : json_(json) {}
 
-  std::int64_t whole(const std::string& key) { return json_.at(seen(key)).whole(); }
+  std::int64_t as_int(const std::string& key) { return json_.at(seen(key)).as_int(); }
   std::string text(const std::string& key) { return json_.at(seen(key)).text(); }
-  std::int64_t whole(const std::string& key, std::int64_t otherwise) {
-    return json_.whole(seen(key), otherwise);
+  std::int64_t as_int(const std::string& key, std::int64_t otherwise) {
+    return json_.as_int(seen(key), otherwise);
   }
   double number(const std::string& key, double otherwise) {
     return json_.number(seen(key), otherwise);
   }
-  bool flag(const std::string& key, bool otherwise) { return json_.flag(seen(key), otherwise); }
+  bool as_bool(const std::string& key, bool otherwise) {
+    return json_.as_bool(seen(key), otherwise);
+  }
   bool has(const std::string& key) { return json_.has(seen(key)); }
   bool is_null(const std::string& key) {
     for (const auto& [name, value] : json_.members())
@@ -100,22 +102,22 @@ class Asked {
 
   /// The key, where there is one, must say what we do without being asked.
   void must_be(const std::string& key, bool value) {
-    if (flag(key, value) != value) refuse(key);
+    if (as_bool(key, value) != value) refuse(key);
   }
   void must_say(const std::string& key, const std::string& value) {
     if (json_.text(seen(key), value) != value) refuse(key);
   }
   void refuse(const std::string& key) {
-    refused_ += str_cat("\n  ", key, ": ", json_.at(key).shown());
+    refused_ += str_cat("\n  ", key, ": ", json_.at(key).describe());
   }
   void finish() {
     for (const auto& [key, value] : json_.members()) {
       const bool empty = (value.is_object() && value.members().empty()) ||
                          (value.is_list() && value.elements().empty());
-      const bool nothing = !json_.has(key) || empty || value.shown() == "false";
+      const bool nothing = !json_.has(key) || empty || value.describe() == "false";
       if (!nothing && !seen_.contains(key) && !kHarmless.contains(key)) refuse(key);
     }
-    if (!refused_.empty()) json_.refuse("asks for what Gradus does not have:" + refused_);
+    if (!refused_.empty()) json_.fail("asks for what Gradus does not have:" + refused_);
   }
 
  private:
@@ -157,26 +159,26 @@ double rotary_base(Asked& config) {
 
 nn::GPTOptions gpt2_options(Asked& config) {
   config.must_be("scale_attn_weights", true);
-  nn::GPTOptions o{.vocab = config.whole("vocab_size"),
-                   .context = config.whole("n_positions"),
-                   .layers = config.whole("n_layer"),
-                   .heads = config.whole("n_head"),
-                   .width = config.whole("n_embd"),
+  nn::GPTOptions o{.vocab = config.as_int("vocab_size"),
+                   .context = config.as_int("n_positions"),
+                   .layers = config.as_int("n_layer"),
+                   .heads = config.as_int("n_head"),
+                   .width = config.as_int("n_embd"),
                    .activation = activation(config, "activation_function")};
-  if (config.has("n_inner")) o.hidden = config.whole("n_inner");
+  if (config.has("n_inner")) o.hidden = config.as_int("n_inner");
   o.norm_eps = config.number("layer_norm_epsilon", 1e-5);
-  o.tied = config.flag("tie_word_embeddings", true);
+  o.tied = config.as_bool("tie_word_embeddings", true);
   return o;
 }
 
 /// Layers that see a window: all, or none; a mixture is refused. In Qwen's models the first
 /// max_window_layers layers see everything, unless layer_types says which do.
 std::int64_t window_of(Asked& config, const std::string& type, std::int64_t layers) {
-  const bool used = config.flag("use_sliding_window", type == "mistral");
-  const std::int64_t window = used ? config.whole("sliding_window", 0) : 0;
+  const bool used = config.as_bool("use_sliding_window", type == "mistral");
+  const std::int64_t window = used ? config.as_int("sliding_window", 0) : 0;
   config.has("sliding_window");  // without use_sliding_window it says nothing
   const std::int64_t open =
-      type == "mistral" ? 0 : config.whole("max_window_layers", kOpenLayersOfQwen);
+      type == "mistral" ? 0 : config.as_int("max_window_layers", kOpenLayersOfQwen);
   if (!config.has("layer_types")) {
     if (window > 0 && 0 < open && open < layers) config.refuse("max_window_layers");
     return open < layers ? window : 0;
@@ -191,26 +193,26 @@ std::int64_t window_of(Asked& config, const std::string& type, std::int64_t laye
 }
 
 nn::GPTOptions llama_options(Asked& config, const std::string& type) {
-  nn::GPTOptions o{.vocab = config.whole("vocab_size"),
-                   .context = config.whole("max_position_embeddings"),
-                   .layers = config.whole("num_hidden_layers"),
-                   .heads = config.whole("num_attention_heads"),
-                   .width = config.whole("hidden_size"),
+  nn::GPTOptions o{.vocab = config.as_int("vocab_size"),
+                   .context = config.as_int("max_position_embeddings"),
+                   .layers = config.as_int("num_hidden_layers"),
+                   .heads = config.as_int("num_attention_heads"),
+                   .width = config.as_int("hidden_size"),
                    .norm_kind = nn::NormKind::rms,
                    .activation = nn::Activation::swiglu,
                    .position = nn::HeadPosition::rotary};
   config.must_say("hidden_act", "silu");
-  o.kv_heads = config.whole("num_key_value_heads", o.heads);
-  o.hidden = config.whole("intermediate_size");
+  o.kv_heads = config.as_int("num_key_value_heads", o.heads);
+  o.hidden = config.as_int("intermediate_size");
   o.norm_eps = config.number("rms_norm_eps", 1e-6);
   o.rotary.base = rotary_base(config);
-  if (config.has("head_dim")) o.head_width = config.whole("head_dim");
-  o.bias = config.flag("mlp_bias", false);
-  o.out_bias = config.flag("attention_bias", false);
+  if (config.has("head_dim")) o.head_width = config.as_int("head_dim");
+  o.bias = config.as_bool("mlp_bias", false);
+  o.out_bias = config.as_bool("attention_bias", false);
   o.qkv_bias = *o.out_bias || type == "qwen2";
   if (type == "qwen3") o.qk_norm = o.norm_eps;
   if (type != "llama") o.window = window_of(config, type, o.layers);
-  o.tied = config.flag("tie_word_embeddings", false);
+  o.tied = config.as_bool("tie_word_embeddings", false);
   return o;
 }
 
@@ -221,8 +223,8 @@ nn::GPTOptions gpt_options(const Json& config) {
   const std::string type = config.at("model_type").text();
   if (type != "gpt2" && !llamas.contains(type))
     config.at("model_type")
-        .refuse(str_cat(in_quotes(type), " is no GPT that Gradus knows: ",
-                        "those are gpt2, llama, mistral, qwen2 and qwen3"));
+        .fail(str_cat(quote(type), " is no GPT that Gradus knows: ",
+                      "those are gpt2, llama, mistral, qwen2 and qwen3"));
   Asked asked(config);
   nn::GPTOptions options = type == "gpt2" ? gpt2_options(asked) : llama_options(asked, type);
   asked.finish();
@@ -232,27 +234,27 @@ nn::GPTOptions gpt_options(const Json& config) {
 nn::BERTOptions bert_options(const Json& config) {
   const std::string type = config.at("model_type").text();
   if (type != "bert" && type != "albert")
-    config.at("model_type").refuse(str_cat(in_quotes(type), " is neither bert nor albert"));
+    config.at("model_type").fail(str_cat(quote(type), " is neither bert nor albert"));
   Asked asked(config);
-  nn::BERTOptions o{.vocab = asked.whole("vocab_size"),
-                    .context = asked.whole("max_position_embeddings"),
-                    .layers = asked.whole("num_hidden_layers"),
-                    .heads = asked.whole("num_attention_heads"),
-                    .width = asked.whole("hidden_size"),
-                    .segments = asked.whole("type_vocab_size", 2),
-                    .hidden = asked.whole("intermediate_size"),
+  nn::BERTOptions o{.vocab = asked.as_int("vocab_size"),
+                    .context = asked.as_int("max_position_embeddings"),
+                    .layers = asked.as_int("num_hidden_layers"),
+                    .heads = asked.as_int("num_attention_heads"),
+                    .width = asked.as_int("hidden_size"),
+                    .segments = asked.as_int("type_vocab_size", 2),
+                    .hidden = asked.as_int("intermediate_size"),
                     .activation = activation(asked, "hidden_act"),
                     .norm_eps = asked.number("layer_norm_eps", 1e-12),
                     .padding_idx = asked.is_null("pad_token_id")
                                        ? std::nullopt
-                                       : std::optional(asked.whole("pad_token_id", 0))};
+                                       : std::optional(asked.as_int("pad_token_id", 0))};
   asked.must_say("position_embedding_type", "absolute");
   asked.must_be("tie_word_embeddings", true);
   if (type == "albert") {
-    o.embedding_width = asked.whole("embedding_size");
+    o.embedding_width = asked.as_int("embedding_size");
     o.shared = true;
     for (const char* key : {"num_hidden_groups", "inner_group_num"})
-      if (asked.whole(key, 1) != 1) asked.refuse(key);
+      if (asked.as_int(key, 1) != 1) asked.refuse(key);
   }
   asked.finish();
   return o;
@@ -260,16 +262,16 @@ nn::BERTOptions bert_options(const Json& config) {
 
 nn::VisionTransformerOptions vision_transformer_options(const Json& config, std::int64_t classes) {
   const std::string type = config.at("model_type").text();
-  if (type != "vit") config.at("model_type").refuse(str_cat(in_quotes(type), " is no vit"));
+  if (type != "vit") config.at("model_type").fail(str_cat(quote(type), " is no vit"));
   Asked asked(config);
-  nn::VisionTransformerOptions o{.size = asked.whole("image_size"),
-                                 .patch = asked.whole("patch_size"),
-                                 .channels = asked.whole("num_channels", 3),
+  nn::VisionTransformerOptions o{.size = asked.as_int("image_size"),
+                                 .patch = asked.as_int("patch_size"),
+                                 .channels = asked.as_int("num_channels", 3),
                                  .classes = classes,
-                                 .layers = asked.whole("num_hidden_layers"),
-                                 .heads = asked.whole("num_attention_heads"),
-                                 .width = asked.whole("hidden_size"),
-                                 .hidden = asked.whole("intermediate_size"),
+                                 .layers = asked.as_int("num_hidden_layers"),
+                                 .heads = asked.as_int("num_attention_heads"),
+                                 .width = asked.as_int("hidden_size"),
+                                 .hidden = asked.as_int("intermediate_size"),
                                  .activation = activation(asked, "hidden_act"),
                                  .norm_eps = asked.number("layer_norm_eps", 1e-12)};
   asked.must_be("qkv_bias", true);

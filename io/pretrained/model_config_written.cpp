@@ -115,7 +115,7 @@ class Facts {
       : facts_(facts), name_(std::move(name)) {
     architecture = get<std::string>("general.architecture", nullptr);
   }
-  std::int64_t whole(const char* key, const std::int64_t* otherwise = nullptr) {
+  std::int64_t as_int(const char* key, const std::int64_t* otherwise = nullptr) {
     return get(architecture + "." + key, otherwise);
   }
   double number(const char* key, const double* otherwise = nullptr) {
@@ -137,9 +137,9 @@ class Facts {
     asked_.insert(key);
     const auto found = facts_.find(key);
     if (found == facts_.end() && otherwise) return *otherwise;
-    require<FileError>(found != facts_.end(), name_, ": the key ", in_quotes(key), " is missing");
+    require<FileError>(found != facts_.end(), name_, ": the key ", quote(key), " is missing");
     const T* value = std::get_if<T>(&found->second);
-    require<FileError>(value != nullptr, name_, ": ", in_quotes(key), " has another type");
+    require<FileError>(value != nullptr, name_, ": ", quote(key), " has another type");
     return *value;
   }
   const std::map<std::string, Fact>& facts_;
@@ -153,29 +153,29 @@ nn::GPTOptions gguf_options(const std::map<std::string, Fact>& given, const std:
   Facts facts(given, name);
   const std::string& type = facts.architecture;
   require<FileError>(type == "llama" || type == "qwen2" || type == "qwen3", name,
-                     ": the architecture is ", in_quotes(type),
+                     ": the architecture is ", quote(type),
                      ": those that Gradus knows are llama, qwen2 and qwen3");
-  nn::GPTOptions o{.context = facts.whole("context_length"),
-                   .layers = facts.whole("block_count"),
-                   .heads = facts.whole("attention.head_count"),
-                   .width = facts.whole("embedding_length"),
+  nn::GPTOptions o{.context = facts.as_int("context_length"),
+                   .layers = facts.as_int("block_count"),
+                   .heads = facts.as_int("attention.head_count"),
+                   .width = facts.as_int("embedding_length"),
                    .norm_kind = nn::NormKind::rms,
                    .activation = nn::Activation::swiglu,
                    .position = nn::HeadPosition::rotary,
-                   .hidden = facts.whole("feed_forward_length"),
+                   .hidden = facts.as_int("feed_forward_length"),
                    .norm_eps = facts.number("attention.layer_norm_rms_epsilon"),
                    .bias = false,
                    .qkv_bias = type == "qwen2"};
   require<FileError>(o.heads > 0, name, ": ", o.heads, " heads");
   const double base = 10000;
-  o.kv_heads = facts.whole("attention.head_count_kv", &o.heads);
+  o.kv_heads = facts.as_int("attention.head_count_kv", &o.heads);
   o.rotary.base = facts.number("rope.freq_base", &base);
-  const std::int64_t narrow = o.width / o.heads, D = facts.whole("attention.key_length", &narrow);
+  const std::int64_t narrow = o.width / o.heads, D = facts.as_int("attention.key_length", &narrow);
   o.head_width = D;
   for (const char* key : {"attention.value_length", "rope.dimension_count"})
-    require<FileError>(facts.whole(key, &D) == D, name, ": ", type, ".", key, " is ",
-                       facts.whole(key, &D), ", but a head is ", D, " wide: they must agree");
-  facts.whole("vocab_size", &o.vocab);  // the embedding says it too
+    require<FileError>(facts.as_int(key, &D) == D, name, ": ", type, ".", key, " is ",
+                       facts.as_int(key, &D), ", but a head is ", D, " wide: they must agree");
+  facts.as_int("vocab_size", &o.vocab);  // the embedding says it too
   if (type == "qwen3") o.qk_norm = o.norm_eps;
   facts.finish();
   return o;

@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/pretrained/model_config.h"
 #include "gradus/io/pretrained/tensor_source.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 #include "gradus/nn/init.h"
 #include "gradus/nn/models/families.h"
 

@@ -16,21 +16,21 @@ void refuse_set(const Json& json, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     if (!json.has(key)) continue;
     const Json value = json.at(key);
-    if (value.shown() != "false" && value.shown() != "\"\"")
-      value.refuse(value.shown() + " is not known here");
+    if (value.describe() != "false" && value.describe() != "\"\"")
+      value.fail(value.describe() + " is not known here");
   }
 }
 
 [[noreturn]] void refuse_type(const Json& json) {
-  json.at("type").refuse(json.at("type").shown() + " is not known here");
+  json.at("type").fail(json.at("type").describe() + " is not known here");
 }
 
 }  // namespace
 
 PretrainedTokenizer PretrainedTokenizer::parse(std::string_view text, const std::string& name) {
   const Json json = Json::parse(text, name);
-  json.only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
-             "post_processor", "decoder", "model"});
+  json.check_keys({"version", "truncation", "padding", "added_tokens", "normalizer",
+                   "pre_tokenizer", "post_processor", "decoder", "model"});
   PretrainedTokenizer made;
   if (json.has("normalizer")) made.read_normalizer(json.at("normalizer"));
   made.read_splitters(json.at("pre_tokenizer"));
@@ -49,42 +49,42 @@ PretrainedTokenizer PretrainedTokenizer::parse(std::string_view text, const std:
 void PretrainedTokenizer::read_normalizer(const Json& json) {
   const std::string type = json.at("type").text();
   if (type == "NFC") {
-    json.only({"type"});
+    json.check_keys({"type"});
     nfc_ = true;
     return;
   }
   if (type != "BertNormalizer") refuse_type(json);
-  json.only({"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
-  const bool lower = json.at("lowercase").flag();
-  bert_ = BertNormalizer{json.at("clean_text").flag(), json.at("handle_chinese_chars").flag(),
-                         json.flag("strip_accents", lower), lower};
+  json.check_keys({"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
+  const bool lower = json.at("lowercase").as_bool();
+  bert_ = BertNormalizer{json.at("clean_text").as_bool(), json.at("handle_chinese_chars").as_bool(),
+                         json.as_bool("strip_accents", lower), lower};
 }
 
 void PretrainedTokenizer::read_splitters(const Json& json) {
   const std::string type = json.at("type").text();
   if (type == "Sequence") {
-    json.only({"type", "pretokenizers"});
+    json.check_keys({"type", "pretokenizers"});
     for (const Json& each : json.at("pretokenizers").elements()) read_splitters(each);
   } else if (type == "ByteLevel") {
-    json.only({"type", "add_prefix_space", "trim_offsets", "use_regex"});
+    json.check_keys({"type", "add_prefix_space", "trim_offsets", "use_regex"});
     refuse_set(json, {"add_prefix_space"});
-    if (json.flag("use_regex", true)) splitters_.push_back(Splitter::gpt2);
+    if (json.as_bool("use_regex", true)) splitters_.push_back(Splitter::gpt2);
   } else if (type == "Digits") {
-    json.only({"type", "individual_digits"});
+    json.check_keys({"type", "individual_digits"});
     const Json each = json.at("individual_digits");
-    if (!each.flag()) each.refuse("false is not known here");
+    if (!each.as_bool()) each.fail("false is not known here");
     splitters_.push_back(Splitter::digits);
   } else if (type == "BertPreTokenizer") {
-    json.only({"type"});
+    json.check_keys({"type"});
     splitters_.push_back(Splitter::bert);
   } else if (type == "Split") {
-    json.only({"type", "pattern", "behavior", "invert"});
+    json.check_keys({"type", "pattern", "behavior", "invert"});
     refuse_set(json, {"invert"});
     const Json behavior = json.at("behavior"), pattern = json.at("pattern").at("Regex");
-    if (behavior.text() != "Isolated") behavior.refuse(behavior.shown() + " is not known here");
+    if (behavior.text() != "Isolated") behavior.fail(behavior.describe() + " is not known here");
     const bool qwen2 = pattern.text() == kQwen2Pattern;
     if (!qwen2 && pattern.text() != kLlama3Pattern)
-      pattern.refuse("this regular expression is not known here; GPT-2's, Qwen2's, Llama 3's are");
+      pattern.fail("this regular expression is not known here; GPT-2's, Qwen2's, Llama 3's are");
     splitters_.push_back(qwen2 ? Splitter::qwen2 : Splitter::llama3);
   } else {
     refuse_type(json);
@@ -96,21 +96,21 @@ void PretrainedTokenizer::read_added(const Json& list, std::vector<std::string>&
   std::unordered_map<std::string, std::int64_t> ids;
   for (const std::string& token : tokens) ids.emplace(token, std::ssize(ids));
   for (const Json& each : list.elements()) {
-    each.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+    each.check_keys({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
     refuse_set(each, {"single_word", "lstrip", "rstrip"});
     if (nfc_ || bert_) refuse_set(each, {"normalized"});
-    const Added added{each.at("content").text(), each.at("id").whole()};
-    if (added.content.empty()) each.at("content").refuse("an empty token");
+    const Added added{each.at("content").text(), each.at("id").as_int()};
+    if (added.content.empty()) each.at("content").fail("an empty token");
     const auto [known, fresh] = ids.emplace(added.content, std::ssize(tokens));
     if (known->second != added.id)
-      each.at("id").refuse(str_cat(added.id, ", but the token ", in_quotes(added.content),
-                                   fresh ? " would be number " : " is ", known->second));
+      each.at("id").fail(str_cat(added.id, ", but the token ", quote(added.content),
+                                 fresh ? " would be number " : " is ", known->second));
     if (fresh) tokens.push_back(added.content);
     const auto at = static_cast<std::size_t>(added.id);
     literal.resize(tokens.size());
     special_.resize(tokens.size());
     literal[at] = true;
-    special_[at] = each.flag("special", false);
+    special_[at] = each.as_bool("special", false);
     added_.push_back(added);
   }
   std::stable_sort(added_.begin(), added_.end(), [](const Added& a, const Added& b) {
@@ -125,20 +125,21 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
   const char* wanted = word_piece ? "WordPiece" : "BPE";
   if (model.text("type", wanted) != wanted) refuse_type(model);
   if (word_piece) {
-    model.only(
+    model.check_keys(
         {"type", "vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"});
     const Json prefix = model.at("continuing_subword_prefix"), unknown = model.at("unk_token");
-    if (prefix.text() != "##") prefix.refuse(prefix.shown() + " is not known here");
+    if (prefix.text() != "##") prefix.fail(prefix.describe() + " is not known here");
     const auto found = std::find(tokens.begin(), tokens.end(), unknown.text());
-    if (found == tokens.end()) unknown.refuse(unknown.shown() + " is no token");
+    if (found == tokens.end()) unknown.fail(unknown.describe() + " is no token");
     const std::int64_t at = found - tokens.begin();
     const Json longest = model.at("max_input_chars_per_word");
-    if (longest.whole() < 1 || longest.whole() > 200) longest.refuse("1 to 200 is wanted");
-    word_piece_.emplace(std::move(tokens), at, longest.whole());
+    if (longest.as_int() < 1 || longest.as_int() > 200) longest.fail("1 to 200 is wanted");
+    word_piece_.emplace(std::move(tokens), at, longest.as_int());
     return;
   }
-  model.only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
-              "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"});
+  model.check_keys({"type", "dropout", "unk_token", "continuing_subword_prefix",
+                    "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges", "vocab",
+                    "merges"});
   refuse_set(model, {"dropout", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
                      "byte_fallback"});
   std::vector<std::string> merges;
@@ -148,30 +149,30 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
       continue;
     }
     const std::vector<Json> two = each.elements();
-    if (two.size() != 2) each.refuse("a merge wants two tokens");
+    if (two.size() != 2) each.fail("a merge wants two tokens");
     merges.push_back(two[0].text() + " " + two[1].text());
   }
   bpe_ = bpe_of_visible(tokens, merges, name, literal);
-  bpe_->set_whole_first(model.flag("ignore_merges", false));
+  bpe_->set_whole_first(model.as_bool("ignore_merges", false));
   if (model.has("unk_token")) bpe_->require_all_bytes(name);  // so that none is ever unknown
 }
 
 void PretrainedTokenizer::read_post_processor(const Json& json) {
   const std::string type = json.at("type").text();
   const auto id_in = [&](const Json& id) {
-    if (id.whole() < 0 || id.whole() >= vocab_size())
-      id.refuse(str_cat(id.whole(), " is no token: ids are 0 to ", vocab_size() - 1));
-    return id.whole();
+    if (id.as_int() < 0 || id.as_int() >= vocab_size())
+      id.fail(str_cat(id.as_int(), " is no token: ids are 0 to ", vocab_size() - 1));
+    return id.as_int();
   };
   if (type == "Sequence") {
-    json.only({"type", "processors"});
+    json.check_keys({"type", "processors"});
     for (const Json& each : json.at("processors").elements()) read_post_processor(each);
   } else if (type == "TemplateProcessing") {
-    json.only({"type", "single", "pair", "special_tokens"});
+    json.check_keys({"type", "single", "pair", "special_tokens"});
     bool text = false;  // has its place been?
     for (const Json& each : json.at("single").elements()) {
       if (each.has("Sequence")) {
-        if (text) each.refuse("the text stands there twice");
+        if (text) each.fail("the text stands there twice");
         text = true;
         continue;
       }
@@ -179,12 +180,12 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
       for (const Json& id : token.at("ids").elements())
         (text ? after_ : before_).push_back(id_in(id));
     }
-    if (!text) json.at("single").refuse("the text itself is missing");
+    if (!text) json.at("single").fail("the text itself is missing");
   } else if (type == "BertProcessing") {
-    json.only({"type", "sep", "cls"});
+    json.check_keys({"type", "sep", "cls"});
     for (const auto& [key, ids] : {std::pair{"cls", &before_}, {"sep", &after_}}) {
       const std::vector<Json> two = json.at(key).elements();
-      if (two.size() != 2) json.at(key).refuse("a token and its id are wanted");
+      if (two.size() != 2) json.at(key).fail("a token and its id are wanted");
       ids->push_back(id_in(two[1]));
     }
   } else if (type != "ByteLevel") {  // which moves offsets alone

@@ -83,7 +83,7 @@ void TensorSource::add(Input input) {
                               data + entry.begin};
     const auto [at, fresh] = tensors_.emplace(entry.name, stored);
     if (!fresh)
-      fail<FileError>(input.name(), ": tensor ", in_quotes(entry.name), " stands in ",
+      fail<FileError>(input.name(), ": tensor ", quote(entry.name), " stands in ",
                       files_[at->second.file].name(), " too");
   }
   files_.push_back(std::move(input));
@@ -96,30 +96,30 @@ void TensorSource::add_shards(const std::string& index) {
   for (const auto& [name, file] : weights) {
     const std::string shard = file.text();
     const bool beside = shard.ends_with(".safetensors") && fs::path(shard).filename() == shard;
-    if (!beside) file.refuse(in_quotes(shard) + " is no .safetensors file beside the index");
+    if (!beside) file.fail(quote(shard) + " is no .safetensors file beside the index");
     if (!shards.try_emplace(shard, files_.size()).second) continue;
     add(Input((fs::path(index).parent_path() / shard).string()));
-    if (gguf_) file.refuse("a GGUF file is no shard");
+    if (gguf_) file.fail("a GGUF file is no shard");
   }
   for (const auto& [name, file] : weights) {
     const auto found = tensors_.find(name);
     if (found == tensors_.end() || found->second.file != shards.at(file.text()))
-      file.refuse(str_cat("tensor ", in_quotes(name), " is not in ", in_quotes(file.text())));
+      file.fail(str_cat("tensor ", quote(name), " is not in ", quote(file.text())));
   }
   for (const auto& [name, tensor] : tensors_)
     if (!json.at("weight_map").has(name))
-      fail<FileError>(index, ": tensor ", in_quotes(name), " of ", files_[tensor.file].name(),
+      fail<FileError>(index, ": tensor ", quote(name), " of ", files_[tensor.file].name(),
                       " is not in the index");
 }
 
 Tensor TensorSource::read(const std::string& name, Dtype dtype) {
   const auto found = tensors_.find(name);
-  require<FileError>(found != tensors_.end(), name_, ": there is no tensor ", in_quotes(name));
+  require<FileError>(found != tensors_.end(), name_, ": there is no tensor ", quote(name));
   const StoredTensor& stored = found->second;
   const Dtype loaded = loaded_as(stored.stored);
   const auto is_float = [](Dtype d) { return d == Dtype::f32 || d == Dtype::f64; };
   require<FileError>(loaded == dtype || (is_float(loaded) && is_float(dtype)),
-                     files_[stored.file].name(), ": tensor ", in_quotes(name), " is ", stored.dtype,
+                     files_[stored.file].name(), ": tensor ", quote(name), " is ", stored.dtype,
                      ", which gives ", loaded, ", but ", dtype, " is wanted");
   Tensor x = read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape);
   if (loaded == dtype) return x;

@@ -13,13 +13,13 @@
 #include "gradus/check/raw/report.h"
 
 namespace gradus::check {
-struct Places;
+struct Domains;
 }
 
 namespace gradus::raw_cases {
 
 using namespace check;
-using check::Shape;
+using check::Dims;
 using Options = RawOptions;
 
 using Index = std::size_t;
@@ -42,7 +42,7 @@ Report run(const std::string& name, const Functions& functions, const std::vecto
            const Options& options = {});
 Report run(const Case& c, const Options& options = {});
 Report run_spoiled(Case c, const Spoil& spoil, const Options& options = {});
-Report run_on(const Places& places, const Functions& functions, const std::vector<Input>& inputs,
+Report run_on(const Domains& domains, const Functions& functions, const std::vector<Input>& inputs,
               const Options& options = {});  // check_on
 
 Values random_values(Index count, std::uint64_t seed, double scale = 1);  // in ±2·scale
@@ -53,7 +53,7 @@ Case elementwise(const std::string& name, Values x, double (*f)(double), double 
 /// A scalar function of several inputs with its gradient, from which dy is left out.
 Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
               const std::function<Arguments(const Arguments&)>& gradient, const Arguments& x,
-              const Shape& shape = {});
+              const Dims& shape = {});
 
 /// Along the last of two axes: y = e^x / Σe^x, dx = y (dy - Σ y dy).
 Values softmax_rows(const Values& x, Index width);

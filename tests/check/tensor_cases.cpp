@@ -9,7 +9,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 
-namespace gradus::tensor_zoo {
+namespace gradus::faulty_tensor_ops {
 namespace {
 
 using check::Function;
@@ -209,4 +209,4 @@ check::Report check_random_case(std::uint64_t seed) {
   return check::gradients(one.name + " " + std::to_string(seed), one.f, one.inputs, options);
 }
 
-}  // namespace gradus::tensor_zoo
+}  // namespace gradus::faulty_tensor_ops

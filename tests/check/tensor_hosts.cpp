@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "gradus/ops/members.h"
-#include "gradus/tests/check/tensor_zoo.h"
+#include "gradus/tests/check/faulty_tensor_ops.h"
 
-namespace gradus::tensor_zoo {
+namespace gradus::faulty_tensor_ops {
 
 Host square_host() {
   return {"square",
@@ -169,12 +169,12 @@ Vjp changed(const Host& host, std::size_t input, const Change& change) {
   };
 }
 
-check::Report run(const Beast& beast) {
-  const Host& h = beast.host;
-  if (!beast.wrong && beast.second) return check::second(beast.name, h.forward, h.inputs);
-  if (!beast.wrong) return check::gradients(beast.name, h.forward, h.inputs);
-  if (beast.second) return check::second(beast.name, h.forward, beast.wrong, h.inputs);
-  return check::vjp(beast.name, h.forward, beast.wrong, h.inputs);
+check::Report run(const FaultyOp& faulty) {
+  const Host& h = faulty.host;
+  if (!faulty.wrong && faulty.second) return check::second(faulty.name, h.forward, h.inputs);
+  if (!faulty.wrong) return check::gradients(faulty.name, h.forward, h.inputs);
+  if (faulty.second) return check::second(faulty.name, h.forward, faulty.wrong, h.inputs);
+  return check::vjp(faulty.name, h.forward, faulty.wrong, h.inputs);
 }
 
-}  // namespace gradus::tensor_zoo
+}  // namespace gradus::faulty_tensor_ops

@@ -1,12 +1,12 @@
 // Causes of kernels and of several inputs, names of numbers, and the list of docs/causes.md. Most
-// causes are tested by the fault zoo.
+// causes are tested by the faulty ops.
 #include <algorithm>
 #include <fstream>
 #include <set>
 
-#include "gradus/tests/check/tensor_zoo.h"
+#include "gradus/tests/check/faulty_ops.h"
+#include "gradus/tests/check/faulty_tensor_ops.h"
 #include "gradus/tests/check/verdicts.h"
-#include "gradus/tests/check/zoo.h"
 #include "gradus/tests/support/thrown.h"
 
 namespace gradus::raw_cases {
@@ -153,13 +153,13 @@ TEST_CASE("causes: docs/causes.md lists exactly the causes that tests cover") {
                                "UPSTREAM UNREAD",
                                "AMBIENT",
                                "WRONG CHOICE"};
-  for (const Beast& beast : all_beasts()) tested.insert(beast.cause);
+  for (const FaultyOp& faulty : all_faulty_ops()) tested.insert(faulty.cause);
   // Conditions have a table of their own, in docs/checking.md.
   const std::set<std::string> conditions{
       "LAYOUT", "UPSTREAM LAYOUT", "WRITES OUTSIDE",       "ACCUMULATION", "SAME INPUT TWICE",
       "WANTS",  "TWO FORWARDS",    "WRITES TO ITS OUTPUT", "ERRORS",       "PRECISION"};
-  for (const tensor_zoo::Beast& beast : tensor_zoo::all_beasts())
-    if (conditions.count(beast.cause) == 0) tested.insert(beast.cause);
+  for (const faulty_tensor_ops::FaultyOp& faulty : faulty_tensor_ops::all_faulty_ops())
+    if (conditions.count(faulty.cause) == 0) tested.insert(faulty.cause);
   tested.erase("");
   CHECK(documented() == tested);
 }

@@ -147,10 +147,10 @@ TEST_CASE("differences: no error of one part in a million escapes, at any scale"
 TEST_CASE("differences: an estimate bounds the error of its slope", "[check][raw]") {
   for (const Subject& s : subjects())
     for (const double x : s.places) {
-      const Line line = s.f;
+      const LineFunction line = s.f;
       const Values y = s.f(x), right = s.df(x);
       const std::vector<Slope> slopes =
-          Column(line, x, unit_of(x, std::abs(x)), y, Goal()).measure();
+          JacobianColumn(line, x, unit_of(x, std::abs(x)), y, Goal()).measure();
       for (Index i = 0; i < y.size(); ++i) {
         CAPTURE(s.name, x, i, slopes[i].value, slopes[i].estimate());
         if (!slopes[i].finite()) continue;

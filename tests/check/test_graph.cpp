@@ -268,7 +268,7 @@ TEST_CASE("graph: a finding has the element of the tensor, also next to infiniti
     CHECK(report.findings[0].input == 0);
     return report.findings[0].at;
   };
-  using Place = check::Shape;
+  using Place = check::Dims;
   CHECK(place(kX, {0, 0, 0, 0, 1, 0}) == Place{1, 1});
   CHECK(place(reshape(kX, {6}), {0, 0, 0, 0, 1, 0}) == Place{4});
   CHECK(place(tensor(2.0, Dtype::f64), {1}).empty());

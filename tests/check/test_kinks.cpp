@@ -28,7 +28,7 @@ std::vector<Bend> bends() {
 Report at_kink(const Bend& b, double share, const std::vector<Kink>& declared = {}) {
   Options options;
   options.kinks = declared;
-  options.beside = false;
+  options.neighborhood = false;
   const double d = b.left + share * (b.right - b.left);
   return run(b.name,
              {[&b](const Arguments& in) { return Values{b.f(in[0][0])}; },

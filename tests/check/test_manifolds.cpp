@@ -42,8 +42,8 @@ Values matrix_of(const Values& q) {
 }
 
 /// exp of a square matrix: I + A + A²/2 + …
-Matrix exponential(const Matrix& a) {
-  Matrix sum{a.rows, a.rows}, term{a.rows, a.rows};
+SmallMatrix exponential(const SmallMatrix& a) {
+  SmallMatrix sum{a.rows, a.rows}, term{a.rows, a.rows};
   for (Index i = 0; i < a.rows; ++i) term(i, i) = 1;
   for (int n = 1; n < 40; ++n) {
     for (Index i = 0; i < sum.values.size(); ++i) sum.values[i] += term.values[i];
@@ -107,7 +107,7 @@ TEST_CASE("manifolds: plus stays on the manifold, starts at the point, and minus
     Values delta(dimension);
     for (Index i = 0; i < dimension; ++i) delta[i] = 0.3 - 0.13 * static_cast<double>(i);
     CHECK(m.residual(m.plus(x, delta)) < 1e-13);
-    const Matrix basis = tangent_basis(m, x);
+    const SmallMatrix basis = tangent_basis(m, x);
     const Values small = scaled(delta, 1e-6);  // what is left is of second order
     CHECK(close(tangent_of(m, basis, m.plus(x, small), x), small, 1e-5));
     CHECK(close(times(transposed(basis), lifted(basis, delta)), delta, 1e-12));
@@ -118,11 +118,11 @@ TEST_CASE("manifolds: rotations and rigid motions step by the exponential of a m
   const Values r = rotation();
   for (const double size : {0.0, 1e-7, 0.009, 0.0101, 0.3, 3.0}) {
     const Values d{size * 0.48, -size * 0.6, size * 0.64}, way{1.5, -2, 0.25};
-    const Matrix turn = exponential({3, 3, {0, -d[2], d[1], d[2], 0, -d[0], -d[1], d[0], 0}});
+    const SmallMatrix turn = exponential({3, 3, {0, -d[2], d[1], d[2], 0, -d[0], -d[1], d[0], 0}});
     CHECK(close(so3().plus(r, d), product({3, 3, r}, turn).values, 1e-12));
     CHECK(close(matrix_of(quaternion().plus(unit_quaternion(), d)),
                 so3().plus(matrix_of(unit_quaternion()), d), 1e-12));
-    const Matrix screw = exponential(
+    const SmallMatrix screw = exponential(
         {4,
          4,
          {0, -d[2], d[1], way[0], d[2], 0, -d[0], way[1], -d[1], d[0], 0, way[2], 0, 0, 0, 0}});
@@ -202,7 +202,7 @@ TEST_CASE("manifolds: gradients are written to buffers of the tangent space") {
 }
 
 TEST_CASE("manifolds: a gradient in the surrounding space must be tangent to the sphere") {
-  const Matrix a{3, 3, {2, 0.5, -1, 0.5, 3, 0.25, -1, 0.25, -1.5}};
+  const SmallMatrix a{3, 3, {2, 0.5, -1, 0.5, 3, 0.25, -1, 0.25, -1.5}};
   const auto energy = [a](const Values& x) { return dot(x, times(a, x)); };
   const auto gradient = [a](const Values& x) { return scaled(times(a, x), 2); };
   const auto tangent = [=](double size) {
@@ -223,7 +223,7 @@ TEST_CASE("manifolds: a gradient in the surrounding space must be tangent to the
 
 TEST_CASE("manifolds: the test for tangent gradients does not depend on their size") {
   Options alone;
-  alone.beside = false;
+  alone.neighborhood = false;
   for (const double size : {1e-9, 1.0, 1e9})
     for (const double outside : {1e-9, 1e-5}) {
       CAPTURE(size, outside);
@@ -242,7 +242,7 @@ TEST_CASE("manifolds: a frame accepts tangent coordinates or a tangent matrix") 
   const Values x{r[0], r[1], r[3], r[4], r[6], r[7]};  // two columns
   const Values weight{0.2, -1, 3, 0.7, 0.4, 2};
   const auto f = [weight](const Values& v) { return dot(v, weight); };
-  const Matrix basis = tangent_basis(frame(3, 2), x);
+  const SmallMatrix basis = tangent_basis(frame(3, 2), x);
   const Values numbers = times(transposed(basis), weight);
   passes(number_on(frame(3, 2), x, f, [&](const Values&) { return numbers; }));
   passes(number_on(frame(3, 2), x, f, [&](const Values&) { return lifted(basis, numbers); }));
@@ -285,7 +285,7 @@ TEST_CASE("manifolds: an output on a manifold gets dy in the surrounding space")
                       },
                       [=](const Arguments& in, const Values& dy) {
                         // dy Qᵀ, and of Rᵀ of that the skew part.
-                        const Matrix g = product({3, 3, dy}, transposed({3, 3, q}));
+                        const SmallMatrix g = product({3, 3, dy}, transposed({3, 3, q}));
                         const Values s = product(transposed({3, 3, in[0]}), g).values;
                         return Arguments{{s[7] - s[5], s[2] - s[6], sign * (s[3] - s[1])}};
                       }};

@@ -67,7 +67,7 @@ TEST_CASE("options: large inputs are sampled, and a fault of one element is stil
   INFO(found);
   CHECK(found.verdict == Verdict::fail);
   REQUIRE(!found.findings.empty());
-  CHECK(found.findings[0].at == check::Shape{34, 17});
+  CHECK(found.findings[0].at == check::Dims{34, 17});
 }
 
 TEST_CASE("options: the mode and the time budget apply to the comparison") {

@@ -340,8 +340,8 @@ TEST_CASE("raw: matrices by rows and by columns have the same elements") {
     passes(grid(1));
     const Report report = grid(1.5);
     fails(report, "/ d x[1,0]: 1.5 times");
-    CHECK(report.inputs[0].shape == Shape{2, 3});
-    CHECK(report.findings.at(0).output == Shape{0, 1});
+    CHECK(report.inputs[0].shape == Dims{2, 3});
+    CHECK(report.findings.at(0).output == Dims{0, 1});
   }
 }
 
@@ -499,7 +499,7 @@ TEST_CASE("raw: options change the check") {
   fails(squares_with(moody).upstream({7, 1, 1}));
   const Vjp negated = [](const V& x, const V& dy) { return squares_vjp(x, V{-dy[0]}); };
   auto alone = squares_with(negated, V{0});
-  alone.options.beside = false;
+  alone.options.neighborhood = false;
   passes(alone);
   fails(squares_with(negated, V{0}));
   const Vjp right = [](const V& x, const V& dy) { return V{x[0] >= 0 ? dy[0] : 0}; };

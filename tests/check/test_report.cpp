@@ -2,7 +2,6 @@
 // text, JSON and JUnit XML.
 #include <sstream>
 
-#include "gradus/check/raw/junit.h"
 #include "gradus/check/raw/smallest.h"
 #include "gradus/io/json.h"
 #include "gradus/tests/check/raw_cases.h"
@@ -193,17 +192,17 @@ TEST_CASE("report: JSON parses and has the documented fields") {
   const io::Json json = parsed(missing_mean());
   CHECK(json.at("name").text() == "layer_norm");
   CHECK(json.at("verdict").text() == "FAIL");
-  CHECK(json.at("seed").whole() == 24301);
+  CHECK(json.at("seed").as_int() == 24301);
   for (const char* count : {"forward_calls", "vjp_calls", "conditions"})
-    CHECK(json.at(count).whole() >= 0);
+    CHECK(json.at(count).as_int() >= 0);
   REQUIRE(json.at("inputs").elements().size() == 3);
   const io::Json x = json.at("inputs").elements()[0];
   CHECK(x.at("name").text() == "x");
   CHECK(x.at("shape").sizes(2) == std::vector<std::uint64_t>{3, 5});
-  CHECK(x.at("differentiable").flag());
-  CHECK((x.at("elements").whole() == 15 && x.at("wrong").whole() == 15));
-  CHECK(
-      (x.at("unseen").whole() == 0 && x.at("kinks").whole() == 0 && x.at("compared").whole() > 0));
+  CHECK(x.at("differentiable").as_bool());
+  CHECK((x.at("elements").as_int() == 15 && x.at("wrong").as_int() == 15));
+  CHECK((x.at("unseen").as_int() == 0 && x.at("kinks").as_int() == 0 &&
+         x.at("compared").as_int() > 0));
   CHECK(x.at("largest").number() > 0);
   CHECK(x.at("map").text().size() == 15);
   CHECK(x.at("cause").text() == "MISSING TERM");
@@ -241,7 +240,7 @@ TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
 
 TEST_CASE("report: smallest() finds the smallest sizes that fail") {
   // Wrong from the second row on, for rows of three and more.
-  const auto sized = [](const Shape& n) {
+  const auto sized = [](const Dims& n) {
     const auto width = static_cast<Index>(n[1]);
     Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);
     c.inputs[0].shape = n;

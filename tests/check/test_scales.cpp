@@ -436,7 +436,7 @@ TEST_CASE("scales: at an optimum a gradient of 0 passes, and any other fails") {
         return Arguments{dx};
       };
       check::RawOptions options;
-      options.beside = false;
+      options.neighborhood = false;
       CHECK(raw_cases::run(f.name, {[&f](const Arguments& in) { return f.f(in[0]); }, off},
                            {{"x", {}, x}}, options)
                 .verdict == check::Verdict::fail);

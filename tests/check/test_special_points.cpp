@@ -124,9 +124,9 @@ TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 h
   };
   const Report report = run("unit", {unit, projected}, {{"q", {}, {0.5, -0.5, 0.1, 0.7}}});
   passes(report, "a length of 1");
-  // `beside = false` turns it off.
+  // `neighborhood = false` turns it off.
   RawOptions options;
-  options.beside = false;
+  options.neighborhood = false;
   CHECK(run(elementwise(
                 "square", {0, 0}, [](double x) { return x * x; }, [](double x) { return -2 * x; }),
             options));
@@ -134,7 +134,7 @@ TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 h
 
 TEST_CASE("special points: at the edge of a domain, the side with values is used") {
   Options options;
-  options.beside = false;
+  options.neighborhood = false;
   const auto at_edge = [](double x) { return std::sqrt(1 - x) * (1 - x) + 2 * x; };
   const auto d_at_edge = [](double x) { return 2 - 1.5 * std::sqrt(1 - x); };
   const auto negated = [](double x) { return -2 + 1.5 * std::sqrt(1 - x); };

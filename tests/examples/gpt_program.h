@@ -75,9 +75,9 @@ inline std::string saved(const std::string& run) {
 }
 
 /// Two runs came to the same bits.
-inline void check_alike(const Workplace& here, const std::string& run, const std::string& other,
-                        const std::vector<std::string>& files = {"metrics.jsonl",
-                                                                 "model.safetensors"}) {
+inline void check_same(const Workplace& here, const std::string& run, const std::string& other,
+                       const std::vector<std::string>& files = {"metrics.jsonl",
+                                                                "model.safetensors"}) {
   for (const std::string& file : files) {
     CAPTURE(file);
     CHECK(contents(here.directory / run / file) == contents(here.directory / other / file));

@@ -78,14 +78,14 @@ TEST_CASE("a killed or interrupted run resumes bit for bit") {
   const std::string resume = Workplace::program() + " train --threads 1 --resume --out ";
   here.shell(resume + "killed & p=$!; sleep 0.5; kill -9 $p; wait $p");
   REQUIRE(here.gpt("train --threads 1 --resume --out killed").code == 0);
-  check_alike(here, "killed", "whole");
+  check_same(here, "killed", "whole");
 
   const Outcome stopped = here.shell(Workplace::program() + " " + train + "stopped & p=$!; " +
                                      saved("stopped") + "sleep 0.1; kill -INT $p; wait $p");
   CHECK(stopped.code == 130);
   CHECK(stopped.err.find("--resume") != std::string::npos);
   REQUIRE(here.gpt("train --threads 1 --resume --out stopped").code == 0);
-  check_alike(here, "stopped", "whole");
+  check_same(here, "stopped", "whole");
 }
 
 TEST_CASE("a loss that is not finite is traced to its operation") {

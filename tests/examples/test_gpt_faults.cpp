@@ -57,7 +57,7 @@ TEST_CASE("a run that was killed before its first checkpoint can be started agai
 /// Resumed with room, the run ends as if nothing had been.
 void check_goes_on(const Workplace& here, const std::string& run) {
   REQUIRE(here.gpt("train --threads 1 --no-trial --resume --out " + run).code == 0);
-  check_alike(here, run, "whole");
+  check_same(here, run, "whole");
 }
 
 TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {

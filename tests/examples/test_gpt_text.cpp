@@ -59,8 +59,8 @@ TEST_CASE("trial steps change nothing and estimate memory and time") {
   const Outcome tried = here.gpt(train + "tried");
   REQUIRE(tried.code == 0);
   REQUIRE(here.gpt(train + "untried --no-trial").code == 0);
-  check_alike(here, "tried", "untried",
-              {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"});
+  check_same(here, "tried", "untried",
+             {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"});
   // What grew is activations, weights and checkpoint, which the trial saw or computes: 60 MB here
   // over a program of 15. A fifth is left for what the system's allocator rounds and keeps.
   CAPTURE(tried.err);

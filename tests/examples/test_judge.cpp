@@ -9,7 +9,7 @@
 
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/platform.h"
-#include "gradus/tests/examples/judge_child.h"
+#include "gradus/tests/examples/run_subprocess.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 

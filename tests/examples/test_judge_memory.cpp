@@ -2,7 +2,7 @@
 #include <regex>
 
 #include "gradus/engine/base/memory.h"
-#include "gradus/tests/examples/judge_child.h"
+#include "gradus/tests/examples/run_subprocess.h"
 
 namespace gradus::testing::test_judge_memory {
 namespace {
@@ -73,11 +73,11 @@ std::string words_of(const Application& app, const Size& size) {
 void check(const Size& size) {
   const Application& app = called(size.app);
   const Workplace here;
-  const double program = run_apart(app, here, {"--help"}).megabytes;
+  const double program = run_subprocess(app, here, {"--help"}).megabytes;
   const std::string words = words_of(app, size);
   const double said = estimate(app, here, words);
   CHECK_FALSE(fs::exists(here.directory / "run"));
-  const Ended done = run_apart(app, here, testing::words_of(words));
+  const Ended done = run_subprocess(app, here, testing::words_of(words));
   const double taken = done.megabytes - program;
   CAPTURE(words, said, taken, done.err);
   CHECK(done.code == 0);

@@ -4,7 +4,7 @@
 namespace gradus::testing::test_leaks {
 namespace {
 
-void check_alike(const Result& a, const Result& b) {
+void check_same(const Result& a, const Result& b) {
   CHECK(a.training.size() == b.training.size());
   for (const auto& [name, bits] : a.training) {
     INFO(name);
@@ -24,11 +24,11 @@ void check_parts(const Application& app) {
   const Result usual = with({}, "usual"), other = with(Part::training, "training"),
                held_out = with(Part::validation, "validation");
   CHECK(usual.training.at("steps") != other.training.at("steps"));
-  check_alike(usual, held_out);
+  check_same(usual, held_out);
   CHECK(usual.judged != held_out.judged);
   if (!app.has_test) return;
   const Result test = with(Part::test, "test");
-  check_alike(usual, test);
+  check_same(usual, test);
   CHECK(usual.judged == test.judged);
   CHECK(usual.weights == test.weights);
   if (app.main != translate_main) CHECK(usual.out != test.out);  // it has learnt no word yet

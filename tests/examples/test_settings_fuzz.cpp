@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "gradus/tests/examples/judge_child.h"
+#include "gradus/tests/examples/run_subprocess.h"
 
 namespace gradus::testing::test_settings_fuzz {
 namespace {
@@ -135,7 +135,7 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
       const Words words = spoilt_flags("train " + app.flags + " --out run", settings, random);
       std::string line;
       for (const std::string& word : words) line += word + " ";
-      const Ended ended = run_apart(app, here, words, kMemory);
+      const Ended ended = run_subprocess(app, here, words, kMemory);
       worst.add(app, ended, line, timed);
       // The memory of a run is more than the judge can know beforehand.
       if (ended.code == 2 && ended.err.find("out of memory") == std::string::npos)
@@ -147,8 +147,8 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
     here.write("run/settings.json", wrong);
     const Words words =
         i % 3 == 0 ? words_of("train --threads 1 --out run --resume") : use_of(app.name);
-    worst.add(app, run_apart(app, here, words, kMemory), words[0] + " " + wrong.substr(0, 1500),
-              timed);
+    worst.add(app, run_subprocess(app, here, words, kMemory),
+              words[0] + " " + wrong.substr(0, 1500), timed);
   }
   return worst;
 }

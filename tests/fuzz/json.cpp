@@ -10,10 +10,10 @@ namespace {
 /// Asks every value for what it is not, too.
 void look_at(const io::Json& value) {
   for (const auto ask :
-       {+[](const io::Json& v) { (void)v.text(); }, +[](const io::Json& v) { (void)v.whole(); },
-        +[](const io::Json& v) { (void)v.number(); }, +[](const io::Json& v) { (void)v.flag(); },
+       {+[](const io::Json& v) { (void)v.text(); }, +[](const io::Json& v) { (void)v.as_int(); },
+        +[](const io::Json& v) { (void)v.number(); }, +[](const io::Json& v) { (void)v.as_bool(); },
         +[](const io::Json& v) {
-          v.only({"a", "weight_map"});
+          v.check_keys({"a", "weight_map"});
         }}) {
     try {
       ask(value);

@@ -53,13 +53,13 @@ void violated(const std::string& what) {
 }
 
 void check_message(std::string_view message) {
-  const auto in_quotes = [&] { return io::in_quotes(message); };
+  const auto quote = [&] { return io::quote(message); };
   if (message.size() > 1000)
-    violated(str_cat("its message has ", message.size(), " bytes: ", in_quotes()));
-  if (!io::is_utf8(message)) violated("its message is not UTF-8: " + in_quotes());
+    violated(str_cat("its message has ", message.size(), " bytes: ", quote()));
+  if (!io::is_utf8(message)) violated("its message is not UTF-8: " + quote());
   const bool line = std::none_of(message.begin(), message.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-  if (message.empty() || !line) violated("its message is not one line: " + in_quotes());
+  if (message.empty() || !line) violated("its message is not one line: " + quote());
 }
 
 Watch::Watch(std::size_t input_bytes, std::int64_t constant_bytes)

@@ -7,7 +7,7 @@
 #include "gradus/io/pieces.h"
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/text.h"
-#include "gradus/io/word_tokenizer.h"
+#include "gradus/io/tokenizer.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 
@@ -265,7 +265,7 @@ TEST_CASE("bpe: empty lines and the version line are skipped, and a merge has tw
       io::parse_hugging_face_bpe(vocabulary({"##"}), "v", "#version: 1\n# #\n", "m");
   CHECK(hashes.encode("##") == Ids{256});  // which is no comment
   for (const std::string line : {"a", "a ", " a", " ", "ab?", "a b "})
-    CHECK(contains(refusal([&] { read(line); }), "m: the merge " + io::in_quotes(line)));
+    CHECK(contains(refusal([&] { read(line); }), "m: the merge " + io::quote(line)));
 }
 
 TEST_CASE("bpe: a vocabulary has 256 to 1,048,576 tokens") {

@@ -81,11 +81,11 @@ TEST_CASE("JSON: shown values are distinct, and integers out of range are refuse
   const io::Json all =
       json(R"({"text":"a\n\"","long":9223372036854775807,"longer":9223372036854775808,)"
            R"("many":{"a":1,"b":2,"c":3},"sizes":[1,2,3],"list":[]})");
-  CHECK(all.at("text").shown() == "\"a\\u000A\\\"\"");
-  CHECK(all.at("many").shown() == "an object");
-  CHECK(all.at("list").shown() == "a list");
-  CHECK(all.at("long").whole() == std::numeric_limits<std::int64_t>::max());
-  CHECK_REFUSES(FileError, all.at("longer").whole(), "j", "9223372036854775808");
+  CHECK(all.at("text").describe() == "\"a\\u000A\\\"\"");
+  CHECK(all.at("many").describe() == "an object");
+  CHECK(all.at("list").describe() == "a list");
+  CHECK(all.at("long").as_int() == std::numeric_limits<std::int64_t>::max());
+  CHECK_REFUSES(FileError, all.at("longer").as_int(), "j", "9223372036854775808");
   CHECK(all.at("sizes").sizes(3) == std::vector<std::uint64_t>{1, 2, 3});
   CHECK_REFUSES(FileError, all.at("sizes").sizes(2), "j", "3", "2");
   CHECK_REFUSES(FileError, all.at("many").sizes(2), "j", "object");

@@ -1,5 +1,5 @@
 // A module's weights through a file and through a state dict.
-#include "gradus/io/module_file.h"
+#include "gradus/io/safetensors.h"
 
 #include "gradus/nn/feed_forward.h"
 #include "gradus/nn/linear.h"

@@ -100,7 +100,7 @@ TEST_CASE("each byte has a letter, and no other character stands for a byte") {
     if ((c > 32 && c < 127) || (c > 0xA0 && c != 0xAD && c < 0x144))
       CHECK(io::visible(bytes) == text);
     else
-      CHECK(said == "t: " + io::shown(c) + " in " + io::in_quotes(text) + " stands for no byte");
+      CHECK(said == "t: " + io::escape(c) + " in " + io::quote(text) + " stands for no byte");
   }
 }
 

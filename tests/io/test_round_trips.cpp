@@ -19,7 +19,7 @@
 #include "gradus/io/npy.h"
 #include "gradus/io/pieces.h"
 #include "gradus/io/safetensors.h"
-#include "gradus/io/word_tokenizer.h"
+#include "gradus/io/tokenizer.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/io/random.h"

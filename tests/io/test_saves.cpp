@@ -10,9 +10,9 @@
 #include "gradus/io/checkpoint.h"
 #include "gradus/io/csv.h"
 #include "gradus/io/npy.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/tokenizer.h"
-#include "gradus/io/write_file.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/crashes.h"
 

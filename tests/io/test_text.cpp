@@ -137,21 +137,21 @@ TEST_CASE("text: a file is read unchanged") {
 }
 
 TEST_CASE("text: names and characters are displayed safely") {
-  CHECK(io::in_quotes("a\"b\\\n") == "\"a\\\"b\\\\\\u000A\"");
-  CHECK(io::in_quotes("é\xFF") == "\"é\xEF\xBF\xBD\"");
-  CHECK(io::in_quotes(std::string(1000, 'x')) == "\"" + std::string(80, 'x') + "…\"");
-  CHECK(io::shown(U'é') == "'é' (U+00E9)");
-  CHECK(io::shown(U'\a') == "U+0007");
-  CHECK(io::shown(U'\u0085') == "U+0085");
+  CHECK(io::quote("a\"b\\\n") == "\"a\\\"b\\\\\\u000A\"");
+  CHECK(io::quote("é\xFF") == "\"é\xEF\xBF\xBD\"");
+  CHECK(io::quote(std::string(1000, 'x')) == "\"" + std::string(80, 'x') + "…\"");
+  CHECK(io::escape(U'é') == "'é' (U+00E9)");
+  CHECK(io::escape(U'\a') == "U+0007");
+  CHECK(io::escape(U'\u0085') == "U+0085");
 }
 
 TEST_CASE("text: control characters of ASCII and Latin-1 are displayed as numbers") {
   for (char32_t c = 0; c < 0x180; ++c) {
     const bool control = c < 0x20 || (0x7F <= c && c < 0xA0);
-    CHECK((io::shown(c).front() == 'U') == control);
+    CHECK((io::escape(c).front() == 'U') == control);
     if (c >= 0x80) continue;
     const char letter = static_cast<char>(c);
-    const std::string quoted = io::in_quotes({&letter, 1});
+    const std::string quoted = io::quote({&letter, 1});
     const bool escaped = letter == '"' || letter == '\\';
     CHECK(quoted.size() == (control ? 8u : escaped ? 4u : 3u));
     CHECK((control ? std::stoul(quoted.substr(3, 4), nullptr, 16)
@@ -185,9 +185,9 @@ TEST_CASE("text: XML escaping drops control characters and escapes four others")
 
 TEST_CASE("text: the display of characters and numbers ignores the locale") {
   const CommaLocale commas;
-  CHECK(io::shown(U'\a') == "U+0007");
-  CHECK(io::shown(U'\U00012345') == "'\xF0\x92\x8D\x85' (U+12345)");
-  CHECK(io::in_quotes("\x7f") == "\"\\u007F\"");
+  CHECK(io::escape(U'\a') == "U+0007");
+  CHECK(io::escape(U'\U00012345') == "'\xF0\x92\x8D\x85' (U+12345)");
+  CHECK(io::quote("\x7f") == "\"\\u007F\"");
   CHECK(io::grouped(1234567) == "1,234,567");
 }
 

@@ -1,5 +1,4 @@
 // Files that are complete or untouched.
-#include "gradus/io/write_file.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -87,7 +87,7 @@ inline double difference(const Tensor& a, const Tensor& b) {
 /// that.
 inline double tolerance(Dtype dtype) { return 64 * (dtype == Dtype::f32 ? 0x1p-24 : 0x1p-53); }
 
-inline void check_alike(const Results& a, const Results& b, Dtype dtype) {
+inline void check_same(const Results& a, const Results& b, Dtype dtype) {
   CHECK(difference(a.o, b.o) < tolerance(dtype));
   CHECK(difference(a.dq, b.dq) < tolerance(dtype));
   CHECK(difference(a.dk, b.dk) < tolerance(dtype));

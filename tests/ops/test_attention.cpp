@@ -70,9 +70,9 @@ TEST_CASE("the attention kernel equals the formula, forward and backward") {
       INFO(c.dtype << ", " << c.mask << ", Hk " << c.Hk << ", T " << c.T << ", S " << c.S
                    << ", dropout " << c.dropout);
       const Results fused = run(c, Way::fused);
-      check_alike(fused, run(c, Way::with_weights), dtype);
-      check_alike(fused, run(c, Way::formula), dtype);
-      check_alike(fused, run(c, Way::formula_backward), dtype);
+      check_same(fused, run(c, Way::with_weights), dtype);
+      check_same(fused, run(c, Way::formula), dtype);
+      check_same(fused, run(c, Way::formula_backward), dtype);
     }
   }
 }
@@ -108,7 +108,7 @@ TEST_CASE("attention with few heads splits each head and adds the parts") {
     for (const int threads : {1, 3}) {
       INFO(c.mask << ", H " << c.H << ", Hk " << c.Hk);
       set_num_threads(threads);
-      check_alike(run(c, Way::fused), run(c, Way::formula_backward), c.dtype);
+      check_same(run(c, Way::fused), run(c, Way::formula_backward), c.dtype);
     }
   set_num_threads(before);
 }
@@ -121,7 +121,7 @@ TEST_CASE("keys outside all windows get gradient 0") {
   for (std::int64_t i = 0; i < 70; ++i) queries[0].push_back(600 + i);
   for (std::int64_t j = 0; j < 1100; ++j) keys[0].push_back(j);
   const Case c{1, 1, 70, 1100, 4, 3, Dtype::f64, remap_positions(window_mask(20), queries, keys)};
-  check_alike(run(c, Way::fused), run(c, Way::formula), c.dtype);
+  check_same(run(c, Way::fused), run(c, Way::formula), c.dtype);
 }
 
 TEST_CASE("window attention needs memory and time for the window only") {

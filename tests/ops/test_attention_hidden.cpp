@@ -50,7 +50,7 @@ void padding_changes_nothing(const Case& clean, std::int64_t first, std::int64_t
   for (const Way way : kWays) {
     INFO("way " << static_cast<int>(way) << ", mask " << clean.mask.describe());
     const Results r = run(with_padding(clean, 1, first, last), way);
-    check_alike(r, run(clean, way), clean.dtype);
+    check_same(r, run(clean, way), clean.dtype);
     CHECK(all_zero(rows(r.dk, 1, first, last)));
     CHECK(all_zero(rows(r.dv, 1, first, last)));
   }
@@ -152,7 +152,7 @@ TEST_CASE("a NaN query without allowed keys gives output 0 and gradient 0") {
     for (const Way way : kWays) {
       INFO("way " << static_cast<int>(way) << ", " << T << " queries");
       const Results r = run(c, way);
-      check_alike(r, run(clean, way), c.dtype);
+      check_same(r, run(clean, way), c.dtype);
       CHECK(all_zero(rows(r.o, 0, 0, 2)));
       CHECK(all_zero(rows(r.dq, 0, 0, 2)));
     }

@@ -18,5 +18,5 @@ int main() {
   const check::Report bad = check::raw(
       "tanh, dy alone", f, [](const A&, const A& dy) { return dy; }, x);
   std::cout << good << bad;
-  return good && good.inputs[0].shape == check::Shape{2, 3} ? (bad ? 0 : 1) : 2;
+  return good && good.inputs[0].shape == check::Dims{2, 3} ? (bad ? 0 : 1) : 2;
 }

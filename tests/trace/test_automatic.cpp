@@ -8,8 +8,8 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/support/capture_output.h"
 #include "gradus/tests/support/environment.h"
-#include "gradus/tests/support/said.h"
 #include "gradus/tests/trace/tape.h"
 #include "gradus/train/optim/optim.h"
 
@@ -40,7 +40,7 @@ std::string traced(trace::Id step, const std::function<void(Automatic&)>& progra
   const Folder folder;
   const std::string path = folder / file;
   std::string out;
-  std::string said = said_by([&] {
+  std::string said = capture_output([&] {
     Automatic automatic(path, step);
     program(automatic);
     out = page_of(path) + "\n";
@@ -135,7 +135,7 @@ TEST_CASE("a step ends with its outermost backward, unless that throws or is not
   CHECK(traced(1, throwing).starts_with("none\nstep 1: exp sum, "));
   const auto paused = [](Automatic&) {
     {
-      const TracePause pause;
+      const ScopedPause pause;
       backward_of(exp);
     }
     backward_of(tanh);
@@ -154,7 +154,7 @@ TEST_CASE("steps before and after the requested one are not kept") {
   CHECK(ops(automatic) == 0);
   tanh(leaf());
   CHECK(ops(automatic) == 1);
-  said_by([&] { backward_of(exp); });
+  capture_output([&] { backward_of(exp); });
   CHECK(ops(automatic) == 0);
   tanh(leaf());
   CHECK(ops(automatic) == 0);
@@ -204,8 +204,8 @@ TEST_CASE("without a step number the first step is traced") {
   const NoPrograms quick;
   const Folder folder;
   const std::string path = folder / "x.html";
-  said_by([&] {
-    const std::unique_ptr<Automatic> automatic = Automatic::asked(path.c_str(), nullptr);
+  capture_output([&] {
+    const std::unique_ptr<Automatic> automatic = Automatic::from_env(path.c_str(), nullptr);
     backward_of(exp);
   });
   CHECK(page_of(path) == "step 1: exp sum, 2 visits, 0 updates");
@@ -215,7 +215,7 @@ TEST_CASE("GRADUS_TRACE requires a file and a valid step") {
   const auto asks = [](const char* path, const char* step) {
     std::string said;
     std::unique_ptr<Automatic> made;
-    said = said_by([&] { made = Automatic::asked(path, step); });
+    said = capture_output([&] { made = Automatic::from_env(path, step); });
     return (made ? "a trace" : "none") + (said.empty() ? "" : ", " + said);
   };
   CHECK(asks(nullptr, "1") == "none");

@@ -68,7 +68,7 @@ TEST_CASE("lists, maps, objects and tables are written as JSON") {
         "{\"a\":\"\\u003c\",\"b\":\"x\"}");
   CHECK(object("a", Id{1}).text == "{\"a\":1}");
   CHECK(object("a", Json{"[]"}, "b", true, "c", "x").text == "{\"a\":[],\"b\":true,\"c\":\"x\"}");
-  Table table({"a", "b", "c"});
+  JsonTable table({"a", "b", "c"});
   CHECK(table.json().text == "{\"columns\":[\"a\",\"b\",\"c\"],\"rows\":[]}");
   CHECK(table.add(Id{1}, kNone, Id{2}) == 0);
   CHECK(table.bytes() == 10);

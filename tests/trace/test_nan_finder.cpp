@@ -379,7 +379,7 @@ TEST_CASE("GRADUS_CHECK_NAN=1 attaches a finder to a thread without other observ
     std::thread([&] {
       std::unique_ptr<NanFinder> other;
       if (observed) other = std::make_unique<NanFinder>([](const std::string&) {});
-      const bool first = trace::check_nan_if_asked(), again = trace::check_nan_if_asked();
+      const bool first = trace::check_nan_from_env(), again = trace::check_nan_from_env();
       said.push_back(message_of<NanError>([] { exp(tensor({100.0})); }).substr(0, 8));
       CHECK(first == again);
       said.back() += first ? ", there" : ", not there";

@@ -101,7 +101,7 @@ TEST_CASE("a page is trace/viewer/page.html with its parts inserted") {
   std::string wanted = trace::kViewer[0].text;
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x", io::crc32(json.data(), json.size()));
-  replace(wanted, "@TITLE@", "a &amp; b &lt; c > \"d\"");
+  replace(wanted, "@TITLE@", "a &amp; b &lt; c &gt; &quot;d&quot;");
   replace(wanted, "@STYLEHASH@", base64_of_hex(trace::kStyleSha256));
   replace(wanted, "@SCRIPTHASH@", base64_of_hex(trace::kScriptSha256));
   replace(wanted, "@CRC32@", sum);

@@ -103,7 +103,7 @@ void elsewhere(Trace& trace) {
   std::thread([&] { y = x * x; }).join();
   sum(y).backward();
   {
-    const TracePause pause;
+    const ScopedPause pause;
     exp(x);
   }
   parallel_for(2, 1, [&](std::int64_t, std::int64_t) { const Tensor z = x + x; });

@@ -241,7 +241,7 @@ TEST_CASE("during a pause a trace records nothing") {
   Trace trace;
   Tensor y;
   {
-    const TracePause pause;
+    const ScopedPause pause;
     y = exp(leaf({2}));
   }
   y = negative(y);

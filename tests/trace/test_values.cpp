@@ -13,7 +13,7 @@ namespace gradus::testing::test_values {
 namespace {
 
 using trace::Detail;
-using trace::Values;
+using trace::KeptValues;
 
 constexpr Detail kNone = {0, true};
 constexpr Detail kAll = {1 << 30, true};
@@ -117,7 +117,7 @@ bool near(const std::vector<double>& a, const std::vector<double>& b) {
 
 void check_matrix(const Tensor& x, const Matrix& m) {
   CAPTURE(m.rows, m.columns);
-  const Json json = Json::parse(Values(x, kNone).json());
+  const Json json = Json::parse(KeptValues(x, kNone).json());
   CHECK(near(doubles_of(json.at("stats")), stats_of(m.x)));
   CHECK(near(ReadTape::numbers_of(json.at("picture")), picture_of(m)));
   CHECK(json.at("picture").at("rows") == std::min<std::size_t>(m.rows, 24));
@@ -126,7 +126,7 @@ void check_matrix(const Tensor& x, const Matrix& m) {
   CHECK(json.at("corners").at("rows") == std::min<std::size_t>(m.rows, 8));
   CHECK(json.at("corners").at("columns") == std::min<std::size_t>(m.columns, 8));
   CHECK(near(doubles_of(json.at("histogram")), histogram_of(m.x)));
-  CHECK(ReadTape::numbers_of(Json::parse(Values(x, kAll).json())).size() == m.x.size());
+  CHECK(ReadTape::numbers_of(Json::parse(KeptValues(x, kAll).json())).size() == m.x.size());
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ TEST_CASE("NaN and infinity are counted and excluded from sums") {
 TEST_CASE("equal values have deviation 0 despite rounding") {
   for (int i = 1; i <= 60; ++i)
     for (const int n : {3, 7, 11}) {
-      const Json stats = Json::parse(Values(full({n}, i / 7.0, Dtype::f64), kNone).json());
+      const Json stats = Json::parse(KeptValues(full({n}, i / 7.0, Dtype::f64), kNone).json());
       const Json deviation = stats.at("stats").at(3);
       CAPTURE(i, n, deviation);
       REQUIRE(deviation.is_number());
@@ -176,41 +176,41 @@ TEST_CASE("values of every type, rank and layout are stored") {
   check_matrix(transpose(tensor(x, {6, 4}), 0, 1), {turned, 4, 6});
   for (int i = 0; i < 24; ++i) whole.push_back(i);
   check_matrix(arange(24).reshape({4, 6}), {whole, 4, 6});
-  const Json numbers = Json::parse(Values(arange(24), kAll).json());
+  const Json numbers = Json::parse(KeptValues(arange(24), kAll).json());
   CHECK(numbers.contains("f64"));
   CHECK(ReadTape::numbers_of(numbers) == whole);
-  CHECK(Json::parse(Values(wide.to(Dtype::f32), kAll).json()).contains("f32"));
-  CHECK(Json::parse(Values(wide, kAll).json()).contains("f64"));
-  const Json flags = Json::parse(Values(greater(wide, 0), kAll).json());
+  CHECK(Json::parse(KeptValues(wide.to(Dtype::f32), kAll).json()).contains("f32"));
+  CHECK(Json::parse(KeptValues(wide, kAll).json()).contains("f64"));
+  const Json flags = Json::parse(KeptValues(greater(wide, 0), kAll).json());
   CHECK(flags.contains("f32"));
-  CHECK(ReadTape::numbers_of(Json::parse(Values(zeros({0, 3}), kAll).json())).empty());
-  CHECK(ReadTape::numbers_of(Json::parse(Values(zeros({3, 0}), kNone).json())).empty());
+  CHECK(ReadTape::numbers_of(Json::parse(KeptValues(zeros({0, 3}), kAll).json())).empty());
+  CHECK(ReadTape::numbers_of(Json::parse(KeptValues(zeros({3, 0}), kNone).json())).empty());
 }
 
 TEST_CASE("detail falls from all values to pictures, to statistics, to nothing") {
   const Tensor x = tensor(some_numbers(12), {3, 4});
-  const auto state = [](const Values& v) {
+  const auto state = [](const KeptValues& v) {
     return std::string(v.has_all() ? "a" : "-") + (v.has_stats() ? "s" : "-") +
            (v.has_pictures() ? "p" : "-") + (v.has_any() ? "" : "!") +
            (v.json().empty() ? " none" : "");
   };
-  CHECK(state(Values(x, {12, true})) == "a--");
-  CHECK(state(Values(x, {11, true})) == "-sp");
-  CHECK(state(Values(x, {11, false})) == "-s-");
-  CHECK(state(Values(x, {1, true}, 12)) == "a--");
-  CHECK(state(Values(x, {1, true}, 11)) == "-sp");
-  Values kept(x, {12, false});
+  CHECK(state(KeptValues(x, {12, true})) == "a--");
+  CHECK(state(KeptValues(x, {11, true})) == "-sp");
+  CHECK(state(KeptValues(x, {11, false})) == "-s-");
+  CHECK(state(KeptValues(x, {1, true}, 12)) == "a--");
+  CHECK(state(KeptValues(x, {1, true}, 11)) == "-sp");
+  KeptValues kept(x, {12, false});
   const std::string whole = kept.json();
   kept.reduce({12, true});
   CHECK(kept.json() == whole);
   for (const Detail& less : {Detail{11, true}, Detail{11, false}}) {
     kept.reduce(less);
-    CHECK(kept.json() == Values(x, less).json());
+    CHECK(kept.json() == KeptValues(x, less).json());
   }
   kept.drop();
   CHECK(state(kept) == "---! none");
   CHECK(kept.bytes() == 0);
-  CHECK(state(Values(zeros({0}), {0, true})) == "a--");
+  CHECK(state(KeptValues(zeros({0}), {0, true})) == "a--");
 }
 
 }  // namespace gradus::testing::test_values

@@ -6,9 +6,9 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
+#include "gradus/tests/support/capture_output.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/crashes.h"
-#include "gradus/tests/support/said.h"
 #include "gradus/train/loop.h"
 
 namespace gradus::testing::test_crashes {
@@ -96,7 +96,7 @@ TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
   for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: never
     const std::string directory = here / ("run" + std::to_string(stop_at));
     double judged = 0, again = 0;
-    const std::string said = said_by([&] {
+    const std::string said = capture_output([&] {
       again = judged = train(directory, false, stop_at);
       if (stop_at > 0) again = train(directory, true);
     });

@@ -12,9 +12,9 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/io/unsynced.h"
+#include "gradus/tests/support/capture_output.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
-#include "gradus/tests/support/said.h"
 #include "gradus/tests/train/distributed/slow_end.h"
 #include "gradus/train/distributed/threads.h"
 #include "gradus/train/loop.h"
@@ -173,7 +173,7 @@ TEST_CASE("a resumed run shows its latest evaluation, metric and items from its 
     Trainer trainer(task.net, task.optimizer, kSchedule, own);
     stop = 0;
     resume ? trainer.resume() : trainer.start();
-    return said_by([&] {
+    return capture_output([&] {
       trainer.run(
           [&](std::int64_t i) {
             stop = i == 12;  // after an evaluation, at step 10
@@ -285,7 +285,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
   for (int asked = -1; asked < 3; ++asked) {
     CAPTURE(asked);
     std::vector<std::int64_t> steps(3);
-    const std::string said = said_by([&] {
+    const std::string said = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
         volatile std::sig_atomic_t stop = transport.rank() == asked;  // before the run begins
         Run run(here / str_cat("run", asked), 12, 2);
@@ -307,7 +307,7 @@ TEST_CASE("the process with values that are not finite reports them and ends all
   const Folder here;
   std::string why;
   for (const int odd : {0, 1}) {
-    static_cast<void>(said_by([&] {
+    static_cast<void>(capture_output([&] {
       why = message_of<Error>([&] {
         distributed::run_threads(2, [&](distributed::Transport& transport) {
           SlowEnd slow(transport, transport.rank() == odd ? 0.03 : 0);
@@ -330,7 +330,7 @@ TEST_CASE("the displayed rate counts the items of all shards") {
   Run run(here / "run", 1, 1);
   run.options.shards = 64, run.options.items_per_step = 1'000'000'000'000;
   const double begin = Pace::system_clock();
-  const std::string said = said_by([&] { run.run(); });
+  const std::string said = capture_output([&] { run.run(); });
   const double taken = Pace::system_clock() - begin;
   const std::size_t at = said.find("loss ");
   REQUIRE(at != std::string::npos);
@@ -357,7 +357,7 @@ TEST_CASE("a run does not resume from a checkpoint with a missing or wrong fact"
   const Unsynced quick;
   const Folder here;
   Run run(here / "run", 2, 1);
-  static_cast<void>(said_by([&] { run.run(); }));
+  static_cast<void>(capture_output([&] { run.run(); }));
   const std::string path = RunFiles{here / "run"}.checkpoint();
   const io::Checkpoint whole = io::load_checkpoint(path);
   const auto resume_with = [&](const char* name, const char* value) {
@@ -367,7 +367,7 @@ TEST_CASE("a run does not resume from a checkpoint with a missing or wrong fact"
     io::save_checkpoint(path, part);
     Run other(here / "run", 2, 1);
     std::string problem;
-    static_cast<void>(said_by([&] {
+    static_cast<void>(capture_output([&] {
       problem = refusal_problem<FileError>([&] { other.run(true); }, {name, path});
     }));
     return problem;
@@ -407,13 +407,13 @@ TEST_CASE("steps beyond the integers of f32 are logged exactly") {
   const Folder here;
   constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;
   Run run(here / "run", 1, 1);
-  static_cast<void>(said_by([&] { run.run(); }));
+  static_cast<void>(capture_output([&] { run.run(); }));
   const std::string path = RunFiles{here / "run"}.checkpoint();
   io::Checkpoint moved = io::load_checkpoint(path);
   moved.facts["step"] = std::to_string(kMany);
   io::save_checkpoint(path, moved);
   Run more(here / "run", kMany + 2, kMany + 2);
-  static_cast<void>(said_by([&] { more.run(true); }));
+  static_cast<void>(capture_output([&] { more.run(true); }));
   const auto losses = read_metric(RunFiles{here / "run"}.metrics(), "loss");
   REQUIRE(losses.size() == 3);
   CHECK(losses[1].first == static_cast<double>(kMany));
@@ -464,7 +464,7 @@ TEST_CASE("rank 0 has the clock and reports for all processes, under the program
   const Unsynced quick;
   const Folder here;
   std::vector<std::int64_t> ends(2);
-  const std::string said = said_by([&] {
+  const std::string said = capture_output([&] {
     distributed::run_threads(2, [&](distributed::Transport& transport) {
       Run run(here / str_cat("run", transport.rank()), 23, 2);
       run.options.transport = &transport, run.options.shards = 2, run.options.time = {0.5, 0};
@@ -489,7 +489,7 @@ TEST_CASE("rank 0 has the clock and reports for all processes, under the program
 TEST_CASE("only rank 0 writes files") {
   const Unsynced quick;
   const Folder here;
-  static_cast<void>(said_by([&] {
+  static_cast<void>(capture_output([&] {
     distributed::run_threads(2, [&](distributed::Transport& transport) {
       Run run(here / str_cat("run", transport.rank()), 2, 1);
       run.options.transport = &transport, run.options.shards = 2;

@@ -11,7 +11,7 @@
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/io/unsynced.h"
-#include "gradus/tests/support/said.h"
+#include "gradus/tests/support/capture_output.h"
 #include "gradus/train/loop.h"
 
 namespace gradus::testing::test_loop_law {
@@ -186,7 +186,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     trainer.start();
     std::vector<std::vector<float>> weights = {{}};
     TrainEnd end{};
-    const std::string said = said_by([&] {
+    const std::string said = capture_output([&] {
       end = trainer.run([&](std::int64_t i) { return task.loss(i); },
                         [&] {
                           weights.push_back(task.weights());
@@ -224,7 +224,7 @@ TEST_CASE("evaluations that are no numbers have no best one to mark on the curve
   Task task;
   Trainer trainer(task.net, task.optimizer, kSchedule, options);
   trainer.start();
-  said_by([&] {
+  capture_output([&] {
     trainer.run([&](std::int64_t i) { return task.loss(i); },
                 [] {
                   return Metrics{{"held_out_loss", std::nan("")}};

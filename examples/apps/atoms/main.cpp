@@ -7,9 +7,9 @@
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/examples/apps/support/program.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/pretrained/pretrained.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 #include "gradus/nn/attention_record.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"

@@ -76,7 +76,7 @@ std::vector<SourceFile> read_tree(const std::string& tree) {
     for (SourceFile& file : files)
       if (file.kind == kind) same.push_back(&file);
     require<FileError>(same.size() >= 3, tree, ": holds ", same.size(), " files of the kind ",
-                       io::in_quotes(kKindNames[static_cast<std::size_t>(kind)]),
+                       io::quote(kKindNames[static_cast<std::size_t>(kind)]),
                        ", but 3 are needed to learn from some and be tested on others");
     split_kind(same);
   }
@@ -107,7 +107,7 @@ SnippetSource::SnippetSource(const std::vector<SourceFile>& files, Part part,
   }
   for (std::size_t kind = 0; kind < kKinds; ++kind)
     require<FileError>(!places_[kind].empty(), "the files of the kind ",
-                       io::in_quotes(kKindNames[kind]), " hold too little text");
+                       io::quote(kKindNames[kind]), " hold too little text");
 }
 
 Snippets SnippetSource::gather(const std::vector<std::pair<std::int64_t, Place>>& places) const {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 
 namespace gradus::examples {
 namespace {
@@ -90,7 +90,7 @@ WordList WordList::load(const std::string& path) {
     return WordList(nlohmann::json::parse(io::read_text(path)).get<std::vector<std::string>>());
   } catch (const nlohmann::json::exception& error) {
     fail<FileError>(path,
-                    ": is not the vocabulary of a classify run: ", io::in_short(error.what()));
+                    ": is not the vocabulary of a classify run: ", io::abbreviate(error.what()));
   }
 }
 

@@ -11,7 +11,7 @@
 #include "gradus/examples/apps/support/digest.h"
 #include "gradus/io/bpe.h"
 #include "gradus/io/text.h"
-#include "gradus/io/word_tokenizer.h"
+#include "gradus/io/tokenizer.h"
 #include "pretrained.h"
 
 namespace gradus::examples {

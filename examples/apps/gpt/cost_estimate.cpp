@@ -34,7 +34,7 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
 /// Fills in the steps and the mean time of one; the first, which fills caches and asks the system
 /// for memory, does not count.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
-  const TracePause trial;  // GRADUS_TRACE_STEP=1 is a step of the run
+  const ScopedPause trial;  // GRADUS_TRACE_STEP=1 is a step of the run
   optim::AdamW optimizer(trained_parameters(model));
   const std::int64_t window = flags.context + 1;
   const TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,

@@ -7,12 +7,12 @@
 #include <sstream>
 
 #include "gradus/engine/grad_mode.h"
+#include "gradus/io/output_file.h"
 #include "gradus/io/pretrained/pretrained.h"
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/pretrained/tensor_source.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 #include "gradus/nn/extras/lora.h"
 #include "gradus/nn/extras/packing.h"
 #include "gradus/ops/create.h"
@@ -36,7 +36,7 @@ std::vector<std::int64_t> numbers_in(const std::string& list) {
     } catch (const std::exception&) {
       used = std::string::npos;
     }
-    require(used == part.size(), "--ids ", io::in_quotes(list), ": ", io::in_quotes(part),
+    require(used == part.size(), "--ids ", io::quote(list), ": ", io::quote(part),
             " is no token id: give them as 1,5,9");
   }
   require(!numbers.empty(), "--ids is empty: give token ids as 1,5,9");

@@ -7,7 +7,7 @@
 
 #include "gradus/engine/base/error.h"
 #include "gradus/io/input.h"
-#include "gradus/io/write_file.h"
+#include "gradus/io/output_file.h"
 
 namespace gradus::examples {
 namespace {

@@ -116,7 +116,7 @@ void Judge::choice(const std::string& key, const std::string& word,
   std::string all;
   for (const std::string& each : choices) all += (all.empty() ? "" : ", ") + each;
   require(choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end(), key,
-          io::in_quotes(word), ": there are ", all);
+          io::quote(word), ": there are ", all);
 }
 
 void Judge::memory(double bytes,
@@ -156,7 +156,7 @@ SettingsFile::SettingsFile(const std::string& text, std::string file, std::strin
       return true;
     });
   } catch (const nlohmann::json::exception& error) {
-    refuse(io::in_short(error.what()));
+    refuse(io::abbreviate(error.what()));
   }
   if (!json_.is_object()) refuse("it is no object {...}");
 }
@@ -167,7 +167,7 @@ const nlohmann::json& SettingsFile::field(const std::string& key, Kind kind) {
   known_.insert(key);
   const auto expect = [&](bool right, const char* what) {
     gradus::require<FileError>(right, file_, ": ", key, " is ",
-                               io::in_short(at->dump(-1, ' ', true)), ", and not ", what, kWayOn);
+                               io::abbreviate(at->dump(-1, ' ', true)), ", and not ", what, kWayOn);
   };
   const bool fits = !at->is_number_unsigned() ||
                     at->get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
@@ -194,7 +194,7 @@ SettingsFile SettingsFile::part(const std::string& key) {
 
 void SettingsFile::finish() const {
   for (const auto& [key, value] : json_.items())
-    if (!known_.contains(key)) refuse("nothing is called " + io::in_quotes(key));
+    if (!known_.contains(key)) refuse("nothing is called " + io::quote(key));
 }
 
 void SettingsFile::refuse(const std::string& what) const {

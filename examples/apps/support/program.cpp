@@ -60,7 +60,7 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
     const std::vector<std::string> rest = app.remaining();
     const bool unknown = app.get_subcommands().empty() && !rest.empty();
     const std::string said =
-        unknown ? str_cat("unknown subcommand ", io::in_quotes(rest.front())) : error.what();
+        unknown ? str_cat("unknown subcommand ", io::quote(rest.front())) : error.what();
     std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), said.c_str(), name.c_str());
     return 2;
   } catch (const std::bad_alloc&) {

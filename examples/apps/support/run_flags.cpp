@@ -17,7 +17,6 @@
 #include "gradus/examples/apps/support/words.h"
 #include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "gradus/io/write_file.h"
 #include "gradus/nn/models/sizes.h"
 #include "gradus/train/distributed/faults/agreement.h"
 
@@ -179,8 +178,8 @@ void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
   SettingsFile file(json, settings_file(), program_);
   std::string program = "gpt";  // whose older runs do not say so
   file.read_if_there("program", program);
-  require<FileError>(program == program_, out, ": is a run of ", io::in_quotes(program),
-                     ", not of ", program_);
+  require<FileError>(program == program_, out, ": is a run of ", io::quote(program), ", not of ",
+                     program_);
   for (const Setting& each : settings_)
     std::visit(
         [&]<class T>(T* at) {

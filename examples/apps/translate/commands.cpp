@@ -67,7 +67,7 @@ void print_accuracy(const Task& task, const std::vector<std::string>& found) {
 
 void TranslateFlags::check(const Judge& judge) const {
   ModelFlags::check(judge);
-  judge.require(task == "dates" || task == "sentences", "task", io::in_quotes(task),
+  judge.require(task == "dates" || task == "sentences", "task", io::quote(task),
                 ": take dates or sentences");
 }
 

@@ -24,8 +24,8 @@ std::vector<Ids> greedy(const nn::Translator& model, const std::vector<Ids>& sou
 
 Ids encoded(const Vocabulary& vocabulary, const std::string& text) {
   const Ids ids = vocabulary.encode(text);
-  require(!ids.empty(), io::in_quotes(text), ": there is nothing to translate: give a text");
-  require(std::ssize(ids) <= kContext, io::in_quotes(text), ": has ", ids.size(), " ",
+  require(!ids.empty(), io::quote(text), ": there is nothing to translate: give a text");
+  require(std::ssize(ids) <= kContext, io::quote(text), ": has ", ids.size(), " ",
           vocabulary.unit(), "s, but the model reads at most ", kContext);
   return ids;
 }

@@ -40,7 +40,7 @@ Ids Vocabulary::encode(const std::string& text) const {
   Ids ids;
   for (const std::string& token : split(unit_, text)) {
     const auto at = ids_.find(token);
-    require(at != ids_.end(), io::in_quotes(text), ": the ", unit(), " ", io::in_quotes(token),
+    require(at != ids_.end(), io::quote(text), ": the ", unit(), " ", io::quote(token),
             " is none of the ", tokens_.size(), " that the model has learnt");
     ids.push_back(at->second);
   }

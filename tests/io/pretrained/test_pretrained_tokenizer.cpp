@@ -29,7 +29,7 @@ const std::string kTurn =
 
 Ids ids_of(const io::Json& list) {
   Ids ids;
-  for (const io::Json& each : list.elements()) ids.push_back(each.whole());
+  for (const io::Json& each : list.elements()) ids.push_back(each.as_int());
   return ids;
 }
 
@@ -410,7 +410,7 @@ TEST_CASE("the BERT normalizer drops invisible characters and makes every blank 
         !line && (c < 32 || (c >= 127 && c < 160) || c == 0xFFFD || c == 0x200B || c == 0xAD);
     const bool blank = line || c == ' ' || c == 0xA0 || c == 0x2028 || c == 0x3000;
     const std::string text = io::encode_utf8(c);
-    INFO(io::shown(c));
+    INFO(io::escape(c));
     CHECK(cleaned("a" + text + "b") == "a" + (gone ? "" : blank ? " " : text) + "b");
     CHECK(nothing(text) == text);
   }
@@ -426,7 +426,7 @@ TEST_CASE("the BERT normalizer separates Chinese characters if requested") {
          {first - 1u, first + 0u, first + 1u, last - 1u, last + 0u, last + 1u}) {
       const char32_t c = number;
       const std::string text = io::encode_utf8(c);
-      INFO(io::shown(c));
+      INFO(io::escape(c));
       CHECK(apart(text) == (first <= c && c <= last ? " " + text + " " : text));
       CHECK(plain(text) == text);
     }

@@ -15,10 +15,10 @@
 #include "gradus/ops/ops.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
+#include "gradus/tests/support/capture_output.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/registry.h"
-#include "gradus/tests/support/said.h"
 #include "gradus/tests/support/thrown.h"
 #include "gradus/trace/watch.h"
 #include "gradus/train/optim/ema.h"
@@ -429,10 +429,10 @@ TEST_CASE("the first step reports the parameters without a gradient, once") {
   sgd.zero_grad();
   sum(square(p.used)).backward();
   CHECK(sgd.unreached() == std::vector<std::string>{"lost"});
-  const std::string said = said_by(step);
+  const std::string said = capture_output(step);
   CHECK(has(said, "did not reach 1 of 3 parameters: lost [3]; why(loss, model)"));
   CHECK(std::count(said.begin(), said.end(), '\n') == 1);
-  CHECK(said_by(step) == "");
+  CHECK(capture_output(step) == "");
   sum(square(p.lost)).backward();
   CHECK(sgd.unreached().empty());
 }
@@ -442,9 +442,9 @@ TEST_CASE("nothing is reported if all are reached or report_unreached is off") {
   optim::SGD good(p.all()), quiet(p.all());
   sum(square(p.used)).backward();
   quiet.report_unreached(false);
-  CHECK(said_by([&] { quiet.step(); }) == "");
+  CHECK(capture_output([&] { quiet.step(); }) == "");
   sum(square(p.lost)).backward();
-  CHECK(said_by([&] { good.step(); }) == "");  // what is frozen counts for nothing
+  CHECK(capture_output([&] { good.step(); }) == "");  // what is frozen counts for nothing
 }
 
 TEST_CASE("the report names five parameters and counts the rest") {
@@ -454,7 +454,7 @@ TEST_CASE("the report names five parameters and counts the rest") {
       many.push_back({"p" + std::to_string(i), ones({1}).requires_grad_()});
     optim::SGD sgd(many);
     sum(many[0].tensor).backward();
-    return said_by([&] { sgd.step(); });
+    return capture_output([&] { sgd.step(); });
   };
   const std::string five = "parameters: p1 [1], p2 [1], p3 [1], p4 [1], p5 [1]";
   CHECK(has(said(6), "5 of 6 " + five + "; why"));
@@ -467,7 +467,7 @@ TEST_CASE("under a watch, the report names the operation where the path ended") 
   const trace::Watch watch;
   const Tensor twice = (p.lost * 2.0).detach();
   (sum(square(p.used)) + sum(exp(twice))).backward();
-  CHECK(has(said_by([&] { sgd.step(); }), "lost [3] (it was detached before exp);"));
+  CHECK(has(capture_output([&] { sgd.step(); }), "lost [3] (it was detached before exp);"));
 }
 
 TEST_CASE("only_finite skips a step whose norm is not finite") {

@@ -1,0 +1,255 @@
+// The function under test with its derivative. Every call is counted, and its result checked: what
+// cannot be compared at all ends the run with Abort. Measures the slopes along one line, too.
+#pragma once
+
+#include <chrono>
+#include <exception>
+
+#include "gradus/check/raw/findings.h"
+#include "gradus/check/raw/options.h"
+#include "gradus/check/raw/probe.h"
+
+namespace gradus::check {
+
+/// Ends a run: nothing more can be compared. The note is empty if findings give the reason.
+struct Abort {
+  Verdict verdict;
+  std::string note;
+};
+
+inline std::vector<InputSummary> summaries(const std::vector<Input>& inputs) {
+  std::vector<InputSummary> result;
+  for (const Input& input : inputs)
+    result.push_back({.name = input.name,
+                      .shape = input.shape,
+                      .differentiable = input.differentiable,
+                      .elements = std::ssize(input.values)});
+  return result;
+}
+
+using Place = std::pair<std::size_t, std::size_t>;  // an input, and an element of it
+
+class CheckedFunction {
+ public:
+  CheckedFunction(Functions functions, std::vector<Input> inputs)
+      : f_(std::move(functions)), inputs_(std::move(inputs)) {
+    for (const Input& input : inputs_) arguments_.push_back(input.values);
+  }
+
+  const Functions& functions() const { return f_; }
+  const std::vector<Input>& inputs() const { return inputs_; }
+  const Values& output() const { return output_; }
+  std::size_t outputs() const { return output_.size(); }
+  const Counts& counts() const { return counts_; }
+  void add_counts(const CheckedFunction& other) { counts_.add(other.counts_); }
+  void forget_counts() { counts_ = {}; }
+
+  /// Runs forward twice: a function that changes by itself has no derivative that could be
+  /// measured. Returns the seconds of the faster call.
+  double measure_output() {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    output_ = forward(f_.forward, "forward");
+    const auto middle = Clock::now();
+    const Values again = forward(f_.forward, "forward");
+    const std::chrono::duration<double> quicker = std::min(middle - begin, Clock::now() - middle);
+    if (!close(output_, again, 0))
+      throw Abort{Verdict::inconclusive, changing(again, forward(f_.forward, "forward"))};
+    measured_ = output_;
+    if (f_.reference) compare_with_reference();
+    return quicker.count();
+  }
+
+  /// Measures the noise of forward, and chooses a first step that suits it.
+  void measure_noise(Goal& goal, std::uint64_t seed) {
+    Random random(seed);
+    for (const double y : output_) noise_.push_back(0.5 * f_.ulp * std::abs(y));
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (!inputs_[k].differentiable) continue;
+      const Move move = make_moves(inputs_[k].values, false, 0, 1, random).front();
+      const LineFunction line = line_of(k, move);
+      constexpr double close_by = 0x1p-16;
+      const std::vector<Slope> slopes = slopes_at(line, 0, close_by, measured_, goal);
+      for (std::size_t i = 0; i < outputs(); ++i)
+        noise_[i] = std::max(noise_[i], 4 * slopes[i].jitter * close_by);
+    }
+    // The best step of six points goes with the seventh root of the noise (0.58: as for rounding
+    // in double, where Goal::first is 3e-3).
+    const double noise = largest_of(noise_) / std::max(largest_of(output_), 1e-300);
+    goal.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.first, 0.1);
+    goal.noise = &noise_;
+  }
+
+  /// The derivative under test. Parts that do not fit the inputs go into the report.
+  Arguments vjp(const Values& dy, Report& report) {
+    if (f_.vjp) return derivative([&] { return f_.vjp(arguments_, dy); }, report);
+    const bool zeros = f_.accumulates || from_zeros_;
+    return into(dy, filled(zeros ? 0 : std::numeric_limits<double>::quiet_NaN()), report);
+  }
+
+  /// The same on buffers that hold `start`.
+  Arguments into(const Values& dy, const Arguments& start, Report& report) {
+    return derivative([&] { return f_.into(arguments_, dy, start); }, report);
+  }
+
+  /// Buffers as large as the gradients.
+  Arguments filled(double value) const {
+    Arguments result;
+    for (const Input& input : inputs_) result.emplace_back(input.values.size(), value);
+    return result;
+  }
+
+  /// From here on buffers hold zeros before a call, so that gradients can be compared even if they
+  /// are added to, or not written, contrary to the declaration.
+  void start_from_zeros() { from_zeros_ = true; }
+
+  /// The slopes of all outputs along a move of input k.
+  std::vector<Slope> column_of(std::size_t k, const Move& move, Goal goal,
+                               const RawOptions& options) {
+    const Values& x = inputs_[k].values;
+    const double at = move.along() ? 0 : x[*move.element];
+    const double unit = move.along() ? 1 : unit_of(at, rms(x));
+    const LineFunction line = line_of(k, move);
+    goal.unit = at != 0 ? std::abs(at) : unit;
+    // Far from 0 a function saturates, and at 0 its terms may cancel: it may be rounded as terms of
+    // size one are.
+    if (at == 0 || std::abs(at) > 1.0 / 32)
+      goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
+    if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
+    std::vector<Slope> slopes = JacobianColumn(line, at, unit, measured_, goal).measure();
+    // The derivative under test is rounded too: four roundings of each term are forgiven.
+    for (Slope& s : slopes)
+      if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
+    if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
+    return slopes;
+  }
+
+  /// The slopes of all outputs where these elements, which are equal, move together.
+  std::vector<Slope> column_of(const std::vector<Place>& places, Goal goal) {
+    const auto [input, element] = places.front();
+    goal.unit = unit_of(inputs_[input].values[element], rms(inputs_[input].values));
+    const LineFunction line = [this, &places](double t) {
+      for (const auto& [k, j] : places) arguments_[k][j] = inputs_[k].values[j] + t;
+      Values y = measure_at();
+      for (const auto& [k, j] : places) arguments_[k][j] = inputs_[k].values[j];
+      return y;
+    };
+    return JacobianColumn(line, 0, goal.unit, measured_, goal).measure();
+  }
+
+ private:
+  /// The message for three calls with the same inputs that gave different values. If they move on
+  /// in one direction, something is kept from call to call: a running mean, a counter.
+  std::string changing(const Values& second, const Values& third) const {
+    bool goes_on = second.size() == output_.size() && third.size() == output_.size();
+    for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {
+      const double one = second[i] - output_[i], two = third[i] - second[i];
+      goes_on = one * two >= 0 && std::abs(two) <= (1 + 1e-9) * std::abs(one);
+    }
+    const std::string differs = "forward gives different values for the same inputs";
+    return differs + (goes_on ? ", and moves on in one direction: it keeps something from call to "
+                                "call (a running mean, a counter). Give it a fresh state each time"
+                              : ": freeze its randomness, and keep nothing from call to call");
+  }
+
+  /// The function that is measured, along a move of input k: its element is t, or all elements have
+  /// moved by t times the direction.
+  LineFunction line_of(std::size_t k, const Move& move) {
+    return [this, k, &move](double t) {
+      Values& now = arguments_[k];
+      const Values& x = inputs_[k].values;
+      if (!move.along()) now[*move.element] = t;
+      for (std::size_t i = 0; i < move.direction.size(); ++i) now[i] = x[i] + t * move.direction[i];
+      Values y = measure_at();
+      now = x;
+      return y;
+    };
+  }
+
+  Values measure_at() {
+    Values y =
+        f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
+    if (y.size() == outputs()) return y;
+    throw Abort{Verdict::inconclusive,
+                joined("forward gives ", outputs(), " values at the inputs and ", y.size(),
+                       " close by: choose inputs where it stays")};
+  }
+
+  /// call(); an exception becomes a part of the report.
+  template <class Call>
+  static auto guarded(Call call, const std::string& function, Verdict verdict) {
+    const char* elsewhere =
+        verdict == Verdict::fail ? "" : ". It is called at the inputs and close by: choose others";
+    try {
+      return call();
+    } catch (const Damage& damage) {
+      throw Abort{Verdict::fail, damage.what()};
+    } catch (const BadInput&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw Abort{verdict, function + " throws: " + error.what() + elsewhere};
+    } catch (...) {
+      throw Abort{verdict, function + " throws something that is no std::exception"};
+    }
+  }
+
+  Values forward(const Forward& f, const std::string& function) {
+    ++counts_.forward;
+    return guarded([&] { return f(arguments_); }, function, Verdict::inconclusive);
+  }
+
+  void compare_with_reference() {
+    measured_ = forward(f_.reference, "the reference");
+    if (measured_.size() != output_.size())
+      throw Abort{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
+                                                " values, forward ", output_.size())};
+    // A thousandth of the largest: no rounding is that large, and few mistakes are smaller.
+    const double largest = largest_of(measured_);
+    for (std::size_t i = 0; i < output_.size(); ++i) {
+      if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
+      if (!std::isfinite(output_[i]) || !std::isfinite(measured_[i])) continue;
+      throw Abort{Verdict::inconclusive,
+                  joined("forward and its reference are not the same function: output ", i, " is ",
+                         number(output_[i], 7), " and ", number(measured_[i], 7))};
+    }
+  }
+
+  template <class Call>
+  Arguments derivative(Call call, Report& report) {
+    ++counts_.vjp;
+    Arguments dx = guarded(call, "the derivative", Verdict::fail);
+    check_structure(dx, report);
+    return dx;
+  }
+
+  void check_structure(const Arguments& dx, Report& report) const {
+    if (dx.size() != inputs_.size())
+      throw Abort{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
+                                        inputs_.size(), " inputs; it must give one for each")};
+    bool fits = true;
+    for (std::size_t k = 0; k < dx.size(); ++k) {
+      const Input& input = inputs_[k];
+      if (dx[k].size() == input.values.size()) continue;
+      if (!input.differentiable && dx[k].empty()) continue;
+      fits = false;
+      report.add({.kind = Kind::structure,
+                  .input = k,
+                  .input_name = input.name,
+                  .note = joined("the gradient of input ", k, " '", input.name, "' has ",
+                                 dx[k].size(), " values, the input has ", input.values.size(),
+                                 " (shape ", list(input.shape), ")")});
+    }
+    if (!fits) throw Abort{Verdict::fail, ""};
+  }
+
+  Functions f_;
+  std::vector<Input> inputs_;
+  Arguments arguments_;
+  Values output_;    // of forward
+  Values measured_;  // of what differences are taken of
+  Values noise_;
+  bool from_zeros_ = false;
+  Counts counts_;
+};
+
+}  // namespace gradus::check

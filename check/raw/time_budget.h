@@ -1,0 +1,175 @@
+// How much of a check fits into its time: how many elements are moved one by one, by how many
+// threads. Shows progress on a terminal, and says what was left out and what that may miss.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "gradus/check/raw/checked_function.h"
+#include "gradus/check/raw/compare.h"
+
+namespace gradus::check {
+
+class TimeBudget {
+ public:
+  static constexpr double kColumnCalls = 6;  // of forward, for one column of a smooth function
+  // Of the budget; the rest is for what is looked at again: more, where directions found something.
+  static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
+
+  TimeBudget(std::string name, const RawOptions& options)
+      : name_(std::move(name)),
+        budget_(options.seconds),
+        threads_(options.threads > 0
+                     ? options.threads
+                     : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  /// Is there less time than looking at all elements would take? One call has taken `call` seconds.
+  void plan(double call, const std::vector<Input>& inputs) {
+    const double column = kColumnCalls * call / threads_;
+    std::size_t elements = 0;
+    for (const Input& input : inputs) {
+      columns_.push_back(input.differentiable ? input.values.size() : 0);
+      elements += columns_.back();
+    }
+    limited_ = budget_ > 0 && column * static_cast<double>(elements) > kShare * budget_;
+    if (limited_) share(static_cast<std::size_t>(budget_ / column));
+  }
+  bool limited() const { return limited_; }
+  /// Would looking at all elements and outputs take five seconds or less?
+  bool affords_all(std::size_t outputs, std::int64_t calls_so_far) const {
+    std::size_t elements = 0;
+    for (const std::size_t n : columns_) elements += n;
+    const double pairs = static_cast<double>(elements) * static_cast<double>(outputs);
+    const double calls = 8 * static_cast<double>(elements) + static_cast<double>(outputs);
+    const double call = seconds() / static_cast<double>(std::max<std::int64_t>(calls_so_far, 1));
+    return !limited_ && pairs <= 2e6 && calls * call <= 5;
+  }
+  bool over() const { return limited_ && seconds() > budget_; }
+  double budget() const { return budget_; }
+  /// How many elements of input k there is time for.
+  std::size_t columns(std::size_t k) const { return columns_[k]; }
+  /// When the elements of input k should be done, of which directions found some wrong or did not:
+  /// this input and the later ones divide what time is left.
+  double deadline(std::size_t k, bool suspect) const {
+    const double share = suspect ? kShareOfSuspects : kShare;
+    double later = 0;
+    for (std::size_t i = k; i < columns_.size(); ++i) later += static_cast<double>(columns_[i]);
+    const double left = std::max(share * budget_ - seconds(), 0.0);
+    return seconds() + left * static_cast<double>(columns_[k]) / std::max(later, 1.0);
+  }
+
+  /// work(i, function) for i = first … last − 1, on several threads where that was asked for; each
+  /// has a function of its own. Returns the first that was not done: where time is limited, none
+  /// begins after so many seconds.
+  template <class Work>
+  std::size_t run(std::size_t first, std::size_t last, double until, CheckedFunction& function,
+                  Work work) const {
+    const std::size_t count = last - first;
+    const std::size_t some = std::min(static_cast<std::size_t>(threads_), count);
+    std::vector<CheckedFunction> others(std::max<std::size_t>(some, 1) - 1, function);
+    for (CheckedFunction& s : others) s.forget_counts();
+    std::atomic<std::size_t> next{first};
+    std::mutex mutex;
+    std::exception_ptr error;
+    double shown = 0;
+    const auto go_on = [&](CheckedFunction& own, bool shows) {
+      try {
+        for (;;) {
+          if (limited_ && seconds() > until) return;
+          const std::size_t i = next++;
+          if (i >= last) return;
+          work(i, own);
+          if (shows) show(std::min(next - first, count), count, shown);
+        }
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+        next = last;
+      }
+    };
+    std::vector<std::thread> threads;
+    for (CheckedFunction& s : others) threads.emplace_back([&go_on, &s] { go_on(s, false); });
+    go_on(function, true);
+    for (std::thread& thread : threads) thread.join();
+    if (shown > 0) std::fputs("\r\033[K", stderr);
+    for (const CheckedFunction& s : others) function.add_counts(s);
+    if (error) std::rethrow_exception(error);
+    return std::min(next.load(), last);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Overwrites a line on the terminal: at most four times a second, and not in the first one.
+  void show(std::size_t done, std::size_t all, double& last) const {
+    const double now = seconds();
+    if (done == 0 || now < last + (last == 0 ? 1.0 : 0.25) || !is_terminal(2)) return;
+    last = now;
+    std::fprintf(stderr, "\r\033[Kchecking %s: %zu of %zu columns, %.0f s left", name_.c_str(),
+                 done, all, now / static_cast<double>(done) * static_cast<double>(all - done));
+  }
+
+  /// Small inputs whole, the others alike: `total` columns among all.
+  void share(std::size_t total) {
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // how many elements, and the input
+    for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
+    std::sort(order.begin(), order.end());
+    for (std::size_t left = order.size(); const auto& [size, k] : order) {
+      columns_[k] = std::min(size, total / left--);
+      total -= columns_[k];
+    }
+  }
+
+  std::string name_;
+  double budget_;
+  int threads_;
+  Clock::time_point begin_ = Clock::now();
+  bool limited_ = false;
+  std::vector<std::size_t> columns_;
+};
+
+/// The error of one element that each direction is sure to show: it moves an element by 0.6 of its
+/// unit or more.
+inline double shown_along(const Numeric& numeric, const std::vector<Probe>& probes,
+                          const Tolerance& tolerance) {
+  double result = 0;
+  for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
+    if (!numeric.moves[m].along()) continue;
+    double least = std::numeric_limits<double>::max(), allowed = 0;
+    for (const double d : numeric.moves[m].direction) least = std::min(least, std::abs(d));
+    for (std::size_t p = 0; p < probes.size(); ++p) {
+      const Slope& n = numeric.slopes[m][p];
+      const double scale = numeric.scale(m, probes[p].dense(), probes, tolerance);
+      allowed = std::max(allowed, judge(n.value, n, scale, tolerance).allowed);
+    }
+    result = std::max(result, allowed / least);
+  }
+  return result;
+}
+
+/// What the time was not enough for, and what that may miss.
+inline std::string left_out(const TimeBudget& schedule, const Input& input, const Numeric& numeric,
+                            const std::vector<Probe>& probes, const Goal& goal) {
+  const auto directions = static_cast<std::size_t>(std::count_if(
+      numeric.moves.begin(), numeric.moves.end(), [](const Move& move) { return move.along(); }));
+  const std::string budget = number(schedule.budget(), 3) + " s";
+  if (directions == 0)
+    throw Abort{Verdict::inconclusive, joined("a budget of ", budget, " left no time for ",
+                                              input.name, ": give more, or check it alone")};
+  const std::size_t seen = numeric.moves.size() - directions, all = input.values.size();
+  const double missed = 100 - 100 * static_cast<double>(seen) / static_cast<double>(all);
+  return joined(
+      "in ", budget, " ", seen, " of ", all, " elements of ", input.name,
+      " moved one by one, and all along ", directions,
+      " directions. A single wrong element shows in each direction if its error is above ",
+      number(shown_along(numeric, probes, goal.tolerance), 2),
+      "; a smaller one is missed with a chance of ", number(missed, 3), " %");
+}
+
+}  // namespace gradus::check

@@ -1,0 +1,72 @@
+// The tensors' part of the faulty ops: backward passes on tensors, right ones and wrong ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gradus/check/gradients.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/ops.h"
+#include "gradus/tests/support/registry.h"
+
+namespace gradus::faulty_tensor_ops {
+
+using check::Function;
+using check::Tensors;
+using check::Vjp;
+using testing::values;
+
+/// A function with its right backward pass.
+struct Host {
+  std::string name;
+  Function forward;
+  Vjp right;
+  Tensors inputs;
+};
+
+/// What is wrong with a host, and which cause the report must name; "": none explains it.
+struct FaultyOp {
+  std::string name;
+  Host host;
+  Vjp wrong;  // none: the host's forward runs an operation that is wrong
+  std::string cause;
+  std::size_t input = 0;  // that is wrong
+  bool second = false;    // the first derivative is right, its own is not
+};
+
+Host square_host();
+Host tanh_host();
+Host multiply_host();       // [2,3] · [2,3]
+Host broadcast_host();      // [2,3,4] · [3,1]
+Host matmul_host();         // [3,4] [4,2]
+Host linear_host();         // x [3,4], weight [2,4], bias [2]
+Host sum_host();            // [3,4], over axis 1
+Host softmax_host();        // [3,5]
+Host log_softmax_host();    // [3,5]
+Host layer_norm_host();     // [3,5], [5], [5]
+Host rms_norm_host();       // [3,5], [5]
+Host attention_host();      // q [2,3,4], k [2,5,4], v [2,5,3]
+Host rows_host();           // [4,3], rows 2 0 2 1 0
+Host loss_host();           // mean squared error of [3,4] and [3,4]
+Host cross_entropy_host();  // logits [4,3]
+std::vector<Host> all_hosts();
+
+std::vector<FaultyOp> faulty_formula();      // faulty_tensor_formula.cpp
+std::vector<FaultyOp> faulty_layout();       // faulty_tensor_layout.cpp
+std::vector<FaultyOp> faulty_operation();    // faulty_tensor_ops.cpp
+std::vector<FaultyOp> faulty_side_effect();  // faulty_tensor_side_effects.cpp: the rest
+inline std::vector<FaultyOp> all_faulty_ops() {
+  std::vector<FaultyOp> all;
+  for (const auto& part :
+       {faulty_formula(), faulty_layout(), faulty_side_effect(), faulty_operation()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+/// The right gradients, with one of them changed.
+using Change = std::function<Tensor(const Tensor& dx, const Tensors& x, const Tensor& dy)>;
+Vjp changed(const Host& host, std::size_t input, const Change& change);
+
+check::Report run(const FaultyOp& faulty);
+
+}  // namespace gradus::faulty_tensor_ops

@@ -1,0 +1,32 @@
+// Captures what is written to standard error.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "gradus/tests/support/catch.h"
+
+namespace gradus::testing {
+
+/// What f writes to standard error; it must not throw.
+template <class F>
+std::string capture_output(F&& f) {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file);
+  std::fflush(stderr);
+  const int before = ::dup(STDERR_FILENO);
+  ::dup2(::fileno(file), STDERR_FILENO);
+  f();
+  std::fflush(stderr);
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  std::rewind(file);
+  std::string said;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) said += static_cast<char>(c);
+  std::fclose(file);
+  return said;
+}
+
+}  // namespace gradus::testing
