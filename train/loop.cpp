@@ -198,7 +198,7 @@ TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
   try {
     return run_alike(loss_of, evaluate);
   } catch (const std::exception& error) {
-    if (transport_.size() > 1) transport_.end_all(error.what());
+    if (transport_.size() > 1) transport_.abort(error.what());
     throw;
   }
 }

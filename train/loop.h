@@ -115,7 +115,7 @@ class Trainer {
 
   /// Steps until one of three ends. ValueError where a loss or gradient is not finite: names the
   /// operation that made it. FileError where the disk is full: what was saved before is good. Of
-  /// several processes what one throws ends all: Transport::end_all.
+  /// several processes what one throws ends all: Transport::abort.
   TrainEnd run(const LossOf& loss_of, const Evaluate& evaluate);
 
   const RunFiles& files() const { return files_; }

@@ -1,17 +1,17 @@
-// A matrix is updated as a whole, by one thread; the others by AdamW's kernel, in pieces. The
-// directions of all matrices are computed first, so that nothing is written where memory runs out.
+// A matrix is updated as a whole, by one thread; the other parameters in pieces, by AdamW's kernel.
+// The directions of all matrices are computed first, so nothing is written if memory runs out.
 #include "gradus/train/optim/muon.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "gradus/engine/base/simd.h"
+#include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
-#include "gradus/train/optim/groups.h"
 
 namespace gradus::optim {
 namespace {
@@ -39,14 +39,14 @@ std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& o
   if (others.lr < 0) others.lr = options.adam.lr;
   for (const nn::NamedTensor& each : matrices.parameters)
     require<ShapeError>(each.tensor.rank() == 2, "Muon: ", each.name, " ", each.tensor.shape(),
-                        " is no matrix: put it among the others, which AdamW updates");
+                        " is not a matrix: put it among the others, which AdamW updates");
   return {std::move(matrices), std::move(others)};
 }
 
 }  // namespace
 
 Tensor newton_schulz(const Tensor& x) {
-  require<ShapeError>(x.rank() == 2, "newton_schulz: wants a matrix, not ", x.shape());
+  require<ShapeError>(x.rank() == 2, "newton_schulz: needs a matrix, not ", x.shape());
   const bool tall = x.size(0) > x.size(1);  // the smaller of X Xᵀ and Xᵀ X
   Tensor y = tall ? transpose(x, 0, 1) : x;
   y = y / std::max(std::sqrt(sum(square(y)).item()), kEps);
@@ -59,23 +59,24 @@ Tensor newton_schulz(const Tensor& x) {
 
 Muon::Muon(Group matrices, Group others, const MuonOptions& options)
     : Optimizer(two_groups(std::move(matrices), std::move(others), options), options.lr,
-                options.weight_decay, {{"momentum_buffer"}, {"exp_avg", "exp_avg_sq"}}),
+                options.weight_decay,
+                {GroupState{{"momentum_buffer"}, true}, GroupState{{"exp_avg", "exp_avg_sq"}}}),
       options_(options) {
   require(0 <= options.momentum && options.momentum < 1, "Muon: momentum ", options.momentum,
           " is not in [0, 1)");
 }
 
 void Muon::prepare(Piece& piece) const {
-  if (!takes_whole(*piece.group)) return;
+  if (!is_matrix(piece)) return;
   const double mu = options_.momentum;
   const Tensor gradient = piece.gradient * (piece.scale * (1 - mu));
-  const Tensor buffer = piece.slots[0] * mu + gradient;
+  const Tensor buffer = piece.state[0] * mu + gradient;
   piece.direction = newton_schulz(options_.nesterov ? gradient + buffer * mu : buffer).contiguous();
 }
 
 void Muon::update(const Piece& piece) const {
-  if (!takes_whole(*piece.group)) return adam_step(piece, options_.adam, true);
-  Tensor buffer = piece.slots[0], parameter = piece.parameter;
+  if (!is_matrix(piece)) return adam_update(piece, options_.adam, true, steps_);
+  Tensor buffer = piece.state[0], parameter = piece.parameter;
   const auto rows = static_cast<double>(parameter.size(0)),
              columns = static_cast<double>(parameter.size(1));
   const MuonConstants constants{options_.momentum, piece.scale * (1 - options_.momentum),
@@ -92,10 +93,10 @@ MuonGroups muon_groups(const std::vector<nn::NamedTensor>& parameters,
                        const std::vector<std::string>& not_hidden) {
   MuonGroups out;
   for (const nn::NamedTensor& each : parameters) {
-    const bool hidden =
-        each.tensor.rank() == 2 &&
-        std::none_of(not_hidden.begin(), not_hidden.end(),
-                     [&](const std::string& pattern) { return matches(pattern, each.name); });
+    const bool excluded =
+        std::any_of(not_hidden.begin(), not_hidden.end(),
+                    [&](const std::string& pattern) { return nn::matches(pattern, each.name); });
+    const bool hidden = each.tensor.rank() == 2 && !excluded;
     (hidden ? out.matrices : out.others).parameters.push_back(each);
   }
   return out;

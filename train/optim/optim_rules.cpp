@@ -1,4 +1,4 @@
-// Each rule is one pass over the numbers of a piece.
+// SGD, Adam, AdamW and Lion: each rule is one pass over the elements of a piece.
 #include <cmath>
 
 #include "gradus/engine/base/simd.h"
@@ -7,17 +7,23 @@
 namespace gradus::optim {
 namespace {
 
-/// The numbers of one piece, for writing: step() has counted the write, once for all.
+/// The elements of a piece, to be written: update_all() has counted the write, once for all.
 template <class T>
-T* numbers(const Tensor& x) {
+T* elements(const Tensor& x) {
   return const_cast<T*>(x.data<T>());
+}
+
+void check_betas(const char* name, const std::array<double, 2>& betas) {
+  for (const double beta : betas)
+    require(0 <= beta && beta < 1, name, ": betas ", betas[0], " and ", betas[1],
+            " must be in [0, 1)");
 }
 
 struct SGDConstants {
   double learning_rate, scale, decay, momentum;
 };
 
-/// `nesterov` is a template argument: a choice inside the loop would keep it from vectorizing.
+/// `nesterov` is a template argument because a branch in the loop would prevent vectorization.
 template <class T, bool nesterov>
 GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
   const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
@@ -80,64 +86,58 @@ GRADUS_INLINE void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConst
 
 SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
     : Optimizer(std::move(groups), options.lr, options.weight_decay,
-                options.momentum != 0 ? std::vector<std::vector<std::string>>{{"velocity"}}
-                                      : std::vector<std::vector<std::string>>{{}}),
+                {options.momentum != 0 ? GroupState{{"velocity"}} : GroupState{}}),
       options_(options) {
   require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum ", options.momentum,
           " is not in [0, 1)");
   require(!options.nesterov || options.momentum > 0,
-          "SGD: Nesterov's rule wants a momentum above 0");
+          "SGD: Nesterov's rule needs a momentum above 0");
 }
 
 void SGD::update(const Piece& piece) const {
   const SGDConstants constants{piece.learning_rate, piece.scale, piece.group->weight_decay,
                                options_.momentum};
   dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
-    T* p = numbers<T>(piece.parameter);
+    T* p = elements<T>(piece.parameter);
     const T* g = piece.gradient.data<T>();
     const std::int64_t n = piece.parameter.numel();
-    if (piece.slots.empty()) return simd::run<plain_sgd_kernel<T>>(p, g, n, constants);
-    T* velocity = numbers<T>(piece.slots[0]);
+    if (piece.state.empty()) return simd::run<plain_sgd_kernel<T>>(p, g, n, constants);
+    T* velocity = elements<T>(piece.state[0]);
     if (options_.nesterov) return simd::run<sgd_kernel<T, true>>(p, g, velocity, n, constants);
     simd::run<sgd_kernel<T, false>>(p, g, velocity, n, constants);
   });
 }
 
-void Optimizer::check_betas(const char* name, const std::array<double, 2>& betas) {
-  for (const double beta : betas)
-    require(0 <= beta && beta < 1, name, ": betas ", betas[0], " and ", betas[1],
-            " must lie in [0, 1)");
-}
-
 Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled)
-    : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg", "exp_avg_sq"}}),
+    : Optimizer(std::move(groups), options.lr, options.weight_decay,
+                {GroupState{{"exp_avg", "exp_avg_sq"}}}),
       options_(options),
       decoupled_(decoupled) {
   check_betas("Adam", options.betas);
   require(options.eps > 0, "Adam: eps ", options.eps, " must be positive");
 }
 
-void Optimizer::adam_step(const Piece& piece, const AdamOptions& options, bool decoupled) const {
-  const double t = static_cast<double>(steps_), decay = piece.group->weight_decay;
+void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t) {
+  const double decay = piece.group->weight_decay, steps = static_cast<double>(t);
   const AdamConstants constants{piece.scale,
                                 decoupled ? 0 : decay,
                                 decoupled ? 1 - piece.learning_rate * decay : 1,
                                 options.betas[0],
                                 options.betas[1],
-                                piece.learning_rate / (1 - std::pow(options.betas[0], t)),
-                                1 / std::sqrt(1 - std::pow(options.betas[1], t)),
+                                piece.learning_rate / (1 - std::pow(options.betas[0], steps)),
+                                1 / std::sqrt(1 - std::pow(options.betas[1], steps)),
                                 options.eps};
   dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
-    simd::run<adam_kernel<T>>(numbers<T>(piece.parameter), piece.gradient.data<T>(),
-                              numbers<T>(piece.slots[0]), numbers<T>(piece.slots[1]),
+    simd::run<adam_kernel<T>>(elements<T>(piece.parameter), piece.gradient.data<T>(),
+                              elements<T>(piece.state[0]), elements<T>(piece.state[1]),
                               piece.parameter.numel(), constants);
   });
 }
 
-void Adam::update(const Piece& piece) const { adam_step(piece, options_, decoupled_); }
+void Adam::update(const Piece& piece) const { adam_update(piece, options_, decoupled_, steps_); }
 
 Lion::Lion(std::vector<Group> groups, const LionOptions& options)
-    : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg"}}),
+    : Optimizer(std::move(groups), options.lr, options.weight_decay, {GroupState{{"exp_avg"}}}),
       options_(options) {
   check_betas("Lion", options.betas);
 }
@@ -146,8 +146,8 @@ void Lion::update(const Piece& piece) const {
   const LionConstants constants{piece.scale, 1 - piece.learning_rate * piece.group->weight_decay,
                                 options_.betas[0], options_.betas[1], piece.learning_rate};
   dispatch_float("Lion", piece.parameter.dtype(), [&]<class T>() {
-    simd::run<lion_kernel<T>>(numbers<T>(piece.parameter), piece.gradient.data<T>(),
-                              numbers<T>(piece.slots[0]), piece.parameter.numel(), constants);
+    simd::run<lion_kernel<T>>(elements<T>(piece.parameter), piece.gradient.data<T>(),
+                              elements<T>(piece.state[0]), piece.parameter.numel(), constants);
   });
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("a process that throws or exits ends the others that wait for it") {
           if (transport.rank() != 2) transport.barrier();
         }) == at(2, "0, at work: has ended"));
   CHECK(error_of(2, [](Transport& transport) {
-          if (transport.rank() == 0) transport.end_all("enough");
+          if (transport.rank() == 0) transport.abort("enough");
           transport.barrier();
         }) == at(0, "0, starting: enough"));
   const std::string mismatch = error_of(2, [](Transport& transport) {
