@@ -12,7 +12,7 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/io/text.h"
 
-namespace gradus {
+namespace gradus::train {
 namespace {
 
 constexpr std::size_t kWaitingBytes = 4096;
@@ -106,4 +106,4 @@ std::vector<std::pair<double, double>> read_metric(const std::string& path,
   return out;
 }
 
-}  // namespace gradus
+}  // namespace gradus::train

@@ -8,7 +8,7 @@
 
 #include "gradus/io/output_file.h"
 
-namespace gradus {
+namespace gradus::train {
 
 /// A file that grows by whole lines. On a full disk the lines wait in memory, the run goes on, and
 /// complaint() tells; they are written as soon as that works again.
@@ -42,4 +42,4 @@ class MetricsLog {
 std::vector<std::pair<double, double>> read_metric(const std::string& path,
                                                    const std::string& name);
 
-}  // namespace gradus
+}  // namespace gradus::train
