@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/engine/base/simd.h"
 #include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
+#include "gradus/train/optim/stages.h"
 
 namespace gradus::optim {
 namespace {
@@ -20,15 +20,10 @@ constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
 constexpr double kEps = 1e-7;  // Jordan's: a gradient of 0 stays 0
 
-struct MuonConstants {
-  double momentum, scale, keep, step_size;
-};
-
 template <class T>
 GRADUS_INLINE void muon_kernel(T* p, const T* g, const T* direction, T* buffer, std::int64_t n,
-                               MuonConstants c) {
-  const T momentum = static_cast<T>(c.momentum), scale = static_cast<T>(c.scale);
-  const T keep = static_cast<T>(c.keep), size = static_cast<T>(c.step_size);
+                               std::array<double, 4> constants) {
+  const auto [momentum, scale, keep, size] = as<T>(constants);
   for (std::int64_t i = 0; i < n; ++i) {
     buffer[i] = buffer[i] * momentum + g[i] * scale;
     p[i] = p[i] * keep - direction[i] * size;
@@ -76,16 +71,15 @@ void Muon::prepare(Piece& piece) const {
 
 void Muon::update(const Piece& piece) const {
   if (!is_matrix(piece)) return adam_update(piece, options_.adam, true, steps_);
-  Tensor buffer = piece.state[0], parameter = piece.parameter;
-  const auto rows = static_cast<double>(parameter.size(0)),
-             columns = static_cast<double>(parameter.size(1));
-  const MuonConstants constants{options_.momentum, piece.scale * (1 - options_.momentum),
-                                1 - piece.learning_rate * piece.group->weight_decay,
-                                piece.learning_rate * std::sqrt(std::max(1.0, rows / columns))};
-  dispatch_float("Muon", parameter.dtype(), [&]<class T>() {
-    simd::run<muon_kernel<T>>(parameter.mutable_data<T>(), piece.gradient.data<T>(),
-                              piece.direction.data<T>(), buffer.mutable_data<T>(),
-                              parameter.numel(), constants);
+  const auto rows = static_cast<double>(piece.parameter.size(0)),
+             columns = static_cast<double>(piece.parameter.size(1));
+  const std::array constants{options_.momentum, piece.scale * (1 - options_.momentum),
+                             1 - piece.learning_rate * piece.group->weight_decay,
+                             piece.learning_rate * std::sqrt(std::max(1.0, rows / columns))};
+  dispatch_float("Muon", piece.parameter.dtype(), [&]<class T>() {
+    simd::run<muon_kernel<T>>(elements<T>(piece.parameter), piece.gradient.data<T>(),
+                              piece.direction.data<T>(), elements<T>(piece.state[0]),
+                              piece.parameter.numel(), constants);
   });
 }
 

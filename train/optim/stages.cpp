@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <numeric>
 
-#include "gradus/engine/base/simd.h"
 #include "gradus/engine/base/vmath.h"
 #include "gradus/engine/strided.h"
 

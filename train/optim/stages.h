@@ -3,12 +3,14 @@
 // one process's part of the elements.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/simd.h"
 #include "gradus/train/optim/optim.h"
 
 namespace gradus::optim {
@@ -60,6 +62,19 @@ void for_each_piece(std::vector<Piece>& work, F&& f) {
   parallel_for(std::ssize(work), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) f(work[static_cast<std::size_t>(i)]);
   });
+}
+
+// What rules need: the elements of a piece's tensor, to be written (the write has been counted for
+// all pieces at once), and a kernel's constants in the tensor's type.
+template <class T>
+T* elements(const Tensor& x) {
+  return const_cast<T*>(x.data<T>());
+}
+template <class T, std::size_t N>
+GRADUS_INLINE std::array<T, N> as(const std::array<double, N>& constants) {
+  std::array<T, N> out;
+  for (std::size_t i = 0; i < N; ++i) out[i] = static_cast<T>(constants[i]);
+  return out;
 }
 
 }  // namespace gradus::optim
