@@ -57,9 +57,8 @@ double ShardedOptimizer::step(const Tensor& gradient, const std::vector<char>& r
                               const optim::StepOptions& options) {
   const NoGrad off;
   const std::vector<Slot>& slots = optimizer_.slots_;
-  require<ShapeError>(gradient.numel() == end() - begin() && reached.size() == slots.size(),
-                      "ShardedOptimizer: a gradient of ", gradient.numel(), " elements and ",
-                      reached.size(), " parameters, not ", end() - begin(), " and ", slots.size());
+  require<ShapeError>(gradient.numel() == end() - begin(), "ShardedOptimizer: a gradient of ",
+                      gradient.numel(), " elements, not ", end() - begin());
   std::vector<Tensor> gradients(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const Slot& slot = slots[i];
@@ -87,6 +86,20 @@ nn::StateDict ShardedOptimizer::state_dict() const {
     for (const nn::NamedTensor& each : optimizer_.slots_[i].state)
       state[each.name + "." + parameters_[i].name] = gather(i, each.tensor);
   return rank() == 0 ? state : nn::StateDict();
+}
+
+void ShardedOptimizer::load_state_dict(const nn::StateDict& given) {
+  nn::StateDict like = {{"step", Tensor::empty({}, Dtype::i64)}};
+  for (const Slot& slot : optimizer_.slots_)
+    for (const nn::NamedTensor& each : slot.state)
+      like[each.name + "." + slot.name] = slot.parameter;
+  optim::check_state("optimizer", given, like);
+  for (Slot& slot : optimizer_.slots_)
+    for (nn::NamedTensor& each : slot.state) {
+      const Tensor from = kernel::contiguous(given.at(each.name + "." + slot.name));
+      each.tensor.copy_(part_of(from, slot.begin, slot.end));
+    }
+  optimizer_.steps_ = given.at("step").item<std::int64_t>();
 }
 
 /// A tensor like parameter i of which each process has its part: at rank 0, else undefined.

@@ -41,7 +41,7 @@ class ShardedOptimizer {
   /// The entire state at rank 0, and nothing elsewhere. All processes call it.
   nn::StateDict state_dict() const;
   /// Takes this process's part of an entire state. ShapeError as Optimizer::load_state_dict.
-  void load_state_dict(const nn::StateDict& state) { optimizer_.load_state_dict(state); }
+  void load_state_dict(const nn::StateDict& state);
 
  private:
   std::size_t rank() const { return static_cast<std::size_t>(transport_.rank()); }

@@ -23,11 +23,11 @@ void check_rates(const char* name, double learning_rate, double weight_decay) {
           weight_decay, ": must be finite and not negative");
 }
 
-void require_complete(std::span<const Slot> slots, const char* function) {
+void require_complete(std::span<const Slot> slots) {
   for (const Slot& slot : slots)
-    require<GraphError>(slot.is_complete(), "optimizer: ", function,
-                        "() of one that is sharded: ", "this process has a part of ", slot.name,
-                        " only; call it on the ShardedOptimizer");
+    require<GraphError>(slot.is_complete(),
+                        "optimizer: it is sharded, and this process has only a ", "part of ",
+                        slot.name, ": use its ShardedOptimizer");
 }
 
 void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
@@ -38,25 +38,6 @@ void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
     for (const Slot& slot : slots)
       (o.*event)({type, slot.name, slot.parameter, slot.group->lr * factor});
   });
-}
-
-std::string state_name(const nn::NamedTensor& state, const Slot& slot) {
-  return state.name + "." + slot.name;
-}
-
-/// ShapeError unless `given` has the names of `own`, with the same shapes and dtypes.
-void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
-  for (const auto& [name, like] : own) {
-    const auto at = given.find(name);
-    const bool fits = at != given.end() && at->second.shape() == like.shape() &&
-                      at->second.dtype() == like.dtype();
-    require<ShapeError>(
-        fits, what, " state: ", name, " ", like.shape(), " of ", like.dtype(), " is ",
-        at == given.end() ? "missing"
-                          : str_cat("given as ", at->second.shape(), " of ", at->second.dtype()));
-  }
-  for (const auto& [name, tensor] : given)
-    require<ShapeError>(own.contains(name), what, " state: ", name, " is not of this ", what);
 }
 
 }  // namespace
@@ -97,7 +78,7 @@ Optimizer::~Optimizer() {
 
 double Optimizer::step(const StepOptions& options) {
   const NoGrad off;
-  require_complete(slots_, "step");
+  require_complete(slots_);
   const std::vector<Tensor> gradients = gradients_of(slots_);
   std::vector<Piece> work = pieces(slots_, gradients);
   if (steps_ == 0 && warns_) warn_without_grad(slots_, gradients);
@@ -135,7 +116,7 @@ void Optimizer::update_all(std::vector<Piece>& work, std::span<const Slot> slots
 }
 
 void Optimizer::step_in_backward(double factor) {
-  require_complete(slots_, "step_in_backward");
+  require_complete(slots_);
   for (Slot& slot : slots_) {  // hooks refer to slots: slots_ never grows
     if (!slot.hook && slot.parameter.requires_grad())
       slot.hook = slot.parameter.register_post_accumulate_hook(
@@ -175,26 +156,29 @@ void Optimizer::set_learning_rate(double learning_rate) {
 }
 
 nn::StateDict Optimizer::state_dict() const {
-  require_complete(slots_, "state_dict");
+  require_complete(slots_);
   nn::StateDict out = {{"step", full({}, steps_, Dtype::i64)}};
   for (const Slot& slot : slots_)
-    for (const nn::NamedTensor& each : slot.state) out[state_name(each, slot)] = each.tensor;
+    for (const nn::NamedTensor& each : slot.state) out[each.name + "." + slot.name] = each.tensor;
   return out;
 }
 
 void Optimizer::load_state_dict(const nn::StateDict& given) {
-  nn::StateDict own = {{"step", Tensor::empty({}, Dtype::i64)}};
-  for (const Slot& slot : slots_)
-    for (const nn::NamedTensor& each : slot.state) own[state_name(each, slot)] = slot.parameter;
-  check_state("optimizer", given, own);
-  std::vector<std::pair<Tensor, Tensor>> copies;  // from, to: nothing is written if memory runs out
-  for (const Slot& slot : slots_)
-    for (const nn::NamedTensor& each : slot.state)
-      copies.emplace_back(
-          part_of(kernel::contiguous(given.at(state_name(each, slot))), slot.begin, slot.end),
-          each.tensor);
-  for (auto& [from, to] : copies) to.copy_(from);
+  load_state("optimizer", given, state_dict());
   steps_ = given.at("step").item<std::int64_t>();
+}
+
+void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
+  for (const auto& [name, like] : own) {
+    const auto at = given.find(name);
+    const bool there = at != given.end();
+    require<ShapeError>(
+        there && at->second.shape() == like.shape() && at->second.dtype() == like.dtype(), what,
+        " state: ", name, " ", like.shape(), " of ", like.dtype(), " is ",
+        there ? str_cat("given as ", at->second.shape(), " of ", at->second.dtype()) : "missing");
+  }
+  for (const auto& [name, tensor] : given)
+    require<ShapeError>(own.contains(name), what, " state: ", name, " is not of this ", what);
 }
 
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {

@@ -185,8 +185,9 @@ class Lion : public Optimizer {
   LionOptions options_;
 };
 
-/// Copies the state `given` into `own`; `what` names its owner. ShapeError, before anything is
-/// copied, unless both have the same names, shapes and dtypes.
+/// ShapeError unless both states have the same names, shapes and dtypes; `what` names their owner.
+void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
+/// The same, and then copies `given` into `own`.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
 /// Clamps every element of every gradient to [−limit, limit]: between backward() and step().
