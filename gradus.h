@@ -56,7 +56,6 @@
 #include "gradus/trace/watch.h"
 #include "gradus/trace/why.h"
 #include "gradus/train/data.h"
-#include "gradus/train/loop.h"
 #include "gradus/train/metrics.h"
 #include "gradus/train/optim/ema.h"
 #include "gradus/train/optim/groups.h"
@@ -64,3 +63,4 @@
 #include "gradus/train/optim/optim.h"
 #include "gradus/train/optim/schedule.h"
 #include "gradus/train/progress.h"
+#include "gradus/train/trainer.h"

@@ -44,7 +44,7 @@ int run(const char* file) {
   std::printf("%s", net.summary().c_str());
   for (std::uint64_t epoch = 0; epoch < 300; ++epoch) {
     double total = 0;
-    for (const Batch& batch : batches(points, arms, 50, epoch)) {
+    for (const train::Batch& batch : train::batches(points, arms, 50, epoch)) {
       const Tensor loss = cross_entropy(net(batch.x), batch.y);
       optimizer.zero_grad();
       loss.backward();

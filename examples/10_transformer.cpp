@@ -40,7 +40,7 @@ std::string spell(const Tensor& ids) {
   return word;
 }
 
-void train(nn::Translator& model) {
+void learn(nn::Translator& model) {
   constexpr int kSteps = 2000;
   optim::Adam optimizer(model.parameters(), {.lr = 3e-3});
   const optim::Schedule rate = optim::warmup_cosine(50, kSteps, 0.01);
@@ -109,7 +109,7 @@ int main() {
   options.width = 32;
   nn::Translator model(options);
   std::printf("%d parameters\n", static_cast<int>(model.parameter_count()));
-  train(model);
+  learn(model);
   model.eval();
   for (const int length : {3, 5, 7}) {
     const double right = accuracy(model, length);

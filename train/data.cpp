@@ -8,7 +8,7 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 
-namespace gradus {
+namespace gradus::train {
 namespace {
 
 /// What a pair is bucketed by.
@@ -161,4 +161,4 @@ std::vector<PairBatch> PairBatches::once() const {
   return out;
 }
 
-}  // namespace gradus
+}  // namespace gradus::train

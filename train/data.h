@@ -8,7 +8,7 @@
 #include "gradus/engine/tensor.h"
 #include "gradus/nn/models/padded_batch.h"
 
-namespace gradus {
+namespace gradus::train {
 
 struct Batch {
   Tensor x, y;
@@ -91,4 +91,4 @@ class TokenBatches {
   std::uint64_t seed_;
 };
 
-}  // namespace gradus
+}  // namespace gradus::train

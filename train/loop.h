@@ -1,167 +1,71 @@
-// The training loop that applications share: steps, evaluations, the best weights, checkpoints and
-// the way back from them, early stop, the loss curve.
-//
-//   seed(1);
-//   Model model;
-//   optim::AdamW optimizer(model.parameters());
-//   Trainer trainer(model, optimizer, optim::warmup_cosine(50, 1000),
-//                   {.directory = "runs/mine", .steps = 1000, .eval_every = 100});
-//   trainer.start();                                  // or trainer.resume();
-//   trainer.run([&](std::int64_t i) { return cross_entropy(model(data.at(i).x), data.at(i).y); },
-//               [&] { return Metrics{{"held_out_loss", …}, {"accuracy", …}}; });
+// The training loop. A step computes a loss, its gradients and new weights; every few steps there is
+// an evaluation. Trainer (trainer.h) is this loop with checkpoints, logs and the like around it.
 #pragma once
 
-#include <csignal>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "gradus/io/checkpoint.h"
-#include "gradus/nn/module.h"
 #include "gradus/train/distributed/shards.h"
-#include "gradus/train/metrics.h"
-#include "gradus/train/optim/ema.h"
 #include "gradus/train/optim/optim.h"
 #include "gradus/train/optim/schedule.h"
-#include "gradus/train/pace.h"
 
-namespace gradus {
+namespace gradus::train {
 
-/// What a Trainer writes. Each file is whole at any moment: a crash, a full disk or `kill -9` costs
-/// the steps since the last checkpoint, and resuming repeats them bit for bit.
-struct RunFiles {
-  std::string directory;
-  std::string metrics() const { return directory + "/metrics.jsonl"; }              // a line a step
-  std::string model() const { return directory + "/model.safetensors"; }            // best weights
-  std::string checkpoint() const { return directory + "/checkpoint.safetensors"; }  // to resume
-  std::string curve() const { return directory + "/loss.svg"; }
-  std::vector<std::string> all() const { return {metrics(), model(), checkpoint(), curve()}; }
-};
+using distributed::BatchLoss;  // a loss, and of how many tokens it is the mean
 
-/// Does the directory hold a run? One whose first checkpoint was never written is none.
-bool holds_run(const RunFiles& files);
-
-/// How far a run is. FileError: its checkpoint is missing, damaged, or not a Trainer's.
-struct SavedState {
-  std::int64_t step, best_step;  // best_step 0: not yet evaluated
-  double best;
-  std::int64_t parameters;
-  std::optional<std::int64_t> steps;  // the goal, of a run with a time limit
-};
-SavedState read_state(const RunFiles& files);
-
-/// What an evaluation found, by name: {{"held_out_loss", 1.93}, {"accuracy", 0.7}}. Names with a
-/// dot ("blocks.0.attention.head1.span") go to metrics.jsonl alone, not into the progress line.
-using Metrics = std::vector<std::pair<std::string, double>>;
-
-struct TrainOptions {
-  std::string directory;  // made where it is missing
+struct LoopOptions {
   std::int64_t steps = 1000;
-  /// Fits the steps, and with them the schedule, again while the run is going: pace.h. Each fit is
-  /// a line in metrics.jsonl: step (how many are done), steps_before, steps, step_milliseconds.
-  TimeLimit time;
-  Pace::Clock clock;              // for `time`; empty: the system's
-  std::int64_t eval_every = 100;  // planned steps between evaluations, each with a checkpoint
-  double clip_norm = 1;           // of the gradients, globally; 0: not clipped
-  double clip_value = 0;          // of each number of a gradient, before that; 0: not
-  std::int64_t shards = 1;        // losses a step, whose weighted mean counts: shards.h
-  /// Of several processes, each of which makes a Trainer with the same options and sees the same
-  /// directory: they share the work out, and rank 0 alone evaluates and writes. Null: one process.
-  distributed::Transport* transport = nullptr;
-  std::int64_t patience = 0;            // evaluations without a better one until it stops; 0: none
-  std::string judge = "held_out_loss";  // the metric that tells which weights are best
-  bool higher_is_better = false;        // of the judge: true for an accuracy
-  std::int64_t items_per_step = 1;      // of one shard: for the rate in the progress line …
-  std::string item = "step";            // … "token": 12.3k tokens/s
-  std::string loss_unit;                // at the curve's axis: "nats a character"
-  std::string program = "train";        // how notes on stderr begin
-  const volatile std::sig_atomic_t* stop = nullptr;  // not 0: finish the step, save, return
+  std::int64_t eval_every =
+      100;                // steps between evaluations; there is one after the last step, too
+  double clip_norm = 1;   // limit of the global norm of the gradients; 0: none
+  double clip_value = 0;  // limit of each element of a gradient, applied before; 0: none
 };
 
-enum class TrainEnd {
-  finished,    // all steps
-  early,       // patience was at its end
-  interrupted  // by the stop flag
-};
-
-class Progress;
-
-class Trainer {
+/// The loop by itself:
+///
+///   train::Loop loop(optimizer, optim::warmup_cosine(50, 1000), {.steps = 1000});
+///   loop.run([&](std::int64_t i) { return cross_entropy(model(data.at(i).x), data.at(i).y); },
+///            [&] { std::printf("step %d: %.3f\n", int(loop.step()), accuracy(model)); });
+///
+/// To watch a training step in a debugger, set a breakpoint in Loop::run. A subclass adds to the
+/// loop by overriding its events.
+class Loop {
  public:
-  /// The loss of batch i, a scalar, and how many tokens it is the mean of where batches differ in
-  /// that. It must depend on i, the weights and generator() alone, since a resumed run asks for the
-  /// same i again. i counts to steps · shards; shard i % shards may be computed by any process.
+  /// The loss of batch i, a scalar.
   using LossOf = distributed::Shards::LossOf;
-  /// Called in eval mode, under NoGrad, with random numbers of its own.
-  using Evaluate = std::function<Metrics()>;
 
-  /// Keeps references on model and optimiser. ValueError names an option out of range.
-  Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule schedule,
-          TrainOptions options);
+  /// Keeps a reference to the optimizer. ValueError names an option that is out of range.
+  Loop(optim::Optimizer& optimizer, optim::Schedule schedule, const LoopOptions& options = {});
+  virtual ~Loop() = default;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
 
-  /// More that a checkpoint holds: a reader's place, an average of the weights. Before resume().
-  void keep(std::function<void(io::Checkpoint&)> save,
-            std::function<void(const io::Checkpoint&)> load);
+  /// Makes all steps that are left. ValueError if a loss or a gradient is not finite: the weights
+  /// are those before that step.
+  void run(const LossOf& loss_of, const std::function<void()>& evaluate);
 
-  /// The average of the weights is kept up, judged and saved as the best, in place of the weights.
-  void average(optim::EMA& ema);
+  std::int64_t step() const { return step_; }  // how many are made
+  double loss() const { return loss_; }        // of the last one
 
-  void start();   // a new run, from the model as it is. FileError: there is one already
-  void resume();  // goes on from the checkpoint. FileError: there is none, or it does not fit
+ protected:
+  // The events of a step, in their order.
+  virtual bool begin_step() { return step_ < options_.steps; }  // false ends the run
+  virtual double factor() { return schedule_(step_); }          // of the learning rate
+  virtual void after_update(const LossOf& loss_of);             // throws if something is not finite
+  virtual bool evaluates() { return step_ % options_.eval_every == 0 || step_ == options_.steps; }
+  virtual void end_step() {}  // after the evaluation, if there was one
 
-  /// Steps until one of three ends. ValueError where a loss or gradient is not finite: names the
-  /// operation that made it. FileError where the disk is full: what was saved before is good. Of
-  /// several processes what one throws ends all: Transport::end_all.
-  TrainEnd run(const LossOf& loss_of, const Evaluate& evaluate);
-
-  const RunFiles& files() const { return files_; }
-  const Pace& pace() const { return pace_; }             // how many steps there are to be
-  std::int64_t step() const { return step_; }            // how many are done
-  double last() const { return last_judged_; }           // of the judge, at the last evaluation
-  double best() const { return best_; }                  // of the judge; ±∞ before the first
-  std::int64_t best_step() const { return best_step_; }  // 0: none yet
-  const distributed::Shards* shards() const { return shards_.get(); }  // null: one, one process
-
- private:
-  TrainEnd run_alike(const LossOf& loss_of, const Evaluate& evaluate);
-  void begin_log(std::int64_t keep_bytes);
-  bool writes() const { return transport_.rank() == 0; }
-  void train_step(const LossOf& loss_of);
-  double gradients(const LossOf& loss_of);           // of one step; the mean loss
-  double update(const optim::StepOptions& options);  // the norm
-  void require_finite(double norm, const LossOf& loss_of, std::uint32_t random);
-  void judge(const Evaluate& evaluate);  // keeps the weights if they are the best
-  void evaluate_and_log(const Evaluate& evaluate);
-  bool fit_again(Progress& progress);        // to the time that is left; false: no need
-  double factor() const;                     // of the learning rate, for the next step
-  void save();                               // the checkpoint
-  void tell(const std::string& what) const;  // of the judge, on stderr
-  void draw_losses() const;
-  bool better(double value, double than) const;
-  bool out_of_patience() const;
-  std::string note() const;
-
-  nn::Module& model_;
   optim::Optimizer& optimizer_;
   optim::Schedule schedule_;
-  TrainOptions options_;
-  Pace pace_;
-  RunFiles files_;
-  distributed::Transport& transport_;
-  std::unique_ptr<distributed::Shards> shards_;
-  bool begun_ = false, stop_ = false;  // one of the processes was asked to
-  optim::EMA* ema_ = nullptr;
-  std::vector<std::function<void(io::Checkpoint&)>> savers_;
-  std::vector<std::function<void(const io::Checkpoint&)>> loaders_;
-  std::unique_ptr<MetricsLog> log_;
-  Metrics last_;  // what the last evaluation of this process found
-  std::int64_t step_ = 0, best_step_ = 0;
-  std::int64_t turns_ = 0;  // evaluations in a row that were worse than the one before
-  double best_, last_loss_, last_judged_;
+  std::unique_ptr<distributed::Shards> shards_;  // null: one loss per step, in one process
+  std::int64_t step_ = 0;
+  double factor_ = 1, loss_ = std::numeric_limits<double>::infinity(), norm_ = 0;  // of a step
+  bool stop_ = false;  // a process was asked to stop; in Shards::gradients all agree on it
+
+ private:
+  LoopOptions options_;
 };
 
-}  // namespace gradus
+}  // namespace gradus::train

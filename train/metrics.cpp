@@ -1,42 +1,27 @@
 // Lines wait in memory until flush(), which writes all of them or none.
 #include "gradus/train/metrics.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <optional>
-#include <string_view>
+#include <sstream>
 
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/base/json.h"
+#include "gradus/io/json.h"
 #include "gradus/io/text.h"
 
-namespace gradus {
+namespace gradus::train {
 namespace {
 
 constexpr std::size_t kWaitingBytes = 4096;
-
-/// The number after "name": in a line, NaN where null stands, nothing where there is no such field.
-std::optional<double> field_of(std::string_view line, const std::string& name,
-                               const std::string& where) {
-  const std::string key = "\"" + name + "\": ";
-  const std::size_t found = line.find(key);
-  if (found == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = line.substr(found + key.size());
-  if (rest.starts_with("null")) return std::nan("");
-  double value = 0;
-  const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  require<FileError>(end.ec == std::errc(), where, ": \"", name, "\" is not a number");
-  return value;
-}
 
 }  // namespace
 
 MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
     : path_(path), saved_(keep_bytes) {
-  std::error_code none;  // a size that cannot be told is −1
+  std::error_code none;                                             // an unknown size is −1
   const bool there = std::filesystem::is_regular_file(path, none);  // a pipe has no size
   const std::int64_t size =
       there ? static_cast<std::int64_t>(std::filesystem::file_size(path, none)) : 0;
@@ -82,22 +67,15 @@ void MetricsLog::append(bool sync) {
 
 std::vector<std::pair<double, double>> read_metric(const std::string& path,
                                                    const std::string& name) {
-  const std::string lines = io::read_text(path);
+  std::istringstream lines(io::read_text(path));
   std::vector<std::pair<double, double>> out;
-  std::size_t begin = 0;
-  for (int number = 1; begin < lines.size(); ++number) {
-    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
-    const std::string_view line(lines.data() + begin, end - begin);
-    begin = end + 1;
-    const std::string where = str_cat(path, ", line ", number);
-    require<FileError>(line.starts_with("{\"") && line.ends_with("}"), where,
-                       ": is no line of metrics");
-    const std::optional<double> value = field_of(line, name, where);
-    const std::optional<double> step = field_of(line, "step", where);
-    require<FileError>(step.has_value(), where, ": has no \"step\"");
-    if (value && std::isfinite(*value)) out.emplace_back(*step, *value);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const io::Json fields = io::Json::parse(line, str_cat(path, ", line ", number));
+    const double step = fields.at("step").number();
+    if (fields.has(name)) out.emplace_back(step, fields.at(name).number());
   }
   return out;
 }
 
-}  // namespace gradus
+}  // namespace gradus::train

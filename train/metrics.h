@@ -1,4 +1,4 @@
-// metrics.jsonl: one JSON object a line, one line a step, for plots and for comparing runs.
+// metrics.jsonl: one JSON object per line, one line per step, for plots and for comparing runs.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 #include "gradus/io/output_file.h"
 
-namespace gradus {
+namespace gradus::train {
 
-/// A file that grows by whole lines. On a full disk the lines wait in memory, the run goes on, and
-/// complaint() tells; they are written as soon as that works again.
+/// A file that grows by whole lines. On a full disk the lines stay in memory, the run continues, and
+/// complaint() names the problem; they are written as soon as that works again.
 class MetricsLog {
  public:
-  /// Keeps the first `keep_bytes` of what is there (a checkpoint knows how many belong to it) and
-  /// cuts off the rest. FileError when the file is shorter than that, or cannot be opened.
+  /// Keeps the first `keep_bytes` bytes of the file (a checkpoint knows how many belong to it) and
+  /// cuts off the rest. FileError if the file is shorter than that, or cannot be opened.
   MetricsLog(const std::string& path, std::int64_t keep_bytes);
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;
@@ -24,8 +24,8 @@ class MetricsLog {
   using Field = std::pair<const char*, double>;
   /// Numbers as the shortest text that reads back equal.
   void write(const std::vector<Field>& fields);
-  std::int64_t flush();  // what waits goes to the disk; returns how many bytes are there now
-  const std::string& complaint() const { return complaint_; }  // "" while all is well
+  std::int64_t flush();  // writes waiting lines to the disk; returns the size of the file
+  const std::string& complaint() const { return complaint_; }  // "" if there is no problem
 
  private:
   void append(bool sync);
@@ -38,8 +38,8 @@ class MetricsLog {
 };
 
 /// (step, value) of every line that has `name`, in their order; null is left out. FileError: the
-/// file cannot be read, or a line is none that MetricsLog writes (its number is said).
+/// file cannot be read, or a line is not one that MetricsLog writes; the message has its number.
 std::vector<std::pair<double, double>> read_metric(const std::string& path,
                                                    const std::string& name);
 
-}  // namespace gradus
+}  // namespace gradus::train

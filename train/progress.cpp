@@ -9,7 +9,7 @@
 
 #include "gradus/engine/base/platform.h"
 
-namespace gradus {
+namespace gradus::train {
 namespace {
 
 constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 5;
@@ -77,4 +77,4 @@ void Progress::clear() {
   line_open_ = false;
 }
 
-}  // namespace gradus
+}  // namespace gradus::train

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-namespace gradus {
+namespace gradus::train {
 
 /// On a terminal one line that is rewritten (at most ten times a second); elsewhere a plain line
 /// so often, without control characters. NO_COLOR and TERM=dumb count as no terminal.
@@ -39,4 +39,4 @@ class Progress {
 /// 0:42, 12:07, 3:05:10
 std::string clock_time(double seconds);
 
-}  // namespace gradus
+}  // namespace gradus::train

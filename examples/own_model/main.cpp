@@ -28,12 +28,12 @@ int main() {
   const std::string line = "a model of my own learns this line by heart and writes it down again; ";
   const std::int64_t context = 16, steps = 300;
   const io::CharTokenizer characters(line);
-  const TokenBatches batches(characters.encode(line + line), context, 16, 1);
+  const train::TokenBatches batches(characters.encode(line + line), context, 16, 1);
 
   seed(1);
   Writer writer(characters.vocab_size(), context, 32);
   optim::AdamW optimizer(writer.parameters(), {.lr = 1e-2});
-  Progress progress(0, steps, 16 * context);
+  train::Progress progress(0, steps, 16 * context);
   for (std::int64_t step = 0; step < steps; ++step) {
     const auto [x, y] = batches.at(step);
     const Tensor loss = cross_entropy(writer(x), y);

@@ -2,12 +2,11 @@
 #include "gradus/nn/extras/lora.h"
 
 #include <cmath>
-#include <sstream>
-#include <string_view>
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/init.h"
 #include "gradus/nn/linear.h"
+#include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/matmul.h"
@@ -15,23 +14,6 @@
 
 namespace gradus::nn {
 namespace {
-
-/// "a*b" and a name, from their ends on: the last "*" may take any number of characters.
-bool matches_one(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern.front() != '*')
-    return !name.empty() && pattern.front() == name.front() &&
-           matches_one(pattern.substr(1), name.substr(1));
-  return matches_one(pattern.substr(1), name) ||
-         (!name.empty() && matches_one(pattern, name.substr(1)));
-}
-
-bool matches(const std::string& pattern, const std::string& name) {
-  std::istringstream patterns(pattern);
-  for (std::string one; std::getline(patterns, one, ',');)
-    if (matches_one(one, name)) return true;
-  return false;
-}
 
 template <class Visit>
 void each_linear(Module& module, Visit&& visit) {

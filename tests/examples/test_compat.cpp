@@ -23,7 +23,7 @@ TEST_CASE("gpt describes, samples from and resumes a run of version 0.1.0") {
   const Outcome resumed = here.gpt("train run/text.txt --out run --resume --threads 1");
   CAPTURE(resumed.err);
   CHECK(resumed.code == 0);
-  const auto loss = read_metric((here.directory / "run/metrics.jsonl").string(), "loss");
+  const auto loss = train::read_metric((here.directory / "run/metrics.jsonl").string(), "loss");
   // Of version 0.1.0. Sums in another order change 1e-7 of a loss in each of five steps.
   const double right[] = {2.553790330886841, 2.532020092010498, 2.5075743198394775,
                           2.49035382270813, 2.480989933013916};

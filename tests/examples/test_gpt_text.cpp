@@ -73,7 +73,7 @@ TEST_CASE("trial steps change nothing and estimate memory and time") {
 /// How many steps the log has, and how many it says that there are to be.
 void check_log_agrees(const Workplace& here, const std::string& run) {
   const std::string log = (here.directory / run / "metrics.jsonl").string();
-  const auto losses = read_metric(log, "loss"), goals = read_metric(log, "steps");
+  const auto losses = train::read_metric(log, "loss"), goals = train::read_metric(log, "steps");
   for (std::size_t i = 0; i < losses.size(); ++i)
     REQUIRE(losses[i].first == static_cast<double>(i));  // each once, in their order
   const double goal =
@@ -126,7 +126,7 @@ TEST_CASE("the demo samples with its best weights and honors --minutes") {
   const Outcome again = here.gpt("sample build/demo --prompt '// ' --tokens 400 --temperature 0.8");
   CHECK(has(done.out, again.out));
   const auto judged =
-      read_metric((here.directory / "build/demo/metrics.jsonl").string(), "held_out_loss");
+      train::read_metric((here.directory / "build/demo/metrics.jsonl").string(), "held_out_loss");
   double lowest = judged.at(0).second;
   for (const auto& [step, loss] : judged) lowest = std::min(lowest, loss);
   CHECK(std::abs(number_after(done.out, "held-out loss") - lowest) < 1e-4);

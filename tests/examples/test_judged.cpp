@@ -258,10 +258,10 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     const auto near = [](double a, double b) { return std::abs(a - b) < 1e-5 * (1 + std::abs(b)); };
     const Judged last = judge(last_of(here), Part::validation),
                  best = judge(best_of(here), Part::validation);
-    CHECK(near(read_metric(log, "held_out_loss").back().second, last.loss));
+    CHECK(near(train::read_metric(log, "held_out_loss").back().second, last.loss));
     const bool by_loss = way.judge_by == "held_out_loss";
     double record = by_loss ? 1e9 : -1;
-    for (const auto& [step, value] : read_metric(log, way.judge_by))
+    for (const auto& [step, value] : train::read_metric(log, way.judge_by))
       record = by_loss ? std::min(record, value) : std::max(record, value);
     CHECK(near(record, by_loss ? best.loss : best.accuracy));
     if (app.main == gpt_main)  // which prints the number alone
@@ -326,7 +326,7 @@ TEST_CASE("the summary of translate is about the best weights and the test examp
   translations_wanted.clear();
   CHECK(exact.code == 0);
   const auto found =
-      read_metric((here.directory / "exact/metrics.jsonl").string(), "held_out_exact");
+      train::read_metric((here.directory / "exact/metrics.jsonl").string(), "held_out_exact");
   CHECK(found.back().second == 1);
 }
 

@@ -43,7 +43,7 @@ int learn(Flags& flags, std::int64_t stop_at) {
   nn::Linear model(flags.width, 1);
   const Tensor x = randn({flags.batch, flags.width}), y = sum(x, {1}, true);
   optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
-  Trainer trainer(model, optimizer, optim::constant_schedule(), flags.options());
+  train::Trainer trainer(model, optimizer, optim::constant_schedule(), flags.options());
   return flags.train(
       trainer,
       [&](std::int64_t i) {
@@ -51,7 +51,7 @@ int learn(Flags& flags, std::int64_t stop_at) {
         return mse_loss(model(x), y);
       },
       [&] {
-        return Metrics{{"held_out_loss", mse_loss(model(x), y).item()}};
+        return train::Metrics{{"held_out_loss", mse_loss(model(x), y).item()}};
       });
 }
 

@@ -7,8 +7,8 @@
 #include "gradus/io/safetensors.h"
 #include "gradus/io/tokenizer.h"
 #include "gradus/tests/io/files.h"
-#include "gradus/train/loop.h"
 #include "gradus/train/metrics.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::testing::test_compat {
 namespace {
@@ -61,23 +61,23 @@ TEST_CASE("tokenizers of version 0.1.0 give their ids") {
 }
 
 TEST_CASE("the checkpoint, weights and metrics of a run of version 0.1.0 are read") {
-  const RunFiles run{kFiles + "run"};
+  const train::RunFiles run{kFiles + "run"};
   const io::Checkpoint checkpoint = io::load_checkpoint(run.checkpoint());
   CHECK(checkpoint.facts.at("step") == "7");
   CHECK(checkpoint.facts.at("random_seed") == "7");
   CHECK(checkpoint.tensors.at("model.token.weight").shape() == Shape{24, 8});
   CHECK(checkpoint.tensors.at("optimizer.exp_avg.token.weight").shape() == Shape{24, 8});
-  const SavedState state = read_state(run);
+  const train::SavedState state = train::read_state(run);
   CHECK(state.step == 7);
   CHECK(state.best_step == 6);
   CHECK(std::abs(state.best - 2.5754507862695375) < 1e-12);
   CHECK(state.parameters == 1336);
   CHECK(io::load_safetensors(run.model()).tensors.size() == 16);
 
-  const auto loss = read_metric(run.metrics(), "loss");
+  const auto loss = train::read_metric(run.metrics(), "loss");
   REQUIRE(loss.size() == 7);
   CHECK(loss.back() == std::pair<double, double>{6, 2.5715737342834473});
-  CHECK(read_metric(run.metrics(), "held_out_loss").size() == 2);
+  CHECK(train::read_metric(run.metrics(), "held_out_loss").size() == 2);
 }
 
 }  // namespace gradus::testing::test_compat

@@ -9,7 +9,7 @@
 #include "gradus/tests/support/capture_output.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/crashes.h"
-#include "gradus/train/loop.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::testing::test_crashes {
 namespace {
@@ -30,11 +30,11 @@ double train(const std::string& directory, bool resume, std::int64_t stop_at = 0
   optim::AdamW optimizer(net.parameters(), {.lr = 0.1});
   optim::EMA ema(net.parameters(), 0.5);
   volatile std::sig_atomic_t stop = 0;
-  TrainOptions options;
+  train::TrainOptions options;
   options.stop = &stop;
   options.directory = directory;
   options.steps = 8, options.eval_every = 2, options.shards = 2;
-  Trainer trainer(net, optimizer, optim::warmup_cosine(2, 8), options);
+  train::Trainer trainer(net, optimizer, optim::warmup_cosine(2, 8), options);
   trainer.average(ema);
   resume ? trainer.resume() : trainer.start();
   trainer.run(
@@ -45,7 +45,7 @@ double train(const std::string& directory, bool resume, std::int64_t stop_at = 0
       [&] {
         const auto step = static_cast<double>(trainer.step());
         const double judged = step == 2 ? 3 : step;
-        return Metrics{{"held_out_loss", judged}, {"real", mse_loss(net(x), y).item()}};
+        return train::Metrics{{"held_out_loss", judged}, {"real", mse_loss(net(x), y).item()}};
       });
   return trainer.last();
 }
@@ -69,7 +69,7 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   const auto write = [&] {
-    MetricsLog log(path, 0);
+    train::MetricsLog log(path, 0);
     for (int i = 0; i < 150; ++i) {  // more than wait in memory
       log.write(
           {{"step", double(i)}, {"loss", 0.123456789}, {"a longer name than usual", 1.0 / 3}});

@@ -15,9 +15,9 @@ using List = std::vector<std::int64_t>;
 TEST_CASE("next-token targets are the window shifted by one") {
   std::vector<std::int64_t> tokens(100);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int64_t>(i);
-  const TokenBatches data(tokens, 8, 5, 3);
+  const train::TokenBatches data(tokens, 8, 5, 3);
   for (int step = 0; step < 20; ++step) {
-    const Batch batch = data.at(step);
+    const train::Batch batch = data.at(step);
     CHECK(batch.x.shape() == Shape{5, 8});
     const std::vector<std::int64_t> x = batch.x.to_vector<std::int64_t>(),
                                     y = batch.y.to_vector<std::int64_t>();
@@ -34,7 +34,7 @@ TEST_CASE("every window of a text is drawn, and none beyond its end") {
   std::vector<std::int64_t> tokens(13);
   std::iota(tokens.begin(), tokens.end(), 0);
   for (const std::int64_t context : {1, 5, 12}) {
-    const TokenBatches data(tokens, context, 16, 3);
+    const train::TokenBatches data(tokens, context, 16, 3);
     std::set<std::int64_t> starts, expected;
     for (std::int64_t start = 0; start + context < 13; ++start) expected.insert(start);
     for (int step = 0; step < 40; ++step)  // 640 draws miss one of 12 once in 10²³ times
@@ -49,7 +49,7 @@ TEST_CASE("batches visit each row once, x and y together, in an order given by t
   for (const auto& [x, y] : std::vector<std::pair<Tensor, Tensor>>{
            {line, line}, {line, table}, {table, line}, {table, table}}) {
     List seen;
-    for (const Batch& batch : batches(x, y, 3, 5)) {
+    for (const train::Batch& batch : train::batches(x, y, 3, 5)) {
       const List a = batch.x.to_vector<std::int64_t>(), b = batch.y.to_vector<std::int64_t>();
       CHECK(batch.x.rank() == x.rank());
       CHECK(batch.y.rank() == y.rank());
@@ -67,7 +67,7 @@ TEST_CASE("batches visit each row once, x and y together, in an order given by t
   }
   const auto order = [&](std::uint64_t seed) {
     List all;
-    for (const Batch& batch : batches(line, line, 3, seed))
+    for (const train::Batch& batch : train::batches(line, line, 3, seed))
       for (const std::int64_t row : batch.y.to_vector<std::int64_t>()) all.push_back(row);
     return all;
   };
@@ -76,7 +76,7 @@ TEST_CASE("batches visit each row once, x and y together, in an order given by t
 }
 
 TEST_CASE("padding goes after the sequences or, as caches need it, before them") {
-  const std::vector<Sequence> sequences = {{5, 6}, {7}, {8, 9, 10}};
+  const std::vector<train::Sequence> sequences = {{5, 6}, {7}, {8, 9, 10}};
   const PaddedBatch right = pad_sequences(sequences, 3),
                     left = pad_sequences(sequences, 3, PaddingSide::left);
   CHECK(right.ids.shape() == Shape{3, 3});
@@ -87,7 +87,7 @@ TEST_CASE("padding goes after the sequences or, as caches need it, before them")
 }
 
 /// Padding of all batches of one pass.
-std::int64_t padding(const LengthBuckets& buckets, const List& lengths) {
+std::int64_t padding(const train::LengthBuckets& buckets, const List& lengths) {
   std::int64_t total = 0;
   for (std::int64_t step = 0; step < buckets.batches_per_pass(); ++step) {
     std::int64_t longest = 0;
@@ -102,7 +102,7 @@ std::int64_t padding(const LengthBuckets& buckets, const List& lengths) {
 TEST_CASE("length buckets visit each sequence once per pass, in an order of seed and pass") {
   List lengths;
   for (std::int64_t i = 0; i < 203; ++i) lengths.push_back(1 + i * i % 37);
-  const LengthBuckets buckets(lengths, 8, 5, 4);
+  const train::LengthBuckets buckets(lengths, 8, 5, 4);
   REQUIRE(buckets.batches_per_pass() == 26);
   std::vector<List> orders(2);
   for (std::int64_t pass = 0; pass < 2; ++pass) {
@@ -124,11 +124,11 @@ TEST_CASE("length buckets visit each sequence once per pass, in an order of seed
   }
   CHECK(orders[0] != orders[1]);
   // a step's batch does not depend on what was asked before
-  CHECK(LengthBuckets(lengths, 8, 5, 4).at(31) == buckets.at(31));
-  CHECK(buckets.at(3) == LengthBuckets(lengths, 8, 5, 4).at(3));
-  CHECK(LengthBuckets(lengths, 8, 6, 4).at(31) != buckets.at(31));
+  CHECK(train::LengthBuckets(lengths, 8, 5, 4).at(31) == buckets.at(31));
+  CHECK(buckets.at(3) == train::LengthBuckets(lengths, 8, 5, 4).at(3));
+  CHECK(train::LengthBuckets(lengths, 8, 6, 4).at(31) != buckets.at(31));
   // what it is for: a fraction of the padding that shuffling alone has
-  CHECK(2 * padding(buckets, lengths) < padding(LengthBuckets(lengths, 8, 5, 1), lengths));
+  CHECK(2 * padding(buckets, lengths) < padding(train::LengthBuckets(lengths, 8, 5, 1), lengths));
 }
 
 }  // namespace

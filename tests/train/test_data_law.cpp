@@ -20,20 +20,20 @@ namespace {
 
 using Random = std::mt19937_64;
 using Ids = std::vector<std::int64_t>;
-using Pairs = std::vector<std::pair<Sequence, Sequence>>;
+using Pairs = std::vector<std::pair<train::Sequence, train::Sequence>>;
 
 std::int64_t between(Random& random, std::int64_t low, std::int64_t high) {
   return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
 }
 
-Sequence any_sequence(Random& random, std::int64_t least) {
-  Sequence out(static_cast<std::size_t>(between(random, least, 7)));
+train::Sequence any_sequence(Random& random, std::int64_t least) {
+  train::Sequence out(static_cast<std::size_t>(between(random, least, 7)));
   for (std::int64_t& each : out) each = between(random, 10, 99);
   return out;
 }
 
 /// A row of a padded batch up to its length; what follows must be padding.
-Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length, std::int64_t pad) {
+train::Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length, std::int64_t pad) {
   const Ids all = ids.to_vector<std::int64_t>();
   const auto begin = all.begin() + row * ids.size(1), end = begin + ids.size(1);
   CHECK(std::all_of(begin + length, end, [&](std::int64_t id) { return id == pad; }));
@@ -41,14 +41,14 @@ Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length, std::i
 }
 
 /// The pairs of a batch, and that all of it says the same.
-Pairs pairs_of(const PairBatch& batch, const PairTokens& tokens) {
+Pairs pairs_of(const train::PairBatch& batch, const train::PairTokens& tokens) {
   Pairs out;
   const Ids sources = batch.source.lengths, inputs = batch.input.lengths;
   std::int64_t count = 0;
   for (std::int64_t row = 0; row < std::ssize(sources); ++row) {
     const std::int64_t length = inputs[static_cast<std::size_t>(row)];
-    Sequence input = row_of(batch.input.ids, row, length, tokens.pad),
-             output = row_of(batch.output, row, length, tokens.pad);
+    train::Sequence input = row_of(batch.input.ids, row, length, tokens.pad),
+                    output = row_of(batch.output, row, length, tokens.pad);
     CHECK(input.front() == tokens.begin);
     CHECK(output.back() == tokens.end);
     input.erase(input.begin()), output.pop_back();
@@ -65,7 +65,8 @@ Pairs pairs_of(const PairBatch& batch, const PairTokens& tokens) {
 
 TEST_CASE("pairs return from their batches, once in order and bucketed by step") {
   Random random(1);
-  for (const PairTokens tokens : {PairTokens{}, PairTokens{3, 4, 5}, PairTokens{5, 4, 3}})
+  for (const train::PairTokens tokens :
+       {train::PairTokens{}, train::PairTokens{3, 4, 5}, train::PairTokens{5, 4, 3}})
     for (int round = 0; round < 6; ++round) {
       Pairs pairs;
       Ids longer;
@@ -75,15 +76,15 @@ TEST_CASE("pairs return from their batches, once in order and bucketed by step")
             std::max(std::ssize(pairs.back().first), std::ssize(pairs.back().second) + 1));
       }
       const std::int64_t batch = between(random, 1, 6);
-      const PairBatches data(pairs, batch, 9, tokens);
+      const train::PairBatches data(pairs, batch, 9, tokens);
       Pairs once;
-      for (const PairBatch& each : data.once()) {
+      for (const train::PairBatch& each : data.once()) {
         const Pairs more = pairs_of(each, tokens);
         CHECK(std::ssize(more) == std::min(batch, std::ssize(pairs) - std::ssize(once)));
         once.insert(once.end(), more.begin(), more.end());
       }
       CHECK(once == pairs);
-      const LengthBuckets buckets(longer, batch, 9);
+      const train::LengthBuckets buckets(longer, batch, 9);
       for (std::int64_t step = 0; step < 2 * buckets.batches_per_pass(); ++step) {
         Pairs expected;
         for (const std::int64_t i : buckets.at(step))
@@ -96,7 +97,7 @@ TEST_CASE("pairs return from their batches, once in order and bucketed by step")
 TEST_CASE("batches of a pool are not ordered by length") {
   Ids lengths(64);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
-  const LengthBuckets buckets(lengths, 4, 2, 16);  // one pool: 16 batches of neighbours
+  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // one pool: 16 batches of neighbours
   std::set<Ids> orders;
   for (std::int64_t pass = 0; pass < 4; ++pass) {
     Ids order;
@@ -114,7 +115,7 @@ TEST_CASE("batches of a pool are not ordered by length") {
 TEST_CASE("each shuffle of each pass has its own random numbers") {
   Ids lengths(16);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
-  const LengthBuckets sorted(lengths, 1, 3, 16), plain(lengths, 1, 3, 1);
+  const train::LengthBuckets sorted(lengths, 1, 3, 16), plain(lengths, 1, 3, 1);
   std::set<Ids> seen;  // one of 16! orders each
   for (std::int64_t step = 0; step < 4 * 16;) {
     Ids places, order(16);
@@ -134,9 +135,9 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
     Ids tokens(static_cast<std::size_t>(between(random, 200, 260)));
     for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::int64_t>(i);
     const std::int64_t context = between(random, 1, 20), batch = between(random, 1, 5);
-    const TokenBatches data(tokens, context, batch, static_cast<std::uint64_t>(round));
+    const train::TokenBatches data(tokens, context, batch, static_cast<std::uint64_t>(round));
     std::int64_t at = 0;
-    for (const Batch& each : data.once()) {
+    for (const train::Batch& each : data.once()) {
       const std::int64_t whole = (std::ssize(tokens) - 1 - at) / context;
       const Shape expected = whole > 0 ? Shape{std::min(batch, whole), context}
                                        : Shape{1, std::ssize(tokens) - 1 - at};
@@ -146,13 +147,13 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
       for (std::size_t i = 0; i < x.size(); ++i, ++at) CHECK((x[i] == at && y[i] == at + 1));
     }
     CHECK(at == std::ssize(tokens) - 1);
-    CHECK_THROWS_AS(TokenBatches(tokens, context, 0, 1), ValueError);
+    CHECK_THROWS_AS(train::TokenBatches(tokens, context, 0, 1), ValueError);
   }
   Ids numbered(1000);
   for (std::size_t i = 0; i < numbered.size(); ++i) numbered[i] = static_cast<std::int64_t>(i);
   for (std::uint64_t seed = 0; seed < 8; ++seed)
     for (std::int64_t step = 0; step < 8; ++step)
-      seen.insert(TokenBatches(numbered, 3, 8, seed).at(step).x.to_vector<std::int64_t>());
+      seen.insert(train::TokenBatches(numbered, 3, 8, seed).at(step).x.to_vector<std::int64_t>());
   CHECK(seen.size() == 64);  // of 997⁸ each
 }
 
@@ -202,9 +203,9 @@ TEST_CASE("metrics: any numbers return from complete lines, and a cut line is re
   std::map<std::string, std::vector<Points>> expected;  // after each line
   std::vector<std::size_t> ends = {0};
   {
-    MetricsLog log(path, 0);
+    train::MetricsLog log(path, 0);
     for (int line = 0; line < 8; ++line) {
-      std::vector<MetricsLog::Field> fields = {{"step", line}};
+      std::vector<train::MetricsLog::Field> fields = {{"step", line}};
       for (const char* name : names) {
         Points points = line == 0 ? Points{} : expected[name].back();
         if (random() % 2 == 0) {
@@ -227,9 +228,10 @@ TEST_CASE("metrics: any numbers return from complete lines, and a cut line is re
     write_bytes(path, whole.substr(0, n));
     for (const char* name : names) {
       if (cut) {
-        CHECK_THROWS_AS(read_metric(path, name), FileError);
+        CHECK_THROWS_AS(train::read_metric(path, name), FileError);
       } else {
-        CHECK(read_metric(path, name) == (lines == 0 ? Points{} : expected[name][lines - 1]));
+        CHECK(train::read_metric(path, name) ==
+              (lines == 0 ? Points{} : expected[name][lines - 1]));
       }
     }
   }
@@ -237,7 +239,7 @@ TEST_CASE("metrics: any numbers return from complete lines, and a cut line is re
 
 TEST_CASE("metrics reach the file without a flush except for the last lines") {
   const Folder here;
-  MetricsLog log(here / "metrics.jsonl", 0);
+  train::MetricsLog log(here / "metrics.jsonl", 0);
   const std::string line = "{\"step\": 12345}\n";
   for (std::size_t i = 1; i <= 1000; ++i) {
     log.write({{"step", 12345}});
@@ -249,7 +251,7 @@ TEST_CASE("metrics reach the file without a flush except for the last lines") {
 
 TEST_CASE("a time is rounded to the nearest second") {
   for (int tenths = 0; tenths < 80'000; tenths += 3) {
-    std::istringstream shown(clock_time(tenths / 10.0));
+    std::istringstream shown(train::clock_time(tenths / 10.0));
     int seconds = 0, part = 0, parts = 0;
     for (char colon = 0; shown >> part; shown >> colon, ++parts) {
       seconds = 60 * seconds + part;
@@ -264,7 +266,7 @@ TEST_CASE("progress is shown at intervals, and always for lines that must stay")
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {
-    Progress progress(0, 1000, 1, "step", file);
+    train::Progress progress(0, 1000, 1, "step", file);
     for (int step = 1; step <= 100; ++step) progress.show(step, 1.0, "", step == 50);
   }
   std::rewind(file);
@@ -279,7 +281,7 @@ TEST_CASE("progress shows a changed goal, and no remaining time at its end") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file);
   {
-    Progress progress(0, 10, 1, "step", file);
+    train::Progress progress(0, 10, 1, "step", file);
     progress.aim_at(20);
     progress.show(20, 1.0, "", true);
   }

@@ -3,17 +3,18 @@
 #include <limits>
 
 #include "gradus/nn/linear.h"
+#include "gradus/nn/pattern.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/data.h"
-#include "gradus/train/loop.h"
 #include "gradus/train/optim/ema.h"
 #include "gradus/train/optim/groups.h"
 #include "gradus/train/optim/muon.h"
 #include "gradus/train/optim/schedule.h"
 #include "gradus/train/progress.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::testing::test_errors {
 namespace {
@@ -50,15 +51,15 @@ TEST_CASE("optimizers accept exactly the documented arguments") {
   const Named p = {{"x", x}}, bias = {{"bias", nn::parameter(ones({3}))}}, none;
   const Named twice = {{"x", x}, {"y", x}}, plain = {{"x", ones({2})}}, missing = {{"x", {}}},
               derived = {{"x", x * 2}};
-  CHECK_REFUSES(ValueError, SGD(p, {.lr = -0.1}), "optimiser", "-0.1");
+  CHECK_REFUSES(ValueError, SGD(p, {.lr = -0.1}), "optimizer", "-0.1");
   CHECK_NOTHROW(SGD(p, {.lr = 0}));
-  CHECK_REFUSES(ValueError, SGD(p, {.lr = kNaN}), "optimiser", "nan");
-  CHECK_REFUSES(ValueError, SGD(p, {.lr = kInf}), "optimiser", "inf");
-  CHECK_REFUSES(ValueError, SGD(p, {.weight_decay = -0.1}), "optimiser", "-0.1");
-  CHECK_REFUSES(ValueError, SGD(p, {.weight_decay = kInf}), "optimiser", "inf");
-  CHECK_REFUSES(ValueError, SGD(p, {.weight_decay = kNaN}), "optimiser", "nan");
-  CHECK_REFUSES(ValueError, SGD(Groups{{p, 0.1, 0.1}}, {.lr = kNaN}), "optimiser", "nan");
-  CHECK_REFUSES(ValueError, SGD(Groups{{p, 0.1, 0.1}}, {.weight_decay = -1}), "optimiser", "-1");
+  CHECK_REFUSES(ValueError, SGD(p, {.lr = kNaN}), "optimizer", "nan");
+  CHECK_REFUSES(ValueError, SGD(p, {.lr = kInf}), "optimizer", "inf");
+  CHECK_REFUSES(ValueError, SGD(p, {.weight_decay = -0.1}), "optimizer", "-0.1");
+  CHECK_REFUSES(ValueError, SGD(p, {.weight_decay = kInf}), "optimizer", "inf");
+  CHECK_REFUSES(ValueError, SGD(p, {.weight_decay = kNaN}), "optimizer", "nan");
+  CHECK_REFUSES(ValueError, SGD(Groups{{p, 0.1, 0.1}}, {.lr = kNaN}), "optimizer", "nan");
+  CHECK_REFUSES(ValueError, SGD(Groups{{p, 0.1, 0.1}}, {.weight_decay = -1}), "optimizer", "-1");
   CHECK_REFUSES(ValueError, SGD(Groups{{p, kInf, 0.1}}), "inf", "parameter");
   CHECK_REFUSES(ValueError, SGD(Groups{{p, 0.1, kInf}}), "inf", "parameter");
   CHECK_NOTHROW(SGD(Groups{{p, 0, 0}}));
@@ -68,12 +69,12 @@ TEST_CASE("optimizers accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, SGD(p, {.momentum = kNaN}), "SGD", "nan");
   CHECK_REFUSES(ValueError, SGD(p, {.nesterov = true}), "SGD", "0");
   CHECK_NOTHROW(SGD(p, {.momentum = 0.1, .nesterov = true}));
-  CHECK_REFUSES(ValueError, SGD(none), "optimiser", "parameters");
-  CHECK_REFUSES(GraphError, SGD(twice), "optimiser", "parameter");
-  CHECK_REFUSES(GraphError, SGD(plain), "optimiser", "parameters");
-  CHECK_REFUSES(GraphError, SGD(missing), "optimiser", "parameters");
-  CHECK_REFUSES(GraphError, SGD(derived), "optimiser", "parameters");
-  CHECK_REFUSES(GraphError, SGD(Groups{{p}, {p}}), "optimiser", "parameter");
+  CHECK_REFUSES(ValueError, SGD(none), "optimizer", "parameters");
+  CHECK_REFUSES(GraphError, SGD(twice), "optimizer", "parameter");
+  CHECK_REFUSES(GraphError, SGD(plain), "optimizer", "parameters");
+  CHECK_REFUSES(GraphError, SGD(missing), "optimizer", "parameters");
+  CHECK_REFUSES(GraphError, SGD(derived), "optimizer", "parameters");
+  CHECK_REFUSES(GraphError, SGD(Groups{{p}, {p}}), "optimizer", "parameter");
   CHECK_NOTHROW(SGD(Groups{{none}, {p}}));
   CHECK_REFUSES(ValueError, Adam(p, {.betas = {-0.1, 0.9}}), "Adam", "-0.1");
   CHECK_REFUSES(ValueError, Adam(p, {.betas = {0.9, -0.1}}), "Adam", "-0.1");
@@ -90,7 +91,7 @@ TEST_CASE("optimizers accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, Muon({p}, {bias}, {.momentum = 1}), "Muon", "1");
   CHECK_REFUSES(ValueError, Muon({p}, {bias}, {.momentum = kNaN}), "Muon", "nan");
   CHECK_NOTHROW(Muon({p}, {}));
-  CHECK_REFUSES(ValueError, Muon({}, {}), "optimiser", "parameters");
+  CHECK_REFUSES(ValueError, Muon({}, {}), "optimizer", "parameters");
   CHECK_REFUSES(ShapeError, optim::newton_schulz(ones({3})), "newton_schulz", "[3]");
   CHECK_REFUSES(ShapeError, optim::newton_schulz(ones({1, 1, 1})), "newton_schulz", "[1, 1, 1]");
   CHECK_REFUSES(ValueError, EMA(p, -0.1), "EMA", "-0.1");
@@ -102,15 +103,15 @@ TEST_CASE("optimizers accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, optim::clip_grad_value(p, -1), "clip_grad_value", "-1");
   CHECK_REFUSES(ValueError, optim::clip_grad_value(p, kNaN), "clip_grad_value", "nan");
   CHECK_NOTHROW(optim::clip_grad_value(p, 1e-9));
-  CHECK_REFUSES(ValueError, SGD(p).set_learning_rate(-1), "optimiser", "-1");
-  CHECK_REFUSES(ValueError, SGD(p).set_learning_rate(kInf), "optimiser", "inf");
+  CHECK_REFUSES(ValueError, SGD(p).set_learning_rate(-1), "optimizer", "-1");
+  CHECK_REFUSES(ValueError, SGD(p).set_learning_rate(kInf), "optimizer", "inf");
   CHECK_NOTHROW(SGD(p).set_learning_rate(0));
-  CHECK_REFUSES(ShapeError, SGD(p).load_state_dict({}), "[]", "optimiser");
-  CHECK_REFUSES(ShapeError, SGD(p).load_state_dict({{"step", ones({})}}), "[]", "optimiser");
+  CHECK_REFUSES(ShapeError, SGD(p).load_state_dict({}), "[]", "optimizer");
+  CHECK_REFUSES(ShapeError, SGD(p).load_state_dict({{"step", ones({})}}), "[]", "optimizer");
   CHECK_REFUSES(ShapeError, SGD(p).load_state_dict({{"step", zeros({1}, Dtype::i64)}}), "[]",
-                "optimiser");
+                "optimizer");
   CHECK_REFUSES(ShapeError, SGD(p).load_state_dict({{"step", zeros({}, Dtype::i64)}, {"x", x}}),
-                "optimiser");
+                "optimizer");
   CHECK_NOTHROW(SGD(p).load_state_dict({{"step", zeros({}, Dtype::i64)}}));
   CHECK_REFUSES(ShapeError, EMA(p).load_state_dict({{"x", x}}), "[]", "updates");
   CHECK_REFUSES(ShapeError,
@@ -124,12 +125,10 @@ TEST_CASE("patterns select parameters and form groups") {
   const Tensor x = nn::parameter(ones({2}));
   const Named all = {
       {"encoder.weight", x}, {"encoder.bias", x}, {"decoder.weight", x}, {"head", x}, {"", x}};
+  using nn::matches;
   using optim::groups;
-  using optim::matches;
-  const auto found = [&](const std::string& pattern) {
-    return names(optim::matching(all, pattern));
-  };
-  const auto several = optim::decay_matrices_only({{"m", ones({1, 1})}, {"b", ones({1})}}, 0.1);
+  const auto found = [&](const std::string& pattern) { return names(nn::matching(all, pattern)); };
+  const auto several = optim::no_decay_on_1d({{"m", ones({1, 1})}, {"b", ones({1})}}, 0.1);
   CHECK(matches("", "") == 1);
   CHECK(matches("*", "") == 1);
   CHECK(matches("", "a") == 0);
@@ -140,18 +139,22 @@ TEST_CASE("patterns select parameters and form groups") {
   CHECK(matches("**", "x") == 1);
   CHECK(matches("ab", "abc") == 0);
   CHECK(matches("abc", "ab") == 0);
+  CHECK(matches("a*,b", "b") == 1);
+  CHECK(matches("a*,b", "ac") == 1);
+  CHECK(matches("a,b", "a,b") == 0);
   CHECK(found("*") == "encoder.weight encoder.bias decoder.weight head  ");
   CHECK(found("encoder.*") == "encoder.weight encoder.bias ");
   CHECK(found("*.weight") == "encoder.weight decoder.weight ");
   CHECK(found("") == " ");
+  CHECK(found("head,*.bias") == "encoder.bias head ");
   CHECK_REFUSES(ValueError, found("encodr.weight"), "\"encodr.weight\"", "parameters");
   CHECK_REFUSES(ValueError, found("haed"), "\"haed\"", "parameters");
   CHECK_REFUSES(ValueError, found("decoder"), "\"decoder\"", "parameters");
   CHECK_REFUSES(ValueError, found("bias"), "\"bias\"", "parameters");
   CHECK_REFUSES(ValueError, found("decoder.bias"), "\"decoder.bias\"", "parameters");
   CHECK_REFUSES(ValueError, found("*x"), "\"*x\"", "parameters");
-  CHECK_REFUSES(ValueError, names(optim::matching({{"a", x}}, "b")), "\"b\"", "parameters");
-  CHECK_REFUSES(ValueError, names(optim::matching({}, "b")), "\"b\"", "parameters");
+  CHECK_REFUSES(ValueError, names(nn::matching({{"a", x}}, "b")), "\"b\"", "parameters");
+  CHECK_REFUSES(ValueError, names(nn::matching({}, "b")), "\"b\"", "parameters");
   CHECK(text(groups(all, {})) == "encoder.weight encoder.bias decoder.weight head  -1 -1; ");
   CHECK(text(groups(all, {{"*.bias", -1, 0}})) ==
         "encoder.bias -1 0; encoder.weight decoder.weight head  -1 -1; ");
@@ -193,21 +196,21 @@ TEST_CASE("schedules and times accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, noam(0, 1), "noam", "0");
   CHECK_REFUSES(ValueError, noam(1, 0), "noam", "1");
   CHECK(optim::constant_schedule()(7) == 1);
-  CHECK(clock_time(-1) == "0:00");
-  CHECK(clock_time(1e9) == "277777:46:40");
-  CHECK(clock_time(1e12) == "277777:46:40");
-  CHECK(clock_time(kInf) == "277777:46:40");
+  CHECK(train::clock_time(-1) == "0:00");
+  CHECK(train::clock_time(1e9) == "277777:46:40");
+  CHECK(train::clock_time(1e12) == "277777:46:40");
+  CHECK(train::clock_time(kInf) == "277777:46:40");
 }
 
 TEST_CASE("batches accept exactly the documented arguments") {
   const Tensor none, one = ones({}), x = ones({3, 1}), y = ones({3}), longer = ones({4});
-  using Pairs = std::vector<std::pair<Sequence, Sequence>>;
+  using Pairs = std::vector<std::pair<train::Sequence, train::Sequence>>;
   const std::vector<std::int64_t> tokens = {1, 2, 3, 4};
   /// Of the windows of a text of n tokens, two side by side.
   const auto lengths = [](std::int64_t n) {
     std::string out;
-    for (const Batch& each :
-         TokenBatches(std::vector<std::int64_t>(std::size_t(n), 7), 1 + n / 5, 2, 0).once())
+    for (const train::Batch& each :
+         train::TokenBatches(std::vector<std::int64_t>(std::size_t(n), 7), 1 + n / 5, 2, 0).once())
       out += str_cat(each.x.shape(), each.y.shape(), " ");
     return out;
   };
@@ -216,75 +219,83 @@ TEST_CASE("batches accept exactly the documented arguments") {
     for (const std::int64_t each : all) out += str_cat(each, " ");
     return out;
   };
-  CHECK_REFUSES(ValueError, batches(none, y, 1, 0), "batches", "rows");
-  CHECK_REFUSES(ValueError, batches(x, none, 1, 0), "batches", "rows");
-  CHECK_REFUSES(ValueError, batches(one, y, 1, 0), "batches", "rows");
-  CHECK_REFUSES(ValueError, batches(x, one, 1, 0), "batches", "rows");
-  CHECK_REFUSES(ShapeError, batches(x, longer, 1, 0), "batches", "[3, 1]");
-  CHECK_REFUSES(ValueError, batches(x, y, 0, 0), "batches", "0");
-  CHECK_REFUSES(ValueError, batches(x, y, -1, 0), "batches", "-1");
-  CHECK(batches(x, y, 1, 0).size() == 3);
-  CHECK(batches(x, y, 2, 0).size() == 2);
-  CHECK(batches(x, y, 3, 0).size() == 1);
-  CHECK_REFUSES(ValueError, TokenBatches(tokens, 0, 1, 0), "TokenBatches", "0");
-  CHECK_REFUSES(ValueError, TokenBatches(tokens, 1, 0, 0), "TokenBatches", "1");
-  CHECK_REFUSES(ValueError, TokenBatches(tokens, 4, 1, 0), "TokenBatches", "4");
-  CHECK(TokenBatches(tokens, 3, 1, 0).size() == 4);
+  CHECK_REFUSES(ValueError, train::batches(none, y, 1, 0), "batches", "rows");
+  CHECK_REFUSES(ValueError, train::batches(x, none, 1, 0), "batches", "rows");
+  CHECK_REFUSES(ValueError, train::batches(one, y, 1, 0), "batches", "rows");
+  CHECK_REFUSES(ValueError, train::batches(x, one, 1, 0), "batches", "rows");
+  CHECK_REFUSES(ShapeError, train::batches(x, longer, 1, 0), "batches", "[3, 1]");
+  CHECK_REFUSES(ValueError, train::batches(x, y, 0, 0), "batches", "0");
+  CHECK_REFUSES(ValueError, train::batches(x, y, -1, 0), "batches", "-1");
+  CHECK(train::batches(x, y, 1, 0).size() == 3);
+  CHECK(train::batches(x, y, 2, 0).size() == 2);
+  CHECK(train::batches(x, y, 3, 0).size() == 1);
+  CHECK_REFUSES(ValueError, train::TokenBatches(tokens, 0, 1, 0), "TokenBatches", "0");
+  CHECK_REFUSES(ValueError, train::TokenBatches(tokens, 1, 0, 0), "TokenBatches", "1");
+  CHECK_REFUSES(ValueError, train::TokenBatches(tokens, 4, 1, 0), "TokenBatches", "4");
+  CHECK(train::TokenBatches(tokens, 3, 1, 0).size() == 4);
   CHECK(lengths(2) == "[1, 1][1, 1] ");
   CHECK(lengths(3) == "[2, 1][2, 1] ");
   CHECK(lengths(4) == "[2, 1][2, 1] [1, 1][1, 1] ");
   CHECK(lengths(5) == "[2, 2][2, 2] ");
   CHECK(lengths(9) == "[2, 2][2, 2] [2, 2][2, 2] ");
   CHECK(lengths(10) == "[2, 3][2, 3] [1, 3][1, 3] ");
-  CHECK_REFUSES(ValueError, LengthBuckets({}, 1, 0), "LengthBuckets", "sequences");
-  CHECK_REFUSES(ValueError, LengthBuckets({1}, 0, 0), "LengthBuckets", "0");
-  CHECK_REFUSES(ValueError, LengthBuckets({1}, 1, 0, 0), "LengthBuckets", "1");
-  CHECK(LengthBuckets({1}, 1, 0, 1).batches_per_pass() == 1);
-  CHECK(LengthBuckets({1, 2, 3}, 2, 0).batches_per_pass() == 2);
-  CHECK_REFUSES(ValueError, LengthBuckets({1}, 1, 0).at(-1), "LengthBuckets", "-1");
-  CHECK(joined(LengthBuckets({1}, 1, 0).at(0)) == "0 ");
-  CHECK(joined(LengthBuckets({1}, 1, 0).at(5)) == "0 ");
-  CHECK_REFUSES(ValueError, PairBatches(Pairs{{{1}, {2}}, {{}, {2}}}, 1, 0), "PairBatches", "1");
-  CHECK_REFUSES(ValueError, PairBatches(Pairs{}, 1, 0), "LengthBuckets", "sequences");
-  CHECK_REFUSES(ValueError, PairBatches(Pairs{{{1}, {}}}, 0, 0), "LengthBuckets", "0");
-  CHECK(PairBatches(Pairs{{{1}, {}}}, 1, 0).at(0).tokens == 1);
+  CHECK_REFUSES(ValueError, train::LengthBuckets({}, 1, 0), "LengthBuckets", "sequences");
+  CHECK_REFUSES(ValueError, train::LengthBuckets({1}, 0, 0), "LengthBuckets", "0");
+  CHECK_REFUSES(ValueError, train::LengthBuckets({1}, 1, 0, 0), "LengthBuckets", "1");
+  CHECK(train::LengthBuckets({1}, 1, 0, 1).batches_per_pass() == 1);
+  CHECK(train::LengthBuckets({1, 2, 3}, 2, 0).batches_per_pass() == 2);
+  CHECK_REFUSES(ValueError, train::LengthBuckets({1}, 1, 0).at(-1), "LengthBuckets", "-1");
+  CHECK(joined(train::LengthBuckets({1}, 1, 0).at(0)) == "0 ");
+  CHECK(joined(train::LengthBuckets({1}, 1, 0).at(5)) == "0 ");
+  CHECK_REFUSES(ValueError, train::PairBatches(Pairs{{{1}, {2}}, {{}, {2}}}, 1, 0), "PairBatches",
+                "1");
+  CHECK_REFUSES(ValueError, train::PairBatches(Pairs{}, 1, 0), "LengthBuckets", "sequences");
+  CHECK_REFUSES(ValueError, train::PairBatches(Pairs{{{1}, {}}}, 0, 0), "LengthBuckets", "0");
+  CHECK(train::PairBatches(Pairs{{{1}, {}}}, 1, 0).at(0).tokens == 1);
 }
 
 TEST_CASE("a trainer accepts exactly the documented options") {
   nn::Linear net(2, 1);
   optim::SGD optimizer(net.parameters());
-  const auto made = [&](void (*change)(TrainOptions&)) {
-    TrainOptions options;
+  const auto made = [&](void (*change)(train::TrainOptions&)) {
+    train::TrainOptions options;
     options.directory = "d";
     change(options);
-    return Trainer(net, optimizer, optim::constant_schedule(), std::move(options)).step();
+    return train::Trainer(net, optimizer, optim::constant_schedule(), std::move(options)).step();
   };
   const auto timed = [&](double seconds, std::int64_t most = 5) {
-    return Pace({seconds, 0, most}, 5, 5, {}).steps();
+    return train::TimeBudget({seconds, 0, most}, 5, 5, {}).steps();
   };
-  const RunFiles files{"run"};
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.directory = ""; }), "Trainer",
+  const train::RunFiles files{"run"};
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.directory = ""; }), "Trainer",
                 "directory");
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.steps = 0; }), "Trainer", "0");
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.steps = -1; }), "Trainer", "-1");
-  CHECK(made([](TrainOptions& o) { o.steps = 1; }) == 0);
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.eval_every = 0; }), "Trainer", "0");
-  CHECK(made([](TrainOptions& o) { o.eval_every = 1; }) == 0);
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.clip_norm = -0.1; }), "Trainer", "-0.1");
-  CHECK(made([](TrainOptions& o) { o.clip_norm = 0; }) == 0);
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.clip_norm = kNaN; }), "Trainer", "nan");
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.clip_value = -0.1; }), "Trainer", "-0.1");
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.clip_value = kNaN; }), "Trainer", "nan");
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.shards = 0; }), "Trainer", "0");
-  CHECK(made([](TrainOptions& o) { o.shards = 1; }) == 0);
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) { o.patience = -1; }), "Trainer", "-1");
-  CHECK(made([](TrainOptions& o) { o.patience = 1; }) == 0);
-  CHECK_REFUSES(ValueError, made([](TrainOptions& o) {
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.steps = 0; }), "training loop",
+                "0");
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.steps = -1; }), "training loop",
+                "-1");
+  CHECK(made([](train::TrainOptions& o) { o.steps = 1; }) == 0);
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.eval_every = 0; }), "training loop",
+                "0");
+  CHECK(made([](train::TrainOptions& o) { o.eval_every = 1; }) == 0);
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.clip_norm = -0.1; }),
+                "training loop", "-0.1");
+  CHECK(made([](train::TrainOptions& o) { o.clip_norm = 0; }) == 0);
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.clip_norm = kNaN; }),
+                "training loop", "nan");
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.clip_value = -0.1; }),
+                "training loop", "-0.1");
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.clip_value = kNaN; }),
+                "training loop", "nan");
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.shards = 0; }), "Trainer", "0");
+  CHECK(made([](train::TrainOptions& o) { o.shards = 1; }) == 0);
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) { o.patience = -1; }), "Trainer", "-1");
+  CHECK(made([](train::TrainOptions& o) { o.patience = 1; }) == 0);
+  CHECK_REFUSES(ValueError, made([](train::TrainOptions& o) {
                   o.time.seconds = 0.5;
                   o.patience = 1;
                 }),
                 "Trainer", "1");
-  CHECK(made([](TrainOptions& o) { o.time.seconds = 0.5; }) == 0);
+  CHECK(made([](train::TrainOptions& o) { o.time.seconds = 0.5; }) == 0);
   CHECK_REFUSES(ValueError, timed(-0.1), "TimeLimit", "-0.1");
   CHECK(timed(0) == 5);
   CHECK_REFUSES(ValueError, timed(kInf), "TimeLimit", "inf");

@@ -17,7 +17,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/train/distributed/slow_end.h"
 #include "gradus/train/distributed/threads.h"
-#include "gradus/train/loop.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::testing::test_loop {
 namespace {
@@ -45,14 +45,14 @@ struct Task {
   Tensor loss(std::int64_t i) const {
     return mse_loss(net(part(x, i % 3, 16)), part(y, i % 3, 16));
   }
-  Metrics evaluate() const { return {{"held_out_loss", mse_loss(net(x), y).item()}}; }
-  TrainEnd run(Trainer& trainer) const {
+  train::Metrics evaluate() const { return {{"held_out_loss", mse_loss(net(x), y).item()}}; }
+  train::TrainEnd run(train::Trainer& trainer) const {
     return trainer.run([&](std::int64_t i) { return loss(i); }, [&] { return evaluate(); });
   }
 };
 
-TrainOptions options(const std::string& directory, std::int64_t steps = 40) {
-  TrainOptions options;
+train::TrainOptions options(const std::string& directory, std::int64_t steps = 40) {
+  train::TrainOptions options;
   options.directory = directory;
   options.steps = steps;
   options.eval_every = 10;
@@ -62,7 +62,7 @@ TrainOptions options(const std::string& directory, std::int64_t steps = 40) {
 const optim::Schedule kSchedule = optim::warmup_cosine(4, 40);
 
 /// Judged better and worse by turns, worse at the end.
-Metrics up_and_down(const Task& task, const Trainer& trainer) {
+train::Metrics up_and_down(const Task& task, const train::Trainer& trainer) {
   const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
   return {{"held_out_loss", part * task.evaluate()[0].second}};
 }
@@ -71,14 +71,14 @@ TEST_CASE("a run that was interrupted at any step resumes bit for bit", "[once]"
   constexpr std::int64_t kSteps = 16;
   const Folder here;
   const auto settings = [&](const std::string& name) {
-    TrainOptions with = options(here / name, kSteps);
+    train::TrainOptions with = options(here / name, kSteps);
     with.eval_every = 3, with.clip_norm = 1, with.shards = 2;
     return with;
   };
   Task whole;
-  Trainer first(whole.net, whole.optimizer, kSchedule, settings("whole"));
+  train::Trainer first(whole.net, whole.optimizer, kSchedule, settings("whole"));
   first.start();
-  const auto go = [](Task& task, Trainer& trainer, const Trainer::LossOf& loss) {
+  const auto go = [](Task& task, train::Trainer& trainer, const train::Trainer::LossOf& loss) {
     return trainer.run(loss, [&] { return up_and_down(task, trainer); });
   };
   go(whole, first, [&](std::int64_t i) { return whole.loss(i); });
@@ -89,23 +89,24 @@ TEST_CASE("a run that was interrupted at any step resumes bit for bit", "[once]"
     volatile std::sig_atomic_t stop = 0;
     {
       Task task;
-      TrainOptions with_stop = settings(name);
+      train::TrainOptions with_stop = settings(name);
       with_stop.stop = &stop;
-      Trainer trainer(task.net, task.optimizer, kSchedule, with_stop);
+      train::Trainer trainer(task.net, task.optimizer, kSchedule, with_stop);
       trainer.start();
-      const TrainEnd end = go(task, trainer, [&](std::int64_t i) {
+      const train::TrainEnd end = go(task, trainer, [&](std::int64_t i) {
         stop = i / 2 + 1 == last;
         return task.loss(i);
       });
-      CHECK(end == TrainEnd::interrupted);
+      CHECK(end == train::TrainEnd::interrupted);
       CHECK(trainer.step() == last);
     }
     Task task;
     randn({3});  // what was drawn until now does not matter
-    Trainer trainer(task.net, task.optimizer, kSchedule, settings(name));
+    train::Trainer trainer(task.net, task.optimizer, kSchedule, settings(name));
     trainer.resume();
     CHECK(trainer.step() == last);
-    CHECK(go(task, trainer, [&](std::int64_t i) { return task.loss(i); }) == TrainEnd::finished);
+    CHECK(go(task, trainer, [&](std::int64_t i) { return task.loss(i); }) ==
+          train::TrainEnd::finished);
     for (const std::string file : {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"})
       CHECK(read_bytes(here / (name + "/" + file)) == read_bytes(here / ("whole/" + file)));
     CHECK(trainer.best() == first.best());
@@ -117,7 +118,7 @@ TEST_CASE("facts that an application adds to the checkpoint are restored") {
   std::string place = "page 7";
   for (const bool again : {false, true}) {
     Task task;
-    Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run", 10));
+    train::Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run", 10));
     trainer.keep([&](io::Checkpoint& checkpoint) { checkpoint.facts["place"] = place; },
                  [&](const io::Checkpoint& checkpoint) { place = checkpoint.facts.at("place"); });
     if (!again) trainer.start(), task.run(trainer);
@@ -130,7 +131,7 @@ TEST_CASE("averaged weights are evaluated and saved, and training goes on from i
   const Folder here;
   Task task;
   optim::EMA ema(task.net.parameters(), 0.9);
-  Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run"));
+  train::Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run"));
   trainer.average(ema);
   trainer.start();
   task.run(trainer);
@@ -145,18 +146,18 @@ TEST_CASE("averaged weights are evaluated and saved, and training goes on from i
 
 TEST_CASE("a run that ran out of patience ends at once when it is resumed") {
   const Folder here;
-  TrainOptions patient = options(here / "run", 200);
+  train::TrainOptions patient = options(here / "run", 200);
   patient.judge = "accuracy", patient.higher_is_better = true, patient.patience = 3;
   for (const bool again : {false, true}) {
     Task task;
-    Trainer trainer(task.net, task.optimizer, kSchedule, patient);
+    train::Trainer trainer(task.net, task.optimizer, kSchedule, patient);
     again ? trainer.resume() : trainer.start();
-    const TrainEnd end =
+    const train::TrainEnd end =
         trainer.run([&](std::int64_t i) { return task.loss(i); },
                     [&] {
-                      return Metrics{{"accuracy", trainer.step() == 20 ? 0.5 : 0.2}};
+                      return train::Metrics{{"accuracy", trainer.step() == 20 ? 0.5 : 0.2}};
                     });
-    CHECK(end == TrainEnd::early);
+    CHECK(end == train::TrainEnd::early);
     CHECK(trainer.step() == 50);
     CHECK(trainer.best() == 0.5);
     CHECK(trainer.best_step() == 20);
@@ -166,11 +167,11 @@ TEST_CASE("a run that ran out of patience ends at once when it is resumed") {
 TEST_CASE("a resumed run shows its latest evaluation, metric and items from its first step") {
   const Folder here;
   volatile std::sig_atomic_t stop = 0;
-  TrainOptions own = options(here / "run");
+  train::TrainOptions own = options(here / "run");
   own.stop = &stop, own.judge = "accuracy", own.item = "token";
   const auto train = [&](bool resume) {
     Task task;
-    Trainer trainer(task.net, task.optimizer, kSchedule, own);
+    train::Trainer trainer(task.net, task.optimizer, kSchedule, own);
     stop = 0;
     resume ? trainer.resume() : trainer.start();
     return capture_output([&] {
@@ -180,7 +181,7 @@ TEST_CASE("a resumed run shows its latest evaluation, metric and items from its 
             return task.loss(i);
           },
           [] {
-            return Metrics{{"accuracy", 0.25}};
+            return train::Metrics{{"accuracy", 0.25}};
           });
     });
   };
@@ -197,7 +198,7 @@ TEST_CASE("evaluations run in eval mode and all draw the same numbers, none of t
   for (const std::uint64_t begin : {5, 6}) {
     Task task;
     seed(begin);
-    Trainer trainer(task.net, task.optimizer, kSchedule, options(here / str_cat(begin), 20));
+    train::Trainer trainer(task.net, task.optimizer, kSchedule, options(here / str_cat(begin), 20));
     trainer.start();
     std::vector<std::uint32_t> positions;
     trainer.run(
@@ -222,7 +223,7 @@ TEST_CASE("evaluations run in eval mode and all draw the same numbers, none of t
 TEST_CASE("a trainer starts once, resumes what there is, and needs the metric that it judges by") {
   const Folder here;
   Task task;
-  Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run"));
+  train::Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run"));
   CHECK_REFUSES(GraphError, task.run(trainer), "Trainer", "run()", "start()");
   CHECK_REFUSES(FileError, trainer.resume(), "checkpoint.safetensors");
   trainer.start();
@@ -230,7 +231,7 @@ TEST_CASE("a trainer starts once, resumes what there is, and needs the metric th
   CHECK_REFUSES(ValueError,
                 trainer.run([&](std::int64_t i) { return task.loss(i); },
                             [] {
-                              return Metrics{{"accuracy", 1.0}};
+                              return train::Metrics{{"accuracy", 1.0}};
                             }),
                 "Trainer", "\"held_out_loss\"", "TrainOptions::judge");
 }
@@ -245,8 +246,8 @@ struct Pair : nn::Layer<Pair> {
 struct Run {
   Pair net;
   optim::SGD optimizer{net.parameters(), {.lr = 0.125}};
-  TrainOptions options;
-  std::function<Metrics(std::int64_t step)> judged;
+  train::TrainOptions options;
+  std::function<train::Metrics(std::int64_t step)> judged;
   std::function<double(std::int64_t i)> factor = [](std::int64_t) { return 1; };  // of the loss
   double seconds_a_step = 0, time = 0;
 
@@ -255,7 +256,8 @@ struct Run {
     options.clock = [this] { return time; };
     options.clip_norm = 0;
     judged = [](std::int64_t step) {
-      return Metrics{{"held_out_loss", 8 - static_cast<double>(step)}, {"blocks.0.span", 0.5}};
+      return train::Metrics{{"held_out_loss", 8 - static_cast<double>(step)},
+                            {"blocks.0.span", 0.5}};
     };
   }
   Tensor loss(std::int64_t i) {
@@ -264,7 +266,7 @@ struct Run {
   }
   std::int64_t run(bool again = false) {
     const optim::Schedule schedule = [](std::int64_t step) { return step % 2 == 0 ? 1.0 : 0.5; };
-    Trainer trainer(net, optimizer, schedule, options);
+    train::Trainer trainer(net, optimizer, schedule, options);
     again ? trainer.resume() : trainer.start();
     trainer.run([&](std::int64_t i) { return loss(i); }, [&] { return judged(trainer.step()); });
     return trainer.step();
@@ -291,7 +293,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
         Run run(here / str_cat("run", asked), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;
-        run.judged = [](std::int64_t) { return Metrics{{"held_out_loss", 1.0}}; };
+        run.judged = [](std::int64_t) { return train::Metrics{{"held_out_loss", 1.0}}; };
         steps[static_cast<std::size_t>(transport.rank())] = run.run();
       });
     });
@@ -329,9 +331,9 @@ TEST_CASE("the displayed rate counts the items of all shards") {
   const Folder here;
   Run run(here / "run", 1, 1);
   run.options.shards = 64, run.options.items_per_step = 1'000'000'000'000;
-  const double begin = Pace::system_clock();
+  const double begin = train::TimeBudget::system_clock();
   const std::string said = capture_output([&] { run.run(); });
-  const double taken = Pace::system_clock() - begin;
+  const double taken = train::TimeBudget::system_clock() - begin;
   const std::size_t at = said.find("loss ");
   REQUIRE(at != std::string::npos);
   const double shown = std::atof(said.c_str() + said.find("  ", at)) * 1000;  // "k step/s"
@@ -340,17 +342,17 @@ TEST_CASE("the displayed rate counts the items of all shards") {
 
 TEST_CASE("a directory with any file of a run counts as a run, but not one with an empty log") {
   const Folder here;
-  const RunFiles files{here / "run"};
-  CHECK_FALSE(holds_run(files));
+  const train::RunFiles files{here / "run"};
+  CHECK_FALSE(train::holds_run(files));
   std::filesystem::create_directory(files.directory);
-  CHECK_FALSE(holds_run(files));
+  CHECK_FALSE(train::holds_run(files));
   for (const std::string& path : {files.metrics(), files.checkpoint(), files.model()}) {
     write_bytes(path, "x");
-    CHECK(holds_run(files));
+    CHECK(train::holds_run(files));
     std::filesystem::remove(path);
   }
   write_bytes(files.metrics(), "");
-  CHECK_FALSE(holds_run(files));
+  CHECK_FALSE(train::holds_run(files));
 }
 
 TEST_CASE("a run does not resume from a checkpoint with a missing or wrong fact") {
@@ -358,7 +360,7 @@ TEST_CASE("a run does not resume from a checkpoint with a missing or wrong fact"
   const Folder here;
   Run run(here / "run", 2, 1);
   static_cast<void>(capture_output([&] { run.run(); }));
-  const std::string path = RunFiles{here / "run"}.checkpoint();
+  const std::string path = train::RunFiles{here / "run"}.checkpoint();
   const io::Checkpoint whole = io::load_checkpoint(path);
   const auto resume_with = [&](const char* name, const char* value) {
     io::Checkpoint part = whole;
@@ -383,14 +385,14 @@ TEST_CASE("a state is read from three facts that must be numbers") {
   const Unsynced quick;
   const Folder here;
   std::filesystem::create_directory(here / "run");
-  const RunFiles files{here / "run"};
+  const train::RunFiles files{here / "run"};
   const auto read = [&](const std::map<std::string, std::string>& facts) {
     io::save_checkpoint(files.checkpoint(),
                         {{{"model.a", ones({2, 3})}, {"ema.a", ones({9})}}, facts});
-    return read_state(files);
+    return train::read_state(files);
   };
   const std::string half = std::to_string(std::bit_cast<std::int64_t>(0.5));
-  const SavedState state = read({{"step", "12"}, {"best_step", "8"}, {"best", half}});
+  const train::SavedState state = read({{"step", "12"}, {"best_step", "8"}, {"best", half}});
   CHECK(state.step == 12);
   CHECK(state.best_step == 8);
   CHECK(state.best == 0.5);
@@ -408,17 +410,17 @@ TEST_CASE("steps beyond the integers of f32 are logged exactly") {
   constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;
   Run run(here / "run", 1, 1);
   static_cast<void>(capture_output([&] { run.run(); }));
-  const std::string path = RunFiles{here / "run"}.checkpoint();
+  const std::string path = train::RunFiles{here / "run"}.checkpoint();
   io::Checkpoint moved = io::load_checkpoint(path);
   moved.facts["step"] = std::to_string(kMany);
   io::save_checkpoint(path, moved);
   Run more(here / "run", kMany + 2, kMany + 2);
   static_cast<void>(capture_output([&] { more.run(true); }));
-  const auto losses = read_metric(RunFiles{here / "run"}.metrics(), "loss");
+  const auto losses = train::read_metric(train::RunFiles{here / "run"}.metrics(), "loss");
   REQUIRE(losses.size() == 3);
   CHECK(losses[1].first == static_cast<double>(kMany));
   CHECK(losses[2].first == static_cast<double>(kMany + 1));
-  CHECK(read_metric(RunFiles{here / "run"}.metrics(), "held_out_loss").back().first ==
+  CHECK(train::read_metric(train::RunFiles{here / "run"}.metrics(), "held_out_loss").back().first ==
         static_cast<double>(kMany + 2));
 }
 
@@ -429,9 +431,9 @@ TEST_CASE("a loss or gradient that is not finite is named, and weights and avera
     Pair net;
     net.w = nn::parameter(zeros({2}));
     optim::SGD optimizer(net.parameters());
-    TrainOptions options;
+    train::TrainOptions options;
     options.directory = here / (of_loss ? "loss" : "gradient"), options.steps = 2;
-    Trainer trainer(net, optimizer, optim::constant_schedule(), options);
+    train::Trainer trainer(net, optimizer, optim::constant_schedule(), options);
     optim::EMA ema(net.parameters());
     trainer.average(ema);
     trainer.start();
@@ -439,10 +441,10 @@ TEST_CASE("a loss or gradient that is not finite is named, and weights and avera
         ValueError,
         trainer.run([&](std::int64_t) { return of_loss ? sum(log(net.w)) : sum(sqrt(net.w)); },
                     [] {
-                      return Metrics{{"held_out_loss", 1.0}};
+                      return train::Metrics{{"held_out_loss", 1.0}};
                     }),
         of_loss ? "loss is not finite" : "gradient is not finite", "step 1",
-        RunFiles{options.directory}.checkpoint());
+        train::RunFiles{options.directory}.checkpoint());
     CHECK(net.w.to_vector<float>() == std::vector<float>(2, 0.0F));
     CHECK(ema.state_dict().at("updates").item() == 0);
   }
@@ -452,7 +454,7 @@ TEST_CASE("a norm that overflows while all gradients are finite is reported as s
   const Unsynced quick;
   const Folder here;
   Run run(here / "run", 2, 1);
-  Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+  train::Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
   trainer.start();
   CHECK_REFUSES(ValueError,
                 trainer.run([&](std::int64_t) { return sum(run.net.w) * 1e30; },
@@ -470,11 +472,11 @@ TEST_CASE("rank 0 has the clock and reports for all processes, under the program
       run.options.transport = &transport, run.options.shards = 2, run.options.time = {0.5, 0};
       run.options.program = "learn";
       run.seconds_a_step = transport.rank() == 0 ? 1.0 / 32 : 1000;
-      Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
+      train::Trainer trainer(run.net, run.optimizer, optim::constant_schedule(), run.options);
       trainer.start();
       trainer.run([&](std::int64_t i) { return run.loss(i); },
                   [&] {
-                    return Metrics{{"held_out_loss", static_cast<double>(trainer.step())}};
+                    return train::Metrics{{"held_out_loss", static_cast<double>(trainer.step())}};
                   });
       ends[static_cast<std::size_t>(transport.rank())] = trainer.step();
     });
@@ -496,7 +498,7 @@ TEST_CASE("only rank 0 writes files") {
       run.run();
     });
   }));
-  for (const std::string& each : RunFiles{here / "run0"}.all())
+  for (const std::string& each : train::RunFiles{here / "run0"}.all())
     CHECK(std::filesystem::exists(each));
   CHECK_FALSE(std::filesystem::exists(here / "run1"));
 }

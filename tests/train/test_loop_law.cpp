@@ -12,7 +12,7 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/io/unsynced.h"
 #include "gradus/tests/support/capture_output.h"
-#include "gradus/train/loop.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::testing::test_loop_law {
 namespace {
@@ -89,7 +89,7 @@ double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
 }
 
 /// Eight steps as PyTorch's users write them; fields of metrics.jsonl by name.
-std::map<std::string, std::vector<double>> plain_run(Task& task, const TrainOptions& o) {
+std::map<std::string, std::vector<double>> plain_run(Task& task, const train::TrainOptions& o) {
   std::map<std::string, std::vector<double>> log;
   for (std::int64_t step = 0; step < o.steps; ++step) {
     log["loss"].push_back(plain_shards(task, step, o.shards));
@@ -109,18 +109,18 @@ TEST_CASE("a trainer makes the steps of a written-out loop for any options") {
       for (const std::int64_t shards : {1, 3}) {
         CAPTURE(clip_norm, clip_value, shards);
         const Folder here;
-        TrainOptions options;
+        train::TrainOptions options;
         options.directory = here / "run", options.steps = 8, options.eval_every = 5;
         options.clip_norm = clip_norm, options.clip_value = clip_value;
         options.shards = shards;
         Task own, plain;
         const std::uint32_t position = generator().position();
-        Trainer trainer(own.net, own.optimizer, kSchedule, options);
+        train::Trainer trainer(own.net, own.optimizer, kSchedule, options);
         trainer.average(own.ema);
         trainer.start();
         trainer.run([&](std::int64_t i) { return own.loss(i); },
                     [] {
-                      return Metrics{{"held_out_loss", 1.0}};
+                      return train::Metrics{{"held_out_loss", 1.0}};
                     });
         generator().restore(3, position);
         const auto expected = plain_run(plain, options);
@@ -128,7 +128,7 @@ TEST_CASE("a trainer makes the steps of a written-out loop for any options") {
         const optim::EMA::Scope a(own.ema), b(plain.ema);
         CHECK(own.weights() == plain.weights());
         for (const auto& [name, values] : expected) {
-          const auto logged = read_metric(trainer.files().metrics(), name);
+          const auto logged = train::read_metric(trainer.files().metrics(), name);
           REQUIRE(logged.size() == values.size());
           for (std::size_t i = 0; i < values.size(); ++i) {
             CHECK(logged[i].first == static_cast<double>(i));
@@ -169,7 +169,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
   std::mt19937 random(1);
   for (int round = 0; round < 40; ++round) {
     const Folder here;
-    TrainOptions options;
+    train::TrainOptions options;
     options.directory = here / "run", options.steps = 12, options.eval_every = 1;
     options.higher_is_better = round % 2 == 1;
     options.judge = options.higher_is_better ? "accuracy" : "held_out_loss";
@@ -182,30 +182,30 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     }
     CAPTURE(round, values);
     Task task;
-    Trainer trainer(task.net, task.optimizer, kSchedule, options);
+    train::Trainer trainer(task.net, task.optimizer, kSchedule, options);
     trainer.start();
     std::vector<std::vector<float>> weights = {{}};
-    TrainEnd end{};
+    train::TrainEnd end{};
     const std::string said = capture_output([&] {
       end = trainer.run([&](std::int64_t i) { return task.loss(i); },
                         [&] {
                           weights.push_back(task.weights());
                           const double value = values[static_cast<std::size_t>(trainer.step() - 1)];
-                          return Metrics{{"deep.other", 1.5}, {options.judge, value}};
+                          return train::Metrics{{"deep.other", 1.5}, {options.judge, value}};
                         });
     });
     const Judged expected = judged(values, options.higher_is_better, options.patience);
     CHECK(trainer.best() == expected.best);
     CHECK(trainer.best_step() == expected.best_step);
     CHECK(trainer.step() == expected.steps);
-    const SavedState saved = read_state(trainer.files());
+    const train::SavedState saved = train::read_state(trainer.files());
     CHECK((saved.step == expected.steps && saved.best == expected.best));
     CHECK(trainer.last() == values[static_cast<std::size_t>(expected.steps - 1)]);
-    CHECK((end == TrainEnd::early) == (expected.steps < 12));
+    CHECK((end == train::TrainEnd::early) == (expected.steps < 12));
     CHECK(count_of(said, "three times running") == expected.told);
     CHECK(contains(said, options.higher_is_better ? "has fallen three" : "has risen three") ==
           (expected.told > 0));
-    CHECK(contains(said, "has not become better") == (end == TrainEnd::early));
+    CHECK(contains(said, "has not become better") == (end == train::TrainEnd::early));
     CHECK(contains(said, options.higher_is_better ? "  accuracy " : "  held-out "));
     CHECK_FALSE(contains(said, "1.5000"));  // names with a dot are for the log alone
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
@@ -219,15 +219,15 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
 TEST_CASE("evaluations that are no numbers have no best one to mark on the curve", "[once]") {
   const Unsynced quick;
   const Folder here;
-  TrainOptions options;
+  train::TrainOptions options;
   options.directory = here / "run", options.steps = 3, options.eval_every = 1;
   Task task;
-  Trainer trainer(task.net, task.optimizer, kSchedule, options);
+  train::Trainer trainer(task.net, task.optimizer, kSchedule, options);
   trainer.start();
   capture_output([&] {
     trainer.run([&](std::int64_t i) { return task.loss(i); },
                 [] {
-                  return Metrics{{"held_out_loss", std::nan("")}};
+                  return train::Metrics{{"held_out_loss", std::nan("")}};
                 });
   });
   CHECK(trainer.step() == 3);
@@ -245,26 +245,26 @@ TEST_CASE("a run that is resumed and stopped at once is saved unchanged", "[once
       const Folder here;
       volatile std::sig_atomic_t stop = 0;
       double time = 0;
-      TrainOptions options;
+      train::TrainOptions options;
       options.directory = here / "run", options.steps = 20, options.eval_every = 3;
       options.stop = &stop;
       options.clock = [&] { return time; };
       if (timed) options.time = {10, 1};
       const auto session = [&](bool again) {
         Task task;
-        Trainer trainer(task.net, task.optimizer, kSchedule, options);
+        train::Trainer trainer(task.net, task.optimizer, kSchedule, options);
         trainer.average(task.ema);
         again ? trainer.resume() : trainer.start();
-        const TrainEnd end = trainer.run(
+        const train::TrainEnd end = trainer.run(
             [&](std::int64_t i) {
               stop = i + 1 == last;
               time += i % 5 < 2 ? 0.25 : 0.75;
               return task.loss(i);
             },
             [&] {  // up three times running, down once
-              return Metrics{{"held_out_loss", static_cast<double>(trainer.step() / 3 % 4)}};
+              return train::Metrics{{"held_out_loss", static_cast<double>(trainer.step() / 3 % 4)}};
             });
-        CHECK(end == TrainEnd::interrupted);
+        CHECK(end == train::TrainEnd::interrupted);
         CHECK(trainer.step() == last);
         return read_bytes(trainer.files().checkpoint());
       };
@@ -281,16 +281,16 @@ TEST_CASE("a NaN that depends on random numbers is reproduced and traced") {
     const Folder here;
     Task task;
     seed(100 + run);
-    TrainOptions options;
+    train::TrainOptions options;
     options.directory = here / "run", options.steps = 1000;
-    Trainer trainer(task.net, task.optimizer, optim::constant_schedule(), options);
+    train::Trainer trainer(task.net, task.optimizer, optim::constant_schedule(), options);
     trainer.start();
     const auto loss_of = [&](std::int64_t i) {
       const Tensor loss = task.loss(i);
       return rand({}).item() < 0.2 ? log(loss - loss.item() - 1.0) : loss;
     };
     CHECK(contains(message_of<ValueError>([&] {
-                     trainer.run(loss_of, [] { return Metrics{{"held_out_loss", 1.0}}; });
+                     trainer.run(loss_of, [] { return train::Metrics{{"held_out_loss", 1.0}}; });
                    }),
                    "log made "));
   }

@@ -20,21 +20,21 @@ TEST_CASE("the log keeps complete lines, is cut back to its checkpoint, and is n
   const auto read = [&] { return read_bytes(path); };
   std::int64_t kept = 0;
   {
-    MetricsLog log(path, 0);
+    train::MetricsLog log(path, 0);
     log.write({{"step", 0}, {"loss", 0.1}});
     kept = log.flush();
     log.write({{"step", 1}, {"loss", std::nan("")}});
   }
   CHECK(read() == "{\"step\": 0, \"loss\": 0.1}\n{\"step\": 1, \"loss\": null}\n");
-  { MetricsLog log(path, kept); }
+  { train::MetricsLog log(path, kept); }
   CHECK(read() == "{\"step\": 0, \"loss\": 0.1}\n");
-  CHECK_REFUSES(FileError, MetricsLog(path, 1000), path, "1000");
+  CHECK_REFUSES(FileError, train::MetricsLog(path, 1000), path, "1000");
   io::file_watch = [](const io::FileChange& change) {
     return change.kind == io::FileChange::truncate ? EIO : 0;
   };
-  CHECK_REFUSES(FileError, MetricsLog(path, 12), path, "12", std::strerror(EIO));
+  CHECK_REFUSES(FileError, train::MetricsLog(path, 12), path, "12", std::strerror(EIO));
   io::file_watch = nullptr;
-  CHECK_THROWS_AS(MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
+  CHECK_THROWS_AS(train::MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
 }
 
 /// No file of this process may grow beyond `bytes` while it lives: a disk that is full.
@@ -58,7 +58,7 @@ class FullDisk {
 TEST_CASE("a line that did not fit leaves nothing behind and is written when there is space") {
   const Folder here;
   const std::string path = here / "metrics.jsonl", first = "{\"step\": 1}\n";
-  MetricsLog log(path, 0);
+  train::MetricsLog log(path, 0);
   log.write({{"step", 1}});
   CHECK(log.flush() == std::ssize(first));
   for (rlim_t room = 0; room < 12; ++room) {
@@ -81,7 +81,7 @@ TEST_CASE("many lines are written without syncing until flush") {
     return 0;
   };
   {
-    MetricsLog log(here / "metrics.jsonl", 0);
+    train::MetricsLog log(here / "metrics.jsonl", 0);
     changes.clear();
     for (int i = 0; i < 1000; ++i) log.write({{"step", 1234567}, {"loss", 0.5}});
     CHECK(std::count(changes.begin(), changes.end(), io::FileChange::write) >= 5);
@@ -96,10 +96,10 @@ TEST_CASE("metrics are read from complete lines, and a broken line is reported")
   const Folder here;
   const auto read = [&](const std::string& lines) {
     write_bytes(here / "lines", lines);
-    return read_metric(here / "lines", "loss");
+    return train::read_metric(here / "lines", "loss");
   };
   using Values = std::vector<std::pair<double, double>>;
-  CHECK_THROWS_AS(read_metric(here / "none", "loss"), FileError);
+  CHECK_THROWS_AS(train::read_metric(here / "none", "loss"), FileError);
   CHECK(read("").empty());
   CHECK(read("{\"step\": 1, \"loss\": 2.5}\n") == Values{{1, 2.5}});
   CHECK(read("{\"step\": 1, \"loss\": 2.5}") == Values{{1, 2.5}});

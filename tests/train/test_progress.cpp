@@ -71,7 +71,7 @@ std::string on_terminal(F f) {
 const std::string kErase = "\r\033[K";
 
 void show_some(std::FILE* out) {
-  Progress progress(0, 10, 1, "token", out);
+  train::Progress progress(0, 10, 1, "token", out);
   progress.clear();  // there is no line yet
   progress.show(1, 2.5);
   progress.show(2, 2.25, "a note");  // too soon
@@ -99,7 +99,7 @@ struct Lines {
 };
 
 void show_one(std::FILE* out) {
-  Progress progress(0, 10, 1, "token", out);
+  train::Progress progress(0, 10, 1, "token", out);
   progress.show(1, 2.5, "val 3");
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
     const double before = now();
     std::int64_t step = 5;
     Lines lines;
-    Progress progress(5, 1'000'000'000'000, items, "token", lines.file);
+    train::Progress progress(5, 1'000'000'000'000, items, "token", lines.file);
     CHECK(progress.items_per_second() == 0);
     const double made = now();
     for (const std::int64_t more : {10, 1, 25}) {
@@ -171,10 +171,10 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
 TEST_CASE("the remaining time covers the remaining steps only, and none without steps") {
   constexpr std::int64_t kTotal = 1'000'000'000'000;
   Lines lines;
-  Progress last(kTotal - 9, kTotal, 1, "step", lines.file);
+  train::Progress last(kTotal - 9, kTotal, 1, "step", lines.file);
   last.show(kTotal - 4, 1, "", true);  // four steps of a few microseconds are left
   CHECK(lines.last().find(':') == lines.last().rfind(':'));  // no hours
-  Progress none(3, 10, 1, "step", lines.file);
+  train::Progress none(3, 10, 1, "step", lines.file);
   none.show(3, 1, "", true);
   CHECK(none.items_per_second() == 0);
   CHECK(lines.last().find("0.0 steps/s  left 0:00") != std::string::npos);

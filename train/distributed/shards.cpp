@@ -5,30 +5,33 @@
 
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/train/distributed/faults/agreement.h"
-#include "gradus/train/distributed/parts.h"
+#include "gradus/train/optim/stages.h"
 
 namespace gradus::distributed {
 
-using optim::bytes_of;
 using optim::part_of;
+
+static std::int64_t checked(std::int64_t count, const Transport& transport) {
+  require(transport.size() <= count, transport.size(), " processes, but ", count,
+          count == 1 ? " shard" : " shards",
+          " per step: each process needs at least one, so start fewer processes, or a run with ",
+          "more shards (--shards)");
+  return count;
+}
 
 Shards::Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transport,
                std::int64_t count)
-    : optimizer_(optimizer),
-      transport_(transport),
-      count_(count),
-      own_(shards_of(transport.rank(), transport.size(), count)) {
-  require(
-      transport.size() <= count, transport.size(), " processes, but ", count,
-      count == 1 ? " shard" : " shards",
-      " a step: each process wants one at least, so start fewer, or a run with more (--shards)");
-  optimizer.shard(transport);
-  tensors_ = optimizer.flat();
-  parameters_ = tensors_.size();
-  dtype_ = tensors_.front().tensor.dtype();
+    : transport_(transport),
+      count_(checked(count, transport)),
+      own_(shards_of(transport.rank(), transport.size(), count)),
+      optimizer_(optimizer, transport),
+      tensors_(optimizer_.parameters()),
+      parameters_(tensors_.size()),
+      dtype_(tensors_.front().tensor.dtype()) {
   for (nn::NamedTensor& each : model.buffers())
     if (each.tensor.dtype() == Dtype::f32 || each.tensor.dtype() == Dtype::f64)
       tensors_.push_back(std::move(each));
@@ -38,7 +41,7 @@ Shards::Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transp
     offsets_.push_back(numel_);
     numel_ += tensor.numel();
   }
-  cuts_ = optimizer.cuts();
+  cuts_ = optimizer_.cuts();
   cuts_.back() = numel_;
 }
 
@@ -70,7 +73,7 @@ double Shards::gradients(std::int64_t step, const LossOf& loss_of, bool& stop) {
   }
   optimizer_.zero_grad();
   transport_.note("comparing parameters");
-  if (!compared_ || step % kCheckEvery == 0) require_same(transport_, optimizer_.flat());
+  if (!compared_ || step % kCheckEvery == 0) require_same(transport_, optimizer_.parameters());
   compared_ = true;
   const double mean = share_losses(stop, position);
   generator().restore(seed, position);
@@ -98,14 +101,14 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
   fold_.push({0, shard}, std::move(sum));
 }
 
-/// One message from each process to each: does it stop, where are its random streams, which
-/// parameters has it reached, and its losses, as many as the one with most shards has.
+/// Each process sends one message to each other: whether it stops, the position of its random
+/// streams, the parameters that it reached, and its losses, padded to the largest number of shards.
 double Shards::share_losses(bool& stop, std::uint32_t& position) {
   transport_.note("waiting for the losses of others");
   std::vector<double> own = {static_cast<double>(stop), static_cast<double>(position)};
   own.insert(own.end(), reached_.begin(), reached_.end());
   own.insert(own.end(), losses_.begin(), losses_.end());
-  own.resize(message_numbers());
+  own.resize(message_size());
   const std::vector<double> all = transport_.all_gather(own);
   double sum = 0;
   total_ = 0;
@@ -123,7 +126,7 @@ double Shards::share_losses(bool& stop, std::uint32_t& position) {
   return sum / total_;
 }
 
-std::size_t Shards::message_numbers() const {
+std::size_t Shards::message_size() const {
   const std::int64_t most = (count_ + transport_.size() - 1) / transport_.size();
   return 2 + parameters_ + 2 * static_cast<std::size_t>(most);
 }
@@ -133,16 +136,20 @@ std::int64_t Shards::part_numel(int rank) const {
   return cuts_[r + 1] - cuts_[r];
 }
 
-/// Sends every process its part of each subtree that is here, and adds what others send.
+/// The sum of this process's part over all shards: sends every other process its part of each
+/// subtree that is here, and adds the subtrees that the others send.
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
   transport_.note("waiting for the gradients of others");
   const std::int64_t own = part_numel(transport_.rank());
-  std::vector<std::vector<Subtree>> places;
-  for (int r = 0; r < size; ++r) places.push_back(subtrees(shards_of(r, size, count_)));
+  std::vector<std::vector<Subtree>> places;  // of each process
+  std::size_t most = 0;
+  for (int r = 0; r < size; ++r) {
+    places.push_back(subtrees(shards_of(r, size, count_)));
+    most = std::max(most, places.back().size());
+  }
   std::vector<std::vector<Tensor>> received(places.size());
-  const auto most = std::ranges::max(places, {}, &std::vector<Subtree>::size).size();
   for (std::size_t k = 0; k < most; ++k) {
     std::vector<ConstBytes> out(places.size());
     std::vector<Bytes> in(places.size());
@@ -155,7 +162,7 @@ Tensor Shards::reduce() {
     }
     transport_.exchange(out, in);
   }
-  fold_.clear();  // frees its sums before those of the others are added up
+  fold_.clear();  // frees its sums before the others' are added
   Fold whole;
   for (std::size_t r = 0; r < places.size(); ++r)
     for (std::size_t k = 0; k < places[r].size(); ++k)
@@ -163,23 +170,21 @@ Tensor Shards::reduce() {
   return whole.finish();
 }
 
-double Shards::update(optim::StepOptions options, double clip_value) {
+double Shards::update(const optim::StepOptions& options, double clip_value) {
   const NoGrad off;
   Tensor sum = reduce();
   transport_.note("updating parameters");
-  const std::int64_t numbers = optimizer_.part_end() - optimizer_.part_begin();
-  Tensor mean = part_of(sum, 0, numbers), buffers = part_of(sum, numbers, sum.numel());
-  mean.copy_(mean / full({}, total_, mean.dtype()));  // not a product with 1 / total_
-  buffers.copy_(buffers / full({}, static_cast<double>(count_), mean.dtype()));
-  if (clip_value > 0) mean.copy_(clamp(mean, -clip_value, clip_value));
-  const optim::FlatGradient gradient{mean, reached_};
-  options.gradient = &gradient;
-  const double norm = optimizer_.step(options);
+  const std::int64_t numel = optimizer_.end() - optimizer_.begin();
+  Tensor gradient = part_of(sum, 0, numel), buffers = part_of(sum, numel, sum.numel());
+  gradient.copy_(gradient / full({}, total_, dtype_));  // not multiplied by 1 / total_: other bits
+  buffers.copy_(buffers / full({}, static_cast<double>(count_), dtype_));
+  if (clip_value > 0) gradient.copy_(clamp(gradient, -clip_value, clip_value));
+  const double norm = optimizer_.step(gradient, reached_, options);
   if (!options.only_finite || std::isfinite(norm)) share(buffers);
   return norm;
 }
 
-/// Every process gets the part of the parameters that each has updated, and the last one's buffers.
+/// Sends this process's part of the parameters to all others, and the last process's buffers.
 void Shards::share(const Tensor& buffers) {
   transport_.note("waiting for the parameters of others");
   const Tensor all = Tensor::empty({numel_}, dtype_);
@@ -197,8 +202,8 @@ std::int64_t Shards::bytes_a_step() const {
   const std::int64_t others = transport_.size() - 1, own = part_numel(transport_.rank());
   const auto element = static_cast<std::int64_t>(size_of(dtype_));
   const std::int64_t scattered = std::ssize(subtrees(own_)) * (numel_ - own) * element;
-  const auto told = static_cast<std::int64_t>(message_numbers()) + optimizer_.part_chunks();
-  return scattered + others * (own * element + 8 * told);
+  const std::int64_t doubles = static_cast<std::int64_t>(message_size()) + optimizer_.chunks();
+  return scattered + others * (own * element + 8 * doubles);
 }
 
 }  // namespace gradus::distributed

@@ -49,7 +49,7 @@ class Threads final : public Transport {
   Threads(Room& room, int rank, Network network) : room_(room), rank_(rank), network_(network) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(room_.posted.size()); }
-  [[noreturn]] void end_all(const std::string& why) override {
+  [[noreturn]] void abort(const std::string& why) override {
     room_.leave(room_.failure, describe() + ": " + why);
     fail<Error>(room_.failure);
   }

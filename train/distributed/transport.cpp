@@ -1,4 +1,4 @@
-// What every transport does in the same way.
+// The part that all transports share.
 #include "gradus/train/distributed/transport.h"
 
 #include <unistd.h>
@@ -16,13 +16,19 @@ class Alone final : public Transport {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
-  [[noreturn]] void end_all(const std::string& why) override { fail<Error>(why); }
+  [[noreturn]] void abort(const std::string& why) override { fail<Error>(why); }
 
  private:
   void exchange_others(const std::vector<ConstBytes>&, const std::vector<Bytes>&) override {}
 };
 
 }  // namespace
+
+Bytes bytes_of(const Tensor& x, std::int64_t begin, std::int64_t end) {
+  const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
+  return {static_cast<std::byte*>(x.storage()->data()) + (x.offset() + begin) * element,
+          static_cast<std::size_t>((end - begin) * element)};
+}
 
 Transport& alone() {
   static Alone one;

@@ -1,5 +1,5 @@
-// How the processes of one run talk: a few calls, in which all of them take part in the same order.
-// threads.h has them between threads of one process, mpi/mpi.h between processes and machines.
+// Communication between the processes of one run: collective calls, which all processes make in the
+// same order. threads.h implements them between threads, mpi/mpi.h between processes and machines.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "gradus/engine/tensor.h"
+
 namespace gradus::distributed {
 
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
+
+/// The bytes of the elements [begin, end) of a contiguous tensor. Writing to them does not count as
+/// a write to the tensor.
+Bytes bytes_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
 class Transport {
  public:
@@ -24,16 +30,17 @@ class Transport {
   virtual int rank() const = 0;  // of this process: 0 … size() − 1
   virtual int size() const = 0;
 
-  /// out[r] goes to process r; in[r] is filled with what process r has as out[rank()], which must
-  /// be as long (and may be in[rank()] itself). Returns when all of both is done. Where another
-  /// process has ended or is silent this ends, too: by an Error that says which, where, and at what
-  /// (threads), or by the process's end after that line (MPI).
+  /// Sends out[r] to process r and fills in[r] with process r's out[rank()], which must have the
+  /// same length (out[rank()] may be in[rank()] itself). Returns when both are done. If another
+  /// process has ended or is silent, throws an Error that names the process, its host and what it
+  /// was doing (threads), or prints that line and ends this process (MPI).
   void exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in);
 
   /// Ends all processes. The line that says why begins with describe().
-  [[noreturn]] virtual void end_all(const std::string& why) = 0;
+  [[noreturn]] virtual void abort(const std::string& why) = 0;
 
-  /// What others say of this process if it ends: `doing` must live as long ("the forward pass").
+  /// What this process is doing ("in the forward pass"), for the line that others print if it ends.
+  /// The text must outlive the transport.
   void note(const char* doing) { doing_ = doing; }
   void note_step(std::int64_t step) { step_ = step; }
   /// "rank 2 on host b, at step 17, in the forward pass"
@@ -43,9 +50,9 @@ class Transport {
   double seconds_waited() const { return seconds_waited_; }
 
   // ---- by exchange() ----
-  /// Each process's bytes, one after the other in the order of ranks: `sizes` has their numbers.
+  /// Concatenates every process's bytes in the order of ranks; process r has sizes[r] of them.
   void all_gather(ConstBytes own, const std::vector<std::size_t>& sizes, Bytes all);
-  /// The same for as many doubles (or other plain values) from each.
+  /// The same for doubles or other plain values, equally many from each process.
   template <class T>
   std::vector<T> all_gather(const std::vector<T>& own) {
     std::vector<T> all(own.size() * static_cast<std::size_t>(size()));
@@ -63,7 +70,7 @@ class Transport {
   void barrier() { all_gather(std::vector<char>{0}); }
 
  protected:
-  /// exchange() without what stays in this process.
+  /// exchange() without the bytes that stay in this process.
   virtual void exchange_others(const std::vector<ConstBytes>& out,
                                const std::vector<Bytes>& in) = 0;
 
@@ -74,10 +81,10 @@ class Transport {
   double seconds_waited_ = 0;
 };
 
-/// What the machine is called, in messages.
+/// The machine's name, for messages.
 std::string host_name();
 
-/// One process: its own numbers come back. abort() throws an Error.
+/// The transport of a single process. abort() throws an Error.
 Transport& alone();
 
 }  // namespace gradus::distributed

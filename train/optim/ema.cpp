@@ -13,14 +13,14 @@ EMA::EMA(const std::vector<nn::NamedTensor>& parameters, double decay)
     : weights_(parameters), decay_(decay) {
   require(0 <= decay && decay < 1, "EMA: a decay of ", decay, " is not in [0, 1)");
   require(!parameters.empty(), "EMA: no parameters were given");
-  for (const nn::NamedTensor& each : parameters) averages_.push_back(zeros_like(each.tensor));
+  for (const auto& [name, weight] : weights_) averages_.push_back({name, zeros_like(weight)});
 }
 
 void EMA::update() {
   const NoGrad off;
   for (std::size_t i = 0; i < averages_.size(); ++i) {
-    const Tensor& now = weights_[i].tensor;
-    averages_[i].copy_(updates_ == 0 ? now : averages_[i] * decay_ + now * (1 - decay_));
+    Tensor &average = averages_[i].tensor, &weight = weights_[i].tensor;
+    average.copy_(updates_ == 0 ? weight : average * decay_ + weight * (1 - decay_));
   }
   ++updates_;
 }
@@ -29,22 +29,21 @@ void EMA::swap() {
   if (updates_ == 0) return;
   const NoGrad off;
   for (std::size_t i = 0; i < averages_.size(); ++i) {
-    const Tensor now = kernel::copy(weights_[i].tensor);
-    weights_[i].tensor.copy_(averages_[i]);
-    averages_[i].copy_(now);
+    const Tensor weight = kernel::copy(weights_[i].tensor);
+    weights_[i].tensor.copy_(averages_[i].tensor);
+    averages_[i].tensor.copy_(weight);
   }
 }
 
 nn::StateDict EMA::state_dict() const {
-  std::map<std::string, Tensor> out;
-  for (std::size_t i = 0; i < averages_.size(); ++i) out[weights_[i].name] = averages_[i];
-  out["updates"] = full({}, static_cast<double>(updates_), Dtype::i64);
+  nn::StateDict out = {{"updates", full({}, updates_, Dtype::i64)}};
+  for (const auto& [name, average] : averages_) out[name] = average;
   return out;
 }
 
 void EMA::load_state_dict(const nn::StateDict& given) {
   load_state("EMA", given, state_dict());
-  updates_ = static_cast<std::int64_t>(given.at("updates").item());
+  updates_ = given.at("updates").item<std::int64_t>();
 }
 
 }  // namespace gradus::optim

@@ -1,16 +1,14 @@
-// The exponential moving average of a model's weights: often better than the last ones.
+// The exponential moving average of a model's weights, which is often better than the last weights.
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
 #include "gradus/nn/module.h"
 
 namespace gradus::optim {
 
-/// average = decay · average + (1 − decay) · weights after each step; the first update() takes the
-/// weights as they are. Buffers are not averaged. Keeps handles: make it after model.to(dtype).
+/// average = decay · average + (1 − decay) · weights after each step; the first update() copies the
+/// weights. Buffers are not averaged. Keeps handles: construct it after model.to(dtype).
 class EMA {
  public:
   /// ValueError unless 0 ≤ decay < 1.
@@ -19,9 +17,9 @@ class EMA {
   EMA& operator=(const EMA&) = delete;
 
   void update();  // after optimizer.step()
-  void swap();    // average and weights change places
+  void swap();    // exchanges average and weights
 
-  /// The model has the averaged weights while one of these lives:  { EMA::Scope scope(ema); … }
+  /// The model has the averaged weights while a Scope lives:  { EMA::Scope scope(ema); … }
   /// Before the first update() nothing changes.
   class Scope {
    public:
@@ -34,13 +32,13 @@ class EMA {
     EMA& ema_;
   };
 
-  /// What a checkpoint must hold: the averages by name, and "updates". load_state refuses misfits.
+  /// The state for a checkpoint: the averages by name, and "updates". load_state_dict throws
+  /// ShapeError if a name, shape or dtype differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
  private:
-  std::vector<nn::NamedTensor> weights_;
-  std::vector<Tensor> averages_;
+  std::vector<nn::NamedTensor> weights_, averages_;
   double decay_;
   std::int64_t updates_ = 0;
 };

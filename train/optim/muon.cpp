@@ -1,17 +1,17 @@
-// A matrix is updated as a whole, by one thread; the others by AdamW's kernel, in pieces. The
-// directions of all matrices are computed first, so that nothing is written where memory runs out.
+// A matrix is updated as a whole, by one thread; the other parameters in pieces, by AdamW's kernel.
+// The directions of all matrices are computed first, so nothing is written if memory runs out.
 #include "gradus/train/optim/muon.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "gradus/engine/base/simd.h"
+#include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
-#include "gradus/train/optim/groups.h"
+#include "gradus/train/optim/stages.h"
 
 namespace gradus::optim {
 namespace {
@@ -20,15 +20,10 @@ constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
 constexpr double kEps = 1e-7;  // Jordan's: a gradient of 0 stays 0
 
-struct MuonConstants {
-  double momentum, scale, keep, step_size;
-};
-
 template <class T>
 GRADUS_INLINE void muon_kernel(T* p, const T* g, const T* direction, T* buffer, std::int64_t n,
-                               MuonConstants c) {
-  const T momentum = static_cast<T>(c.momentum), scale = static_cast<T>(c.scale);
-  const T keep = static_cast<T>(c.keep), size = static_cast<T>(c.step_size);
+                               std::array<double, 4> constants) {
+  const auto [momentum, scale, keep, size] = as<T>(constants);
   for (std::int64_t i = 0; i < n; ++i) {
     buffer[i] = buffer[i] * momentum + g[i] * scale;
     p[i] = p[i] * keep - direction[i] * size;
@@ -39,14 +34,14 @@ std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& o
   if (others.lr < 0) others.lr = options.adam.lr;
   for (const nn::NamedTensor& each : matrices.parameters)
     require<ShapeError>(each.tensor.rank() == 2, "Muon: ", each.name, " ", each.tensor.shape(),
-                        " is no matrix: put it among the others, which AdamW updates");
+                        " is not a matrix: put it among the others, which AdamW updates");
   return {std::move(matrices), std::move(others)};
 }
 
 }  // namespace
 
 Tensor newton_schulz(const Tensor& x) {
-  require<ShapeError>(x.rank() == 2, "newton_schulz: wants a matrix, not ", x.shape());
+  require<ShapeError>(x.rank() == 2, "newton_schulz: needs a matrix, not ", x.shape());
   const bool tall = x.size(0) > x.size(1);  // the smaller of X Xᵀ and Xᵀ X
   Tensor y = tall ? transpose(x, 0, 1) : x;
   y = y / std::max(std::sqrt(sum(square(y)).item()), kEps);
@@ -59,32 +54,32 @@ Tensor newton_schulz(const Tensor& x) {
 
 Muon::Muon(Group matrices, Group others, const MuonOptions& options)
     : Optimizer(two_groups(std::move(matrices), std::move(others), options), options.lr,
-                options.weight_decay, {{"momentum_buffer"}, {"exp_avg", "exp_avg_sq"}}),
+                options.weight_decay,
+                {GroupState{{"momentum_buffer"}, true}, GroupState{{"exp_avg", "exp_avg_sq"}}}),
       options_(options) {
   require(0 <= options.momentum && options.momentum < 1, "Muon: momentum ", options.momentum,
           " is not in [0, 1)");
 }
 
 void Muon::prepare(Piece& piece) const {
-  if (!takes_whole(*piece.group)) return;
+  if (!is_matrix(piece)) return;
   const double mu = options_.momentum;
   const Tensor gradient = piece.gradient * (piece.scale * (1 - mu));
-  const Tensor buffer = piece.slots[0] * mu + gradient;
+  const Tensor buffer = piece.state[0] * mu + gradient;
   piece.direction = newton_schulz(options_.nesterov ? gradient + buffer * mu : buffer).contiguous();
 }
 
 void Muon::update(const Piece& piece) const {
-  if (!takes_whole(*piece.group)) return adam_step(piece, options_.adam, true);
-  Tensor buffer = piece.slots[0], parameter = piece.parameter;
-  const auto rows = static_cast<double>(parameter.size(0)),
-             columns = static_cast<double>(parameter.size(1));
-  const MuonConstants constants{options_.momentum, piece.scale * (1 - options_.momentum),
-                                1 - piece.learning_rate * piece.group->weight_decay,
-                                piece.learning_rate * std::sqrt(std::max(1.0, rows / columns))};
-  dispatch_float("Muon", parameter.dtype(), [&]<class T>() {
-    simd::run<muon_kernel<T>>(parameter.mutable_data<T>(), piece.gradient.data<T>(),
-                              piece.direction.data<T>(), buffer.mutable_data<T>(),
-                              parameter.numel(), constants);
+  if (!is_matrix(piece)) return adam_update(piece, options_.adam, true, steps_);
+  const auto rows = static_cast<double>(piece.parameter.size(0)),
+             columns = static_cast<double>(piece.parameter.size(1));
+  const std::array constants{options_.momentum, piece.scale * (1 - options_.momentum),
+                             1 - piece.learning_rate * piece.group->weight_decay,
+                             piece.learning_rate * std::sqrt(std::max(1.0, rows / columns))};
+  dispatch_float("Muon", piece.parameter.dtype(), [&]<class T>() {
+    simd::run<muon_kernel<T>>(elements<T>(piece.parameter), piece.gradient.data<T>(),
+                              piece.direction.data<T>(), elements<T>(piece.state[0]),
+                              piece.parameter.numel(), constants);
   });
 }
 
@@ -92,10 +87,10 @@ MuonGroups muon_groups(const std::vector<nn::NamedTensor>& parameters,
                        const std::vector<std::string>& not_hidden) {
   MuonGroups out;
   for (const nn::NamedTensor& each : parameters) {
-    const bool hidden =
-        each.tensor.rank() == 2 &&
-        std::none_of(not_hidden.begin(), not_hidden.end(),
-                     [&](const std::string& pattern) { return matches(pattern, each.name); });
+    const bool excluded =
+        std::any_of(not_hidden.begin(), not_hidden.end(),
+                    [&](const std::string& pattern) { return nn::matches(pattern, each.name); });
+    const bool hidden = each.tensor.rank() == 2 && !excluded;
     (hidden ? out.matrices : out.others).parameters.push_back(each);
   }
   return out;

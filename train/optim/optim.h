@@ -1,160 +1,107 @@
-// Optimisers: what turns gradients into new parameters.
+// Optimizers, which turn gradients into new parameters. The rules are in optim_rules.cpp and muon.cpp.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "gradus/engine/observer.h"
 #include "gradus/nn/module.h"
 
 namespace gradus::distributed {
-class Transport;  // train/distributed/transport.h
+class ShardedOptimizer;  // train/distributed/sharded_optimizer.h
 }
 
 namespace gradus::optim {
 
-/// Parameters that share their settings. A negative setting stands for the optimiser's own.
+struct Slot;  // one parameter with its state: stages.h
+
+/// Parameters that share their settings. A negative setting takes the optimizer's.
 struct Group {
   std::vector<nn::NamedTensor> parameters;
   double lr = -1;
   double weight_decay = -1;
 };
 
-/// In place of each parameter's grad(): what several shards gave, for this process's part.
-struct FlatGradient {
-  Tensor numbers;             // of the part, one after the other: [part_end() − part_begin()]
-  std::vector<char> reached;  // for each parameter, in the order of the groups: has it a gradient
+/// What an optimizer keeps for each parameter of a group.
+struct GroupState {
+  std::vector<std::string> names;  // of tensors like the parameter, which start at zero
+  bool whole = false;              // update() gets the parameter as one piece
 };
 
 struct StepOptions {
   double clip_norm = 0;      // > 0: gradients count as scaled down to this global norm
-  double factor = 1;         // of every learning rate: what a schedule says for this step
-  bool only_finite = false;  // a norm that is not finite changes nothing: step() just returns it
-  const FlatGradient* gradient = nullptr;
+  double factor = 1;         // of every learning rate: the schedule's value for this step
+  bool only_finite = false;  // if the norm is not finite, step() returns it and changes nothing
 };
 
-struct AdamOptions {
-  double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0;
-};
-struct AdamWOptions {
-  double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 1e-2;
+/// A piece of one parameter: kernels work on pieces, so that threads share large parameters. The
+/// tensors are contiguous and equally long: views of a part, or the whole in its own shape.
+struct Piece {
+  const Group* group;
+  Tensor parameter, gradient;
+  std::vector<Tensor> state;  // in the order of GroupState::names
+  std::int64_t chunk;         // index of its first chunk: stages.h
+  double learning_rate = 0;   // includes the step's factor
+  double scale = 1;           // of the gradient, for clipping
+  Tensor direction = {};      // set by prepare()
 };
 
-/// The base of all. An optimiser keeps handles on the parameters it was made with: build it after
-/// model.to(dtype) and loading; step() refuses parameters that a module has replaced since.
+/// The base class. An optimizer keeps handles on its parameters: construct it after model.to(dtype)
+/// and loading; step() throws GraphError if a module has replaced a parameter since.
 class Optimizer {
  public:
   virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// One update of every parameter that wants a gradient and has one; returns the global norm
-  /// √ Σ g² before clipping. GraphError when no parameter has a gradient. If it throws, as for want
-  /// of memory, everything is as before. The first step says on stderr, in one line, which
-  /// parameters have no gradient although others do.
+  /// Updates every parameter that requires a gradient and has one. Returns the global norm √ Σ g²
+  /// before clipping. GraphError if no parameter has a gradient. If step() throws, for example
+  /// because memory runs out, nothing has changed. The first step warns on stderr, in one line, if
+  /// some parameters have no gradient.
   double step(const StepOptions& options = {});
-  /// Call it before backward() instead of step() after it. Each parameter is updated, and its
-  /// gradient freed, as soon as backward has completed the gradient, so that few gradients exist at
-  /// a time. `factor` as in StepOptions; the global norm, and so clipping by it, is not known then.
-  /// If backward throws, each parameter has been updated completely or not at all. Those that have
-  /// not wait for the next backward.
+  /// Call it before backward() instead of step() after it. As soon as backward has completed a
+  /// gradient, the parameter is updated and the gradient freed, so few gradients exist at a time.
+  /// The global norm is not known then: there is no clipping. If backward throws, each parameter
+  /// is updated completely or not at all; those that are not wait for the next backward.
   void step_in_backward(double factor = 1);
-  void zero_grad();  // forgets all gradients
+  void zero_grad();  // frees all gradients
 
-  /// Parameters that want a gradient and have none now, by name: what backward did not reach.
-  std::vector<std::string> unreached() const;
-  void report_unreached(bool on) { reports_unreached_ = on; }  // in the first step; on by default
+  /// Names of the parameters that require a gradient and have none: backward did not reach them.
+  std::vector<std::string> params_without_grad() const;
+  void warn_params_without_grad(bool on) { warns_ = on; }  // in the first step; default: on
 
   std::int64_t steps() const { return steps_; }
   const std::vector<Group>& groups() const { return groups_; }
   void set_learning_rate(double learning_rate);  // of every group
 
-  /// From now on this process keeps moments for its part of the parameters alone, and step() wants
-  /// a FlatGradient and updates that part (ZeRO stage 1, Rajbhandari et al. 2020). Parts do not
-  /// change a bit of the result: they are cut inside a parameter at multiples of 1024 numbers, and
-  /// the norm is summed in these. With one process the part is everything. Before load_state_dict.
-  void shard(distributed::Transport& transport);
-  /// The parameters, one after the other in the order of the groups.
-  std::vector<nn::NamedTensor> flat() const;
-  const std::vector<std::int64_t>& cuts() const { return cuts_; }  // of these, size() + 1 numbers
-  std::int64_t part_begin() const;
-  std::int64_t part_end() const;
-  std::int64_t part_chunks() const;  // sums of squares that this process tells the others
-
-  /// What a checkpoint must hold: "exp_avg.blocks.0.…", "step". load_state refuses misfits. Of an
-  /// optimiser in parts all processes call it at the same time, and rank 0 gets all, others {}.
+  /// "step", and what is kept for each parameter: "exp_avg.blocks.0.…". load_state_dict throws
+  /// ShapeError, and changes nothing, if a name, shape or dtype differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
  protected:
+  /// state[i] is for group i, and the last one for all further groups.
   Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
-            std::vector<std::vector<std::string>> slots);  // of each group; the last: of all others
-
-  /// Part of one parameter: kernels work on pieces, so that big and small ones share the threads.
-  /// Its tensors are contiguous and equally long: views of the part, or the whole as it is shaped.
-  struct Piece {
-    const Group* group;
-    Tensor parameter, gradient;
-    std::vector<Tensor> slots;  // as named in the constructor
-    std::int64_t chunk;         // the first of those that the norm is summed in
-    double learning_rate = 0;   // times the step's factor
-    double scale = 1;           // of the gradient: clipping
-    Tensor direction = {};      // from prepare()
-  };
-  /// Computes what update() needs and cannot compute without memory, into piece.direction. Writes
-  /// to nothing else: it may throw.
+            const std::vector<GroupState>& state);
+  /// Computes into piece.direction what takes memory. May throw, and writes nothing else.
   virtual void prepare(Piece&) const {}
-  virtual void update(const Piece& piece) const = 0;  // allocates nothing
-  static void check_betas(const char* name, const std::array<double, 2>& betas);  // ValueError
-  void adam_step(const Piece& piece, const AdamOptions& options, bool decoupled) const;
-  virtual bool takes_whole(const Group&) const { return false; }  // parameters, in one piece
+  virtual void update(const Piece& piece) const = 0;  // does not allocate
 
-  std::int64_t steps_ = 0;  // with the one being made
+  std::int64_t steps_ = 0;  // includes the step in progress
 
  private:
-  struct Slot {
-    std::string name;
-    Tensor parameter;
-    const Group* group;
-    const std::vector<std::string>* names;  // of the tensors
-    std::vector<Tensor> tensors;            // of [begin, end)
-    std::int64_t offset, chunk;             // of the first number among all; of the first chunk
-    std::int64_t begin, end;                // this process's part of the parameter
-    std::optional<HookHandle> hook = {};    // step_in_backward()'s
-    bool due = false;                       // it waits for a gradient
-  };
-  std::vector<Piece> pieces(const FlatGradient* flat) const;
-  std::vector<Piece> pieces_of(const Slot& slot, const FlatGradient* flat) const;
-  std::int64_t piece_size(const Slot& slot) const;
-  double squared_norm(const std::vector<Piece>& work) const;
-  void prepare_all(std::vector<Piece>& work, double factor, double scale) const;
-  void update_all(std::vector<Piece>& work) const;
+  friend class distributed::ShardedOptimizer;  // runs step() on a part of the elements
+  double apply(std::vector<Piece>& work, double norm, const StepOptions& options);
+  void prepare_all(std::vector<Piece>& work, std::span<const Slot> slots, double factor,
+                   double scale) const;
+  void update_all(std::vector<Piece>& work, std::span<const Slot> slots, double factor) const;
   void update_in_backward(Slot& slot);
-  bool reached(const Slot& slot, const FlatGradient* flat) const;
-  std::vector<const Slot*> unreached_slots(const FlatGradient* flat) const;
-  void note_unreached(const FlatGradient* flat) const;
-  void tell(void (Observer::*event)(const Update&), const Slot& slot, double factor) const;
-  // Of parts: train/distributed/parts.cpp
-  bool keeps_all() const;  // in the dictionary of its state
-  std::int64_t chunk_at(std::int64_t cut) const;
-  void gather_sums(std::vector<double>& sums) const;
-  Tensor whole(const Slot& slot, const Tensor& part) const;  // at rank 0
 
-  bool reports_unreached_ = true;
   std::vector<Group> groups_;
-  std::vector<std::vector<std::string>> slot_names_;
   std::vector<Slot> slots_;
-  distributed::Transport* transport_ = nullptr;  // null: shard() was not called
-  std::vector<std::int64_t> cuts_;
+  bool warns_ = true;
   double factor_in_backward_ = 1;
 };
 
@@ -164,7 +111,7 @@ struct SGDOptions {
   double weight_decay = 0;  // added to the gradient
   bool nesterov = false;
 };
-/// v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with Nesterov's.
+/// v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with Nesterov's rule.
 class SGD : public Optimizer {
  public:
   SGD(std::vector<Group> groups, const SGDOptions& options = {});
@@ -176,6 +123,12 @@ class SGD : public Optimizer {
   SGDOptions options_;
 };
 
+struct AdamOptions {
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0;
+};
 /// m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;  p −= lr · m̂ / (√v̂ + eps), with m̂ = m / (1−β1^t)
 /// and v̂ = v / (1−β2^t). Kingma & Ba 2015. Weight decay is added to the gradient.
 class Adam : public Optimizer {
@@ -193,8 +146,17 @@ class Adam : public Optimizer {
   AdamOptions options_;
   bool decoupled_;
 };
+/// Adam's update of one piece in step t, for optimizers that use it for some of their groups.
+/// `decoupled`: weight decay as in AdamW.
+void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t);
 
-/// Adam with the decay on the parameter: p −= lr · weight_decay · p. Loshchilov & Hutter 2019.
+struct AdamWOptions {
+  double lr = 1e-3;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 1e-2;
+};
+/// Adam with weight decay on the parameter: p −= lr · weight_decay · p. Loshchilov & Hutter 2019.
 class AdamW : public Adam {
  public:
   AdamW(std::vector<Group> groups, const AdamWOptions& options = {})
@@ -210,8 +172,8 @@ struct LionOptions {
   double weight_decay = 0;
 };
 /// p −= lr · (sign(β1 m + (1−β1) g) + weight_decay · p);  m = β2 m + (1−β2) g. Chen et al. 2023,
-/// "Symbolic discovery of optimization algorithms". Every number moves by lr, so that rates are
-/// three to ten times smaller than Adam's.
+/// "Symbolic discovery of optimization algorithms". Every element moves by lr, so learning rates
+/// are three to ten times smaller than Adam's.
 class Lion : public Optimizer {
  public:
   Lion(std::vector<Group> groups, const LionOptions& options = {});
@@ -223,15 +185,17 @@ class Lion : public Optimizer {
   LionOptions options_;
 };
 
-/// Copies the state `given` into `own`, which is of a `what`. ShapeError: a name is missing, or of
-/// another shape or dtype, or `own` lacks it.
+/// ShapeError unless both states have the same names, shapes and dtypes; `what` names their owner.
+void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
+/// The same, and then copies `given` into `own`.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
-/// Every gradient's numbers are cut to [−limit, limit], between backward() and step().
+/// Clamps every element of every gradient to [−limit, limit]: between backward() and step().
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit);
 
-/// Weight decay for matrices, none for what has one axis (biases, norms): the usual two groups.
-std::vector<Group> decay_matrices_only(const std::vector<nn::NamedTensor>& parameters,
-                                       double weight_decay);
+/// The usual two groups: weight decay for matrices, and none for parameters with at most one axis
+/// (biases, norms).
+std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters,
+                                  double weight_decay);
 
 }  // namespace gradus::optim

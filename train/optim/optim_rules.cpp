@@ -1,28 +1,23 @@
-// Each rule is one pass over the numbers of a piece.
+// SGD, Adam, AdamW and Lion: each rule is one pass over the elements of a piece.
 #include <cmath>
 
-#include "gradus/engine/base/simd.h"
 #include "gradus/train/optim/optim.h"
+#include "gradus/train/optim/stages.h"
 
 namespace gradus::optim {
 namespace {
 
-/// The numbers of one piece, for writing: step() has counted the write, once for all.
-template <class T>
-T* numbers(const Tensor& x) {
-  return const_cast<T*>(x.data<T>());
+void check_betas(const char* name, const std::array<double, 2>& betas) {
+  for (const double beta : betas)
+    require(0 <= beta && beta < 1, name, ": betas ", betas[0], " and ", betas[1],
+            " must be in [0, 1)");
 }
 
-struct SGDConstants {
-  double learning_rate, scale, decay, momentum;
-};
-
-/// `nesterov` is a template argument: a choice inside the loop would keep it from vectorizing.
+/// `nesterov` is a template argument because a branch in the loop would prevent vectorization.
 template <class T, bool nesterov>
-GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGDConstants c) {
-  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
-          decay = static_cast<T>(c.decay);
-  const T momentum = static_cast<T>(c.momentum);
+GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n,
+                              std::array<double, 4> constants) {
+  const auto [rate, scale, decay, momentum] = as<T>(constants);
   for (std::int64_t i = 0; i < n; ++i) {
     const T gradient = g[i] * scale + decay * p[i];
     velocity[i] = momentum * velocity[i] + gradient;
@@ -31,24 +26,16 @@ GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n, SGD
 }
 
 template <class T>
-GRADUS_INLINE void plain_sgd_kernel(T* p, const T* g, std::int64_t n, SGDConstants c) {
-  const T rate = static_cast<T>(c.learning_rate), scale = static_cast<T>(c.scale),
-          decay = static_cast<T>(c.decay);
+GRADUS_INLINE void plain_sgd_kernel(T* p, const T* g, std::int64_t n,
+                                    std::array<double, 4> constants) {
+  const auto [rate, scale, decay, momentum] = as<T>(constants);
   for (std::int64_t i = 0; i < n; ++i) p[i] -= rate * (g[i] * scale + decay * p[i]);
 }
 
-struct AdamConstants {
-  double scale, decay_gradient, keep, beta1, beta2, step_size, root_correction, eps;
-};
-
 template <class T>
-GRADUS_INLINE void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, AdamConstants c) {
-  const T scale = static_cast<T>(c.scale), decay = static_cast<T>(c.decay_gradient),
-          keep = static_cast<T>(c.keep);
-  const T b1 = static_cast<T>(c.beta1), b2 = static_cast<T>(c.beta2),
-          new1 = static_cast<T>(1 - c.beta1);
-  const T new2 = static_cast<T>(1 - c.beta2), size = static_cast<T>(c.step_size);
-  const T correction = static_cast<T>(c.root_correction), eps = static_cast<T>(c.eps);
+GRADUS_INLINE void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n,
+                               std::array<double, 10> constants) {
+  const auto [scale, decay, keep, b1, new1, b2, new2, size, correction, eps] = as<T>(constants);
   for (std::int64_t i = 0; i < n; ++i) {
     const T gradient = g[i] * scale + decay * p[i];
     const T mean = b1 * m[i] + new1 * gradient, square = b2 * v[i] + new2 * gradient * gradient;
@@ -58,16 +45,10 @@ GRADUS_INLINE void adam_kernel(T* p, const T* g, T* m, T* v, std::int64_t n, Ada
   }
 }
 
-struct LionConstants {
-  double scale, keep, beta1, beta2, step_size;
-};
-
 template <class T>
-GRADUS_INLINE void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConstants c) {
-  const T scale = static_cast<T>(c.scale), keep = static_cast<T>(c.keep);
-  const T b1 = static_cast<T>(c.beta1), new1 = static_cast<T>(1 - c.beta1);
-  const T b2 = static_cast<T>(c.beta2), new2 = static_cast<T>(1 - c.beta2);
-  const T size = static_cast<T>(c.step_size);
+GRADUS_INLINE void lion_kernel(T* p, const T* g, T* m, std::int64_t n,
+                               std::array<double, 7> constants) {
+  const auto [scale, keep, b1, new1, b2, new2, size] = as<T>(constants);
   for (std::int64_t i = 0; i < n; ++i) {
     const T gradient = g[i] * scale, mixed = b1 * m[i] + new1 * gradient;
     const T sign = mixed > 0 ? T(1) : (mixed < 0 ? T(-1) : T(0));
@@ -80,74 +61,77 @@ GRADUS_INLINE void lion_kernel(T* p, const T* g, T* m, std::int64_t n, LionConst
 
 SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
     : Optimizer(std::move(groups), options.lr, options.weight_decay,
-                options.momentum != 0 ? std::vector<std::vector<std::string>>{{"velocity"}}
-                                      : std::vector<std::vector<std::string>>{{}}),
+                {options.momentum != 0 ? GroupState{{"velocity"}} : GroupState{}}),
       options_(options) {
   require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum ", options.momentum,
           " is not in [0, 1)");
   require(!options.nesterov || options.momentum > 0,
-          "SGD: Nesterov's rule wants a momentum above 0");
+          "SGD: Nesterov's rule needs a momentum above 0");
 }
 
 void SGD::update(const Piece& piece) const {
-  const SGDConstants constants{piece.learning_rate, piece.scale, piece.group->weight_decay,
-                               options_.momentum};
+  const std::array constants{piece.learning_rate, piece.scale, piece.group->weight_decay,
+                             options_.momentum};
   dispatch_float("SGD", piece.parameter.dtype(), [&]<class T>() {
-    T* p = numbers<T>(piece.parameter);
+    T* p = elements<T>(piece.parameter);
     const T* g = piece.gradient.data<T>();
     const std::int64_t n = piece.parameter.numel();
-    if (piece.slots.empty()) return simd::run<plain_sgd_kernel<T>>(p, g, n, constants);
-    T* velocity = numbers<T>(piece.slots[0]);
+    if (piece.state.empty()) return simd::run<plain_sgd_kernel<T>>(p, g, n, constants);
+    T* velocity = elements<T>(piece.state[0]);
     if (options_.nesterov) return simd::run<sgd_kernel<T, true>>(p, g, velocity, n, constants);
     simd::run<sgd_kernel<T, false>>(p, g, velocity, n, constants);
   });
 }
 
-void Optimizer::check_betas(const char* name, const std::array<double, 2>& betas) {
-  for (const double beta : betas)
-    require(0 <= beta && beta < 1, name, ": betas ", betas[0], " and ", betas[1],
-            " must lie in [0, 1)");
-}
-
 Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled)
-    : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg", "exp_avg_sq"}}),
+    : Optimizer(std::move(groups), options.lr, options.weight_decay,
+                {GroupState{{"exp_avg", "exp_avg_sq"}}}),
       options_(options),
       decoupled_(decoupled) {
   check_betas("Adam", options.betas);
   require(options.eps > 0, "Adam: eps ", options.eps, " must be positive");
 }
 
-void Optimizer::adam_step(const Piece& piece, const AdamOptions& options, bool decoupled) const {
-  const double t = static_cast<double>(steps_), decay = piece.group->weight_decay;
-  const AdamConstants constants{piece.scale,
-                                decoupled ? 0 : decay,
-                                decoupled ? 1 - piece.learning_rate * decay : 1,
-                                options.betas[0],
-                                options.betas[1],
-                                piece.learning_rate / (1 - std::pow(options.betas[0], t)),
-                                1 / std::sqrt(1 - std::pow(options.betas[1], t)),
-                                options.eps};
+void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t) {
+  const double steps = static_cast<double>(t), decay = piece.group->weight_decay;
+  const auto [beta1, beta2] = options.betas;
+  const std::array constants{piece.scale,
+                             decoupled ? 0 : decay,
+                             decoupled ? 1 - piece.learning_rate * decay : 1,
+                             beta1,
+                             1 - beta1,
+                             beta2,
+                             1 - beta2,
+                             piece.learning_rate / (1 - std::pow(beta1, steps)),
+                             1 / std::sqrt(1 - std::pow(beta2, steps)),
+                             options.eps};
   dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
-    simd::run<adam_kernel<T>>(numbers<T>(piece.parameter), piece.gradient.data<T>(),
-                              numbers<T>(piece.slots[0]), numbers<T>(piece.slots[1]),
+    simd::run<adam_kernel<T>>(elements<T>(piece.parameter), piece.gradient.data<T>(),
+                              elements<T>(piece.state[0]), elements<T>(piece.state[1]),
                               piece.parameter.numel(), constants);
   });
 }
 
-void Adam::update(const Piece& piece) const { adam_step(piece, options_, decoupled_); }
+void Adam::update(const Piece& piece) const { adam_update(piece, options_, decoupled_, steps_); }
 
 Lion::Lion(std::vector<Group> groups, const LionOptions& options)
-    : Optimizer(std::move(groups), options.lr, options.weight_decay, {{"exp_avg"}}),
+    : Optimizer(std::move(groups), options.lr, options.weight_decay, {GroupState{{"exp_avg"}}}),
       options_(options) {
   check_betas("Lion", options.betas);
 }
 
 void Lion::update(const Piece& piece) const {
-  const LionConstants constants{piece.scale, 1 - piece.learning_rate * piece.group->weight_decay,
-                                options_.betas[0], options_.betas[1], piece.learning_rate};
+  const auto [beta1, beta2] = options_.betas;
+  const std::array constants{piece.scale,
+                             1 - piece.learning_rate * piece.group->weight_decay,
+                             beta1,
+                             1 - beta1,
+                             beta2,
+                             1 - beta2,
+                             piece.learning_rate};
   dispatch_float("Lion", piece.parameter.dtype(), [&]<class T>() {
-    simd::run<lion_kernel<T>>(numbers<T>(piece.parameter), piece.gradient.data<T>(),
-                              numbers<T>(piece.slots[0]), piece.parameter.numel(), constants);
+    simd::run<lion_kernel<T>>(elements<T>(piece.parameter), piece.gradient.data<T>(),
+                              elements<T>(piece.state[0]), piece.parameter.numel(), constants);
   });
 }
 

@@ -1,4 +1,4 @@
-// Schedules are closures over numbers that are checked when they are made.
+// Schedules are closures over arguments that are checked when they are made.
 #include "gradus/train/optim/schedule.h"
 
 #include <algorithm>
@@ -16,13 +16,16 @@ void check_plan(const char* name, std::int64_t warmup, std::int64_t total, doubl
   require(0 <= floor && floor <= 1, name, ": a floor of ", floor, " is not in [0, 1]");
 }
 
-double warm(std::int64_t step, std::int64_t warmup) {
-  return static_cast<double>(step + 1) / static_cast<double>(warmup);
+/// (step + 1) / warmup, and then `rest`.
+Schedule after_warmup(std::int64_t warmup, Schedule rest) {
+  return [=](std::int64_t step) {
+    return step < warmup ? static_cast<double>(step + 1) / static_cast<double>(warmup) : rest(step);
+  };
 }
 
-/// 0 at the end of the warm-up, 1 at `total` and after.
-double progress(std::int64_t step, std::int64_t warmup, std::int64_t total) {
-  return std::min(1.0, static_cast<double>(step - warmup) / static_cast<double>(total - warmup));
+/// 0 at `begin`, 1 at `end` and after it.
+double progress(std::int64_t step, std::int64_t begin, std::int64_t end) {
+  return std::min(1.0, static_cast<double>(step - begin) / static_cast<double>(end - begin));
 }
 
 }  // namespace
@@ -33,19 +36,16 @@ Schedule constant_schedule() {
 
 Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor) {
   check_plan("warmup_cosine", warmup, total, floor);
-  return [=](std::int64_t step) {
-    if (step < warmup) return warm(step, warmup);
-    return floor +
-           (1 - floor) * 0.5 * (1 + std::cos(std::numbers::pi * progress(step, warmup, total)));
-  };
+  return after_warmup(warmup, [=](std::int64_t step) {
+    const double angle = std::numbers::pi * progress(step, warmup, total);
+    return floor + (1 - floor) * 0.5 * (1 + std::cos(angle));
+  });
 }
 
 Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor) {
   check_plan("warmup_linear", warmup, total, floor);
-  return [=](std::int64_t step) {
-    if (step < warmup) return warm(step, warmup);
-    return 1 - (1 - floor) * progress(step, warmup, total);
-  };
+  return after_warmup(
+      warmup, [=](std::int64_t step) { return 1 - (1 - floor) * progress(step, warmup, total); });
 }
 
 Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64_t total,
@@ -53,11 +53,10 @@ Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64
   check_plan("warmup_stable_decay", warmup, total, floor);
   require(0 < decay && warmup + decay <= total, "warmup_stable_decay: a decay of ", decay,
           " steps after ", warmup, " of warm-up does not fit into ", total);
-  return [=](std::int64_t step) {
-    if (step < warmup) return warm(step, warmup);
+  return after_warmup(warmup, [=](std::int64_t step) {
     if (step < total - decay) return 1.0;
     return 1 - (1 - floor) * std::sqrt(progress(step, total - decay, total));
-  };
+  });
 }
 
 Schedule noam(std::int64_t width, std::int64_t warmup) {

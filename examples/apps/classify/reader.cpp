@@ -10,7 +10,7 @@
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
 #include "gradus/ops/sort.h"
-#include "gradus/train/loop.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::examples {
 namespace {
@@ -28,7 +28,7 @@ nn::MaskedTokens masked(const Reader& reader, const Snippets& snippets,
 
 void Reader::begin_to_classify() { classifier.bert.load_state_dict(language.bert.state_dict()); }
 
-BatchLoss Reader::masked_loss(const Snippets& snippets, const RandomStream& random) const {
+train::BatchLoss Reader::masked_loss(const Snippets& snippets, const RandomStream& random) const {
   const nn::MaskedTokens tokens = masked(*this, snippets, random);
   const auto targets = tokens.targets.to_vector<std::int64_t>();
   return {language.loss(tokens.ids, tokens.targets, snippets.lengths),

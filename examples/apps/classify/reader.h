@@ -17,7 +17,7 @@ struct Reader final : nn::Module {
   nn::Members members() override { return {{"language", language}, {"classifier", classifier}}; }
 
   void begin_to_classify();  // copies the BERT of `language` into that of `classifier`
-  BatchLoss masked_loss(const Snippets& snippets, const RandomStream& random) const;
+  train::BatchLoss masked_loss(const Snippets& snippets, const RandomStream& random) const;
   Tensor scores(const Snippets& snippets) const;  // [B, kKinds]
 
   nn::MaskedLM language;

@@ -73,7 +73,7 @@ void print_comparison(const Reader& reader, const ClassifyFlags& flags, const Te
 }
 
 /// A resumed run must see the texts that it began with.
-void keep_digest(Trainer& trainer, const ClassifyFlags& flags, const std::string& digest) {
+void keep_digest(train::Trainer& trainer, const ClassifyFlags& flags, const std::string& digest) {
   trainer.keep([digest](io::Checkpoint& checkpoint) { checkpoint.facts["texts"] = digest; },
                [&flags, digest](const io::Checkpoint& checkpoint) {
                  const auto at = checkpoint.facts.find("texts");
@@ -84,8 +84,8 @@ void keep_digest(Trainer& trainer, const ClassifyFlags& flags, const std::string
                });
 }
 
-TrainOptions options_of(const ClassifyFlags& flags) {
-  TrainOptions options = flags.options();
+train::TrainOptions options_of(const ClassifyFlags& flags) {
+  train::TrainOptions options = flags.options();
   options.steps = flags.pretrain + flags.steps;
   options.judge = "accuracy";
   options.higher_is_better = true;
@@ -97,8 +97,9 @@ TrainOptions options_of(const ClassifyFlags& flags) {
 
 int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
   optim::AdamW optimizer(reader.parameters(), {.lr = flags.learning_rate});
-  optimizer.report_unreached(false);  // each lesson leaves the other's parameters alone
-  Trainer trainer(reader, optimizer, two_lessons(flags.pretrain, flags.steps), options_of(flags));
+  optimizer.warn_params_without_grad(false);  // each lesson leaves the other's parameters alone
+  train::Trainer trainer(reader, optimizer, two_lessons(flags.pretrain, flags.steps),
+                         options_of(flags));
   keep_digest(trainer, flags, texts.digest);
   const Snippets validation = texts.validation.some(kValidation);
   const auto seed = static_cast<std::uint64_t>(flags.seed);
@@ -106,7 +107,7 @@ int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
     return {seed, static_cast<std::uint32_t>(step), 0};
   };
   std::int64_t begun = 0;  // the step that has seen begin_to_classify()
-  const auto loss_of = [&](std::int64_t i) -> BatchLoss {
+  const auto loss_of = [&](std::int64_t i) -> train::BatchLoss {
     const std::int64_t step = i / flags.shards;
     const bool fills_in = step < flags.pretrain;
     const Snippets batch = texts.training.draw(
@@ -122,8 +123,8 @@ int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
     const Tensor loss = trainer.step() <= flags.pretrain
                             ? reader.masked_loss(validation, draw(0)).mean
                             : cross_entropy(scores, validation.kinds);
-    return Metrics{{"held_out_loss", loss.item()},
-                   {"accuracy", accuracy(scores, validation.kinds)}};
+    return train::Metrics{{"held_out_loss", loss.item()},
+                          {"accuracy", accuracy(scores, validation.kinds)}};
   };
   return flags.train(trainer, loss_of, evaluate);
 }

@@ -89,7 +89,7 @@ int info(GptFlags& flags, const std::string& directory) {
   if (io::is_pretrained(directory)) return info_of_pretrained(directory);
   flags.load(directory);
   const std::unique_ptr<io::Tokenizer> tokenizer = tokenizer_of_run(flags);
-  const SavedState saved = read_state(flags.files());
+  const train::SavedState saved = train::read_state(flags.files());
   const std::int64_t steps = saved.steps.value_or(flags.steps);
   const int writer = lock_holder(directory);
   std::string files;

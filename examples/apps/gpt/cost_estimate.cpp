@@ -37,10 +37,10 @@ void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const
   const ScopedPause trial;  // GRADUS_TRACE_STEP=1 is a step of the run
   optim::AdamW optimizer(trained_parameters(model));
   const std::int64_t window = flags.context + 1;
-  const TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,
-                             flags.batch, 0);
+  const train::TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,
+                                    flags.batch, 0);
   const auto step = [&] {
-    const Batch batch = batches.at(cost.steps++);
+    const train::Batch batch = batches.at(cost.steps++);
     const Tensor loss = model.loss(batch.x, batch.y);
     optimizer.zero_grad();
     loss.backward();
@@ -87,9 +87,9 @@ CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus) {
   return processes().broadcast(cost);
 }
 
-double seconds_left(const CostEstimate& cost, const Pace& pace, std::int64_t step) {
-  return static_cast<double>(pace.steps() - step) * cost.step_seconds +
-         static_cast<double>(pace.evaluations_left(step)) * cost.evaluation_seconds;
+double seconds_left(const CostEstimate& cost, const train::TimeBudget& budget, std::int64_t step) {
+  return static_cast<double>(budget.steps() - step) * cost.step_seconds +
+         static_cast<double>(budget.evaluations_left(step)) * cost.evaluation_seconds;
 }
 
 void fit_to_time(GptFlags& flags, const CostEstimate& cost, std::int64_t evaluations) {

@@ -19,7 +19,7 @@ struct CostEstimate {
 CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus);
 
 /// Seconds from `step` to the end.
-double seconds_left(const CostEstimate& cost, const Pace& pace, std::int64_t step);
+double seconds_left(const CostEstimate& cost, const train::TimeBudget& budget, std::int64_t step);
 
 /// Sets steps, warm-up and the interval of evaluations so that the run takes flags.time.seconds,
 /// or flags.time.most_steps. It evaluates and saves `evaluations` times, or less often (once at

@@ -30,7 +30,7 @@ class GptFlags : public ModelFlags {
   std::string architecture;  // its config.json, which says what the sizes here do not
   std::string freeze, lora;  // names of parameters, and of layers that get adapters
   std::int64_t lora_rank = 8;
-  TimeLimit time;  // with it, `steps` is the plan that the run began with
+  train::TimeLimit time;  // with it, `steps` is the plan that the run began with
   std::int64_t warmup = 100;
   double final_factor = 0.1;  // the cosine ends at this part of the rate
   double beta2 = 0.99, weight_decay = 0.1, clip_norm = 1.0;

@@ -47,9 +47,9 @@ void describe_text_and_model(const Corpus& corpus, const GptFlags& flags, const 
       " heads, width ", flags.width, ", context ", flags.context, flags.non_default_options());
 }
 
-void describe_run(const GptFlags& flags, const Corpus& corpus, const Trainer& trainer,
+void describe_run(const GptFlags& flags, const Corpus& corpus, const train::Trainer& trainer,
                   const std::optional<CostEstimate>& cost, bool named) {
-  const std::int64_t steps = trainer.pace().steps();
+  const std::int64_t steps = trainer.budget().steps();
   const auto seen =
       static_cast<double>(steps) * static_cast<double>(flags.shards * flags.batch * flags.context);
   say("training", io::grouped(static_cast<std::int64_t>(flags.need().parameters)), " parameters, ",
@@ -60,7 +60,7 @@ void describe_run(const GptFlags& flags, const Corpus& corpus, const Trainer& tr
       " passes over the text",
       trainer.step() > 0 ? str_cat("; going on from step ", io::grouped(trainer.step())) : "");
   if (cost)
-    say("estimate", "about ", duration(seconds_left(*cost, trainer.pace(), trainer.step())),
+    say("estimate", "about ", duration(seconds_left(*cost, trainer.budget(), trainer.step())),
         " and ", byte_size(cost->peak_bytes), " of memory, going by ", cost->steps, " steps of ",
         three_digits(1e3 * cost->step_seconds), " ms that were thrown away");
   say("run", flags.out, named ? "" : ", after the text's name (--out takes another)");
@@ -73,7 +73,7 @@ DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   const std::string validation = flags.validation, tokenizer = flags.tokenizer;
   const std::int64_t asked = flags.steps;
   DirectoryLock lock = flags.begin();
-  const SavedState saved = read_state(flags.files());
+  const train::SavedState saved = train::read_state(flags.files());
   const std::int64_t goal = saved.steps.value_or(flags.steps);
   finished = saved.step == goal;
   if (flags.given("--steps")) must_agree("--steps", asked, goal, flags.out);
@@ -106,7 +106,7 @@ void take_text(GptFlags& flags, const Corpus& corpus) {
 int train(GptFlags& flags) {
   const bool named = !flags.out.empty();
   for (const std::string& each : flags.texts)
-    require(!holds_run({each}), each, ": is a run and no text: go on with it by ",
+    require(!train::holds_run({each}), each, ": is a run and no text: go on with it by ",
             resume_command("gpt", each));
   flags.out = flags.directory();
   bool finished = false;
@@ -131,7 +131,7 @@ int train(GptFlags& flags) {
     fit_to_time(flags, *cost, flags.given("--eval-every") ? 0 : kEvaluationsInTime);
     if (flags.writes()) flags.write();
   }
-  return run_training(flags, corpus, [&](const Trainer& trainer) {
+  return run_training(flags, corpus, [&](const train::Trainer& trainer) {
     describe_run(flags, corpus, trainer, cost, named);
   });
 }

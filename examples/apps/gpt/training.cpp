@@ -19,8 +19,8 @@
 namespace gradus::examples {
 namespace {
 
-TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& tokens) {
-  TrainOptions options = flags.options();
+train::TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& tokens) {
+  train::TrainOptions options = flags.options();
   options.time = flags.time;
   options.clip_norm = flags.clip_norm;
   options.items_per_step = flags.batch * flags.context;
@@ -30,8 +30,8 @@ TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& tokens) {
 }
 
 /// How each head looks at the beginning of the held-out text: entropy, span, largest weight.
-void log_heads(Metrics& metrics, const nn::GPT& model, const std::vector<std::int64_t>& held_out,
-               std::int64_t T) {
+void log_heads(train::Metrics& metrics, const nn::GPT& model,
+               const std::vector<std::int64_t>& held_out, std::int64_t T) {
   nn::AttentionRecord record;
   const auto first = std::span(held_out).first(static_cast<std::size_t>(T));
   static_cast<void>(model(tensor(first, {1, T})));
@@ -44,7 +44,7 @@ void log_heads(Metrics& metrics, const nn::GPT& model, const std::vector<std::in
 }
 
 /// One line, where the last weights are no better than a table of pairs: what to change.
-void advise(const GptFlags& flags, const Trainer& trainer, double bigram) {
+void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram) {
   const double last = trainer.last(), rate = flags.learning_rate;
   if (last < bigram) return;
   const double guessing = std::log(static_cast<double>(flags.vocab));
@@ -59,7 +59,7 @@ void advise(const GptFlags& flags, const Trainer& trainer, double bigram) {
   std::fprintf(stderr, "gpt: ended above the bigram line, at %.4f: %s\n", last, what.c_str());
 }
 
-void print_losses(const GptFlags& flags, const Corpus& corpus, const Trainer& trainer) {
+void print_losses(const GptFlags& flags, const Corpus& corpus, const train::Trainer& trainer) {
   const Entropies known = entropies(corpus);
   std::printf("\nheld-out loss %.4f nats a %s (best, at step %lld)\n", trainer.best(),
               corpus.tokenizer->name().c_str(), static_cast<long long>(trainer.best_step()));
@@ -80,25 +80,25 @@ std::vector<nn::NamedTensor> trained_parameters(const nn::GPT& model) {
 }
 
 int run_training(const GptFlags& flags, const Corpus& corpus,
-                 const std::function<void(const Trainer&)>& begun) {
+                 const std::function<void(const train::Trainer&)>& begun) {
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::GPT model = flags.make_model(!flags.resume);
-  optim::AdamW optimizer(optim::decay_matrices_only(trained_parameters(model), flags.weight_decay),
+  optim::AdamW optimizer(optim::no_decay_on_1d(trained_parameters(model), flags.weight_decay),
                          {.lr = flags.learning_rate, .betas = {0.9, flags.beta2}});
-  const TokenBatches batches(corpus.training, flags.context, flags.batch,
-                             static_cast<std::uint64_t>(flags.seed));
-  Trainer trainer(model, optimizer,
-                  optim::warmup_cosine(flags.warmup, flags.steps, flags.final_factor),
-                  options_for(flags, *corpus.tokenizer));
+  const train::TokenBatches batches(corpus.training, flags.context, flags.batch,
+                                    static_cast<std::uint64_t>(flags.seed));
+  train::Trainer trainer(model, optimizer,
+                         optim::warmup_cosine(flags.warmup, flags.steps, flags.final_factor),
+                         options_for(flags, *corpus.tokenizer));
   if (!flags.resume && flags.writes() && !flags.from.ends_with(".gguf"))
     io::save_tokenizer(flags.tokenizer_file(), *corpus.tokenizer);
   const auto loss_of = [&](std::int64_t step) {
-    const Batch batch = batches.at(step);
+    const train::Batch batch = batches.at(step);
     return model.loss(batch.x, batch.y);
   };
   const auto evaluate = [&] {
-    Metrics found{{"held_out_loss",
-                   mean_loss(model, corpus.held_out, evaluation_batch(flags), flags.context)}};
+    train::Metrics found{{"held_out_loss", mean_loss(model, corpus.held_out,
+                                                     evaluation_batch(flags), flags.context)}};
     log_heads(found, model, corpus.held_out, flags.context);
     return found;
   };
@@ -124,9 +124,9 @@ TrainedModel load_trained(GptFlags& flags, const std::string& directory) {
 double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, std::int64_t batch,
                  std::int64_t window) {
   const NoGrad off;
-  const TokenBatches windows(tokens, window, batch, 0);
+  const train::TokenBatches windows(tokens, window, batch, 0);
   double total = 0, count = 0;
-  for (const Batch& each : windows.once()) {
+  for (const train::Batch& each : windows.once()) {
     const double n = static_cast<double>(each.y.numel());
     total += model.loss(each.x, each.y).item() * n;
     count += n;

@@ -21,7 +21,7 @@ namespace gradus::examples {
 /// the first step. Returns the exit code. FileError where the disk is full: what was saved before
 /// stays good, and can be resumed.
 int run_training(const GptFlags& flags, const Corpus& corpus,
-                 const std::function<void(const Trainer&)>& begun = {});
+                 const std::function<void(const train::Trainer&)>& begun = {});
 
 /// Those that learn: not what is frozen.
 std::vector<nn::NamedTensor> trained_parameters(const nn::GPT& model);

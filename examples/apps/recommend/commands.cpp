@@ -35,7 +35,7 @@ Recommender model_for(const RecommendFlags& flags) {
 }
 
 /// Rows of items that are there to be known, and of the next ones that are asked for; 0: not asked.
-Batch batch_of(const std::vector<History>& known, const std::vector<History>& next) {
+train::Batch batch_of(const std::vector<History>& known, const std::vector<History>& next) {
   std::vector<std::int64_t> x, y;
   for (const History& each : known) x.insert(x.end(), each.begin(), each.end());
   for (const History& each : next) y.insert(y.end(), each.begin(), each.end());
@@ -44,7 +44,8 @@ Batch batch_of(const std::vector<History>& known, const std::vector<History>& ne
 }
 
 /// What a step learns from: at each place the next item, without the last two of all.
-Batch batch_at(const std::vector<History>& all, const LengthBuckets& order, std::int64_t step) {
+train::Batch batch_at(const std::vector<History>& all, const train::LengthBuckets& order,
+                      std::int64_t step) {
   std::vector<History> known, next;
   for (const std::int64_t user : order.at(step)) {
     const History& h = all[static_cast<std::size_t>(user)];
@@ -83,7 +84,7 @@ Judged judged(const Recommender& model, const std::vector<History>& all, std::in
   return out;
 }
 
-Metrics metrics_of(const Recommender& model, const std::vector<History>& users) {
+train::Metrics metrics_of(const Recommender& model, const std::vector<History>& users) {
   const Judged found = judged(model, users, 2);
   const Quality quality = quality_of(found.ranks);
   return {{"held_out_loss", found.loss}, {"held_out_hit_rate", quality.hit_rate}};
@@ -131,18 +132,18 @@ Need RecommendFlags::need() const {
 int train(RecommendFlags& flags) {
   const DirectoryLock lock = flags.begin();
   const std::vector<History> all = histories(flags.users, flags.seed);
-  const LengthBuckets order(std::vector<std::int64_t>(all.size(), kLength), flags.batch,
-                            static_cast<std::uint64_t>(flags.seed));
+  const train::LengthBuckets order(std::vector<std::int64_t>(all.size(), kLength), flags.batch,
+                                   static_cast<std::uint64_t>(flags.seed));
   const std::vector<History> judges(all.begin(), all.begin() + std::min(std::ssize(all), kJudges));
   seed(static_cast<std::uint64_t>(flags.seed));
   Recommender model = model_for(flags);
   optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate, .betas = {0.9, 0.98}});
-  TrainOptions options = flags.options();
+  train::TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
   options.item = "user";
   options.loss_unit = "nats an item";
-  Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02),
-                  options);
+  train::Trainer trainer(model, optimizer,
+                         optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02), options);
   say("data", io::grouped(flags.users), " users who took ", kLength, " of ", kItems,
       " items each; one began with ", name_of(all[0][0]), ", ", name_of(all[0][1]), ", ",
       name_of(all[0][2]));
@@ -151,8 +152,8 @@ int train(RecommendFlags& flags) {
   const int code = flags.train(
       trainer,
       [&](std::int64_t i) {
-        const Batch batch = batch_at(all, order, i);
-        return BatchLoss(model.loss(batch.x, batch.y), batch.x.size(0));
+        const train::Batch batch = batch_at(all, order, i);
+        return train::BatchLoss(model.loss(batch.x, batch.y), batch.x.size(0));
       },
       [&] { return metrics_of(model, judges); });
   if (code != 0) return code;

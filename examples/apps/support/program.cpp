@@ -68,7 +68,7 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
   } catch (const std::exception& error) {
     what = error.what();
   }
-  if (connected && processes().size() > 1) processes().end_all(what);
+  if (connected && processes().size() > 1) processes().abort(what);
   std::fprintf(stderr, "%s: %s\n", name.c_str(), what.c_str());
   return 2;
 }

@@ -13,16 +13,16 @@ std::string resume_command(const std::string& program, const std::string& direct
   return program + " train --out " + directory + " --resume";
 }
 
-void require_no_run(const std::string& program, const RunFiles& files) {
+void require_no_run(const std::string& program, const train::RunFiles& files) {
   std::error_code none;
   const bool stopped = std::filesystem::exists(files.checkpoint(), none);
   require<FileError>(
-      !holds_run(files), files.directory, ": holds a run already: ",
+      !train::holds_run(files), files.directory, ": holds a run already: ",
       stopped ? "go on with it by " + resume_command(program, files.directory) + ", or " : "",
       "choose another directory with --out");
 }
 
-void load_best(nn::Module& model, const RunFiles& files) {
+void load_best(nn::Module& model, const train::RunFiles& files) {
   require<FileError>(std::filesystem::exists(files.model()), files.model(),
                      ": not there yet: the run has not come to its first evaluation");
   load_fitting(files.model(),

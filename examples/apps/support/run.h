@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gradus/engine/base/error.h"
-#include "gradus/train/loop.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::examples {
 
@@ -21,7 +21,7 @@ void say(const char* topic, const Parts&... parts) {
 std::string resume_command(const std::string& program, const std::string& directory);
 
 /// FileError if the directory holds a run.
-void require_no_run(const std::string& program, const RunFiles& files);
+void require_no_run(const std::string& program, const train::RunFiles& files);
 
 /// A value on the command line that is not the run's is an error.
 template <class T>
@@ -37,7 +37,7 @@ inline void must_agree(const std::string& flag, bool given, bool run,
 }
 
 /// The best weights of a run, into `model`, which then is in eval mode. FileError: not yet there.
-void load_best(nn::Module& model, const RunFiles& files);
+void load_best(nn::Module& model, const train::RunFiles& files);
 
 /// load(), which reads weights from `file`. FileError, in one line: they are of another model.
 void load_fitting(const std::string& file, const std::function<void()>& load);

@@ -45,11 +45,11 @@ void say_cost(double seconds, std::int64_t steps) {
 }
 
 /// Says where the curve is, and how an interrupted run goes on. Returns the exit code.
-int end_of_run(TrainEnd end, const std::string& program, const RunFiles& files) {
+int end_of_run(train::TrainEnd end, const std::string& program, const train::RunFiles& files) {
   std::error_code none;
   if (std::filesystem::exists(files.curve(), none))
     std::printf("loss curve: %s\n", files.curve().c_str());
-  if (end != TrainEnd::interrupted) return 0;
+  if (end != train::TrainEnd::interrupted) return 0;
   std::fprintf(stderr, "%s: stopped and saved; go on with: %s\n", program.c_str(),
                resume_command(program, files.directory).c_str());
   return 128 + interrupt_signal;
@@ -63,7 +63,7 @@ std::string describe_machine() {
 }
 
 /// What several processes have cost: what each sent a step, and how long it waited for others.
-void say_traffic(const Trainer& trainer, std::int64_t steps, double seconds, double waited) {
+void say_traffic(const train::Trainer& trainer, std::int64_t steps, double seconds, double waited) {
   if (processes().size() == 1 || steps == 0) return;
   const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };
   say("processes", processes().size(), " for ", trainer.shards()->count(),
@@ -210,8 +210,8 @@ void RunFlags::write() const {
   io::write_file_atomically(settings_file(), text.data(), text.size());
 }
 
-TrainOptions RunFlags::options() const {
-  TrainOptions options;
+train::TrainOptions RunFlags::options() const {
+  train::TrainOptions options;
   options.directory = out;
   options.steps = steps;
   options.eval_every = eval_every;
@@ -222,8 +222,8 @@ TrainOptions RunFlags::options() const {
   return options;
 }
 
-int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
-                    const Trainer::Evaluate& evaluate, const Report& report) const {
+int RunFlags::train(train::Trainer& trainer, const train::Trainer::LossOf& loss_of,
+                    const train::Trainer::Evaluate& evaluate, const Report& report) const {
   distributed::require_same(processes(), to_json() + describe_machine(), "run");
   if (resume)
     load_fitting(files().checkpoint(), [&] { trainer.resume(); });
@@ -233,7 +233,7 @@ int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
   const std::int64_t first = trainer.step();
   const auto start = std::chrono::steady_clock::now();
   const double before = processes().seconds_waited();
-  TrainEnd end{};
+  train::TrainEnd end{};
   try {
     end = trainer.run(loss_of, evaluate);
   } catch (const FileError& error) {
@@ -245,7 +245,7 @@ int RunFlags::train(Trainer& trainer, const Trainer::LossOf& loss_of,
   say_cost(taken.count(), trainer.step() - first);
   say_traffic(trainer, trainer.step() - first, taken.count(),
               processes().seconds_waited() - before);
-  if (end == TrainEnd::finished && report.finished) report.finished();
+  if (end == train::TrainEnd::finished && report.finished) report.finished();
   return end_of_run(end, program_, files());
 }
 

@@ -35,7 +35,7 @@
 
 #include "gradus/examples/apps/support/directory_lock.h"
 #include "gradus/examples/apps/support/options.h"
-#include "gradus/train/loop.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::examples {
 
@@ -80,11 +80,11 @@ class RunFlags : public Options {
 
   void write() const;  // settings.json, again where begin() was followed by a change
 
-  RunFiles files() const { return {out}; }
+  train::RunFiles files() const { return {out}; }
   std::string settings_file() const { return out + "/settings.json"; }
   std::vector<std::string> all_files() const;  // of the run's directory
   /// directory, steps, eval_every, shards, processes, name, stop: add what else you want
-  TrainOptions options() const;
+  train::TrainOptions options() const;
   static bool writes();  // is this the process that writes files?
 
   /// Called before the first step of a run, new or resumed, and after the last of a finished one.
@@ -92,8 +92,8 @@ class RunFlags : public Options {
     std::function<void()> begun, finished;
   };
   /// Starts or resumes, trains, and says at the end what there is. Returns the exit code.
-  int train(Trainer& trainer, const Trainer::LossOf& loss_of, const Trainer::Evaluate& evaluate,
-            const Report& report = {}) const;
+  int train(train::Trainer& trainer, const train::Trainer::LossOf& loss_of,
+            const train::Trainer::Evaluate& evaluate, const Report& report = {}) const;
 
  protected:
   /// More of settings.json than fields that hold one value.

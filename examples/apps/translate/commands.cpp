@@ -23,15 +23,16 @@ nn::Translator model_for(const TranslateFlags& flags, const Task& task) {
                          .dropout = flags.dropout});
 }
 
-Tensor loss_of(const nn::Translator& model, const PairBatch& batch) {
+Tensor loss_of(const nn::Translator& model, const train::PairBatch& batch) {
   const Tensor logits = model(batch.source.ids, batch.input.ids, batch.source.lengths);
   return cross_entropy(logits, batch.output, {.ignore_index = 0});  // [B, T, V], [B, T]
 }
 
 /// Mean over all tokens of the validation's targets, and how many translations are right.
-Metrics metrics_of(const nn::Translator& model, const Task& task, const PairBatches& validation) {
+train::Metrics metrics_of(const nn::Translator& model, const Task& task,
+                          const train::PairBatches& validation) {
   double total = 0, tokens = 0;
-  for (const PairBatch& batch : validation.once()) {
+  for (const train::PairBatch& batch : validation.once()) {
     total += loss_of(model, batch).item() * static_cast<double>(batch.tokens);
     tokens += static_cast<double>(batch.tokens);
   }
@@ -81,18 +82,18 @@ Need TranslateFlags::need() const {  // texts of few tokens, so that no step is 
 int train(TranslateFlags& flags) {
   const DirectoryLock lock = flags.begin();
   const Task task = make_task(flags.task, flags.examples, flags.seed);
-  const PairBatches pairs(pairs_of(task, task.training), flags.batch,
-                          static_cast<std::uint64_t>(flags.seed));
-  const PairBatches validation(pairs_of(task, task.validation), 128, 0);
+  const train::PairBatches pairs(pairs_of(task, task.training), flags.batch,
+                                 static_cast<std::uint64_t>(flags.seed));
+  const train::PairBatches validation(pairs_of(task, task.validation), 128, 0);
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::Translator model = model_for(flags, task);
   optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate, .betas = {0.9, 0.98}});
-  TrainOptions options = flags.options();
+  train::TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
   options.item = "pair";
   options.loss_unit = "nats a " + task.target.unit();
-  Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02),
-                  options);
+  train::Trainer trainer(model, optimizer,
+                         optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02), options);
   say("task", task.what, "; for example");
   say("", task.training[0].source, " -> ", task.training[0].target);
   say("model", io::grouped(model.parameter_count()), " parameters, ", io::grouped(flags.steps),
@@ -100,8 +101,8 @@ int train(TranslateFlags& flags) {
   const int code = flags.train(
       trainer,
       [&](std::int64_t i) {
-        const PairBatch batch = pairs.at(i);
-        return BatchLoss(loss_of(model, batch), batch.tokens);
+        const train::PairBatch batch = pairs.at(i);
+        return train::BatchLoss(loss_of(model, batch), batch.tokens);
       },
       [&] { return metrics_of(model, task, validation); });
   if (code != 0) return code;

@@ -49,10 +49,10 @@ struct Ragged {
     buckets.emplace(lengths, 4, 7);
   }
   std::vector<std::vector<std::int64_t>> sequences;
-  std::optional<LengthBuckets> buckets;
+  std::optional<train::LengthBuckets> buckets;
 };
 
-BatchLoss loss_of(const Net& net, const Ragged& data, std::int64_t i) {
+train::BatchLoss loss_of(const Net& net, const Ragged& data, std::int64_t i) {
   std::vector<std::int64_t> x, y;
   for (const std::int64_t s : data.buckets->at(i)) {
     const std::vector<std::int64_t>& one = data.sequences[static_cast<std::size_t>(s)];
@@ -70,13 +70,13 @@ std::unique_ptr<optim::Optimizer> optimizer_for(const std::string& name, Net& ne
   if (name == "sgd") return std::make_unique<optim::SGD>(all, optim::SGDOptions{.momentum = 0.9});
   if (name == "lion") return std::make_unique<optim::Lion>(all);
   if (name == "adamw")
-    return std::make_unique<optim::AdamW>(optim::decay_matrices_only(all, 0.1),
+    return std::make_unique<optim::AdamW>(optim::no_decay_on_1d(all, 0.1),
                                           optim::AdamWOptions{.lr = 1e-2});
   optim::MuonGroups groups = optim::muon_groups(all);
   return std::make_unique<optim::Muon>(groups.matrices, groups.others);
 }
 
-std::string result_of(const RunFiles& files) {
+std::string result_of(const train::RunFiles& files) {
   std::string all = read_bytes(files.metrics());
   for (const auto& [name, tensor] : io::load_checkpoint(files.checkpoint()).tensors) {
     const Tensor x = tensor.to(Dtype::f64);
@@ -93,14 +93,14 @@ std::string run_sharded(const ShardedRun& how, distributed::Transport& transport
   Net net;
   const Ragged data;
   const auto optimizer = optimizer_for(how.optimizer, net);
-  TrainOptions options;
+  train::TrainOptions options;
   options.directory = how.directory, options.steps = how.steps, options.eval_every = 7;
   options.shards = how.shards, options.transport = &transport;
   options.patience = how.worsens ? 1 : 0;
   volatile std::sig_atomic_t stop = 0;
   options.stop = &stop;
   options.clip_norm = how.clip_norm, options.clip_value = how.clip_value;
-  Trainer trainer(net, *optimizer, optim::warmup_cosine(3, 20), options);
+  train::Trainer trainer(net, *optimizer, optim::warmup_cosine(3, 20), options);
   how.resume ? trainer.resume() : trainer.start();
   trainer.run(
       [&](std::int64_t i) {
@@ -110,7 +110,7 @@ std::string run_sharded(const ShardedRun& how, distributed::Transport& transport
       },
       [&] {
         const double loss = loss_of(net, data, 0).mean.item();
-        return Metrics{{"held_out_loss", how.worsens ? double(trainer.step()) : loss}};
+        return train::Metrics{{"held_out_loss", how.worsens ? double(trainer.step()) : loss}};
       });
   return transport.rank() == 0 ? result_of(trainer.files()) : "";
 }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gradus/train/distributed/transport.h"
-#include "gradus/train/loop.h"
+#include "gradus/train/trainer.h"
 
 namespace gradus::testing {
 

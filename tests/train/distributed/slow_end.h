@@ -15,10 +15,10 @@ class SlowEnd final : public distributed::Transport {
   SlowEnd(distributed::Transport& of, double seconds) : of_(of), seconds_(seconds) {}
   int rank() const override { return of_.rank(); }
   int size() const override { return of_.size(); }
-  [[noreturn]] void end_all(const std::string& why) override {
+  [[noreturn]] void abort(const std::string& why) override {
     ended = why;
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
-    of_.end_all(why);
+    of_.abort(why);
     fail<Error>(why);
   }
   std::string ended;

@@ -35,7 +35,7 @@ TEST_CASE("a process that throws or exits ends the others that wait for it") {
           if (transport.rank() != 2) transport.barrier();
         }) == at(2, "0, at work: has ended"));
   CHECK(error_of(2, [](Transport& transport) {
-          if (transport.rank() == 0) transport.end_all("enough");
+          if (transport.rank() == 0) transport.abort("enough");
           transport.barrier();
         }) == at(0, "0, starting: enough"));
   const std::string mismatch = error_of(2, [](Transport& transport) {
@@ -137,7 +137,7 @@ TEST_CASE("more processes than shards and mixed types are refused") {
     how.directory = here / "few", how.shards = 2;
     run_sharded(how, transport);
   });
-  CHECK(contains(few, "3 processes, but 2 shards a step: each process wants one at least"));
+  CHECK(contains(few, "3 processes, but 2 shards per step: each process needs at least one"));
   nn::Linear net(2, 2);
   net.bias = nn::parameter(zeros({2}, Dtype::f64));
   optim::SGD optimizer(net.parameters());
@@ -158,7 +158,7 @@ TEST_CASE("a run stops at the request of one process and resumes with any number
     how.resume = false;
     how.stop_rank = first - 1, how.stop_step = 11;
     distributed::run_threads(first, [&](Transport& transport) { run_sharded(how, transport); });
-    CHECK(read_state({how.directory}).step == (first == 1 ? 11 : 12));
+    CHECK(train::read_state({how.directory}).step == (first == 1 ? 11 : 12));
     how.resume = true, how.stop_rank = -1;
     std::string result;
     distributed::run_threads(second, [&](Transport& transport) {

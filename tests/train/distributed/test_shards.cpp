@@ -62,7 +62,7 @@ TEST_CASE("an infinite gradient changes the weights of all ranks, or none with o
       shards.gradients(
           1,
           [&](std::int64_t) {
-            return BatchLoss(sum(net(full({1, 40}, INFINITY))));
+            return train::BatchLoss(sum(net(full({1, 40}, INFINITY))));
           },
           stop);
       const double norm = shards.update({.only_finite = only_finite}, 0);
@@ -94,7 +94,7 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
     distributed::run_threads(size, [&](distributed::Transport& transport) {
       Counted net;
       optim::SGD optimizer(net.parameters(), {.lr = 0.5, .weight_decay = 0.25});
-      optimizer.report_unreached(false);
+      optimizer.warn_params_without_grad(false);
       distributed::Shards shards(net, optimizer, transport, 2);
       generator().restore(1, 16777217);   // no f32
       bool stop = transport.rank() == 1;  // one process is asked to
@@ -102,7 +102,8 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
           3,
           [&](std::int64_t i) {  // 6 and 7, of one token and of three
             net.moved.fill_(static_cast<double>(i));
-            return BatchLoss(net(full({2}, static_cast<double>(i), Dtype::f64)), i == 6 ? 1 : 3);
+            return train::BatchLoss(net(full({2}, static_cast<double>(i), Dtype::f64)),
+                                    i == 6 ? 1 : 3);
           },
           stop);
       require<Error>(mean == (18.0 + 3 * 21.0) / 4 && stop == (size == 2), "a mean of ", mean);
@@ -129,8 +130,8 @@ TEST_CASE("shard weights are exact beyond the integers of f32") {
   const double mean = shards.gradients(
       0,
       [&](std::int64_t i) {
-        return BatchLoss(net(full({2}, static_cast<double>(i + 1), Dtype::f64)),
-                         i == 0 ? 1 : static_cast<std::int64_t>(kMany));
+        return train::BatchLoss(net(full({2}, static_cast<double>(i + 1), Dtype::f64)),
+                                i == 0 ? 1 : static_cast<std::int64_t>(kMany));
       },
       stop);
   CHECK(mean == (3 + 6 * kMany) / (1 + kMany));
@@ -171,7 +172,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
   how.worsens = true;
   how.directory = here / "alone";
   const std::string alone = run_sharded(how, distributed::alone());
-  CHECK(read_state({how.directory}).step == 14);
+  CHECK(train::read_state({how.directory}).step == 14);
   how.directory = here / "three";
   CHECK(on_threads(3, how) == alone);
 }
@@ -188,7 +189,7 @@ TEST_CASE("a parameter stays if no shard reaches it and moves if one does") {
   run_sharded(how, distributed::alone());
   REQUIRE(rare.size() == 2);
   CHECK(rare[0] == rare[1]);  // no decay either
-  const io::Checkpoint end = io::load_checkpoint(RunFiles{how.directory}.checkpoint());
+  const io::Checkpoint end = io::load_checkpoint(train::RunFiles{how.directory}.checkpoint());
   CHECK(end.tensors.at("model.rare.weight").to_vector<float>() != rare[1]);
 }
 
@@ -199,10 +200,10 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
   net.to(Dtype::f64);
   const Tensor x = randn({12, 4}, Dtype::f64), y = randn({12, 2}, Dtype::f64);
   optim::SGD optimizer(net.parameters(), {.lr = 0.1});
-  TrainOptions options;
+  train::TrainOptions options;
   options.directory = directory, options.steps = 3, options.clip_norm = 0;
   options.shards = std::ssize(sizes);
-  Trainer trainer(net, optimizer, optim::constant_schedule(), options);
+  train::Trainer trainer(net, optimizer, optim::constant_schedule(), options);
   trainer.start();
   trainer.run(
       [&](std::int64_t i) {
@@ -210,15 +211,15 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
         for (std::int64_t s = 0; s < i % std::ssize(sizes); ++s)
           begin += sizes[static_cast<std::size_t>(s)];
         const std::int64_t n = sizes[static_cast<std::size_t>(i % std::ssize(sizes))];
-        if (n == 0) return BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // not looked at
-        return BatchLoss(
+        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // not looked at
+        return train::BatchLoss(
             mse_loss(net(slice(x, 0, begin, begin + n)), slice(y, 0, begin, begin + n)), n);
       },
       [] {
-        return Metrics{{"held_out_loss", 0.0}};
+        return train::Metrics{{"held_out_loss", 0.0}};
       });
   std::vector<double> all = net.weight.to_vector<double>();
-  for (const auto& [step, loss] : read_metric(trainer.files().metrics(), "loss"))
+  for (const auto& [step, loss] : train::read_metric(trainer.files().metrics(), "loss"))
     all.push_back(loss);
   return all;
 }
@@ -249,10 +250,11 @@ TEST_CASE("moments are stored once across processes, and bytes sent match the fo
         } net;
         optim::AdamW optimizer(net.parameters());
         distributed::Shards shards(net, optimizer, transport, 2 * processes - fewer);
-        const double part = static_cast<double>(optimizer.part_end() - optimizer.part_begin());
+        const double part =
+            static_cast<double>(shards.optimizer().end() - shards.optimizer().begin());
         require<Error>(std::abs(part / kNumbers * processes - 1) <= 0.05, "part of ", part);
         const Tensor x = ones({2, 256});
-        const auto loss_of = [&](std::int64_t) { return BatchLoss(mean(net(x))); };
+        const auto loss_of = [&](std::int64_t) { return train::BatchLoss(mean(net(x))); };
         bool stop = false;
         for (std::int64_t step = 1; step < 4; ++step) {
           shards.gradients(step, loss_of, stop);
@@ -279,7 +281,7 @@ struct Line : nn::Layer<Line> {
 };
 
 /// What each of two processes, with a shard each, makes of such losses.
-std::string gradients_of(const std::function<BatchLoss(const Line&, std::int64_t)>& loss) {
+std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::int64_t)>& loss) {
   return outcome([&] {
     std::string text;
     distributed::run_threads(2, [&](distributed::Transport& t) {
@@ -308,7 +310,7 @@ TEST_CASE("random numbers continue after the shard that drew most") {
             0,
             [&](std::int64_t i) {
               for (int k = 0; k < (i == more ? 5 : 2); ++k) generator().next();
-              return BatchLoss(net(1));
+              return train::BatchLoss(net(1));
             },
             stop);
         require<Error>(generator().position() == 15, "at ", generator().position());
@@ -319,7 +321,8 @@ TEST_CASE("shard counts must not be negative or all 0") {
   const auto of_count = [](std::int64_t first, std::int64_t second) {
     const std::string text = gradients_of([=](const Line& net, std::int64_t i) {
       const std::int64_t count = i == 0 ? first : second;
-      return BatchLoss(count == 0 ? full({}, INFINITY, Dtype::f64) : net(i == 0 ? 1 : 2), count);
+      return train::BatchLoss(count == 0 ? full({}, INFINITY, Dtype::f64) : net(i == 0 ? 1 : 2),
+                              count);
     });
     const std::size_t at = text.find("shards: ");
     return at == std::string::npos ? text : text.substr(at);
@@ -342,7 +345,7 @@ TEST_CASE("gradients that were computed twice count once") {
       bool stop = false;
       for (const double x : {7.0, 0.25})
         shards.gradients(
-            0, [&](std::int64_t) { return BatchLoss(net(x)); }, stop);
+            0, [&](std::int64_t) { return train::BatchLoss(net(x)); }, stop);
       shards.update({}, 0);
       require<Error>(net.w.detach().to_vector<double>() == std::vector<double>{0.75, 1.75}, "w");
     });

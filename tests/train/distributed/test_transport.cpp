@@ -92,7 +92,7 @@ TEST_CASE("all_gather and broadcast return the data of every rank") {
   CHECK(alone.rank() == 0);
   CHECK(alone.size() == 1);
   CHECK(alone.bytes_sent() == 0);
-  CHECK_REFUSES(Error, alone.end_all("why"), "why");
+  CHECK_REFUSES(Error, alone.abort("why"), "why");
 }
 
 TEST_CASE("time in exchanges is counted, and a simulated network takes time") {

@@ -227,7 +227,7 @@ TEST_CASE("a parameter that never had a gradient stays, next to one that has") {
   const nn::NamedTensor with = trained("with", {2}),
                         without = {"without", nn::parameter(numbers({2}))};
   optim::SGD optimizer({with, without}, {.lr = 1});
-  optimizer.report_unreached(false);
+  optimizer.warn_params_without_grad(false);
   optimizer.step();
   CHECK(without.tensor.detach().to_vector<double>() == numbers({2}).to_vector<double>());
   CHECK(with.tensor.detach().to_vector<double>() != numbers({2}).to_vector<double>());
@@ -396,7 +396,7 @@ TEST_CASE("only matrices and higher ranks decay, and only matrices go to Muon") 
     for (const nn::NamedTensor& each : group.parameters) out += each.name;
     return out;
   };
-  const std::vector<optim::Group> decay = optim::decay_matrices_only(all, 0.1);
+  const std::vector<optim::Group> decay = optim::no_decay_on_1d(all, 0.1);
   CHECK(names(decay[0]) == "234");
   CHECK(names(decay[1]) == "01");
   CHECK(decay[1].weight_decay == 0);
@@ -406,7 +406,7 @@ TEST_CASE("only matrices and higher ranks decay, and only matrices go to Muon") 
   muon.others.lr = 0.25;
   CHECK(optim::Muon(muon.matrices, muon.others).groups()[1].lr == 0.25);
 
-  optim::SGD sgd(optim::decay_matrices_only(all, 0.1));
+  optim::SGD sgd(optim::no_decay_on_1d(all, 0.1));
   sgd.set_learning_rate(0.125);
   for (const optim::Group& group : sgd.groups()) CHECK(group.lr == 0.125);
 }
@@ -428,20 +428,20 @@ TEST_CASE("the first step reports the parameters without a gradient, once") {
   };
   sgd.zero_grad();
   sum(square(p.used)).backward();
-  CHECK(sgd.unreached() == std::vector<std::string>{"lost"});
+  CHECK(sgd.params_without_grad() == std::vector<std::string>{"lost"});
   const std::string said = capture_output(step);
   CHECK(has(said, "did not reach 1 of 3 parameters: lost [3]; why(loss, model)"));
   CHECK(std::count(said.begin(), said.end(), '\n') == 1);
   CHECK(capture_output(step) == "");
   sum(square(p.lost)).backward();
-  CHECK(sgd.unreached().empty());
+  CHECK(sgd.params_without_grad().empty());
 }
 
-TEST_CASE("nothing is reported if all are reached or report_unreached is off") {
+TEST_CASE("nothing is reported if all are reached or warn_params_without_grad is off") {
   Three p;
   optim::SGD good(p.all()), quiet(p.all());
   sum(square(p.used)).backward();
-  quiet.report_unreached(false);
+  quiet.warn_params_without_grad(false);
   CHECK(capture_output([&] { quiet.step(); }) == "");
   sum(square(p.lost)).backward();
   CHECK(capture_output([&] { good.step(); }) == "");  // what is frozen counts for nothing
@@ -473,7 +473,7 @@ TEST_CASE("under a watch, the report names the operation where the path ended") 
 TEST_CASE("only_finite skips a step whose norm is not finite") {
   Three p;
   optim::AdamW adamw(p.all());
-  adamw.report_unreached(false);
+  adamw.warn_params_without_grad(false);
   p.used.set_grad(tensor({1, INFINITY}));
   CHECK(std::isinf(adamw.step({.only_finite = true})));
   CHECK(adamw.steps() == 0);

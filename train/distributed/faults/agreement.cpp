@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "gradus/engine/base/error.h"
-#include "gradus/train/distributed/parts.h"
 
 namespace gradus::distributed {
 
@@ -31,21 +30,21 @@ void require_same(Transport& transport, const std::string& text, const std::stri
     if (!std::getline(own, line)) line.clear();
     if (!std::getline(first, wanted)) wanted.clear();
   } while (line == wanted && (own || first));
-  transport.end_all(str_cat("has another ", what, " than rank 0: ", line, ", not ", wanted));
+  transport.abort(str_cat("has another ", what, " than rank 0: ", line, ", not ", wanted));
 }
 
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors) {
   std::vector<std::uint64_t> own;
   for (const auto& [name, tensor] : tensors)
-    own.push_back(checksum(optim::bytes_of(tensor, 0, tensor.numel())));
+    own.push_back(checksum(bytes_of(tensor, 0, tensor.numel())));
   const std::vector<std::uint64_t> all = transport.all_gather(own);
   std::size_t other = 0;
   while (other < all.size() && all[other] == all[other % own.size()]) ++other;
   if (other == all.size()) return;
   if (other / own.size() != static_cast<std::size_t>(transport.rank()))
     transport.barrier();  // until it has ended all
-  transport.end_all("has other numbers in " + tensors[other % own.size()].name +
-                    " than rank 0: the processes have diverged");
+  transport.abort("has other numbers in " + tensors[other % own.size()].name +
+                  " than rank 0: the processes have diverged");
 }
 
 }  // namespace gradus::distributed

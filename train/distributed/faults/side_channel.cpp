@@ -187,7 +187,7 @@ void SideChannel::tell(char kind, const std::string& what) {
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  if (!done_) end_all(peer.describe + ": " + how);
+  if (!done_) abort(peer.describe + ": " + how);
 }
 
 void SideChannel::say(const std::string& line) const {
@@ -195,7 +195,7 @@ void SideChannel::say(const std::string& line) const {
   static_cast<void>(!::write(error_output_, all.data(), all.size()));
 }
 
-void SideChannel::end_all(const std::string& line) {
+void SideChannel::abort(const std::string& line) {
   say(line);
   tell('e', line);
   std::_Exit(kEndedByOther);

@@ -23,7 +23,7 @@ class SideChannel {
 
   void say(const std::string& line) const;  // where stderr led at first
   /// Says the line, has all others end, and ends this process.
-  [[noreturn]] void end_all(const std::string& line);
+  [[noreturn]] void abort(const std::string& line);
 
  private:
   struct Peer {

@@ -35,21 +35,21 @@ Mpi::Mpi() {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   if (size_ == 1) return;
   side_ = std::make_unique<SideChannel>(*this);
-  side_->require_same_program();  // end_all() has a side channel by now
+  side_->require_same_program();  // abort() has a side channel by now
 }
 
 Mpi::~Mpi() {
-  if (std::uncaught_exceptions() > 0 && size_ > 1) end_all("is ended by an error");
+  if (std::uncaught_exceptions() > 0 && size_ > 1) abort("is ended by an error");
   note("waiting for the end of others");
   barrier();
   side_.reset();
   MPI_Finalize();
 }
 
-void Mpi::end_all(const std::string& why) {
+void Mpi::abort(const std::string& why) {
   if (!side_) fail<Error>(why);
   if (rank_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  side_->end_all(describe() + ": " + why);
+  side_->abort(describe() + ": " + why);
 }
 
 /// MPI goes on with messages while it is asked. A process that waits leaves the core to others.
@@ -72,7 +72,7 @@ void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<
   for (int done = 0; !done;) {
     const int code =
         MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (code != MPI_SUCCESS) end_all(str_cat("MPI reports its error ", code));
+    if (code != MPI_SUCCESS) abort(str_cat("MPI reports its error ", code));
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (waited.count() < kSpin)
       std::this_thread::yield();

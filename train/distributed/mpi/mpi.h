@@ -31,7 +31,7 @@ class Mpi final : public Transport {
   int size() const override { return size_; }
   /// Writes the line and ends all. Ranks above 0 wait for half a second before, since what befalls
   /// all of them is for rank 0 to say.
-  [[noreturn]] void end_all(const std::string& why) override;
+  [[noreturn]] void abort(const std::string& why) override;
 
  private:
   void exchange_others(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) override;

@@ -64,14 +64,14 @@ Need ClassifierFlags::classifier(double tokens, double numbers) const {
 
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task) {
   optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
-  TrainOptions options = flags.options();
+  train::TrainOptions options = flags.options();
   options.judge = "accuracy";
   options.higher_is_better = true;
   options.items_per_step = flags.batch;
   options.item = "example";
   options.loss_unit = "nats an example";
-  Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps, 0),
-                  options);
+  train::Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps, 0),
+                         options);
   const Labelled validation = task.make(kValidation, Part::validation, 0);
   const auto loss_of = [&](std::int64_t step) {
     const Labelled batch = task.make(flags.batch, Part::training, step);
@@ -79,8 +79,8 @@ int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Clas
   };
   const auto evaluate = [&] {
     const Tensor scores = scores_of(task, validation.x);
-    return Metrics{{"held_out_loss", cross_entropy(scores, validation.y).item()},
-                   {"accuracy", accuracy(scores, validation.y)}};
+    return train::Metrics{{"held_out_loss", cross_entropy(scores, validation.y).item()},
+                          {"accuracy", accuracy(scores, validation.y)}};
   };
   say("training", model.parameter_count(), " parameters, ", flags.steps, " steps of ", flags.batch,
       " examples");

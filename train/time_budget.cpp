@@ -1,6 +1,6 @@
-// A look at the clock goes by the steps since the last one: a machine that has changed is believed
-// at once, and what steps took before is forgotten.
-#include "gradus/train/pace.h"
+// A look at the clock uses only the steps since the last one, so it follows a machine that changes
+// speed at once.
+#include "gradus/train/time_budget.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,23 +11,24 @@
 
 #include "gradus/engine/base/error.h"
 
-namespace gradus {
+namespace gradus::train {
 namespace {
 
-constexpr double kLook = 0.05;  // of the whole time, from one look at the clock to the next
-constexpr double kLateOfLeft = 0.1, kLateOfAll = 0.05;  // a run may be late by the greater …
+constexpr double kLook = 0.05;  // of the entire time, between looks at the clock
+constexpr double kLateOfLeft = 0.1,
+                 kLateOfAll = 0.05;   // a run may be late by the larger of these …
 constexpr double kEarlyOfAll = 0.1;   // … and early by this, which costs nothing
-constexpr double kEvaluations = 0.2;  // their most of the time left
+constexpr double kEvaluations = 0.2;  // of the time left, at most
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-double Pace::system_clock() {
+double TimeBudget::system_clock() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Pace::Pace(const TimeLimit& limit, std::int64_t steps, std::int64_t every, Clock clock)
+TimeBudget::TimeBudget(const TimeLimit& limit, std::int64_t steps, std::int64_t every, Clock clock)
     : limit_(limit),
       planned_(steps),
       planned_every_(every),
@@ -39,40 +40,40 @@ Pace::Pace(const TimeLimit& limit, std::int64_t steps, std::int64_t every, Clock
           " steps: must be positive");
 }
 
-double Pace::place(std::int64_t step) const {
+double TimeBudget::position(std::int64_t step) const {
   if (now_.steps == now_.from) return now_.at;
   return now_.at + static_cast<double>(step - now_.from) *
                        (static_cast<double>(planned_) - now_.at) /
                        static_cast<double>(now_.steps - now_.from);
 }
 
-bool Pace::evaluates(std::int64_t step) const {
+bool TimeBudget::evaluates(std::int64_t step) const {
   return step == now_.steps || (step > now_.from && (step - now_.from) % now_.every == 0);
 }
 
-std::int64_t Pace::evaluations_left(std::int64_t step) const {
+std::int64_t TimeBudget::evaluations_left(std::int64_t step) const {
   return divide_up(now_.steps - now_.from, now_.every) - (step - now_.from) / now_.every;
 }
 
-void Pace::start() {
+void TimeBudget::start() {
   now_.seconds = seconds();
   started_ = clock_();
 }
 
-double Pace::seconds() const { return now_.seconds + (started_ ? clock_() - *started_ : 0); }
+double TimeBudget::seconds() const { return now_.seconds + (started_ ? clock_() - *started_ : 0); }
 
-void Pace::stepped(double seconds) {
+void TimeBudget::stepped(double seconds) {
   ++now_.steps_seen;
   now_.steps_seconds += seconds;
 }
 
-void Pace::evaluated(double seconds) {
+void TimeBudget::evaluated(double seconds) {
   const double t = now_.steps_seen > 0 ? now_.steps_seconds / static_cast<double>(now_.steps_seen)
                                        : now_.step_seconds;
   if (t > 0) now_.evaluation_steps = seconds / t;
 }
 
-std::optional<Refit> Pace::refit(std::int64_t step) {
+std::optional<Rescale> TimeBudget::rescale(std::int64_t step) {
   const double time = seconds();
   if (limit_.seconds == 0 || step >= now_.steps || time - now_.looked < kLook * limit_.seconds)
     return std::nullopt;
@@ -82,7 +83,7 @@ std::optional<Refit> Pace::refit(std::int64_t step) {
   now_.looked = time;
   now_.steps_seen = 0;
   now_.steps_seconds = 0;
-  if (!(t > 0)) return std::nullopt;  // faster than the clock can tell
+  if (!(t > 0)) return std::nullopt;  // too fast for the clock
   const double left = std::max(0.0, limit_.seconds - time);
   const double late = (static_cast<double>(now_.steps - step) +
                        static_cast<double>(evaluations_left(step)) * now_.evaluation_steps) *
@@ -96,16 +97,16 @@ std::optional<Refit> Pace::refit(std::int64_t step) {
   return fit(step, left, late > 0 ? std::min(t, before) : std::max(t, before));
 }
 
-std::optional<Refit> Pace::fit(std::int64_t step, double left, double t) {
+std::optional<Rescale> TimeBudget::fit(std::int64_t step, double left, double t) {
   const double e = now_.evaluation_steps * t;
-  const double at = place(step);
+  const double at = position(step);
   double times =
       std::ceil((static_cast<double>(planned_) - at) / static_cast<double>(planned_every_));
   if (e > 0) times = std::max(1.0, std::min(times, std::floor(kEvaluations * left / e)));
   const auto most = static_cast<double>(limit_.most_steps - step);
   const auto more = static_cast<std::int64_t>(std::clamp((left - times * e) / t, 0.0, most));
-  const Refit done{now_.steps, step + more, t};
-  if (done.steps == now_.steps) return std::nullopt;  // early, but it makes most_steps already
+  const Rescale done{now_.steps, step + more, t};
+  if (done.steps == now_.steps) return std::nullopt;  // most_steps already
   now_.steps = done.steps;
   now_.every = std::max<std::int64_t>(1, divide_up(more, static_cast<std::int64_t>(times)));
   now_.from = step;
@@ -113,22 +114,20 @@ std::optional<Refit> Pace::fit(std::int64_t step, double left, double t) {
   return done;
 }
 
-std::string Pace::state() const {
+std::string TimeBudget::state() const {
+  State now = now_;
+  now.seconds = seconds();
   std::ostringstream out;
-  const auto bits = [](double value) { return std::bit_cast<std::int64_t>(value); };
-  out << now_.steps << ' ' << now_.every << ' ' << now_.from << ' ' << now_.steps_seen;
-  for (const double each : {now_.at, seconds(), now_.looked, now_.steps_seconds, now_.step_seconds,
-                            now_.late, now_.evaluation_steps})
-    out << ' ' << bits(each);
+  out << now.steps << ' ' << now.every << ' ' << now.from << ' ' << now.steps_seen;
+  for (const double* each : now.doubles()) out << ' ' << std::bit_cast<std::int64_t>(*each);
   return out.str();
 }
 
-bool Pace::load_state(const std::string& text) {
+bool TimeBudget::load_state(const std::string& text) {
   std::istringstream in(text);
   State read{};
   in >> read.steps >> read.every >> read.from >> read.steps_seen;
-  for (double* each : {&read.at, &read.seconds, &read.looked, &read.steps_seconds,
-                       &read.step_seconds, &read.late, &read.evaluation_steps}) {
+  for (double* each : read.doubles()) {
     std::int64_t bits = 0;
     in >> bits;
     *each = std::bit_cast<double>(bits);
@@ -138,4 +137,4 @@ bool Pace::load_state(const std::string& text) {
   return good;
 }
 
-}  // namespace gradus
+}  // namespace gradus::train

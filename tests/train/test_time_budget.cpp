@@ -8,32 +8,32 @@
 #include "gradus/tests/io/files.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
-#include "gradus/train/loop.h"
+#include "gradus/train/trainer.h"
 
-namespace gradus::testing::test_pace {
+namespace gradus::testing::test_time_budget {
 namespace {
 
-/// A Pace whose steps take what the machine says, and what became of it.
+/// A TimeBudget whose steps take what the machine says, and what became of it.
 struct Simulated {
   double time = 0;
   std::int64_t step = 0, evaluations = 0;
-  std::vector<Refit> refits;
-  std::vector<double> places;
+  std::vector<train::Rescale> changes;
+  std::vector<double> positions;
 
   /// step_seconds(time): how long the next step takes.
   template <class StepSeconds>
-  void run(Pace& pace, StepSeconds step_seconds, double evaluation_seconds) {
-    pace.start();
-    while (step < pace.steps()) {
-      places.push_back(pace.place(step));
+  void run(train::TimeBudget& budget, StepSeconds step_seconds, double evaluation_seconds) {
+    budget.start();
+    while (step < budget.steps()) {
+      positions.push_back(budget.position(step));
       const double taken = step_seconds(time);
       time += taken;
-      pace.stepped(taken);
+      budget.stepped(taken);
       ++step;
-      if (const auto refit = pace.refit(step)) refits.push_back(*refit);
-      if (!pace.evaluates(step)) continue;
+      if (const auto change = budget.rescale(step)) changes.push_back(*change);
+      if (!budget.evaluates(step)) continue;
       time += evaluation_seconds;
-      pace.evaluated(evaluation_seconds);
+      budget.evaluated(evaluation_seconds);
       ++evaluations;
     }
   }
@@ -42,23 +42,23 @@ struct Simulated {
 /// A plan for 60 seconds: 500 steps of 0.1, ten evaluations of 1.
 Simulated simulated(double step, double evaluation, std::int64_t most = 1'000'000) {
   Simulated out;
-  Pace pace({60, 10, most}, 500, 50, [&] { return out.time; });
+  train::TimeBudget budget({60, 10, most}, 500, 50, [&] { return out.time; });
   out.run(
-      pace, [&](double) { return step; }, evaluation);
+      budget, [&](double) { return step; }, evaluation);
   return out;
 }
 
 TEST_CASE("a machine about as fast as planned keeps the plan") {
   for (const double factor : {0.96, 1.0, 1.04}) {
     const Simulated run = simulated(0.1 * factor, factor);
-    CHECK(run.refits.empty());
+    CHECK(run.changes.empty());
     CHECK(run.step == 500);
     CHECK(run.evaluations == 10);
-    for (std::size_t i = 0; i < run.places.size(); ++i)
-      REQUIRE(run.places[i] == static_cast<double>(i));  // exactly: the schedule as it was
+    for (std::size_t i = 0; i < run.positions.size(); ++i)
+      REQUIRE(run.positions[i] == static_cast<double>(i));  // exactly: the schedule as it was
   }
   CHECK(simulated(0.092, 0.92).step == 500);  // early is less of a harm than late
-  CHECK(simulated(0.108, 1.08).refits.size() == 1);
+  CHECK(simulated(0.108, 1.08).changes.size() == 1);
 }
 
 TEST_CASE("a run ends within the documented margin of its time on any machine") {
@@ -70,35 +70,35 @@ TEST_CASE("a run ends within the documented margin of its time on any machine") 
     // a step, an evaluation, and 5 % of the time are what it may be late by; early by a tenth
     CHECK(run.time <= 1.05 * 60 + 1.1 * factor);
     CHECK(run.time >= 0.9 * 60 - 1.1 * factor);
-    CHECK(run.refits.size() <= 4);
+    CHECK(run.changes.size() <= 4);
     CHECK((run.evaluations >= 1 && run.evaluations <= 12));
     if (std::abs(factor - 1) > 0.3) CHECK((run.step < 500) == (factor > 1));
   }
 }
 
-TEST_CASE("a refit follows a machine that changes speed, and is reported only then") {
+TEST_CASE("a rescaling follows a machine that changes speed, and is reported only then") {
   Simulated run;
-  Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
+  train::TimeBudget budget({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
   run.run(
-      pace, [](double time) { return 20 < time && time < 35 ? 0.25 : 0.1; }, 1);
+      budget, [](double time) { return 20 < time && time < 35 ? 0.25 : 0.1; }, 1);
   CHECK(std::abs(run.time - 60) < 3);
   CHECK(run.step < 450);
-  CHECK(run.refits.size() >= 2);
-  CHECK(run.refits.size() <= 8);
+  CHECK(run.changes.size() >= 2);
+  CHECK(run.changes.size() <= 8);
 }
 
 TEST_CASE("a short slowdown keeps the plan") {
   Simulated run;
-  Pace pace({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
+  train::TimeBudget budget({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
   run.run(
-      pace, [](double time) { return 20 < time && time < 21 ? 0.3 : 0.1; }, 1);
-  CHECK(run.refits.empty());
+      budget, [](double time) { return 20 < time && time < 21 ? 0.3 : 0.1; }, 1);
+  CHECK(run.changes.empty());
   CHECK(std::abs(run.time - 60) < 3);
 }
 
 TEST_CASE("a goal at the maximum stays, however fast the machine") {
   const Simulated run = simulated(0.01, 0.1, 500);
-  CHECK(run.refits.empty());
+  CHECK(run.changes.empty());
   CHECK(run.step == 500);
   CHECK(run.time == Approx(6));
   CHECK(simulated(0.05, 0.5, 600).step == 600);
@@ -108,13 +108,13 @@ TEST_CASE("positions in the schedule continue without a jump, to its end") {
   for (const double factor : {0.3, 2.5, 12.0}) {
     CAPTURE(factor);
     const Simulated run = simulated(0.1 * factor, factor);
-    for (std::size_t i = 1; i < run.places.size(); ++i) {
-      const double gone = run.places[i] - run.places[i - 1];
+    for (std::size_t i = 1; i < run.positions.size(); ++i) {
+      const double gone = run.positions[i] - run.positions[i - 1];
       CHECK(gone > 0);
       CHECK(gone < 30);
     }
-    CHECK(run.places.back() < 500);
-    CHECK(run.places.back() > 450);
+    CHECK(run.positions.back() < 500);
+    CHECK(run.positions.back() > 450);
   }
 }
 
@@ -124,17 +124,17 @@ TEST_CASE("evaluations become fewer if they would take all the time") {
   CHECK(std::abs(run.time - 60) <= 0.05 * 60 + 10);
 }
 
-TEST_CASE("a pace loads a state that it wrote, refuses any other and keeps its own") {
-  Pace pace({60, 10, 900}, 500, 50, [] { return 0.0; });
-  const std::string rest = " 0 0 0 0 0 0 0 0", before = pace.state();
+TEST_CASE("a time budget loads a state that it wrote, refuses any other and keeps its own") {
+  train::TimeBudget budget({60, 10, 900}, 500, 50, [] { return 0.0; });
+  const std::string rest = " 0 0 0 0 0 0 0 0", before = budget.state();
   for (const std::string text :
        {"", "500", "x y", "500 50 0", "500 50 -1", "500 0 1", "500 -1 1", "500 50 501", "x 50 1"}) {
     INFO(text);
-    CHECK_FALSE(pace.load_state(text.size() < 6 || text == "500 50 0" ? text : text + rest));
-    CHECK(pace.state() == before);
+    CHECK_FALSE(budget.load_state(text.size() < 6 || text == "500 50 0" ? text : text + rest));
+    CHECK(budget.state() == before);
   }
-  CHECK(pace.load_state(Pace({60, 10, 900}, 70, 50, {}).state()));
-  CHECK(pace.steps() == 70);
+  CHECK(budget.load_state(train::TimeBudget({60, 10, 900}, 70, 50, {}).state()));
+  CHECK(budget.steps() == 70);
 }
 
 /// A run of a small net in which a step takes what `step_seconds` says.
@@ -147,8 +147,8 @@ struct Timed {
   std::function<double(std::int64_t)> step_seconds = [](std::int64_t) { return 0.3125; };
   std::int64_t stop_at = -1;
 
-  TrainOptions options(const std::string& directory, double seconds) {
-    TrainOptions options;
+  train::TrainOptions options(const std::string& directory, double seconds) {
+    train::TrainOptions options;
     options.directory = directory;
     options.steps = 500;
     options.eval_every = 50;
@@ -157,7 +157,7 @@ struct Timed {
     options.stop = &stop;
     return options;
   }
-  TrainEnd run(Trainer& trainer) {
+  train::TrainEnd run(train::Trainer& trainer) {
     return trainer.run(
         [this](std::int64_t i) {
           time += step_seconds(i);
@@ -166,30 +166,31 @@ struct Timed {
         },
         [this] {
           time += 1;
-          return Metrics{{"held_out_loss", mse_loss(net(x), y).item()}};
+          return train::Metrics{{"held_out_loss", mse_loss(net(x), y).item()}};
         });
   }
 };
 
 const optim::Schedule kWarmCosine = optim::warmup_cosine(50, 500);
 
-TEST_CASE("a trainer refits its steps, records it, and its rate does not jump") {
+TEST_CASE("a trainer changes its steps, records it, and its rate does not jump") {
   const Folder here;
   Timed task;
-  Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
+  train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
   trainer.start();
-  std::vector<double> places;
+  std::vector<double> positions;
   task.step_seconds = [&](std::int64_t i) {
-    places.push_back(trainer.pace().place(i));
+    positions.push_back(trainer.budget().position(i));
     return 0.3125;
   };
-  CHECK(task.run(trainer) == TrainEnd::finished);
+  CHECK(task.run(trainer) == train::TrainEnd::finished);
   CHECK(std::abs(task.time - 60) < 3);
   CHECK(trainer.step() < 250);
   const std::string log = trainer.files().metrics();
-  const auto goals = read_metric(log, "steps"), before = read_metric(log, "steps_before"),
-             took = read_metric(log, "step_milliseconds"),
-             rates = read_metric(log, "learning_rate");
+  const auto goals = train::read_metric(log, "steps"),
+             before = train::read_metric(log, "steps_before"),
+             took = train::read_metric(log, "step_milliseconds"),
+             rates = train::read_metric(log, "learning_rate");
   REQUIRE(goals.size() >= 1);
   CHECK(before.front().second == 500);
   CHECK(took.front().second == Approx(312.5));
@@ -197,8 +198,8 @@ TEST_CASE("a trainer refits its steps, records it, and its rate does not jump") 
   REQUIRE(std::ssize(rates) == trainer.step());
   for (std::size_t i = 0; i < rates.size();
        ++i) {  // between two steps of the plan: a straight line
-    const auto step = static_cast<std::int64_t>(places[i]);
-    const double on = places[i] - static_cast<double>(step);
+    const auto step = static_cast<std::int64_t>(positions[i]);
+    const double on = positions[i] - static_cast<double>(step);
     const double factor = (1 - on) * kWarmCosine(step) + on * kWarmCosine(step + 1);
     CHECK(std::abs(rates[i].second - 1e-2 * factor) <= 1e-17);  // roundings of a hundredth
   }
@@ -209,19 +210,19 @@ TEST_CASE("a trainer refits its steps, records it, and its rate does not jump") 
   }
   CHECK(highest > 0.95e-2);
   CHECK(rates.back().second == Approx(1e-3).margin(1e-4));
-  CHECK(read_state(trainer.files()).steps == trainer.step());
+  CHECK(train::read_state(trainer.files()).steps == trainer.step());
 }
 
-TEST_CASE("a timed run that was stopped before or after a refit resumes bit for bit", "[once]") {
+TEST_CASE("a timed run that was stopped before or after a rescaling resumes bit for bit", "[once]") {
   const Folder here;
   // slower than its plan, faster in the middle: several fits
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
   Timed whole;
   whole.step_seconds = machine;
-  Trainer first(whole.net, whole.optimizer, kWarmCosine, whole.options(here / "whole", 60));
+  train::Trainer first(whole.net, whole.optimizer, kWarmCosine, whole.options(here / "whole", 60));
   first.start();
   whole.run(first);
-  REQUIRE(read_metric(first.files().metrics(), "steps").size() >= 2);
+  REQUIRE(train::read_metric(first.files().metrics(), "steps").size() >= 2);
 
   for (const std::int64_t at : {3, 12, 60, 130, 240}) {
     CAPTURE(at);
@@ -231,36 +232,37 @@ TEST_CASE("a timed run that was stopped before or after a refit resumes bit for 
       task.step_seconds = machine;
       task.stop_at = again ? -1 : at;
       task.time = again ? 1e6 : 0;  // another process, another beginning of time
-      Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / run, 60));
+      train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / run, 60));
       again ? trainer.resume() : trainer.start();
-      CHECK(task.run(trainer) == (again ? TrainEnd::finished : TrainEnd::interrupted));
+      CHECK(task.run(trainer) ==
+            (again ? train::TrainEnd::finished : train::TrainEnd::interrupted));
     }
     for (const std::string name : {"/metrics.jsonl", "/model.safetensors"})
       CHECK(read_bytes(here / (run + name)) == read_bytes(here / ("whole" + name)));
   }
 }
 
-TEST_CASE("a run that is killed right after a refit resumes with it", "[once]") {
+TEST_CASE("a run that is killed right after a rescaling resumes with it", "[once]") {
   const Folder here;
   struct Death {};
   std::int64_t goal = 0;
   {
     Timed task;
-    Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
+    train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
     trainer.start();
     task.step_seconds = [&](std::int64_t i) {
-      if (trainer.pace().steps() != 500 && i % 5 == 4) throw Death();
+      if (trainer.budget().steps() != 500 && i % 5 == 4) throw Death();
       return 0.3125;
     };
     CHECK_THROWS_AS(task.run(trainer), Death);
-    goal = trainer.pace().steps();
+    goal = trainer.budget().steps();
   }
   Timed task;
-  Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
+  train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
   trainer.resume();
-  CHECK(trainer.pace().steps() == goal);
-  CHECK(read_metric(trainer.files().metrics(), "steps").size() == 1);
-  CHECK(task.run(trainer) == TrainEnd::finished);
+  CHECK(trainer.budget().steps() == goal);
+  CHECK(train::read_metric(trainer.files().metrics(), "steps").size() == 1);
+  CHECK(task.run(trainer) == train::TrainEnd::finished);
   CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // the time before the death counts
 }
 
@@ -268,16 +270,16 @@ TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {
   const Folder here;
   Timed task;
   task.step_seconds = [](std::int64_t) { return 1000.0; };
-  Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 0));
+  train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 0));
   trainer.start();
-  CHECK(task.run(trainer) == TrainEnd::finished);
+  CHECK(task.run(trainer) == train::TrainEnd::finished);
   CHECK(trainer.step() == 500);
-  CHECK(read_metric(trainer.files().metrics(), "steps").empty());
-  CHECK_FALSE(read_state(trainer.files()).steps);
+  CHECK(train::read_metric(trainer.files().metrics(), "steps").empty());
+  CHECK_FALSE(train::read_state(trainer.files()).steps);
 
-  Trainer timed(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
+  train::Trainer timed(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
   CHECK_REFUSES(FileError, timed.resume(), "another");
 }
 
 }  // namespace
-}  // namespace gradus::testing::test_pace
+}  // namespace gradus::testing::test_time_budget

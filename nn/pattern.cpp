@@ -1,0 +1,58 @@
+// Patterns are compared by edit distance, in which * takes characters at no cost: a match has the
+// distance 0, and the nearest names are those that a misspelled pattern probably meant.
+#include "gradus/nn/pattern.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "gradus/engine/base/error.h"
+
+namespace gradus::nn {
+namespace {
+
+constexpr std::size_t kNear = 3;  // names that a message lists
+
+/// The least number of characters to change, add or remove until the pattern matches the name.
+std::size_t distance(std::string_view pattern, std::string_view name) {
+  if (const std::size_t comma = pattern.find(','); comma != std::string_view::npos)
+    return std::min(distance(pattern.substr(0, comma), name),
+                    distance(pattern.substr(comma + 1), name));
+  std::vector<std::size_t> row(name.size() + 1), above;  // distances of the pattern's beginning …
+  std::iota(row.begin(), row.end(), std::size_t{0});     // … to each beginning of the name
+  for (const char c : pattern) {
+    above = row;
+    const bool any = c == '*';
+    row[0] += any ? 0 : 1;
+    for (std::size_t j = 1; j < row.size(); ++j)
+      row[j] = any ? std::min(above[j], row[j - 1])
+                   : std::min({above[j - 1] + (c == name[j - 1] ? 0u : 1u), above[j] + 1,
+                               row[j - 1] + 1});
+  }
+  return row.back();
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view name) {
+  return distance(pattern, name) == 0;
+}
+
+std::vector<NamedTensor> matching(const std::vector<NamedTensor>& parameters,
+                                  const std::string& pattern) {
+  std::vector<NamedTensor> found;
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (const NamedTensor& each : parameters) {
+    near.emplace_back(distance(pattern, each.name), each.name);
+    if (near.back().first == 0) found.push_back(each);
+  }
+  if (!found.empty()) return found;
+  std::sort(near.begin(), near.end());
+  std::string names;
+  for (std::size_t i = 0; i < std::min(near.size(), kNear); ++i)
+    names += (i == 0 ? "" : ", ") + near[i].second;
+  fail<ValueError>("the pattern \"", pattern, "\" matches none of ", near.size(),
+                   " parameters (* stands for any characters)",
+                   names.empty() ? "" : "; the nearest are " + names);
+}
+
+}  // namespace gradus::nn

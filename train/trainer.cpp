@@ -1,0 +1,336 @@
+// A run is one checkpoint, written by one rename, and metrics.jsonl, which resuming cuts back to it.
+#include "gradus/train/trainer.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+
+#include "gradus/engine/base/random.h"
+#include "gradus/engine/grad_mode.h"
+#include "gradus/io/safetensors.h"
+#include "gradus/trace/nan_finder.h"
+
+namespace gradus::train {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kOverfitPatience = 3;  // rising evaluations before a warning
+
+std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
+                          const std::string& path) {
+  const auto at = checkpoint.facts.find(fact);
+  std::int64_t number = 0;
+  const bool good =
+      at != checkpoint.facts.end() &&
+      std::from_chars(at->second.data(), at->second.data() + at->second.size(), number).ec ==
+          std::errc();
+  require<FileError>(good, path, ": has no number \"", fact,
+                     "\": it is not the checkpoint of a run");
+  return number;
+}
+
+/// Doubles are saved as their bits, so that a resumed run compares with the exact value.
+double exact_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
+  return std::bit_cast<double>(whole_number(checkpoint, fact, path));
+}
+std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
+
+/// Adds tensors to a checkpoint under a prefix, and returns those with it, without it.
+void add_tensors(io::Checkpoint& checkpoint, const std::string& prefix,
+                 const nn::StateDict& tensors) {
+  for (const auto& [name, tensor] : tensors) checkpoint.tensors[prefix + name] = tensor;
+}
+nn::StateDict with_prefix(const io::Checkpoint& checkpoint, const std::string& prefix) {
+  nn::StateDict out;
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    if (name.starts_with(prefix)) out[name.substr(prefix.size())] = tensor;
+  return out;
+}
+
+TrainOptions checked(TrainOptions o) {
+  require(!o.directory.empty(), "Trainer: no directory for the run's files");
+  require(o.shards > 0, "Trainer: ", o.shards, " shards: must be at least 1");
+  require(o.patience >= 0, "Trainer: a patience of ", o.patience, ": must be positive, or 0");
+  require(o.patience == 0 || o.time.seconds == 0, "Trainer: a patience of ", o.patience,
+          " counts evaluations, which move in a run with a time limit: give only one of them");
+  if (o.transport && o.time.seconds > 0)  // all use rank 0's clock
+    o.clock = [clock = o.clock ? o.clock : TimeBudget::Clock(TimeBudget::system_clock),
+               &all = *o.transport] { return all.broadcast(clock()); };
+  return o;
+}
+
+}  // namespace
+
+bool holds_run(const RunFiles& files) {
+  std::error_code none;
+  const auto bytes = std::filesystem::file_size(files.metrics(), none);
+  return (!none && bytes > 0) || std::filesystem::exists(files.checkpoint(), none) ||
+         std::filesystem::exists(files.model(), none);
+}
+
+SavedState read_state(const RunFiles& files) {
+  const std::string path = files.checkpoint();
+  const io::Checkpoint checkpoint = io::load_checkpoint(path);
+  SavedState state{whole_number(checkpoint, "step", path),
+                   whole_number(checkpoint, "best_step", path),
+                   exact_number(checkpoint, "best", path),
+                   0,
+                   {}};
+  if (checkpoint.facts.contains("pace")) state.steps = whole_number(checkpoint, "pace", path);
+  for (const auto& [name, tensor] : with_prefix(checkpoint, "model."))
+    state.parameters += tensor.numel();
+  return state;
+}
+
+Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule schedule,
+                 TrainOptions options)
+    : Loop(optimizer, std::move(schedule),
+           {options.steps, options.eval_every, options.clip_norm, options.clip_value}),
+      model_(model),
+      options_(checked(std::move(options))),
+      transport_(options_.transport ? *options_.transport : distributed::alone()),
+      budget_(options_.time, options_.steps, options_.eval_every, options_.clock),
+      files_{options_.directory},
+      best_(options_.higher_is_better ? -kNever : kNever),
+      last_(best_) {
+  if (options_.shards > 1 || transport_.size() > 1)
+    shards_ = std::make_unique<distributed::Shards>(model, optimizer, transport_, options_.shards);
+}
+
+void Trainer::keep(std::function<void(io::Checkpoint&)> save,
+                   std::function<void(const io::Checkpoint&)> load) {
+  savers_.push_back(std::move(save));
+  loaders_.push_back(std::move(load));
+}
+
+void Trainer::average(optim::EMA& ema) {
+  ema_ = &ema;
+  keep([&ema](io::Checkpoint& checkpoint) { add_tensors(checkpoint, "ema.", ema.state_dict()); },
+       [&ema](const io::Checkpoint& checkpoint) {
+         ema.load_state_dict(with_prefix(checkpoint, "ema."));
+       });
+}
+
+void Trainer::start() {
+  if (writes()) {
+    require<FileError>(!holds_run(files_), files_.directory,
+                       ": holds a run already: resume it, or choose another directory");
+    std::error_code error;
+    std::filesystem::create_directories(files_.directory, error);  // begin() reports a failure
+  }
+  begin(0);
+  save();
+  transport_.barrier();  // from now on the run can be resumed, whatever ends a process
+}
+
+void Trainer::begin(std::int64_t metrics_bytes) {
+  begun_ = true;
+  if (writes()) log_ = std::make_unique<MetricsLog>(files_.metrics(), metrics_bytes);
+}
+
+void Trainer::resume() {
+  const std::string path = files_.checkpoint();
+  const io::Checkpoint checkpoint = io::load_checkpoint(path);
+  model_.load_state_dict(with_prefix(checkpoint, "model."));
+  const nn::StateDict state = with_prefix(checkpoint, "optimizer.");
+  shards_ ? shards_->optimizer().load_state_dict(state) : optimizer_.load_state_dict(state);
+  for (const auto& load : loaders_) load(checkpoint);
+  const auto number = [&](const char* fact) { return whole_number(checkpoint, fact, path); };
+  step_ = number("step");
+  best_step_ = number("best_step");
+  rising_evals_ = number("rises");
+  best_ = exact_number(checkpoint, "best", path);
+  loss_ = exact_number(checkpoint, "last_loss", path);
+  last_ = exact_number(checkpoint, "last_held_out", path);
+  metrics_.assign(std::isfinite(last_) ? 1 : 0, {options_.judge, last_});
+  generator().restore(static_cast<std::uint64_t>(number("random_seed")),
+                      static_cast<std::uint32_t>(number("random_position")));
+  const auto budget = checkpoint.facts.find("pace");  // only runs with a time limit have it
+  const bool timed = budget != checkpoint.facts.end();
+  require<FileError>(
+      timed == (options_.time.seconds > 0) && (!timed || budget_.load_state(budget->second)), path,
+      ": has another time limit than this run");
+  begin(number("metrics_bytes"));
+}
+
+void Trainer::save() {
+  io::Checkpoint checkpoint;
+  add_tensors(checkpoint, "model.", model_.state_dict());
+  transport_.note("gathering the optimizer's state");
+  add_tensors(checkpoint, "optimizer.",
+              shards_ ? shards_->optimizer().state_dict() : optimizer_.state_dict());
+  const std::string budget = options_.time.seconds > 0 ? budget_.state() : "";
+  if (!writes()) return;
+  transport_.note("writing the checkpoint");
+  checkpoint.facts = {
+      {"step", std::to_string(step_)},
+      {"best_step", std::to_string(best_step_)},
+      {"rises", std::to_string(rising_evals_)},
+      {"best", exactly(best_)},
+      {"last_loss", exactly(loss_)},
+      {"last_held_out", exactly(last_)},
+      {"random_seed", std::to_string(static_cast<std::int64_t>(generator().seed()))},
+      {"random_position", std::to_string(generator().position())},
+      {"metrics_bytes", std::to_string(log_->flush())}};
+  if (!budget.empty()) checkpoint.facts.emplace("pace", budget);
+  require<FileError>(log_->complaint().empty(), log_->complaint());
+  for (const auto& save : savers_) save(checkpoint);
+  io::save_checkpoint(files_.checkpoint(), checkpoint);
+}
+
+TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
+  require<GraphError>(begun_, "Trainer: run() before start() or resume()");
+  try {
+    if (writes())
+      progress_.emplace(step_, budget_.steps(), options_.shards * options_.items_per_step,
+                        options_.item);
+    budget_.start();
+    stop_ = false;
+    Loop::run(loss_of, [&] { validate(evaluate); });
+    progress_.reset();
+    const bool finished = step_ >= budget_.steps(), early = !finished && out_of_patience();
+    if (early && writes())
+      log(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
+    if (!finished && !early) save();
+    if (writes()) draw_losses();
+    transport_.barrier();  // all files are written
+    return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;
+  } catch (const std::exception& error) {
+    progress_.reset();
+    if (transport_.size() > 1) transport_.abort(error.what());
+    throw;
+  }
+}
+
+bool Trainer::begin_step() {
+  const bool asked = options_.stop && *options_.stop;
+  if (transport_.size() == 1) stop_ = asked;  // several processes agreed in the last step
+  if (step_ >= budget_.steps() || stop_ || out_of_patience()) return false;
+  stop_ = asked;
+  step_began_ = budget_.seconds();
+  step_random_ = generator().position();
+  return true;
+}
+
+/// Between two steps of the plan the factor is interpolated.
+double Trainer::factor() {
+  const double position = budget_.position(step_), whole = std::floor(position);
+  const auto step = static_cast<std::int64_t>(whole);
+  const double before = schedule_(step);
+  return position == whole ? before : std::lerp(before, schedule_(step + 1), position - whole);
+}
+
+void Trainer::after_update(const LossOf& loss_of) {
+  const bool finite = std::isfinite(loss_) && std::isfinite(norm_);
+  if (ema_ && std::isfinite(norm_)) ema_->update();
+  if (log_)
+    log_->write({{"step", static_cast<double>(step_ - 1)},
+                 {"loss", loss_},
+                 {"grad_norm", norm_},
+                 {"learning_rate", optimizer_.groups().front().lr * factor_}});
+  if (!finite) fail_not_finite(loss_of);
+  budget_.stepped(budget_.seconds() - step_began_);
+  rescaled_ = rescale();
+}
+
+/// A step is a function of weights, batch and random position: repeated under a NanFinder, it
+/// produces the same NaN.
+void Trainer::fail_not_finite(const LossOf& loss_of) {
+  generator().restore(generator().seed(), step_random_);
+  std::string report;
+  {
+    const trace::NanFinder finder([&](const std::string& found) { report = found; });
+    optimizer_.zero_grad();
+    if (shards_)
+      shards_->gradients(step_ - 1, loss_of, stop_);
+    else
+      loss_of(step_ - 1).mean.backward();
+  }
+  const std::vector<char> found = transport_.all_gather(std::vector<char>{!report.empty()});
+  const auto first = std::find(found.begin(), found.end(), 1) - found.begin();
+  if (first != transport_.rank()) transport_.barrier();  // that process ends all, if there is one
+  if (report.empty())
+    report = "repeated, all results and gradients are finite: the norm overflowed";
+  fail<ValueError>("the ", std::isfinite(loss_) ? "gradient" : "loss", " is not finite at step ",
+                   step_, ": ", report, "; try a smaller learning rate (--lr); ",
+                   files_.checkpoint(), " holds the last good step");
+}
+
+/// A change goes into the log and, by end_step(), into a checkpoint at once. If the run is killed
+/// between the two, it resumes from before the change, and its log is cut back to there.
+bool Trainer::rescale() {
+  const std::optional<Rescale> change = budget_.rescale(step_);
+  if (!change || !writes()) return change.has_value();
+  const double ms = 1e3 * change->step_seconds;
+  log_->write({{"step", static_cast<double>(step_)},
+               {"steps_before", static_cast<double>(change->steps_before)},
+               {"steps", static_cast<double>(change->steps)},
+               {"step_milliseconds", ms}});
+  progress_->clear();
+  progress_->aim_at(change->steps);
+  std::fprintf(stderr, "%s: a step takes %.3g ms now: %lld steps instead of %lld, to end in time\n",
+               options_.program.c_str(), ms, static_cast<long long>(change->steps),
+               static_cast<long long>(change->steps_before));
+  return true;
+}
+
+void Trainer::end_step() {
+  const bool evaluated = evaluates();
+  if (evaluated || rescaled_) save();
+  if (!writes()) return;
+  progress_->show(step_, loss_, note(), evaluated);
+  if (evaluated && rising_evals_ == kOverfitPatience)
+    log(str_cat("has ", options_.higher_is_better ? "fallen" : "risen",
+                " three times running: the model may be overfitting"));
+}
+
+bool Trainer::better(double value, double than) const {
+  return options_.higher_is_better ? value > than : value < than;
+}
+
+bool Trainer::out_of_patience() const {
+  const std::int64_t since = step_ / options_.eval_every - best_step_ / options_.eval_every;
+  return options_.patience > 0 && since >= options_.patience;
+}
+
+void Trainer::validate(const Evaluate& evaluate) {
+  const double before = last_, begin = budget_.seconds();
+  std::optional<optim::EMA::Scope> averaged;
+  if (ema_) averaged.emplace(*ema_);
+  transport_.note("evaluating, or waiting for rank 0, which does");
+  last_ = transport_.broadcast(writes() ? evaluate_and_log(evaluate) : 0);
+  budget_.evaluated(budget_.seconds() - begin);
+  rising_evals_ = better(before, last_) ? rising_evals_ + 1 : 0;
+  if (!better(last_, best_)) return;
+  best_ = last_;
+  best_step_ = step_;
+  if (writes()) io::save_safetensors(files_.model(), model_.state_dict());
+}
+
+/// Returns the metric.
+double Trainer::evaluate_and_log(const Evaluate& evaluate) {
+  model_.eval();
+  {
+    const NoGrad off;
+    Generator own(0);
+    const GeneratorScope scope(own);
+    metrics_ = evaluate();
+  }
+  model_.train();
+  std::vector<MetricsLog::Field> line = {{"step", static_cast<double>(step_)}};
+  std::optional<double> judged;
+  for (const auto& [name, value] : metrics_) {
+    line.emplace_back(name.c_str(), value);
+    if (name == options_.judge) judged = value;
+  }
+  require(judged.has_value(), "Trainer: the evaluation has no \"", options_.judge,
+          "\", which decides on the best weights: add it, or name another in TrainOptions::judge");
+  log_->write(line);
+  return *judged;
+}
+
+}  // namespace gradus::train
