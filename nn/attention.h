@@ -49,7 +49,6 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   /// [B, T, C] → the same. With a cache, to the tokens before these too.
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
   Members members() override;
-  MultiHeadAttention same_architecture() const { return MultiHeadAttention(options); }
 
   MultiHeadAttentionOptions options;
   Linear qkv_proj;         // [(H + 2·G)·D, C]: q, k, v one after the other
@@ -87,7 +86,6 @@ class CrossAttention : public Layer<CrossAttention> {
   Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
   Members members() override;
-  CrossAttention same_architecture() const { return CrossAttention(options); }
 
   CrossAttentionOptions options;
   Linear q_proj, k_proj, v_proj;  // [C, C], [G·D, M], [G·D, value_width]

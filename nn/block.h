@@ -44,7 +44,6 @@ class Block : public Layer<Block> {
             {"feed_forward", feed_forward},
             {"dropout", dropout}};
   }
-  Block same_architecture() const { return Block(options); }
 
   BlockOptions options;
   Norm norm1, norm2;
@@ -68,7 +67,6 @@ class DecoderBlock : public Layer<DecoderBlock> {
             {"norm3", norm3},    {"feed_forward", feed_forward},
             {"dropout", dropout}};
   }
-  DecoderBlock same_architecture() const { return DecoderBlock(options); }
 
   BlockOptions options;
   Norm norm1, norm2, norm3;

@@ -38,7 +38,6 @@ class BERT : public Layer<BERT> {
     return {{"token", token},     {"position", position}, {"segment", segment}, {"norm", norm},
             {"mapping", mapping}, {"encoder", encoder},   {"pooler", pooler}};
   }
-  BERT same_architecture() const { return BERT(options); }
 
   BERTOptions options;
   Embedding token, position, segment;  // [V, E], [context, E], [segments, E]; E is C, or as asked

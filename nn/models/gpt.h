@@ -52,7 +52,6 @@ class GPT : public Layer<GPT> {
   Mask mask() const;  // causal, within the window
 
   Members members() override;
-  GPT same_architecture() const { return GPT(options); }
 
   GPTOptions options;
   Embedding token;     // [V, C]

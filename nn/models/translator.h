@@ -36,7 +36,6 @@ class Translator : public Layer<Translator> {
                 KVCache* cache = nullptr) const;
 
   Members members() override;
-  Translator same_architecture() const { return Translator(options); }
 
   TranslatorOptions options;
   Embedding source_token, target_token;  // [V, C]

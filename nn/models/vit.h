@@ -32,7 +32,6 @@ class VisionTransformer : public Layer<VisionTransformer> {
             {"encoder", encoder},
             {"head", head}};
   }
-  VisionTransformer same_architecture() const { return VisionTransformer(options); }
 
   VisionTransformerOptions options;
   Linear patch;        // [C, channels · patch²]

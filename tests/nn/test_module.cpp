@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
@@ -286,6 +287,19 @@ TEST_CASE("a clone shares no memory and is equal in everything") {
   CHECK(copy.up.training());
   const Tensor x = ones({3, 2}, Dtype::f64);
   CHECK(tiny(x).to_vector<double>() == copy(x).to_vector<double>());
+}
+
+TEST_CASE("cloning draws no random numbers") {
+  seed(5);
+  const nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .heads = 2, .width = 4});
+  const nn::LinearAttention performer(
+      {.width = 4, .heads = 2, .kind = nn::LinearAttentionKind::performer});
+  const std::uint32_t position = generator().position();
+  const nn::GPT copy = gpt.clone();
+  const nn::LinearAttention other = performer.clone();
+  CHECK(generator().position() == position);
+  CHECK(copy.token.weight.to_vector<float>() == gpt.token.weight.to_vector<float>());
+  CHECK(other.features.to_vector<float>() == performer.features.to_vector<float>());
 }
 
 TEST_CASE("an error in loading lists everything that does not fit") {
