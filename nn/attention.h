@@ -23,19 +23,24 @@ using gradus::split_heads;
 /// distance (Press et al. 2022) or is learned for each range of it (Raffel et al. 2020).
 enum class HeadPosition { none, rotary, alibi, relative };
 
+/// What sets the heads of one model's self-attention apart from those of another, beside sizes.
+struct HeadOptions {
+  HeadPosition position = HeadPosition::none;
+  RelativeBuckets relative = {};                     // of HeadPosition::relative
+  RotaryOptions rotary = {};                         // of HeadPosition::rotary
+  std::optional<std::int64_t> width = {};            // D; C / H
+  std::optional<bool> qkv_bias = {}, out_bias = {};  // of each projection; bias
+  std::optional<double> qk_norm = {};  // the eps of an RMSNorm of each head's q, and of its k; none
+};
+
 struct MultiHeadAttentionOptions {
   std::int64_t width = 0;  // C
-  std::int64_t heads = 1;  // H; divides C, unless head_width is given
+  std::int64_t heads = 1;  // H; divides C, unless head.width is given
   /// G heads of keys and values, each for H / G heads of queries; H.
   std::optional<std::int64_t> kv_heads = {};
   bool bias = true;    // in the projections
   double dropout = 0;  // on the attention weights
-  HeadPosition position = HeadPosition::none;
-  RelativeBuckets relative = {};                // of HeadPosition::relative
-  RotaryOptions rotary = {};                    // of HeadPosition::rotary
-  std::optional<std::int64_t> head_width = {};  // D; C / H
-  std::optional<bool> out_bias = {};            // in the last projection; bias
-  std::optional<double> qk_norm = {};  // the eps of an RMSNorm of each head's q, and of its k; none
+  HeadOptions head = {};
 };
 
 /// Self-attention: Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, x W_K, x W_V) on its
@@ -58,7 +63,7 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 
   std::int64_t kv_heads() const { return options.kv_heads.value_or(options.heads); }
   std::int64_t head_width() const {
-    return options.head_width.value_or(options.width / options.heads);
+    return options.head.width.value_or(options.width / options.heads);
   }
 };
 

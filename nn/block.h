@@ -11,23 +11,24 @@ namespace gradus::nn {
 
 enum class NormPlacement { pre, post };
 
+/// Where a model is known by another activation or placement of norms, it says so in its header
+/// and has that, unless you give yours.
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
-  std::optional<std::int64_t> hidden = {};  // of the feed-forward net; 4 · width
-  double dropout = 0;                       // on attention weights and on both branches
+  std::optional<std::int64_t> kv_heads = {};  // heads
+  std::optional<std::int64_t> hidden = {};    // of the feed-forward net; 4 · width
+  double dropout = 0;                         // on attention weights and on both branches
   bool bias = true;
-  Activation activation = Activation::gelu_tanh;
-  NormPlacement norm = NormPlacement::pre;
+  std::optional<Activation> activation = {};  // gelu_tanh
+  std::optional<NormPlacement> norm = {};     // pre
   NormKind norm_kind = NormKind::layer;
-  std::optional<std::int64_t> kv_heads = {};   // heads
-  HeadPosition position = HeadPosition::none;  // in self-attention
   double norm_eps = 1e-5;
-  // Of self-attention, as MultiHeadAttentionOptions has them:
-  RotaryOptions rotary = {};
-  std::optional<std::int64_t> head_width = {};       // width / heads
-  std::optional<bool> qkv_bias = {}, out_bias = {};  // bias
-  std::optional<double> qk_norm = {};
+  HeadOptions head = {};  // of self-attention
 };
+
+/// `options`, with these where it leaves a choice open.
+BlockOptions with_defaults(BlockOptions options, Activation activation = Activation::gelu_tanh,
+                           NormPlacement norm = NormPlacement::pre);
 
 /// pre:   x = x + attention(norm1(x));   x = x + feed_forward(norm2(x))    (Xiong et al. 2020)
 /// post:  x = norm1(x + attention(x));   x = norm2(x + feed_forward(x))    (Vaswani et al. 2017)
@@ -36,6 +37,10 @@ struct BlockOptions {
 class Block : public Layer<Block> {
  public:
   explicit Block(const BlockOptions& options);
+  /// Of a block that is not made yet, as a double: no product of sizes overflows it, and below 2⁵³
+  /// it is exact.
+  static double parameter_count(const BlockOptions& options);
+  using Module::parameter_count;
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
   Members members() override {
     return {{"norm1", norm1},

@@ -160,11 +160,11 @@ nn::GPTOptions gpt2_options(Asked& config) {
   nn::GPTOptions o{.vocab = config.whole("vocab_size"),
                    .context = config.whole("n_positions"),
                    .layers = config.whole("n_layer"),
-                   .heads = config.whole("n_head"),
-                   .width = config.whole("n_embd"),
-                   .activation = activation(config, "activation_function")};
-  if (config.has("n_inner")) o.hidden = config.whole("n_inner");
-  o.norm_eps = config.number("layer_norm_epsilon", 1e-5);
+                   .block = {.width = config.whole("n_embd"),
+                             .heads = config.whole("n_head"),
+                             .activation = activation(config, "activation_function"),
+                             .norm_eps = config.number("layer_norm_epsilon", 1e-5)}};
+  if (config.has("n_inner")) o.block.hidden = config.whole("n_inner");
   o.tied = config.flag("tie_word_embeddings", true);
   return o;
 }
@@ -194,24 +194,34 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
   nn::GPTOptions o{.vocab = config.whole("vocab_size"),
                    .context = config.whole("max_position_embeddings"),
                    .layers = config.whole("num_hidden_layers"),
-                   .heads = config.whole("num_attention_heads"),
-                   .width = config.whole("hidden_size"),
-                   .norm_kind = nn::NormKind::rms,
-                   .activation = nn::Activation::swiglu,
-                   .position = nn::HeadPosition::rotary};
+                   .block = {.width = config.whole("hidden_size"),
+                             .heads = config.whole("num_attention_heads"),
+                             .hidden = config.whole("intermediate_size"),
+                             .bias = config.flag("mlp_bias", false),
+                             .activation = nn::Activation::swiglu,
+                             .norm_kind = nn::NormKind::rms,
+                             .norm_eps = config.number("rms_norm_eps", 1e-6)}};
   config.must_say("hidden_act", "silu");
-  o.kv_heads = config.whole("num_key_value_heads", o.heads);
-  o.hidden = config.whole("intermediate_size");
-  o.norm_eps = config.number("rms_norm_eps", 1e-6);
-  o.rotary.base = rotary_base(config);
-  if (config.has("head_dim")) o.head_width = config.whole("head_dim");
-  o.bias = config.flag("mlp_bias", false);
-  o.out_bias = config.flag("attention_bias", false);
-  o.qkv_bias = *o.out_bias || type == "qwen2";
-  if (type == "qwen3") o.qk_norm = o.norm_eps;
+  o.block.kv_heads = config.whole("num_key_value_heads", o.block.heads);
+  nn::HeadOptions& head = o.block.head;
+  head.position = nn::HeadPosition::rotary;
+  head.rotary.base = rotary_base(config);
+  if (config.has("head_dim")) head.width = config.whole("head_dim");
+  head.out_bias = config.flag("attention_bias", false);
+  head.qkv_bias = *head.out_bias || type == "qwen2";
+  if (type == "qwen3") head.qk_norm = o.block.norm_eps;
   if (type != "llama") o.window = window_of(config, type, o.layers);
   o.tied = config.flag("tie_word_embeddings", false);
   return o;
+}
+
+/// Of BERT, ALBERT and ViT.
+nn::BlockOptions encoder_block(Asked& config) {
+  return {.width = config.whole("hidden_size"),
+          .heads = config.whole("num_attention_heads"),
+          .hidden = config.whole("intermediate_size"),
+          .activation = activation(config, "hidden_act"),
+          .norm_eps = config.number("layer_norm_eps", 1e-12)};
 }
 
 }  // namespace
@@ -237,12 +247,8 @@ nn::BERTOptions bert_options(const Json& config) {
   nn::BERTOptions o{.vocab = asked.whole("vocab_size"),
                     .context = asked.whole("max_position_embeddings"),
                     .layers = asked.whole("num_hidden_layers"),
-                    .heads = asked.whole("num_attention_heads"),
-                    .width = asked.whole("hidden_size"),
+                    .block = encoder_block(asked),
                     .segments = asked.whole("type_vocab_size", 2),
-                    .hidden = asked.whole("intermediate_size"),
-                    .activation = activation(asked, "hidden_act"),
-                    .norm_eps = asked.number("layer_norm_eps", 1e-12),
                     .padding_idx = asked.is_null("pad_token_id")
                                        ? std::nullopt
                                        : std::optional(asked.whole("pad_token_id", 0))};
@@ -267,11 +273,7 @@ nn::VisionTransformerOptions vision_transformer_options(const Json& config, std:
                                  .channels = asked.whole("num_channels", 3),
                                  .classes = classes,
                                  .layers = asked.whole("num_hidden_layers"),
-                                 .heads = asked.whole("num_attention_heads"),
-                                 .width = asked.whole("hidden_size"),
-                                 .hidden = asked.whole("intermediate_size"),
-                                 .activation = activation(asked, "hidden_act"),
-                                 .norm_eps = asked.number("layer_norm_eps", 1e-12)};
+                                 .block = encoder_block(asked)};
   asked.must_be("qkv_bias", true);
   asked.finish();
   return o;

@@ -19,7 +19,7 @@ namespace gradus::testing::test_packing {
 namespace {
 
 nn::GPT model() {
-  nn::GPT made({.vocab = 23, .context = 7, .layers = 2, .heads = 2, .width = 10});
+  nn::GPT made({.vocab = 23, .context = 7, .layers = 2, .block = {.width = 10, .heads = 2}});
   made.eval();
   return made;
 }
@@ -113,7 +113,7 @@ TEST_CASE("packing a layer keeps its adapter, and adding adapters skips packed l
   CHECK(layer(x).to_vector<float>() == wanted.to_vector<float>());
 }
 
-TEST_CASE("state_dict, load_state_dict and named_state refuse a packed model") {
+TEST_CASE("state_dict, load_state_dict and mapped_state refuse a packed model") {
   nn::GPT packed = model(), other = model();
   const nn::StateDict whole = other.state_dict();
   nn::pack(packed.blocks[1], Precision::int8);
@@ -121,7 +121,7 @@ TEST_CASE("state_dict, load_state_dict and named_state refuse a packed model") {
   const char* why = "blocks.1.attention.qkv_proj.weight of GPT is packed";
   CHECK(has(refused([&] { std::ignore = packed.state_dict(); }), why));
   CHECK(has(refused([&] { packed.load_state_dict(whole); }), why));
-  CHECK(has(refused([&] { std::ignore = nn::named_state(packed, nn::gpt2_names()); }), why));
+  CHECK(has(refused([&] { std::ignore = nn::mapped_state(packed, nn::gpt2_names()); }), why));
 }
 
 }  // namespace gradus::testing::test_packing
