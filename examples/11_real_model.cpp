@@ -14,7 +14,7 @@
 // Without an argument it reads a small random model that `transformers` wrote; with one a real one:
 //   build/release/11_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
 //
-// In a debugger: break gradus::nn::load_mapped, and look at names.
+// In a debugger: break gradus::nn::load_mapped, and look at map.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

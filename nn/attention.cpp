@@ -73,16 +73,6 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& given) :
     relative = RelativeBias(options.heads, head.relative);
 }
 
-Members MultiHeadAttention::members() {
-  Members all{{"qkv_proj", qkv_proj}, {"out_proj", out_proj}};
-  if (options.head.qk_norm) {
-    all.push_back({"q_norm", q_norm});
-    all.push_back({"k_norm", k_norm});
-  }
-  if (options.head.position == HeadPosition::relative) all.push_back({"relative", relative});
-  return all;
-}
-
 Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* cache) const {
   const HeadOptions& head = options.head;
   const std::int64_t H = options.heads, G = kv_heads(), D = head_width();
@@ -131,12 +121,6 @@ CrossAttention::CrossAttention(const CrossAttentionOptions& given) : options(giv
   out_proj = Linear(C, C, {options.bias});
   if (options.position == HeadPosition::relative)
     relative = RelativeBias(options.heads, options.relative);
-}
-
-Members CrossAttention::members() {
-  Members all{{"q_proj", q_proj}, {"k_proj", k_proj}, {"v_proj", v_proj}, {"out_proj", out_proj}};
-  if (options.position == HeadPosition::relative) all.push_back({"relative", relative});
-  return all;
 }
 
 /// The memory's keys and values, [B, G, S, D] each; those that a cache knows from an earlier call.

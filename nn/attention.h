@@ -53,7 +53,13 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 
   /// [B, T, C] → the same. With a cache, to the tokens before these too.
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
-  Members members() override;
+  Members members() override {
+    return {{"qkv_proj", qkv_proj},
+            {"out_proj", out_proj},
+            {"q_norm", q_norm, options.head.qk_norm.has_value()},
+            {"k_norm", k_norm, options.head.qk_norm.has_value()},
+            {"relative", relative, options.head.position == HeadPosition::relative}};
+  }
 
   MultiHeadAttentionOptions options;
   Linear qkv_proj;         // [(H + 2·G)·D, C]: q, k, v one after the other
@@ -90,7 +96,13 @@ class CrossAttention : public Layer<CrossAttention> {
   /// Keys of one memory [B, S, M], values of another [B, S, value_width].
   Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
-  Members members() override;
+  Members members() override {
+    return {{"q_proj", q_proj},
+            {"k_proj", k_proj},
+            {"v_proj", v_proj},
+            {"out_proj", out_proj},
+            {"relative", relative, options.position == HeadPosition::relative}};
+  }
 
   CrossAttentionOptions options;
   Linear q_proj, k_proj, v_proj;  // [C, C], [G·D, M], [G·D, value_width]

@@ -33,13 +33,16 @@ struct Unsaved {
 };
 
 /// One line of a module's table of contents. It points at the member, so it is made anew each time
-/// it is asked for and never kept. An undefined tensor (a Linear without bias) is no member.
+/// it is asked for and never kept. An undefined tensor (a Linear without bias) is no member, nor is
+/// a child that is not present: {"head", head, !options.tied}.
 class Member {
  public:
   Member(const char* name, Tensor& parameter) : name_(name), parameter_(&parameter) {}
   Member(const char* name, Buffer buffer) : name_(name), buffer_(&buffer.tensor) {}
   Member(const char* name, Unsaved unsaved) : name_(name), unsaved_(unsaved.reason) {}
-  Member(const char* name, Module& child) : name_(name), children_{{"", &child}} {}
+  Member(const char* name, Module& child, bool present = true) : name_(name) {
+    if (present) children_.emplace_back("", &child);
+  }
   template <class M>
   requires std::is_base_of_v<Module, M> Member(const char* name, std::vector<M>& list)
       : name_(name) {

@@ -19,7 +19,7 @@ class Encoder : public Layer<Encoder> {
  public:
   explicit Encoder(const StackOptions& options);
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
-  Members members() override;
+  Members members() override { return {{"blocks", blocks}, {"norm", norm, options.final_norm}}; }
 
   StackOptions options;
   std::vector<Block> blocks;
@@ -32,7 +32,7 @@ class Decoder : public Layer<Decoder> {
   explicit Decoder(const StackOptions& options);
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = causal_mask(),
                  const Mask& memory_mask = {}, KVCache* cache = nullptr) const;
-  Members members() override;
+  Members members() override { return {{"blocks", blocks}, {"norm", norm, options.final_norm}}; }
 
   StackOptions options;
   std::vector<DecoderBlock> blocks;

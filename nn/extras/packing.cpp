@@ -1,6 +1,8 @@
 // Packing: the weights of all layers are converted first and exchanged once none has been refused.
 #include "gradus/nn/extras/packing.h"
 
+#include <functional>
+
 #include "gradus/nn/embedding.h"
 #include "gradus/nn/linear.h"
 
@@ -8,22 +10,19 @@ namespace gradus::nn {
 
 void pack(Module& module, Precision precision) {
   if (precision == Precision::f32) return;
-  struct Exchange {
-    Tensor* weight;
-    std::unique_ptr<WeightProvider>* place;  // behind an adapter, which builds on it
-    std::unique_ptr<WeightProvider> packed;
-  };
-  std::vector<Exchange> all;
+  std::vector<std::function<void()>> exchanges;
   const auto add = [&](const std::string& name, auto* layer) {
     if (!layer) return;
-    std::unique_ptr<WeightProvider>* place = &layer->provider;
+    std::unique_ptr<WeightProvider>* place = &layer->provider;  // behind an adapter
     for (; *place; place = &(*place)->inner)
       require<GraphError>(!dynamic_cast<PackedWeight*>(place->get()), "pack: ", name,
                           " is packed already");
     if (!layer->weight.defined()) return;
     try {
-      all.push_back({&layer->weight, place,
-                     std::make_unique<PackedWeight>(gradus::pack(layer->weight, precision))});
+      exchanges.push_back([layer, place, packed = gradus::pack(layer->weight, precision)] {
+        *place = std::make_unique<PackedWeight>(packed);
+        layer->weight = Tensor();
+      });
     } catch (const ValueError& e) {
       fail<ValueError>(name, ".weight: ", e.what());
     }
@@ -32,10 +31,7 @@ void pack(Module& module, Precision precision) {
     add(name, dynamic_cast<Linear*>(layer));
     add(name, dynamic_cast<Embedding*>(layer));
   }
-  for (Exchange& each : all) {
-    *each.place = std::move(each.packed);
-    *each.weight = Tensor();
-  }
+  for (const auto& exchange : exchanges) exchange();
 }
 
 Precision fast_precision(const Module& module) {

@@ -57,15 +57,6 @@ GPT::GPT(const GPTOptions& given)
   }
 }
 
-Members GPT::members() {
-  Members all{{"token", token}};
-  if (options.learns_positions()) all.push_back({"position", position});
-  all.push_back({"blocks", blocks});
-  all.push_back({"norm", norm});
-  if (!options.tied) all.push_back({"head", head});
-  return all;
-}
-
 Mask GPT::mask() const {
   return options.window > 0 ? causal_mask() & window_mask(options.window - 1) : causal_mask();
 }
@@ -110,20 +101,21 @@ Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {
 }
 
 const std::vector<GPTPreset>& gpt_presets() {
-  const auto preset = [](const char* name, std::int64_t layers, std::int64_t heads,
-                         std::int64_t width, std::int64_t context, std::int64_t batch,
-                         std::int64_t vocab) {
-    return GPTPreset{name,
-                     {.vocab = vocab,
-                      .context = context,
-                      .layers = layers,
-                      .block = {.width = width, .heads = heads}},
-                     batch};
-  };
   static const std::vector<GPTPreset> presets = {
-      preset("toy", 2, 2, 64, 32, 8, 65),        preset("cpu", 4, 4, 128, 64, 12, 65),
-      preset("baby12", 6, 6, 384, 256, 12, 65),  preset("baby64", 6, 6, 384, 256, 64, 65),
-      preset("gpt2", 12, 12, 768, 64, 4, 50257), preset("long", 4, 4, 256, 1024, 4, 65)};
+      {"toy", {.vocab = 65, .context = 32, .layers = 2, .block = {.width = 64, .heads = 2}}, 8},
+      {"cpu", {.vocab = 65, .context = 64, .layers = 4, .block = {.width = 128, .heads = 4}}, 12},
+      {"baby12",
+       {.vocab = 65, .context = 256, .layers = 6, .block = {.width = 384, .heads = 6}},
+       12},
+      {"baby64",
+       {.vocab = 65, .context = 256, .layers = 6, .block = {.width = 384, .heads = 6}},
+       64},
+      {"gpt2",
+       {.vocab = 50257, .context = 64, .layers = 12, .block = {.width = 768, .heads = 12}},
+       4},
+      {"long",
+       {.vocab = 65, .context = 1024, .layers = 4, .block = {.width = 256, .heads = 4}},
+       4}};
   return presets;
 }
 

@@ -42,7 +42,13 @@ class GPT : public Layer<GPT> {
   Tensor loss(const Tensor& ids, const Tensor& targets) const;
   Mask mask() const;  // causal, within the window
 
-  Members members() override;
+  Members members() override {
+    return {{"token", token},
+            {"position", position, options.learns_positions()},
+            {"blocks", blocks},
+            {"norm", norm},
+            {"head", head, !options.tied}};
+  }
 
   GPTOptions options;
   Embedding token;     // [V, C]

@@ -110,46 +110,23 @@ Tensor theirs_from(const Link& link, const Tensor& x, std::size_t part, const Sh
   return reshape(x, shape);
 }
 
-/// What a load looks up: their names, with and without the prefix, and which have been used.
-class Finder {
- public:
-  Finder(const WeightMap& map, const TensorReader& theirs) : map_(map), theirs_(theirs) {}
-
-  /// The name that the source has for it, "" where it has none.
-  std::string find(const std::string& name) const {
-    if (theirs_.shapes.contains(name)) return name;
-    if (!name.starts_with(map_.prefix)) return "";
-    const std::string bare = name.substr(map_.prefix.size());
-    return theirs_.shapes.contains(bare) ? bare : "";
-  }
-  std::string use(const std::string& name) { return *used_.insert(find(name)).first; }
-  std::string unexpected() {
-    for (const std::string& pattern : map_.ignored)
-      for (std::int64_t i = 0; !use(expand(pattern, i, "").front()).empty(); ++i)
-        if (pattern.find("{}") == std::string::npos) break;
-    std::ostringstream lines;
-    for (const auto& [name, shape] : theirs_.shapes)
-      if (!used_.contains(name)) lines << "\n  unexpected  " << name << " " << shape;
-    return lines.str();
-  }
-
- private:
-  const WeightMap& map_;
-  const TensorReader& theirs_;
-  std::set<std::string> used_;
-};
+/// The name that `theirs` has for it, with or without the prefix; "" where it has none.
+std::string find(const std::string& name, const WeightMap& map, const TensorReader& theirs) {
+  if (theirs.shapes.contains(name)) return name;
+  const std::string bare = name.starts_with(map.prefix) ? name.substr(map.prefix.size()) : "";
+  return theirs.shapes.contains(bare) ? bare : "";
+}
 
 /// All that does not fit, one a line; nothing is read for it.
 std::string problems_of(const std::vector<Link>& links, const Own& own, const WeightMap& map,
                         const TensorReader& theirs) {
   std::ostringstream problems;
-  Finder finder(map, theirs);
-  std::set<std::string> filled;
+  std::set<std::string> filled, used;
   for (const Link& link : links) {
     filled.insert(link.ours.begin(), link.ours.end());
     const Rows rows = their_rows(link, own);
     for (std::size_t i = 0; i < link.theirs.size(); ++i) {
-      const std::string found = finder.use(link.theirs[i]);
+      const std::string found = *used.insert(find(link.theirs[i], map, theirs)).first;
       const Shape wanted = their_shape(link, own, rows[i]);
       if (found.empty() && link.rule->form != Form::again)
         problems << "\n  missing     " << link.theirs[i] << " " << wanted << ", for "
@@ -163,17 +140,25 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const We
     if (!filled.contains(name))
       problems << "\n  unnamed     " << name << " " << tensor.shape()
                << ": the map has no line for it";
-  return problems.str() + finder.unexpected();
+  for (const std::string& pattern : map.ignored)
+    for (std::int64_t i = 0;; ++i) {
+      const std::string found = find(expand(pattern, i, "").front(), map, theirs);
+      used.insert(found);
+      if (found.empty() || pattern.find("{}") == std::string::npos) break;
+    }
+  for (const auto& [name, shape] : theirs.shapes)
+    if (!used.contains(name)) problems << "\n  unexpected  " << name << " " << shape;
+  return problems.str();
 }
 
 bool same_numbers(const Tensor& a, const Tensor& b) {
   return a.to(Dtype::f64).to_vector<double>() == b.to(Dtype::f64).to_vector<double>();
 }
 
-void fill(const Link& link, Own& own, const Finder& finder, const TensorReader& theirs) {
+void fill(const Link& link, Own& own, const WeightMap& map, const TensorReader& theirs) {
   std::int64_t row = 0;
   for (std::size_t i = 0; i < link.theirs.size(); ++i) {
-    const std::string name = finder.find(link.theirs[i]);
+    const std::string name = find(link.theirs[i], map, theirs);
     if (name.empty()) continue;  // a second name that the file does without
     const Tensor x = ours_from(link, theirs.read(name), i);
     Tensor& first = own.at(link.ours.front());
@@ -211,10 +196,9 @@ void load_mapped(Module& module, const WeightMap& map, const TensorReader& their
   require<ShapeError>(problems.empty(), "the tensors do not fit ", module.type_name(), ":",
                       problems);
   const NoGrad off;
-  const Finder finder(map, theirs);
   for (const bool again : {false, true})  // second names are compared with what was loaded
     for (const Link& link : links)
-      if ((link.rule->form == Form::again) == again) fill(link, own, finder, theirs);
+      if ((link.rule->form == Form::again) == again) fill(link, own, map, theirs);
 }
 
 StateDict mapped_state(const Module& module, const WeightMap& map) {
