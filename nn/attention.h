@@ -23,14 +23,14 @@ using gradus::split_heads;
 /// distance (Press et al. 2022) or is learned for each range of it (Raffel et al. 2020).
 enum class HeadPosition { none, rotary, alibi, relative };
 
-/// What sets the heads of one model's self-attention apart from those of another, beside sizes.
+/// How the heads of a self-attention work, apart from their number.
 struct HeadOptions {
   HeadPosition position = HeadPosition::none;
   RelativeBuckets relative = {};                     // of HeadPosition::relative
   RotaryOptions rotary = {};                         // of HeadPosition::rotary
-  std::optional<std::int64_t> width = {};            // D; C / H
-  std::optional<bool> qkv_bias = {}, out_bias = {};  // of each projection; bias
-  std::optional<double> qk_norm = {};  // the eps of an RMSNorm of each head's q, and of its k; none
+  std::optional<std::int64_t> width = {};            // D; default: C / H
+  std::optional<bool> qkv_bias = {}, out_bias = {};  // of each projection; default: bias
+  std::optional<double> qk_norm = {};  // eps of an RMSNorm of each head's q and k; default: no norm
 };
 
 struct MultiHeadAttentionOptions {

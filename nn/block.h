@@ -11,22 +11,22 @@ namespace gradus::nn {
 
 enum class NormPlacement { pre, post };
 
-/// Where a model is known by another activation or placement of norms, it says so in its header
-/// and has that, unless you give yours.
+/// A model may have an activation and a placement of norms of its own, which its header names.
+/// Yours replace them.
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
-  std::optional<std::int64_t> kv_heads = {};  // heads
-  std::optional<std::int64_t> hidden = {};    // of the feed-forward net; 4 · width
+  std::optional<std::int64_t> kv_heads = {};  // default: heads
+  std::optional<std::int64_t> hidden = {};    // of the feed-forward net; default: 4 · width
   double dropout = 0;                         // on attention weights and on both branches
   bool bias = true;
-  std::optional<Activation> activation = {};  // gelu_tanh
-  std::optional<NormPlacement> norm = {};     // pre
+  std::optional<Activation> activation = {};  // default: gelu_tanh
+  std::optional<NormPlacement> norm = {};     // default: pre
   NormKind norm_kind = NormKind::layer;
   double norm_eps = 1e-5;
   HeadOptions head = {};  // of self-attention
 };
 
-/// `options`, with these where it leaves a choice open.
+/// `options` with these where it has none.
 BlockOptions with_defaults(BlockOptions options, Activation activation = Activation::gelu_tanh,
                            NormPlacement norm = NormPlacement::pre);
 
@@ -37,8 +37,8 @@ BlockOptions with_defaults(BlockOptions options, Activation activation = Activat
 class Block : public Layer<Block> {
  public:
   explicit Block(const BlockOptions& options);
-  /// Of a block that is not made yet, as a double: no product of sizes overflows it, and below 2⁵³
-  /// it is exact.
+  /// The number of parameters that a block of these options has, without making one. A double: no
+  /// product of sizes overflows it, and below 2⁵³ it is exact.
   static double parameter_count(const BlockOptions& options);
   using Module::parameter_count;
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;

@@ -26,10 +26,10 @@ struct PackedWeight final : WeightProvider {
 };
 
 /// Every Linear and Embedding below `module` keeps its weight as `precision` from now on; their
-/// biases, adapters, and all parameters of norms stay f32, as does the arithmetic. No gradient flows
-/// through such a layer, and state_dict() fails. f32 changes nothing. ValueError names the weight
-/// that the format cannot hold; GraphError: one that is packed already. After an error nothing is
-/// packed.
+/// biases, adapters, and all parameters of norms stay f32, as does the arithmetic. No gradient
+/// flows through such a layer, and state_dict() fails. f32 changes nothing. ValueError names the
+/// weight that the format cannot hold; GraphError: one that is packed already. After an error
+/// nothing is packed.
 void pack(Module& module, Precision precision);
 
 /// The precision at which this model decodes fastest without a loss that perplexity shows: bf16, or

@@ -13,7 +13,7 @@ namespace gradus::nn {
 struct BERTOptions {
   std::int64_t vocab = 0, context = 0;  // V; the longest T
   std::int64_t layers = 1;
-  BlockOptions block = {};                           // unless given: activation gelu, norm post
+  BlockOptions block = {};                           // default activation: gelu, default norm: post
   std::int64_t segments = 2;                         // kinds of sentence that a token may belong to
   std::optional<std::int64_t> embedding_width = {};  // E, made C by a projection (Lan et al. 2020)
   bool shared = false;                               // one block, applied `layers` times (the same)

@@ -14,7 +14,7 @@ struct GPTOptions {
   std::int64_t vocab = 0;    // V
   std::int64_t context = 0;  // the longest T
   std::int64_t layers = 1;
-  BlockOptions block = {};      // with head.position none a position has a learned vector
+  BlockOptions block = {};      // head.position none: a learned vector for each position
   std::int64_t window = 0;      // a token sees itself and window − 1 before; 0: all
   bool checkpoint = false;      // training keeps one block at a time, for a third more arithmetic
   bool tied = true;             // the token embedding is the output projection
@@ -29,8 +29,7 @@ struct GPTOptions {
 class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);
-  /// Of a model that is not made yet, as a double: no product of sizes overflows it, and below 2⁵³
-  /// it is exact.
+  /// The number of parameters that a model of these options has: see Block::parameter_count.
   static double parameter_count(const GPTOptions& options);
   using Module::parameter_count;
 

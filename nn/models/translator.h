@@ -14,7 +14,7 @@ struct TranslatorOptions {
   std::int64_t source_vocab = 0, target_vocab = 0;
   std::int64_t context = 0;  // the longest source and target
   std::int64_t encoder_layers = 2, decoder_layers = 2;
-  BlockOptions block = {};  // unless given: activation relu
+  BlockOptions block = {};  // default activation: relu
   bool shared = false;      // one embedding for both languages; needs equal vocabularies
 };
 
