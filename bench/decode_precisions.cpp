@@ -10,7 +10,6 @@
 #include "gradus/engine/gemm/narrow.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/extras/packing.h"
-#include "gradus/nn/init.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/reduce.h"
@@ -40,9 +39,15 @@ GRADUS_INLINE float sum_of(const float* x, std::int64_t n) {
 /// Of its parameters, packed ones included.
 double weight_bytes(nn::Module& module) {
   double bytes = 4 * static_cast<double>(module.parameter_count());
-  for (const auto& [name, layer] : module.named_modules())
-    for (const nn::Member& member : layer->members())
-      if (member.packed()) bytes += static_cast<double>(member.packed()->bytes());
+  const auto add = [&](const auto* layer) {
+    const auto* packed =
+        layer ? dynamic_cast<const nn::PackedWeight*>(layer->provider.get()) : nullptr;
+    if (packed) bytes += static_cast<double>(packed->matrix.bytes());
+  };
+  for (const auto& [name, layer] : module.named_modules()) {
+    add(dynamic_cast<const nn::Linear*>(layer));
+    add(dynamic_cast<const nn::Embedding*>(layer));
+  }
   return bytes;
 }
 
@@ -134,7 +139,6 @@ void time_precisions(const nn::GPT& model, const PrecisionBench& bench) {
   const Tensor next = slice(prompt, 1, 0, 1);
   for (const Precision precision :
        {Precision::f32, Precision::bf16, Precision::f16, Precision::int8}) {
-    const nn::init::Skip filled_by_clone;
     all.push_back({precision, model.clone(), nn::KVCache({.capacity = bench.seen + kTokens + 1})});
     all.back().model.eval();
     nn::pack(all.back().model, precision);

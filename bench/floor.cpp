@@ -85,7 +85,7 @@ double best_ms(const Product& p) {
 class InOrder {
  public:
   explicit InOrder(const nn::GPTPreset& preset) : rows_(preset.batch * preset.options.context) {
-    const std::int64_t C = preset.options.width;
+    const std::int64_t C = preset.options.block.width;
     for (int layer = 0; layer < preset.options.layers; ++layer)
       add(C, 3 * C), add(C, C), add(C, 4 * C), add(4 * C, C);
     add(C, preset.options.vocab);
@@ -157,7 +157,7 @@ double in_order_ms(const nn::GPTPreset& preset) {
 
 double attention_flop(const nn::GPTPreset& preset) {
   const double T = static_cast<double>(preset.options.context),
-               C = static_cast<double>(preset.options.width);
+               C = static_cast<double>(preset.options.block.width);
   return 6 * T * (T + 1) * C * static_cast<double>(preset.batch * preset.options.layers);
 }
 
@@ -170,7 +170,7 @@ double now_ms() {
 }
 
 std::vector<Product> products_of(const nn::GPTPreset& preset) {
-  const std::int64_t N = preset.batch * preset.options.context, C = preset.options.width;
+  const std::int64_t N = preset.batch * preset.options.context, C = preset.options.block.width;
   std::vector<Product> out;
   const auto linear = [&](std::int64_t from, std::int64_t to, double times) {
     out.push_back({N, to, from, false, true, times});   // y = x Wᵀ

@@ -53,7 +53,7 @@ class Trainer {
 
  private:
   static nn::GPTOptions with_dropout(nn::GPTOptions options, double dropout) {
-    options.dropout = dropout;
+    options.block.dropout = dropout;
     return options;
   }
 

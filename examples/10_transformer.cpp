@@ -104,10 +104,12 @@ void look_inside(const nn::Translator& model) {
 
 int main() {
   seed(1);
-  nn::TranslatorOptions options{kLetters, kEnd + 1, kLongest + 1};  // vocabularies, context
-  options.encoder_layers = options.decoder_layers = options.heads = 1;
-  options.width = 32;
-  nn::Translator model(options);
+  nn::Translator model({.source_vocab = kLetters,
+                        .target_vocab = kEnd + 1,
+                        .context = kLongest + 1,
+                        .encoder_layers = 1,
+                        .decoder_layers = 1,
+                        .block = {.width = 32, .heads = 1}});
   std::printf("%d parameters\n", static_cast<int>(model.parameter_count()));
   learn(model);
   model.eval();

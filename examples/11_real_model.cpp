@@ -14,7 +14,7 @@
 // Without an argument it reads a small random model that `transformers` wrote; with one a real one:
 //   build/release/11_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
 //
-// In a debugger: break gradus::nn::load_named, and look at names.
+// In a debugger: break gradus::nn::load_mapped, and look at map.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -57,25 +57,25 @@ bool close(const Tensor& a, const Tensor& b) {
 }
 
 /// Each head's columns turned by the angles of its token's position; a head is D wide.
-Tensor turned(const Tensor& x, const nn::GPTOptions& o) {
+Tensor turned(const Tensor& x, const RotaryOptions& rotary) {
   std::vector<std::int64_t> positions;
   for (std::int64_t t = 0; t < x.size(2); ++t) positions.push_back(t);
-  return rotate(x, positions, o.rotary);
+  return rotate(x, positions, rotary);
 }
 
 /// One block by its formulas: x [1, T, C] → the same. `weights` get what heads looked at.
-Tensor block_by_hand(const nn::Block& block, const Tensor& x, const nn::GPTOptions& o,
-                     Tensor& weights) {
+Tensor block_by_hand(const nn::Block& block, const Tensor& x, Tensor& weights) {
+  const nn::BlockOptions& o = block.options;
   const std::int64_t H = o.heads, G = o.kv_heads.value_or(H), T = x.size(1);
-  const std::int64_t D = o.head_width.value_or(o.width / H);
+  const std::int64_t D = o.head.width.value_or(o.width / H);
   const nn::Linear& project = block.attention.qkv_proj;
   const Tensor h = rms_norm(x, block.norm1.weight, o.norm_eps);
   const auto parts = split(linear(h, project.weight, project.bias), {H * D, G * D, G * D}, -1);
-  const Tensor q = turned(nn::split_heads(parts[0], H), o);  // [1, H, T, D]
+  const Tensor q = turned(nn::split_heads(parts[0], H), o.head.rotary);  // [1, H, T, D]
   const auto for_all = [&](const Tensor& kv) {  // one head of keys serves H / G of queries
     return reshape(expand(unsqueeze(kv, 2), {1, G, H / G, T, D}), {1, H, T, D});
   };
-  const Tensor k = for_all(turned(nn::split_heads(parts[1], G), o));
+  const Tensor k = for_all(turned(nn::split_heads(parts[1], G), o.head.rotary));
   const Tensor v = for_all(nn::split_heads(parts[2], G));
   const Tensor scores = matmul(q, transpose(k, 2, 3)) / std::sqrt(static_cast<double>(D));
   const Tensor later = triu(ones({T, T}), 1) > 0;
@@ -103,12 +103,12 @@ void follow(const nn::GPT& model, const Text& text) {
   const Tensor ids = tensor(text.ids, {1, std::ssize(text.ids)});
   Tensor x = model.token(ids), weights;  // [1, T, C]
   std::printf("the last token is \"%s\"; %zu tokens, vectors of %lld numbers\n\n",
-              text.tokens.back().c_str(), text.ids.size(), static_cast<long long>(o.width));
+              text.tokens.back().c_str(), text.ids.size(), static_cast<long long>(o.block.width));
   std::printf("after     length   looks most at    would say\ntokens  %8.2f\n",
               select(x, 1, -1).square().sum().sqrt().item());
   for (std::size_t layer = 0; layer < model.blocks.size(); ++layer) {
     const Tensor by_module = model.blocks[layer](x, causal_mask());
-    x = block_by_hand(model.blocks[layer], x, o, weights);
+    x = block_by_hand(model.blocks[layer], x, weights);
     expect(close(x, by_module), "the formulas give what the block gives");
     const Tensor seen = select(mean(weights, 1), 1, -1);  // [1, T], of all heads
     const auto at = static_cast<std::size_t>(argmax(seen, -1).to_vector<std::int64_t>()[0]);
@@ -126,8 +126,8 @@ void run(const std::string& path, const std::string& text) {
   const nn::GPT model = io::load_gpt(path);
   const nn::GPTOptions& o = model.options;
   std::printf("%s: %lld blocks, %lld heads of queries, %lld of keys and values, %s parameters\n",
-              path.c_str(), static_cast<long long>(o.layers), static_cast<long long>(o.heads),
-              static_cast<long long>(o.kv_heads.value_or(o.heads)),
+              path.c_str(), static_cast<long long>(o.layers), static_cast<long long>(o.block.heads),
+              static_cast<long long>(o.block.kv_heads.value_or(o.block.heads)),
               io::grouped(model.parameter_count()).c_str());
   follow(model, read(path, text));
   if (path == kSmall) {  // and what `transformers` computed with it

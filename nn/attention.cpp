@@ -30,60 +30,54 @@ void check_dropout(const char* layer, double p) {
   require(0 <= p && p < 1, layer, ": dropout ", p, " is not in [0, 1)");
 }
 
-/// Options that both layers have. Returns D, the width of a head.
+/// Checks what both layers have. Returns D, the width of a head.
 template <class Options>
-std::int64_t checked_head_width(const char* layer, const Options& options) {
+std::int64_t checked_head_width(const char* layer, const Options& options,
+                                std::optional<std::int64_t> given = {}) {
   const std::int64_t C = options.width, H = options.heads, G = options.kv_heads.value_or(H);
-  std::int64_t D = 0;
-  if constexpr (requires { options.head_width; }) D = options.head_width.value_or(0);
-  require(D >= 0, layer, ": a head_width of ", D, ": must be positive");
-  require(C > 0 && H > 0 && (D > 0 || C % H == 0), layer, ": ", H,
+  require(!given || *given > 0, layer, ": a head width of ", given.value_or(0),
+          ": must be positive");
+  require(C > 0 && H > 0 && (given || C % H == 0), layer, ": ", H,
           " heads do not divide a width of ", C);
   require(G > 0 && H % G == 0, layer, ": ", G, " kv_heads do not divide ", H, " heads");
   check_dropout(layer, options.dropout);
-  return D > 0 ? D : C / H;
+  return given.value_or(C / H);
 }
 
 /// What positions add to the scores, [H, T, S] or [B, H, T, S]; undefined where they add nothing.
 template <class Layer>
-Tensor position_bias(const Layer& layer, const KVCache::Flat& at, Dtype dtype) {
-  if (layer.options.position == HeadPosition::alibi)
+Tensor position_bias(const Layer& layer, HeadPosition position, const KVCache::FlatPositions& at,
+                     Dtype dtype) {
+  if (position == HeadPosition::alibi)
     return alibi_bias(layer.options.heads, at.queries, at.keys, at.examples, dtype);
-  if (layer.options.position == HeadPosition::relative)
-    return layer.relative(at.queries, at.keys, at.examples);
+  if (position == HeadPosition::relative) return layer.relative(at.queries, at.keys, at.examples);
   return {};
 }
 
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& given) : options(given) {
-  const std::int64_t C = options.width, D = checked_head_width("MultiHeadAttention", options);
-  require(options.position != HeadPosition::rotary || D % 2 == 0,
+  const HeadOptions& head = options.head;
+  const std::int64_t C = options.width;
+  const std::int64_t D = checked_head_width("MultiHeadAttention", options, head.width);
+  require(head.position != HeadPosition::rotary || D % 2 == 0,
           "MultiHeadAttention: rotary positions turn pairs, but a head is ", D, " wide");
-  qkv_proj = Linear(C, (options.heads + 2 * kv_heads()) * D, {options.bias});
-  out_proj = Linear(options.heads * D, C, {options.out_bias.value_or(options.bias)});
-  if (options.qk_norm) {
-    q_norm = RMSNorm(D, {.eps = *options.qk_norm});
-    k_norm = RMSNorm(D, {.eps = *options.qk_norm});
+  qkv_proj =
+      Linear(C, (options.heads + 2 * kv_heads()) * D, {head.qkv_bias.value_or(options.bias)});
+  out_proj = Linear(options.heads * D, C, {head.out_bias.value_or(options.bias)});
+  if (head.qk_norm) {
+    q_norm = RMSNorm(D, {.eps = *head.qk_norm});
+    k_norm = RMSNorm(D, {.eps = *head.qk_norm});
   }
-  if (options.position == HeadPosition::relative)
-    relative = RelativeBias(options.heads, options.relative);
-}
-
-Members MultiHeadAttention::members() {
-  Members all{{"qkv_proj", qkv_proj}, {"out_proj", out_proj}};
-  if (options.qk_norm) {
-    all.push_back({"q_norm", q_norm});
-    all.push_back({"k_norm", k_norm});
-  }
-  if (options.position == HeadPosition::relative) all.push_back({"relative", relative});
-  return all;
+  if (head.position == HeadPosition::relative)
+    relative = RelativeBias(options.heads, head.relative);
 }
 
 Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* cache) const {
+  const HeadOptions& head = options.head;
   const std::int64_t H = options.heads, G = kv_heads(), D = head_width();
   const Tensor qkv = qkv_proj(x);  // [B, T, (H + 2·G)·D]
-  const bool plain = G == H && options.position == HeadPosition::none && !options.qk_norm;
+  const bool plain = G == H && head.position == HeadPosition::none && !head.qk_norm;
   if (plain && !cache && !AttentionRecord::current())  // fast path: one op, heads read in place
     return out_proj(
         packed_self_attention(qkv, H, mask, {.dropout = options.dropout, .training = training()}));
@@ -92,20 +86,21 @@ Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* c
   Tensor q = split_heads(parts[0], H);  // [B, H, T, D]
   KeysValues all{.keys = split_heads(parts[1], G),
                  .values = split_heads(parts[2], G)};  // [B, G, T, D]
-  if (options.qk_norm) {
+  if (head.qk_norm) {
     q = q_norm(q);
     all.keys = k_norm(all.keys);
   }
-  KVCache::Flat at;
-  if (options.position != HeadPosition::none)
-    at = cache ? cache->flat() : KVCache::Flat{up_to(x.size(1)), up_to(x.size(1)), 0};
-  if (options.position == HeadPosition::rotary) {
-    q = rotate(q, at.queries, options.rotary);
-    all.keys = rotate(all.keys, at.queries, options.rotary);
+  KVCache::FlatPositions at;
+  if (head.position != HeadPosition::none)
+    at = cache ? cache->flat_positions()
+               : KVCache::FlatPositions{up_to(x.size(1)), up_to(x.size(1)), 0};
+  if (head.position == HeadPosition::rotary) {
+    q = rotate(q, at.queries, head.rotary);
+    all.keys = rotate(all.keys, at.queries, head.rotary);
   }
   if (cache) all = cache->extend(*this, all.keys, all.values);  // [B, G, S, D]
   const Mask placed = cache ? remap_positions(mask, cache->queries(), cache->keys()) : mask;
-  const AttentionOptions how{.bias = position_bias(*this, at, x.dtype()),
+  const AttentionOptions how{.bias = position_bias(*this, head.position, at, x.dtype()),
                              .dropout = options.dropout,
                              .training = training()};
   return out_proj(merge_heads(attention(q, all.keys, all.values, placed, how)));
@@ -128,16 +123,10 @@ CrossAttention::CrossAttention(const CrossAttentionOptions& given) : options(giv
     relative = RelativeBias(options.heads, options.relative);
 }
 
-Members CrossAttention::members() {
-  Members all{{"q_proj", q_proj}, {"k_proj", k_proj}, {"v_proj", v_proj}, {"out_proj", out_proj}};
-  if (options.position == HeadPosition::relative) all.push_back({"relative", relative});
-  return all;
-}
-
 /// The memory's keys and values, [B, G, S, D] each; those that a cache knows from an earlier call.
 KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Tensor& values,
                                    KVCache* cache) const {
-  if (const KeysValues* known = cache ? cache->memory(*this) : nullptr) {
+  if (const KeysValues* known = cache ? cache->cross(*this) : nullptr) {
     require<ShapeError>(known->keys.size(0) == x.size(0) && known->keys.size(2) == keys.size(1),
                         "CrossAttention: the cache remembers a memory of ", known->keys.size(0),
                         " examples and ", known->keys.size(2), " places, this one is ",
@@ -146,7 +135,7 @@ KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Te
   }
   const std::int64_t G = options.kv_heads.value_or(options.heads);
   KeysValues memory{.keys = split_heads(k_proj(keys), G), .values = split_heads(v_proj(values), G)};
-  if (cache) cache->remember(*this, memory);
+  if (cache) cache->set_cross(*this, memory);
   return memory;
 }
 
@@ -161,11 +150,12 @@ Tensor CrossAttention::forward(const Tensor& x, const Tensor& keys, const Tensor
   const Tensor q = split_heads(q_proj(x), options.heads);  // [B, H, T, D]
   const std::vector<std::int64_t> places = up_to(keys.size(1));
   const Mask placed = cache ? remap_positions(mask, cache->queries(), {places}) : mask;
-  KVCache::Flat at = cache ? cache->flat() : KVCache::Flat{up_to(x.size(1)), {}, 0};
+  KVCache::FlatPositions at =
+      cache ? cache->flat_positions() : KVCache::FlatPositions{up_to(x.size(1)), {}, 0};
   at.keys = places;
   for (std::int64_t b = 1; b < at.examples; ++b)  // the memory stands alike for every example
     at.keys.insert(at.keys.end(), places.begin(), places.end());
-  const AttentionOptions how{.bias = position_bias(*this, at, x.dtype()),
+  const AttentionOptions how{.bias = position_bias(*this, options.position, at, x.dtype()),
                              .dropout = options.dropout,
                              .training = training()};
   return out_proj(merge_heads(attention(q, memory.keys, memory.values, placed, how)));

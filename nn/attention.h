@@ -23,19 +23,24 @@ using gradus::split_heads;
 /// distance (Press et al. 2022) or is learned for each range of it (Raffel et al. 2020).
 enum class HeadPosition { none, rotary, alibi, relative };
 
+/// How the heads of a self-attention work, apart from their number.
+struct HeadOptions {
+  HeadPosition position = HeadPosition::none;
+  RelativeBuckets relative = {};                     // of HeadPosition::relative
+  RotaryOptions rotary = {};                         // of HeadPosition::rotary
+  std::optional<std::int64_t> width = {};            // D; default: C / H
+  std::optional<bool> qkv_bias = {}, out_bias = {};  // of each projection; default: bias
+  std::optional<double> qk_norm = {};  // eps of an RMSNorm of each head's q and k; default: no norm
+};
+
 struct MultiHeadAttentionOptions {
   std::int64_t width = 0;  // C
-  std::int64_t heads = 1;  // H; divides C, unless head_width is given
+  std::int64_t heads = 1;  // H; divides C, unless head.width is given
   /// G heads of keys and values, each for H / G heads of queries; H.
   std::optional<std::int64_t> kv_heads = {};
   bool bias = true;    // in the projections
   double dropout = 0;  // on the attention weights
-  HeadPosition position = HeadPosition::none;
-  RelativeBuckets relative = {};                // of HeadPosition::relative
-  RotaryOptions rotary = {};                    // of HeadPosition::rotary
-  std::optional<std::int64_t> head_width = {};  // D; C / H
-  std::optional<bool> out_bias = {};            // in the last projection; bias
-  std::optional<double> qk_norm = {};  // the eps of an RMSNorm of each head's q, and of its k; none
+  HeadOptions head = {};
 };
 
 /// Self-attention: Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, x W_K, x W_V) on its
@@ -48,8 +53,13 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 
   /// [B, T, C] → the same. With a cache, to the tokens before these too.
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
-  Members members() override;
-  MultiHeadAttention same_architecture() const { return MultiHeadAttention(options); }
+  Members members() override {
+    return {{"qkv_proj", qkv_proj},
+            {"out_proj", out_proj},
+            {"q_norm", q_norm, options.head.qk_norm.has_value()},
+            {"k_norm", k_norm, options.head.qk_norm.has_value()},
+            {"relative", relative, options.head.position == HeadPosition::relative}};
+  }
 
   MultiHeadAttentionOptions options;
   Linear qkv_proj;         // [(H + 2·G)·D, C]: q, k, v one after the other
@@ -59,7 +69,7 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 
   std::int64_t kv_heads() const { return options.kv_heads.value_or(options.heads); }
   std::int64_t head_width() const {
-    return options.head_width.value_or(options.width / options.heads);
+    return options.head.width.value_or(options.width / options.heads);
   }
 };
 
@@ -86,8 +96,13 @@ class CrossAttention : public Layer<CrossAttention> {
   /// Keys of one memory [B, S, M], values of another [B, S, value_width].
   Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
-  Members members() override;
-  CrossAttention same_architecture() const { return CrossAttention(options); }
+  Members members() override {
+    return {{"q_proj", q_proj},
+            {"k_proj", k_proj},
+            {"v_proj", v_proj},
+            {"out_proj", out_proj},
+            {"relative", relative, options.position == HeadPosition::relative}};
+  }
 
   CrossAttentionOptions options;
   Linear q_proj, k_proj, v_proj;  // [C, C], [G·D, M], [G·D, value_width]

@@ -11,23 +11,24 @@ namespace gradus::nn {
 
 enum class NormPlacement { pre, post };
 
+/// A model may have an activation and a placement of norms of its own, which its header names.
+/// Yours replace them.
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
-  std::optional<std::int64_t> hidden = {};  // of the feed-forward net; 4 · width
-  double dropout = 0;                       // on attention weights and on both branches
+  std::optional<std::int64_t> kv_heads = {};  // default: heads
+  std::optional<std::int64_t> hidden = {};    // of the feed-forward net; default: 4 · width
+  double dropout = 0;                         // on attention weights and on both branches
   bool bias = true;
-  Activation activation = Activation::gelu_tanh;
-  NormPlacement norm = NormPlacement::pre;
+  std::optional<Activation> activation = {};  // default: gelu_tanh
+  std::optional<NormPlacement> norm = {};     // default: pre
   NormKind norm_kind = NormKind::layer;
-  std::optional<std::int64_t> kv_heads = {};   // heads
-  HeadPosition position = HeadPosition::none;  // in self-attention
   double norm_eps = 1e-5;
-  // Of self-attention, as MultiHeadAttentionOptions has them:
-  RotaryOptions rotary = {};
-  std::optional<std::int64_t> head_width = {};       // width / heads
-  std::optional<bool> qkv_bias = {}, out_bias = {};  // bias
-  std::optional<double> qk_norm = {};
+  HeadOptions head = {};  // of self-attention
 };
+
+/// `options` with these where it has none.
+BlockOptions with_defaults(BlockOptions options, Activation activation = Activation::gelu_tanh,
+                           NormPlacement norm = NormPlacement::pre);
 
 /// pre:   x = x + attention(norm1(x));   x = x + feed_forward(norm2(x))    (Xiong et al. 2020)
 /// post:  x = norm1(x + attention(x));   x = norm2(x + feed_forward(x))    (Vaswani et al. 2017)
@@ -36,6 +37,10 @@ struct BlockOptions {
 class Block : public Layer<Block> {
  public:
   explicit Block(const BlockOptions& options);
+  /// The number of parameters that a block of these options has, without making one. A double: no
+  /// product of sizes overflows it, and below 2⁵³ it is exact.
+  static double parameter_count(const BlockOptions& options);
+  using Module::parameter_count;
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
   Members members() override {
     return {{"norm1", norm1},
@@ -44,7 +49,6 @@ class Block : public Layer<Block> {
             {"feed_forward", feed_forward},
             {"dropout", dropout}};
   }
-  Block same_architecture() const { return Block(options); }
 
   BlockOptions options;
   Norm norm1, norm2;
@@ -68,7 +72,6 @@ class DecoderBlock : public Layer<DecoderBlock> {
             {"norm3", norm3},    {"feed_forward", feed_forward},
             {"dropout", dropout}};
   }
-  DecoderBlock same_architecture() const { return DecoderBlock(options); }
 
   BlockOptions options;
   Norm norm1, norm2, norm3;

@@ -133,7 +133,7 @@ void KVCache::check_ready() const {
   require<GraphError>(advances_ > 0, "KVCache: call advance(batch, tokens) before the layers");
 }
 
-KVCache::Flat KVCache::flat() const {
+KVCache::FlatPositions KVCache::flat_positions() const {
   check_ready();
   const auto alike = [](const Positions& all) {
     return std::all_of(all.begin(), all.end(), [&](const auto& each) { return each == all[0]; });
@@ -210,15 +210,15 @@ KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) {
   return {both(layer.kept.keys, fresh.keys), both(layer.kept.values, fresh.values)};
 }
 
-const KeysValues* KVCache::memory(const Named& layer) const {
-  const auto found = memories_.find(layer.id());
-  return found == memories_.end() ? nullptr : &found->second;
+const KeysValues* KVCache::cross(const Named& layer) const {
+  const auto found = cross_.find(layer.id());
+  return found == cross_.end() ? nullptr : &found->second;
 }
 
-void KVCache::remember(const Named& layer, KeysValues memory) {
+void KVCache::set_cross(const Named& layer, KeysValues memory) {
   require<GraphError>(!GradMode::enabled(), "KVCache: a memory that is remembered cannot be ",
                       "recorded: call the model under NoGrad, or without a cache");
-  memories_[layer.id()] = std::move(memory);
+  cross_[layer.id()] = std::move(memory);
 }
 
 void KVCache::select(const std::vector<std::int64_t>& examples) {
@@ -239,7 +239,7 @@ void KVCache::select(const std::vector<std::int64_t>& examples) {
   for (auto& [layer, mine] : layers_)
     mine.kept = {picked(mine.kept.keys, examples, held_),
                  picked(mine.kept.values, examples, held_)};
-  for (auto& [layer, memory] : memories_)
+  for (auto& [layer, memory] : cross_)
     memory = {picked(memory.keys, examples), picked(memory.values, examples)};
   batch_ = std::ssize(examples);
 }

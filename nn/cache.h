@@ -56,20 +56,20 @@ class KVCache {
   const Positions& keys() const { return keys_; }
   /// Both as plain lists, for rotations, biases and tables: one example's after the other's, or one
   /// for all where they are alike (examples 0). Padding counts as position 0.
-  struct Flat {
+  struct FlatPositions {
     std::vector<std::int64_t> queries, keys;
     std::int64_t examples;
   };
-  Flat flat() const;
+  FlatPositions flat_positions() const;
 
   /// Remembers the keys and values of the new tokens [B, G, T, D] for `layer`, and gives all that
   /// its queries may look at. GraphError: a layer that missed tokens, or a recorded call.
   /// ValueError: a number that the precision cannot hold.
   KeysValues extend(const Named& layer, const Tensor& keys, const Tensor& values);
 
-  /// What `layer` made of a memory that stays the same, or null: computed once.
-  const KeysValues* memory(const Named& layer) const;
-  void remember(const Named& layer, KeysValues memory);
+  /// The keys and values that `layer`, a CrossAttention, has computed from its memory; null before.
+  const KeysValues* cross(const Named& layer) const;
+  void set_cross(const Named& layer, KeysValues memory);
 
   /// Example i is from now on what examples[i] was; for beams. IndexError; ShapeError for none.
   void select(const std::vector<std::int64_t>& examples);
@@ -103,7 +103,7 @@ class KVCache {
   std::vector<std::int64_t> next_;         // [B], the position of the next token
   Positions queries_, keys_, slots_;       // [B][T], [B][S], [B][held]
   std::map<std::uint64_t, Layer> layers_;  // by Named::id
-  std::map<std::uint64_t, KeysValues> memories_;
+  std::map<std::uint64_t, KeysValues> cross_;
 };
 
 }  // namespace gradus::nn

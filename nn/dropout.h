@@ -1,7 +1,10 @@
-// Dropout as a layer: acts while training, hands its input on otherwise.
+// Dropout as a layer: acts while training, returns its input otherwise.
 #pragma once
 
+#include <utility>
+
 #include "gradus/nn/module.h"
+#include "gradus/ops/dropout.h"
 
 namespace gradus::nn {
 
@@ -9,8 +12,10 @@ namespace gradus::nn {
 /// ValueError unless 0 ≤ p < 1. Srivastava et al. 2014.
 class Dropout : public Layer<Dropout> {
  public:
-  explicit Dropout(double p);
-  Tensor forward(Tensor x) const;
+  explicit Dropout(double probability) : p(probability) {
+    require(0 <= p && p < 1, "Dropout: the probability ", p, " is not in [0, 1)");
+  }
+  Tensor forward(Tensor x) const { return dropout(std::move(x), p, training()); }
   Members members() override { return {}; }
   Dropout same_architecture() const { return Dropout(p); }
 

@@ -19,13 +19,13 @@ Embedding::Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions gi
   if (options.padding_idx) weight.detach()[padding].fill_(0);  // [width], a view
 }
 
-Tensor Embedding::project(const Tensor& x, const Tensor& bias) const {
-  return packed.defined() ? linear(x, packed, bias) : linear(x, weight, bias);
+Tensor Embedding::forward(const Tensor& ids) const {
+  return provider ? provider->embedding(weight, ids, options.padding_idx)
+                  : embedding(weight, ids, options.padding_idx);  // [...] → [..., width]
 }
 
-Tensor Embedding::forward(const Tensor& ids) const {
-  if (packed.defined()) return embedding(packed, ids);
-  return embedding(weight, ids, options.padding_idx);  // [...] → [..., width]
+Tensor Embedding::project(const Tensor& x, const Tensor& bias) const {
+  return provider ? provider->linear(x, weight, bias) : linear(x, weight, bias);
 }
 
 }  // namespace gradus::nn

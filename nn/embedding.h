@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "gradus/nn/module.h"
+#include "gradus/nn/weight_provider.h"
 
 namespace gradus::nn {
 
@@ -12,8 +13,7 @@ struct EmbeddingOptions {
 };
 
 /// Rows of a table: ids i64 [...] in [0, vocab) → [..., width]. Rows start normal(0, 1).
-/// IndexError names the id that is out of range, and where it stands. Packed
-/// (nn/extras/packing.h), the table takes less room and is not trained.
+/// IndexError names the id that is out of range, and where it stands.
 class Embedding : public Layer<Embedding> {
  public:
   Embedding() = default;  // undefined: a place for one
@@ -21,12 +21,15 @@ class Embedding : public Layer<Embedding> {
   Tensor forward(const Tensor& ids) const;
   /// The table as an output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
   Tensor project(const Tensor& x, const Tensor& bias = {}) const;
-  Members members() override { return {{"weight", weight, &packed}}; }
+  Members members() override { return with_provider({{"weight", weight}}, provider); }
   Embedding same_architecture() const { return {weight.size(0), weight.size(1), options}; }
 
   EmbeddingOptions options;
-  Tensor weight;        // [vocab, width]; undefined where packed
-  PackedMatrix packed;  // undefined where not
+  Tensor weight;                             // [vocab, width]; undefined where packed
+  std::unique_ptr<WeightProvider> provider;  // gives rows in place of the weight; null without
+
+ protected:
+  void match_structure(const Module& from) override { copy_provider(*this, from); }
 };
 
 }  // namespace gradus::nn

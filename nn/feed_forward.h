@@ -26,7 +26,6 @@ class FeedForward : public Layer<FeedForward> {
   explicit FeedForward(const FeedForwardOptions& options);
   Tensor forward(const Tensor& x) const;
   Members members() override { return {{"up", up}, {"down", down}}; }
-  FeedForward same_architecture() const { return FeedForward(options); }
 
   FeedForwardOptions options;
   Linear up, down;

@@ -33,6 +33,7 @@ void fill(const char* name, Tensor& x, Value value) {
 }
 
 void constant(const char* name, Tensor& x, double value) {
+  const ScopedValue written(skipped, false);
   fill(name, x, [=](std::int64_t) { return value; });
 }
 

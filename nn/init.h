@@ -38,7 +38,7 @@ void kaiming_uniform_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt
 void kaiming_normal_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 
 /// While it lives, random initialisers of this thread draw nothing and leave what memory held: for
-/// a model whose every parameter is read from a file next.
+/// a model whose every parameter is read from a file or copied next. Constant ones write.
 struct Skip : ScopedValue<bool> {
   [[nodiscard]] Skip();
 };

@@ -1,10 +1,9 @@
-// Linear: how it starts, and the call of ops/linear.cpp.
+// Linear: its initial values, and the call of ops/linear.h.
 #include "gradus/nn/linear.h"
 
 #include <cmath>
 
 #include "gradus/nn/init.h"
-#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/linear.h"
 
 namespace gradus::nn {
@@ -20,8 +19,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options) {
 }
 
 Tensor Linear::forward(const Tensor& x) const {
-  const Tensor y = packed.defined() ? linear(x, packed, bias) : linear(x, weight, bias);
-  return lora_a.defined() ? y + linear(linear(x, lora_a), lora_b) * lora_scale : y;
+  return provider ? provider->linear(x, weight, bias) : linear(x, weight, bias);
 }
 
 }  // namespace gradus::nn

@@ -8,8 +8,10 @@
 #include <typeinfo>
 
 #include "gradus/engine/base/platform.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
+#include "gradus/nn/init.h"
 
 namespace gradus::nn {
 namespace {
@@ -77,8 +79,7 @@ std::vector<NamedTensor> Module::buffers() const {
 
 std::vector<NamedTensor> Module::named_tensors() const {
   each_member("", [&](const std::string& name, const Member& member) {
-    require<GraphError>(!member.packed() || !member.packed()->defined(), name, " of ", type_name(),
-                        " is packed: save, load and copy a model before nn::pack");
+    require<GraphError>(!member.unsaved(), name, " of ", type_name(), " ", member.unsaved());
   });
   std::vector<NamedTensor> all = parameters();
   for (NamedTensor& each : buffers()) all.push_back(std::move(each));
@@ -163,20 +164,32 @@ void Module::to(Dtype dtype) {
   });
 }
 
-void Module::copy_members(const Module& from) {
+std::unique_ptr<Module> Module::empty_like() const {
+  fail<ValueError>("clone: ", type_name(), " has neither same_architecture(), which makes another ",
+                   "of its sizes, nor a constructor from its public member `options`");
+}
+
+std::unique_ptr<Module> Module::copy() const {
+  static_cast<void>(named_tensors());  // fails where something could not be copied
+  Generator unused;
+  const GeneratorScope undisturbed(unused);
+  const init::Skip filled_below;
+  std::unique_ptr<Module> made = empty_like();
   Copies copies;
-  copy_members(from, copies);
+  made->copy_members(*this, copies);
+  return made;
 }
 
 void Module::copy_members(const Module& from, Copies& copies) {
+  match_structure(from);
   const Members own = members(), others = const_cast<Module&>(from).members();
   bool alike = own.size() == others.size();
   for (std::size_t i = 0; alike && i < own.size(); ++i)
     alike = own[i].name() == others[i].name() && !own[i].parameter() == !others[i].parameter() &&
             !own[i].buffer() == !others[i].buffer() &&
             own[i].children().size() == others[i].children().size();
-  require<GraphError>(alike, "clone: same_architecture() of ", type_name(),
-                      " gives a module with other members");
+  require<GraphError>(alike, "clone: another ", type_name(),
+                      ", from same_architecture() or from its options, has other members");
   training_ = from.training_;
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (const Tensor* b = others[i].buffer())

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -14,7 +15,6 @@
 #include "gradus/engine/observer.h"
 #include "gradus/engine/tensor.h"
 #include "gradus/ops/members.h"
-#include "gradus/ops/packed.h"
 
 namespace gradus::nn {
 
@@ -26,14 +26,23 @@ struct Buffer {
 };
 inline Buffer buffer(Tensor& tensor) { return {tensor}; }
 
+/// Numbers that a state dict cannot hold: {"weight", Unsaved{"is packed: …"}}. state_dict(),
+/// load_state_dict() and clone() fail with this reason.
+struct Unsaved {
+  const char* reason;
+};
+
 /// One line of a module's table of contents. It points at the member, so it is made anew each time
-/// it is asked for and never kept. An undefined tensor (a Linear without bias) is no member.
+/// it is asked for and never kept. An undefined tensor (a Linear without bias) is no member, nor is
+/// a child that is not present: {"head", head, !options.tied}.
 class Member {
  public:
-  Member(const char* name, Tensor& parameter, PackedMatrix* packed = nullptr)
-      : name_(name), parameter_(&parameter), packed_(packed) {}
+  Member(const char* name, Tensor& parameter) : name_(name), parameter_(&parameter) {}
   Member(const char* name, Buffer buffer) : name_(name), buffer_(&buffer.tensor) {}
-  Member(const char* name, Module& child) : name_(name), children_{{"", &child}} {}
+  Member(const char* name, Unsaved unsaved) : name_(name), unsaved_(unsaved.reason) {}
+  Member(const char* name, Module& child, bool present = true) : name_(name) {
+    if (present) children_.emplace_back("", &child);
+  }
   template <class M>
   requires std::is_base_of_v<Module, M> Member(const char* name, std::vector<M>& list)
       : name_(name) {
@@ -42,17 +51,15 @@ class Member {
 
   const std::string& name() const { return name_; }
   Tensor* parameter() const { return parameter_; }
-  PackedMatrix* packed() const {
-    return packed_;
-  }  // where its numbers go (nn/extras/packing.h), or null
   Tensor* buffer() const { return buffer_; }
+  const char* unsaved() const { return unsaved_; }  // the reason, or null
   const std::vector<std::pair<std::string, Module*>>& children() const { return children_; }
 
  private:
   std::string name_;
   Tensor* parameter_ = nullptr;
-  PackedMatrix* packed_ = nullptr;
   Tensor* buffer_ = nullptr;
+  const char* unsaved_ = nullptr;
   std::vector<std::pair<std::string, Module*>> children_;  // what follows the name, and whose it is
 };
 using Members = std::vector<Member>;
@@ -91,7 +98,7 @@ class Module : public Named {
   /// hold one tensor without tie().
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
-  /// Parameters, then buffers. GraphError where a weight is packed, and would be left out.
+  /// Parameters, then buffers. GraphError where a member is Unsaved, and would be left out.
   std::vector<NamedTensor> named_tensors() const;
   /// The same by name, detached: what a file holds. They share their values with the module's.
   StateDict state_dict() const;
@@ -118,9 +125,15 @@ class Module : public Named {
   std::string name_of(const Named& child) const override;
   std::string type_name() const override;
 
+  /// Another of the same sizes, whose numbers mean nothing yet. ValueError where the class has
+  /// neither same_architecture() nor a constructor from its public `options`.
+  virtual std::unique_ptr<Module> empty_like() const;
+
  protected:
-  /// Copies numbers with dtypes and ties, and which of them train: what clone() does.
-  void copy_members(const Module& from);
+  /// empty_like() with this module's numbers, dtypes and ties, and the same of it in training.
+  std::unique_ptr<Module> copy() const;
+  /// Of a new module in copy(): takes over the structure that `from` has gained since it was made.
+  virtual void match_structure(const Module& from) { static_cast<void>(from); }
 
  private:
   friend class RootCall;
@@ -177,13 +190,21 @@ class Layer : public Module {
     return self.forward(std::forward<Args>(args)...);
   }
 
-  /// The same module with numbers of its own, made by Derived::same_architecture(). GraphError
-  /// where a weight is packed.
+  /// The same module with numbers of its own; generator() draws none for it. A class of your own
+  /// that is not made from a public member `options` alone needs same_architecture(), which returns
+  /// another of its sizes: ValueError without. GraphError where a member is Unsaved.
   Derived clone() const {
-    static_cast<void>(named_tensors());
-    Derived copy = static_cast<const Derived&>(*this).same_architecture();
-    copy.copy_members(*this);
-    return copy;
+    const std::unique_ptr<Module> made = copy();
+    return std::move(static_cast<Derived&>(*made));
+  }
+  std::unique_ptr<Module> empty_like() const override {
+    [[maybe_unused]] const auto& self = static_cast<const Derived&>(*this);
+    if constexpr (requires { self.same_architecture(); })
+      return std::unique_ptr<Module>(new Derived(self.same_architecture()));
+    else if constexpr (requires { Derived(self.options); })
+      return std::make_unique<Derived>(self.options);
+    else
+      return Module::empty_like();
   }
 
  private:

@@ -13,7 +13,7 @@ Members ModuleList::members() {
 
 ModuleList ModuleList::same_architecture() const {
   ModuleList out;
-  for (const Item& item : items_) out.items_.push_back(item.same_architecture());
+  for (const Item& item : items_) out.items_.push_back({item.name, item.module->empty_like()});
   return out;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <concepts>
-#include <functional>
 #include <memory>
 #include <string>
 #include <typeinfo>
@@ -14,21 +13,9 @@
 
 namespace gradus::nn {
 
-/// A module that is given away, not lent: Linear(2, 16), or std::move(layer).
+/// A module that is moved into a container, not lent: Linear(2, 16), or std::move(layer).
 template <class M>
-concept GivenModule =
-    !std::is_reference_v<M> && !std::is_const_v<M> && std::derived_from<M, Module>;
-
-/// A module of the same sizes, with numbers of its own, by M::same_architecture(). ValueError if M
-/// has none.
-template <class M>
-M blank_of(const M& module) {
-  if constexpr (requires { module.same_architecture(); })
-    return module.same_architecture();
-  else
-    fail<ValueError>("clone: ", module.type_name(),
-                     " has no same_architecture(), which makes another of its sizes");
-}
+concept ModuleArg = !std::is_reference_v<M> && !std::is_const_v<M> && std::derived_from<M, Module>;
 
 /// Keeps modules in the order in which they came, each under a name, by default its number.
 ///
@@ -38,13 +25,13 @@ M blank_of(const M& module) {
 class ModuleList : public Layer<ModuleList> {
  public:
   /// The module where it lives from now on, until the list dies, wherever the list is moved.
-  template <GivenModule M>
+  template <ModuleArg M>
   M& add(const std::string& name, M&& module) {
     check_free(name);
-    items_.push_back(item_of(name, std::forward<M>(module)));
+    items_.push_back({name, std::make_unique<M>(std::move(module))});
     return static_cast<M&>(*items_.back().module);
   }
-  template <GivenModule M>
+  template <ModuleArg M>
   M& add(M&& module) {
     return add(std::to_string(size()), std::forward<M>(module));
   }
@@ -67,14 +54,7 @@ class ModuleList : public Layer<ModuleList> {
   struct Item {
     std::string name;
     std::unique_ptr<Module> module;
-    std::function<Item()> same_architecture;  // the same with a module of its own
   };
-  template <class M>
-  static Item item_of(const std::string& name, M module) {
-    auto owned = std::make_unique<M>(std::move(module));
-    const M* at = owned.get();
-    return {name, std::move(owned), [name, at] { return item_of(name, blank_of(*at)); }};
-  }
   template <class M>
   static const M& as(const Item& item) {
     const M* module = dynamic_cast<const M*>(item.module.get());

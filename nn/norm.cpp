@@ -13,47 +13,21 @@ void check_width(const char* layer, std::int64_t width, double eps) {
   require(eps >= 0, layer, ": eps must not be negative, is ", eps);
 }
 
-/// Without a weight the operation takes any width, but the layer was made for one.
-void check_input(const char* layer, const Tensor& x, std::int64_t width) {
-  require(x.defined(), layer, ": the input is undefined");
-  require<ShapeError>(x.rank() >= 1 && x.size(-1) == width, layer, ": the input ", x.shape(),
-                      " does not end in the width ", width, " that the layer was made for");
-}
-
 }  // namespace
 
-LayerNorm::LayerNorm(std::int64_t size, NormOptions given) : width(size), options(given) {
-  check_width("LayerNorm", width, options.eps);
-  if (!options.affine) return;
-  weight = parameter(ones({width}));
-  bias = parameter(zeros({width}));
-}
-
-Tensor LayerNorm::forward(const Tensor& x) const {
-  check_input("LayerNorm", x, width);
-  return layer_norm(x, weight, bias, options.eps);
-}
-
-RMSNorm::RMSNorm(std::int64_t size, NormOptions given) : width(size), options(given) {
-  check_width("RMSNorm", width, options.eps);
-  if (options.affine) weight = parameter(ones({width}));
-}
-
-Tensor RMSNorm::forward(const Tensor& x) const {
-  check_input("RMSNorm", x, width);
-  return rms_norm(x, weight, options.eps);
-}
-
-Norm::Norm(std::int64_t size, NormKind which, NormOptions given)
+VectorNorm::VectorNorm(const char* layer, std::int64_t size, NormKind which, NormOptions given)
     : width(size), kind(which), options(given) {
-  check_width("Norm", width, options.eps);
+  check_width(layer, width, options.eps);
   if (!options.affine) return;
   weight = parameter(ones({width}));
   if (kind == NormKind::layer) bias = parameter(zeros({width}));
 }
 
-Tensor Norm::forward(const Tensor& x) const {
-  check_input("Norm", x, width);
+/// Without a weight the operation takes any width, but the layer was made for one.
+Tensor VectorNorm::normalize(const char* layer, const Tensor& x) const {
+  require(x.defined(), layer, ": the input is undefined");
+  require<ShapeError>(x.rank() >= 1 && x.size(-1) == width, layer, ": the input ", x.shape(),
+                      " does not end in the width ", width, " that the layer was made for");
   return kind == NormKind::rms ? rms_norm(x, weight, options.eps)
                                : layer_norm(x, weight, bias, options.eps);
 }

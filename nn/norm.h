@@ -10,49 +10,52 @@ struct NormOptions {
   bool affine = true;  // learns a weight, and a bias where the norm has one
 };
 
-/// Each vector of the last axis to mean 0 and variance 1, then · weight + bias:
-/// [..., width] → the same. Ba, Kiros & Hinton 2016.
-class LayerNorm : public Layer<LayerNorm> {
- public:
-  explicit LayerNorm(std::int64_t width, NormOptions options = {});
-  Tensor forward(const Tensor& x) const;
-  Members members() override { return {{"weight", weight}, {"bias", bias}}; }
-  LayerNorm same_architecture() const { return LayerNorm(width, options); }
-
-  std::int64_t width;
-  NormOptions options;
-  Tensor weight, bias;  // [width], from 1 and 0; undefined unless affine
-};
-
-/// Each vector of the last axis to mean square 1, then · weight: [..., width] → the same.
-/// Zhang & Sennrich 2019.
-class RMSNorm : public Layer<RMSNorm> {
- public:
-  RMSNorm() = default;  // undefined: a place for one
-  explicit RMSNorm(std::int64_t width, NormOptions options = {});
-  Tensor forward(const Tensor& x) const;
-  Members members() override { return {{"weight", weight}}; }
-  RMSNorm same_architecture() const { return RMSNorm(width, options); }
-
-  std::int64_t width = 0;
-  NormOptions options;
-  Tensor weight;  // [width], from 1; undefined unless affine
-};
-
 enum class NormKind { layer, rms };
 
-/// LayerNorm or RMSNorm as an option of a block: [..., width] → the same.
-class Norm : public Layer<Norm> {
+/// What the norms of a vector share: [..., width] → the same.
+class VectorNorm {
  public:
-  explicit Norm(std::int64_t width, NormKind kind = NormKind::layer, NormOptions options = {});
-  Tensor forward(const Tensor& x) const;
-  Members members() override { return {{"weight", weight}, {"bias", bias}}; }
-  Norm same_architecture() const { return Norm(width, kind, options); }
-
-  std::int64_t width;
-  NormKind kind;
+  std::int64_t width = 0;
+  NormKind kind = NormKind::layer;
   NormOptions options;
   Tensor weight, bias;  // [width], from 1 and 0; undefined unless affine; no bias with rms
+
+ protected:
+  VectorNorm() = default;
+  VectorNorm(const char* layer, std::int64_t width, NormKind kind, NormOptions options);
+  Tensor normalize(const char* layer, const Tensor& x) const;
+};
+
+/// Each vector of the last axis to mean 0 and variance 1, then · weight + bias. Ba, Kiros & Hinton
+/// 2016.
+class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
+ public:
+  explicit LayerNorm(std::int64_t width, NormOptions options = {})
+      : VectorNorm("LayerNorm", width, NormKind::layer, options) {}
+  Tensor forward(const Tensor& x) const { return normalize("LayerNorm", x); }
+  Members members() override { return {{"weight", weight}, {"bias", bias}}; }
+  LayerNorm same_architecture() const { return LayerNorm(width, options); }
+};
+
+/// Each vector of the last axis to mean square 1, then · weight. Zhang & Sennrich 2019.
+class RMSNorm : public Layer<RMSNorm>, public VectorNorm {
+ public:
+  RMSNorm() = default;  // undefined: a place for one
+  explicit RMSNorm(std::int64_t width, NormOptions options = {})
+      : VectorNorm("RMSNorm", width, NormKind::rms, options) {}
+  Tensor forward(const Tensor& x) const { return normalize("RMSNorm", x); }
+  Members members() override { return {{"weight", weight}}; }
+  RMSNorm same_architecture() const { return RMSNorm(width, options); }
+};
+
+/// LayerNorm or RMSNorm as an option of a block.
+class Norm : public Layer<Norm>, public VectorNorm {
+ public:
+  explicit Norm(std::int64_t width, NormKind kind = NormKind::layer, NormOptions options = {})
+      : VectorNorm("Norm", width, kind, options) {}
+  Tensor forward(const Tensor& x) const { return normalize("Norm", x); }
+  Members members() override { return {{"weight", weight}, {"bias", bias}}; }
+  Norm same_architecture() const { return Norm(width, kind, options); }
 };
 
 struct BatchNormOptions {

@@ -24,7 +24,9 @@ class Residual : public Layer<Residual<M>> {
     return x + branch;
   }
   Members members() override { return {{"inner", inner}}; }
-  Residual same_architecture() const { return Residual(inner.same_architecture()); }
+  Residual same_architecture() const {
+    return Residual(std::move(dynamic_cast<M&>(*inner.empty_like())));
+  }
 
   M inner;
 };

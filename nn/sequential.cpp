@@ -1,5 +1,7 @@
-// Sequential: steps are functions; those that are layers own one.
+// Sequential: each step is a function or a layer.
 #include "gradus/nn/sequential.h"
+
+#include <typeinfo>
 
 namespace gradus::nn {
 
@@ -9,7 +11,7 @@ void Sequential::add(Activation activation) {
 
 Tensor Sequential::forward(const Tensor& x) const {
   Tensor y = x;
-  for (const Step& step : steps_) y = step.run(y);
+  for (const Step& step : steps_) y = step.layer ? step.call(*step.layer, y) : step.function(y);
   return y;
 }
 
@@ -22,8 +24,14 @@ Members Sequential::members() {
 
 Sequential Sequential::same_architecture() const {
   Sequential out;
-  for (const Step& step : steps_)
-    out.steps_.push_back(step.layer ? step.same_architecture() : Step{step.run, nullptr, {}});
+  for (const Step& step : steps_) {
+    Step& made = out.steps_.emplace_back(Step{step.function, nullptr, step.call});
+    if (!step.layer) continue;
+    made.layer = step.layer->empty_like();
+    const Module &from = *step.layer, &to = *made.layer;
+    require<GraphError>(typeid(from) == typeid(to), "clone: ", from.type_name(), " would become a ",
+                        to.type_name(), ": derive it from Layer<", from.type_name(), ">");
+  }
   return out;
 }
 

@@ -12,9 +12,9 @@
 
 namespace gradus::nn {
 
-/// What can stand in a Sequential: a layer Tensor → Tensor (given away), or a function.
+/// The steps of a Sequential: a layer Tensor → Tensor (moved into it), or a function.
 template <class S>
-concept SequentialLayer = GivenModule<S> && std::is_invocable_r_v<Tensor, const S&, const Tensor&>;
+concept SequentialLayer = ModuleArg<S> && std::is_invocable_r_v<Tensor, const S&, const Tensor&>;
 template <class S>
 concept SequentialFunction = !std::derived_from<std::remove_cvref_t<S>, Module> &&
                              std::is_invocable_r_v<Tensor, const S&, const Tensor&>;
@@ -37,11 +37,14 @@ class Sequential : public Layer<Sequential> {
 
   template <SequentialLayer M>
   void add(M&& layer) {
-    steps_.push_back(step_of(std::forward<M>(layer)));
+    const auto call = [](const Module& m, const Tensor& x) -> Tensor {
+      return static_cast<const M&>(m)(x);
+    };
+    steps_.push_back({{}, std::make_unique<M>(std::move(layer)), call});
   }
   template <SequentialFunction F>
   void add(F&& function) {
-    steps_.push_back({std::forward<F>(function), nullptr, {}});
+    steps_.push_back({std::forward<F>(function), nullptr, nullptr});
   }
   void add(Activation activation);
 
@@ -52,18 +55,10 @@ class Sequential : public Layer<Sequential> {
 
  private:
   struct Step {
-    std::function<Tensor(const Tensor&)> run;
+    std::function<Tensor(const Tensor&)> function;
     std::unique_ptr<Module> layer;  // null for a function
-    /// The same with a layer of its own; null for a function.
-    std::function<Step()> same_architecture;
+    Tensor (*call)(const Module& layer, const Tensor& x);
   };
-  template <class M>
-  static Step step_of(M layer) {
-    auto owned = std::make_unique<M>(std::move(layer));
-    const M* at = owned.get();
-    return {[at](const Tensor& x) { return (*at)(x); }, std::move(owned),
-            [at] { return step_of(blank_of(*at)); }};
-  }
 
   std::vector<Step> steps_;
 };

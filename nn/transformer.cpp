@@ -20,12 +20,6 @@ Encoder::Encoder(const StackOptions& given)
       blocks(make_blocks<Block>("Encoder", given)),
       norm(given.block.width, given.block.norm_kind, {given.block.norm_eps}) {}
 
-Members Encoder::members() {
-  Members all{{"blocks", blocks}};
-  if (options.final_norm) all.push_back({"norm", norm});
-  return all;
-}
-
 Tensor Encoder::forward(const Tensor& x, const Mask& mask, KVCache* cache) const {
   Tensor y = x;  // [B, S, C]
   for (std::int64_t i = 0; i < options.layers; ++i)
@@ -37,12 +31,6 @@ Decoder::Decoder(const StackOptions& given)
     : options(given),
       blocks(make_blocks<DecoderBlock>("Decoder", given)),
       norm(given.block.width, given.block.norm_kind, {given.block.norm_eps}) {}
-
-Members Decoder::members() {
-  Members all{{"blocks", blocks}};
-  if (options.final_norm) all.push_back({"norm", norm});
-  return all;
-}
 
 Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask,
                         const Mask& memory_mask, KVCache* cache) const {

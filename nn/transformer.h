@@ -19,8 +19,7 @@ class Encoder : public Layer<Encoder> {
  public:
   explicit Encoder(const StackOptions& options);
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
-  Members members() override;
-  Encoder same_architecture() const { return Encoder(options); }
+  Members members() override { return {{"blocks", blocks}, {"norm", norm, options.final_norm}}; }
 
   StackOptions options;
   std::vector<Block> blocks;
@@ -33,8 +32,7 @@ class Decoder : public Layer<Decoder> {
   explicit Decoder(const StackOptions& options);
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = causal_mask(),
                  const Mask& memory_mask = {}, KVCache* cache = nullptr) const;
-  Members members() override;
-  Decoder same_architecture() const { return Decoder(options); }
+  Members members() override { return {{"blocks", blocks}, {"norm", norm, options.final_norm}}; }
 
   StackOptions options;
   std::vector<DecoderBlock> blocks;
@@ -56,7 +54,6 @@ class Transformer : public Layer<Transformer> {
   Tensor forward(const Tensor& source, const Tensor& target, const Mask& source_mask = {},
                  const Mask& target_mask = causal_mask()) const;
   Members members() override { return {{"encoder", encoder}, {"decoder", decoder}}; }
-  Transformer same_architecture() const { return Transformer(options); }
 
   TransformerOptions options;
   Encoder encoder;

@@ -264,21 +264,24 @@ def module_title(cell):
 
 
 @guarded
-def packed_text(cell):
-    rows, columns = (cell.at(name).number() for name in ("rows_", "columns_"))
-    return "packed [%d, %d]" % (rows, columns) if rows * columns else "undefined"
+def owned_text(cell):
+    """The class of what a std::unique_ptr holds."""
+    target = cell.target()
+    return target.class_name() if target is not None else "none"
 
 
 def module_members(cell):
     """Pairs of name and what to show: text for a tensor and a list of modules, else the Cell."""
     for name, part in cell.parts():
         type_name = part.type_name()
-        if not name:  # a base class, as nn::Layer<Block>
+        if not name:  # a base class: its own members, unless it is nn::Layer<Block> or nn::Module
+            if not re.match(r"gradus::nn::(Layer<|Module$)", type_name):
+                yield from module_members(part)
             continue
         if type_name == "gradus::Tensor":
             yield name, tensor_title(part)
-        elif type_name.endswith("::PackedMatrix"):
-            yield name, packed_text(part)
+        elif type_name.startswith("std::unique_ptr<"):
+            yield name, owned_text(part)
         elif type_name.startswith("std::vector<") and "gradus::Tensor" not in type_name:
             yield name, list_title(part)
         else:

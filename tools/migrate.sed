@@ -1,4 +1,4 @@
-# Rewrites includes of Gradus's headers to where they are now: docs/migration.md.
+# Rewrites includes of Gradus's headers to where they are now, and names: docs/migration.md.
 s#(["<]gradus/)base/products/#\1engine/gemm/#
 s#(["<]gradus/)base/#\1engine/base/#
 s#(["<]gradus/)models/#\1nn/models/#
@@ -28,3 +28,13 @@ s#(["<]gradus/)check/raw/forms[.]h#\1check/raw/adapter.h#
 s#(["<]gradus/)io/module_file[.]h#\1io/safetensors.h#
 s#(["<]gradus/)io/write_file[.]h#\1io/output_file.h#
 s#(["<]gradus/)io/word_tokenizer[.]h#\1io/tokenizer.h#
+s#(["<]gradus/)nn/models/names[.]h#\1nn/models/weight_map.h#
+s#(["<]gradus/)nn/models/sizes[.]h#\1nn/block.h#
+s#nn::Names\b#nn::WeightMap#g
+s#nn::NameRule\b#nn::WeightRule#g
+s#\bload_named\b#load_mapped#g
+s#\bnamed_state\b#mapped_state#g
+s#\bpatches_of\b#patchify#g
+s#nn::block_count\b#nn::Block::parameter_count#g
+s#\bGPT::count\b#GPT::parameter_count#g
+s#\bKVCache::Flat\b#KVCache::FlatPositions#g

@@ -162,11 +162,11 @@ nn::GPTOptions gpt2_options(Asked& config) {
   nn::GPTOptions o{.vocab = config.as_int("vocab_size"),
                    .context = config.as_int("n_positions"),
                    .layers = config.as_int("n_layer"),
-                   .heads = config.as_int("n_head"),
-                   .width = config.as_int("n_embd"),
-                   .activation = activation(config, "activation_function")};
-  if (config.has("n_inner")) o.hidden = config.as_int("n_inner");
-  o.norm_eps = config.number("layer_norm_epsilon", 1e-5);
+                   .block = {.width = config.as_int("n_embd"),
+                             .heads = config.as_int("n_head"),
+                             .activation = activation(config, "activation_function"),
+                             .norm_eps = config.number("layer_norm_epsilon", 1e-5)}};
+  if (config.has("n_inner")) o.block.hidden = config.as_int("n_inner");
   o.tied = config.as_bool("tie_word_embeddings", true);
   return o;
 }
@@ -196,24 +196,34 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
   nn::GPTOptions o{.vocab = config.as_int("vocab_size"),
                    .context = config.as_int("max_position_embeddings"),
                    .layers = config.as_int("num_hidden_layers"),
-                   .heads = config.as_int("num_attention_heads"),
-                   .width = config.as_int("hidden_size"),
-                   .norm_kind = nn::NormKind::rms,
-                   .activation = nn::Activation::swiglu,
-                   .position = nn::HeadPosition::rotary};
+                   .block = {.width = config.as_int("hidden_size"),
+                             .heads = config.as_int("num_attention_heads"),
+                             .hidden = config.as_int("intermediate_size"),
+                             .bias = config.as_bool("mlp_bias", false),
+                             .activation = nn::Activation::swiglu,
+                             .norm_kind = nn::NormKind::rms,
+                             .norm_eps = config.number("rms_norm_eps", 1e-6)}};
   config.must_say("hidden_act", "silu");
-  o.kv_heads = config.as_int("num_key_value_heads", o.heads);
-  o.hidden = config.as_int("intermediate_size");
-  o.norm_eps = config.number("rms_norm_eps", 1e-6);
-  o.rotary.base = rotary_base(config);
-  if (config.has("head_dim")) o.head_width = config.as_int("head_dim");
-  o.bias = config.as_bool("mlp_bias", false);
-  o.out_bias = config.as_bool("attention_bias", false);
-  o.qkv_bias = *o.out_bias || type == "qwen2";
-  if (type == "qwen3") o.qk_norm = o.norm_eps;
+  o.block.kv_heads = config.as_int("num_key_value_heads", o.block.heads);
+  nn::HeadOptions& head = o.block.head;
+  head.position = nn::HeadPosition::rotary;
+  head.rotary.base = rotary_base(config);
+  if (config.has("head_dim")) head.width = config.as_int("head_dim");
+  head.out_bias = config.as_bool("attention_bias", false);
+  head.qkv_bias = *head.out_bias || type == "qwen2";
+  if (type == "qwen3") head.qk_norm = o.block.norm_eps;
   if (type != "llama") o.window = window_of(config, type, o.layers);
   o.tied = config.as_bool("tie_word_embeddings", false);
   return o;
+}
+
+/// Of BERT, ALBERT and ViT.
+nn::BlockOptions encoder_block(Asked& config) {
+  return {.width = config.as_int("hidden_size"),
+          .heads = config.as_int("num_attention_heads"),
+          .hidden = config.as_int("intermediate_size"),
+          .activation = activation(config, "hidden_act"),
+          .norm_eps = config.number("layer_norm_eps", 1e-12)};
 }
 
 }  // namespace
@@ -239,12 +249,8 @@ nn::BERTOptions bert_options(const Json& config) {
   nn::BERTOptions o{.vocab = asked.as_int("vocab_size"),
                     .context = asked.as_int("max_position_embeddings"),
                     .layers = asked.as_int("num_hidden_layers"),
-                    .heads = asked.as_int("num_attention_heads"),
-                    .width = asked.as_int("hidden_size"),
+                    .block = encoder_block(asked),
                     .segments = asked.as_int("type_vocab_size", 2),
-                    .hidden = asked.as_int("intermediate_size"),
-                    .activation = activation(asked, "hidden_act"),
-                    .norm_eps = asked.number("layer_norm_eps", 1e-12),
                     .padding_idx = asked.is_null("pad_token_id")
                                        ? std::nullopt
                                        : std::optional(asked.as_int("pad_token_id", 0))};
@@ -269,11 +275,7 @@ nn::VisionTransformerOptions vision_transformer_options(const Json& config, std:
                                  .channels = asked.as_int("num_channels", 3),
                                  .classes = classes,
                                  .layers = asked.as_int("num_hidden_layers"),
-                                 .heads = asked.as_int("num_attention_heads"),
-                                 .width = asked.as_int("hidden_size"),
-                                 .hidden = asked.as_int("intermediate_size"),
-                                 .activation = activation(asked, "hidden_act"),
-                                 .norm_eps = asked.number("layer_norm_eps", 1e-12)};
+                                 .block = encoder_block(asked)};
   asked.must_be("qkv_bias", true);
   asked.finish();
   return o;

@@ -30,11 +30,17 @@ std::string activation_of(nn::Activation activation) {
                    "only: no other family has it");
 }
 
+/// As many heads of keys as of queries, of their usual width, biases and layer norms everywhere.
+bool is_plain(const nn::BlockOptions& o) {
+  return o.norm_kind == nn::NormKind::layer && o.kv_heads.value_or(o.heads) == o.heads && o.bias &&
+         o.head.position == nn::HeadPosition::none && !o.head.width && !o.head.qk_norm &&
+         o.head.qkv_bias.value_or(true) && o.head.out_bias.value_or(true);
+}
+
 Written gpt2_config(const nn::GPTOptions& o) {
+  const nn::BlockOptions block = nn::with_defaults(o.block);
   require(
-      o.norm_kind == nn::NormKind::layer && o.norm == nn::NormPlacement::pre &&
-          o.kv_heads.value_or(o.heads) == o.heads && o.window == 0 && !o.head_width && !o.qk_norm &&
-          o.bias && o.qkv_bias.value_or(true) && o.out_bias.value_or(true) &&
+      is_plain(block) && block.norm == nn::NormPlacement::pre && o.window == 0 &&
           o.embedding_factor == 1,
       "config_of: a GPT with learned positions is written as gpt2, which has layer norms before ",
       "its branches, biases, as many heads of keys as of queries, and no window: ",
@@ -43,31 +49,35 @@ Written gpt2_config(const nn::GPTOptions& o) {
           {"architectures", {"GPT2LMHeadModel"}},
           {"vocab_size", o.vocab},
           {"n_positions", o.context},
-          {"n_embd", o.width},
+          {"n_embd", block.width},
           {"n_layer", o.layers},
-          {"n_head", o.heads},
-          {"n_inner", o.hidden.value_or(4 * o.width)},
-          {"activation_function", activation_of(o.activation)},
-          {"layer_norm_epsilon", o.norm_eps},
+          {"n_head", block.heads},
+          {"n_inner", block.hidden.value_or(4 * block.width)},
+          {"activation_function", activation_of(*block.activation)},
+          {"layer_norm_epsilon", block.norm_eps},
           {"tie_word_embeddings", o.tied}};
 }
 
 /// Which of Llama's relatives has these options.
 std::string llama_type(const nn::GPTOptions& o) {
-  const bool qkv = o.qkv_bias.value_or(o.bias), out = o.out_bias.value_or(o.bias);
-  const bool llama = o.window == 0 && !o.qk_norm && qkv == out;
+  const bool bias = o.block.bias;
+  const nn::HeadOptions& head = o.block.head;
+  const bool qkv = head.qkv_bias.value_or(bias), out = head.out_bias.value_or(bias);
+  const bool llama = o.window == 0 && !head.qk_norm && qkv == out;
   if (llama) return "llama";
-  if (!o.bias && !qkv && !out && !o.qk_norm) return "mistral";
-  if (!o.bias && !out && !o.qk_norm) return "qwen2";
-  if (!o.bias && qkv == out && o.qk_norm == o.norm_eps) return "qwen3";
+  if (!bias && !qkv && !out && !head.qk_norm) return "mistral";
+  if (!bias && !out && !head.qk_norm) return "qwen2";
+  if (!bias && qkv == out && head.qk_norm == o.block.norm_eps) return "qwen3";
   fail<ValueError>(
       "config_of: none of llama, mistral, qwen2 and qwen3 has these biases, window and ",
       "norms of queries and keys together");
 }
 
 Written llama_config(const nn::GPTOptions& o) {
-  require(o.norm_kind == nn::NormKind::rms && o.activation == nn::Activation::swiglu &&
-              o.norm == nn::NormPlacement::pre && !o.rotary.interleaved && o.embedding_factor == 1,
+  const nn::BlockOptions block = nn::with_defaults(o.block);
+  require(block.head.position == nn::HeadPosition::rotary && block.norm_kind == nn::NormKind::rms &&
+              block.activation == nn::Activation::swiglu && block.norm == nn::NormPlacement::pre &&
+              !block.head.rotary.interleaved && o.embedding_factor == 1,
           "config_of: a GPT with rotary positions is written as llama, which has RMS norms before ",
           "its branches, swiglu, and pairs half a head apart: this one differs");
   static const std::map<std::string, const char*> classes = {{"llama", "LlamaForCausalLM"},
@@ -79,18 +89,19 @@ Written llama_config(const nn::GPTOptions& o) {
                     {"architectures", {classes.at(type)}},
                     {"vocab_size", o.vocab},
                     {"max_position_embeddings", o.context},
-                    {"hidden_size", o.width},
-                    {"intermediate_size", o.hidden.value_or(4 * o.width)},
+                    {"hidden_size", block.width},
+                    {"intermediate_size", block.hidden.value_or(4 * block.width)},
                     {"num_hidden_layers", o.layers},
-                    {"num_attention_heads", o.heads},
-                    {"num_key_value_heads", o.kv_heads.value_or(o.heads)},
-                    {"head_dim", o.head_width.value_or(o.width / o.heads)},
+                    {"num_attention_heads", block.heads},
+                    {"num_key_value_heads", block.kv_heads.value_or(block.heads)},
+                    {"head_dim", block.head.width.value_or(block.width / block.heads)},
                     {"hidden_act", "silu"},
-                    {"rms_norm_eps", o.norm_eps},
-                    {"rope_theta", o.rotary.base},
+                    {"rms_norm_eps", block.norm_eps},
+                    {"rope_theta", block.head.rotary.base},
                     {"tie_word_embeddings", o.tied}};
-  if (type == "llama") config["mlp_bias"] = o.bias;
-  if (type == "llama" || type == "qwen3") config["attention_bias"] = o.out_bias.value_or(o.bias);
+  if (type == "llama") config["mlp_bias"] = block.bias;
+  if (type == "llama" || type == "qwen3")
+    config["attention_bias"] = block.head.out_bias.value_or(block.bias);
   if (o.window > 0) config["sliding_window"] = o.window;
   if (type != "llama" && type != "mistral") {
     config["use_sliding_window"] = o.window > 0;
@@ -155,40 +166,46 @@ nn::GPTOptions gguf_options(const std::map<std::string, Fact>& given, const std:
   require<FileError>(type == "llama" || type == "qwen2" || type == "qwen3", name,
                      ": the architecture is ", quote(type),
                      ": those that Gradus knows are llama, qwen2 and qwen3");
-  nn::GPTOptions o{.context = facts.as_int("context_length"),
-                   .layers = facts.as_int("block_count"),
-                   .heads = facts.as_int("attention.head_count"),
-                   .width = facts.as_int("embedding_length"),
-                   .norm_kind = nn::NormKind::rms,
-                   .activation = nn::Activation::swiglu,
-                   .position = nn::HeadPosition::rotary,
-                   .hidden = facts.as_int("feed_forward_length"),
-                   .norm_eps = facts.number("attention.layer_norm_rms_epsilon"),
-                   .bias = false,
-                   .qkv_bias = type == "qwen2"};
-  require<FileError>(o.heads > 0, name, ": ", o.heads, " heads");
+  nn::GPTOptions o{
+      .context = facts.as_int("context_length"),
+      .layers = facts.as_int("block_count"),
+      .block = {.width = facts.as_int("embedding_length"),
+                .heads = facts.as_int("attention.head_count"),
+                .hidden = facts.as_int("feed_forward_length"),
+                .bias = false,
+                .activation = nn::Activation::swiglu,
+                .norm_kind = nn::NormKind::rms,
+                .norm_eps = facts.number("attention.layer_norm_rms_epsilon"),
+                .head = {.position = nn::HeadPosition::rotary, .qkv_bias = type == "qwen2"}}};
+  const std::int64_t heads = o.block.heads;
+  require<FileError>(heads > 0, name, ": ", heads, " heads");
   const double base = 10000;
-  o.kv_heads = facts.as_int("attention.head_count_kv", &o.heads);
-  o.rotary.base = facts.number("rope.freq_base", &base);
-  const std::int64_t narrow = o.width / o.heads, D = facts.as_int("attention.key_length", &narrow);
-  o.head_width = D;
+  o.block.kv_heads = facts.as_int("attention.head_count_kv", &heads);
+  nn::HeadOptions& head = o.block.head;
+  head.rotary.base = facts.number("rope.freq_base", &base);
+  const std::int64_t narrow = o.block.width / heads;
+  const std::int64_t D = facts.as_int("attention.key_length", &narrow);
+  head.width = D;
   for (const char* key : {"attention.value_length", "rope.dimension_count"})
     require<FileError>(facts.as_int(key, &D) == D, name, ": ", type, ".", key, " is ",
                        facts.as_int(key, &D), ", but a head is ", D, " wide: they must agree");
   facts.as_int("vocab_size", &o.vocab);  // the embedding says it too
-  if (type == "qwen3") o.qk_norm = o.norm_eps;
+  if (type == "qwen3") head.qk_norm = o.block.norm_eps;
   facts.finish();
   return o;
 }
 
 std::string config_of(const nn::GPTOptions& options) {
-  return text_of(options.position == nn::HeadPosition::none ? gpt2_config(options)
-                                                            : llama_config(options));
+  return text_of(options.learns_positions() ? gpt2_config(options) : llama_config(options));
 }
 
 std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
                       std::int64_t classes) {
-  require(o.norm == nn::NormPlacement::post, "config_of: BERT's norms come after its branches");
+  const nn::BlockOptions block =
+      nn::with_defaults(o.block, nn::Activation::gelu, nn::NormPlacement::post);
+  require(block.norm == nn::NormPlacement::post, "config_of: BERT's norms come after its branches");
+  require(is_plain(block), "config_of: BERT has layer norms, biases, and as many heads of keys as ",
+          "of queries: this one differs");
   require(o.shared == o.embedding_width.has_value(),
           "config_of: albert shares one block and projects its embeddings, bert neither: ",
           "this model has one of both");
@@ -197,12 +214,12 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
                     {"vocab_size", o.vocab},
                     {"max_position_embeddings", o.context},
                     {"num_hidden_layers", o.layers},
-                    {"num_attention_heads", o.heads},
-                    {"hidden_size", o.width},
-                    {"intermediate_size", o.hidden.value_or(4 * o.width)},
+                    {"num_attention_heads", block.heads},
+                    {"hidden_size", block.width},
+                    {"intermediate_size", block.hidden.value_or(4 * block.width)},
                     {"type_vocab_size", o.segments},
-                    {"hidden_act", activation_of(o.activation)},
-                    {"layer_norm_eps", o.norm_eps}};
+                    {"hidden_act", activation_of(*block.activation)},
+                    {"layer_norm_eps", block.norm_eps}};
   if (o.shared) config["embedding_size"] = *o.embedding_width;
   if (classes > 0) config["id2label"] = labels(classes);
   if (o.padding_idx)
@@ -213,17 +230,21 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
 }
 
 std::string config_of(const nn::VisionTransformerOptions& o) {
+  const nn::BlockOptions block = nn::with_defaults(o.block);
+  require(is_plain(block) && block.norm == nn::NormPlacement::pre,
+          "config_of: ViT has layer norms before its branches, biases, and as many heads of keys ",
+          "as of queries: this one differs");
   return text_of({{"model_type", "vit"},
                   {"architectures", {"ViTForImageClassification"}},
                   {"image_size", o.size},
                   {"patch_size", o.patch},
                   {"num_channels", o.channels},
                   {"num_hidden_layers", o.layers},
-                  {"num_attention_heads", o.heads},
-                  {"hidden_size", o.width},
-                  {"intermediate_size", o.hidden.value_or(4 * o.width)},
-                  {"hidden_act", activation_of(o.activation)},
-                  {"layer_norm_eps", o.norm_eps},
+                  {"num_attention_heads", block.heads},
+                  {"hidden_size", block.width},
+                  {"intermediate_size", block.hidden.value_or(4 * block.width)},
+                  {"hidden_act", activation_of(*block.activation)},
+                  {"layer_norm_eps", block.norm_eps},
                   {"qkv_bias", true},
                   {"id2label", labels(o.classes)}});
 }

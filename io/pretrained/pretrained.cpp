@@ -47,9 +47,9 @@ struct Opened {
 };
 
 template <class Model>
-Model filled(Model model, const nn::Names& names, const Opened& from) {
+Model filled(Model model, const nn::WeightMap& names, const Opened& from) {
   try {
-    nn::load_named(model, names, from.tensors);
+    nn::load_mapped(model, names, from.tensors);
   } catch (const ShapeError& e) {
     fail<ShapeError>(from.source->name(), ": ", e.what());
   }
@@ -71,13 +71,13 @@ nn::GPTOptions options_of_gpt(const Opened& from) {
 }
 
 /// A GGUF file's architecture "llama" keeps rotary's pairs side by side.
-nn::Names gguf_names_of(const nn::GPTOptions& options, const Opened& from) {
+nn::WeightMap gguf_names_of(const nn::GPTOptions& options, const Opened& from) {
   const auto& type = std::get<std::string>(from.source->facts().at("general.architecture"));
   return nn::gguf_names(options, type == "llama");
 }
 
-nn::Names names_of(const nn::GPTOptions& options) {
-  return options.position == nn::HeadPosition::none ? nn::gpt2_names() : nn::llama_names(options);
+nn::WeightMap names_of(const nn::GPTOptions& options) {
+  return options.learns_positions() ? nn::gpt2_names() : nn::llama_names(options);
 }
 
 /// Options of a BERT, and whether the file has its pooler.
@@ -89,12 +89,12 @@ nn::BERTOptions options_of(const Opened& from) {
 }
 
 void save(const std::string& directory, const std::string& config, const nn::Module& module,
-          const nn::Names& names) {
+          const nn::WeightMap& names) {
   std::error_code error;
   fs::create_directories(directory, error);
   require<FileError>(!error, directory, ": cannot be made: ", error.message());
   save_safetensors((fs::path(directory) / "model.safetensors").string(),
-                   nn::named_state(module, names));
+                   nn::mapped_state(module, names));
   write_file_atomically((fs::path(directory) / "config.json").string(), config.data(),
                         config.size());
 }
@@ -144,8 +144,8 @@ nn::VisionTransformer load_vision_transformer(const std::string& path) {
   return filled(nn::VisionTransformer(options), nn::vision_transformer_names(options), from);
 }
 
-void load_named(const std::string& path, const nn::Names& names, nn::Module& module) {
-  nn::load_named(module, names, Opened(path).tensors);
+void load_mapped(const std::string& path, const nn::WeightMap& names, nn::Module& module) {
+  nn::load_mapped(module, names, Opened(path).tensors);
 }
 
 bool is_pretrained(const std::string& path) {

@@ -12,8 +12,8 @@
 
 #include "gradus/nn/models/bert.h"
 #include "gradus/nn/models/gpt.h"
-#include "gradus/nn/models/names.h"
 #include "gradus/nn/models/vit.h"
+#include "gradus/nn/models/weight_map.h"
 
 namespace gradus::io {
 
@@ -29,8 +29,8 @@ nn::TextClassifier load_text_classifier(const std::string& path);
 nn::VisionTransformer load_vision_transformer(const std::string& path);
 
 /// Any module from a file of tensors (safetensors, shards or GGUF) under other names, as PyTorch's
-/// modules have them: load_named("encoder.safetensors", nn::torch_encoder_names(), encoder).
-void load_named(const std::string& path, const nn::Names& names, nn::Module& module);
+/// modules have them: load_mapped("encoder.safetensors", nn::torch_encoder_names(), encoder).
+void load_mapped(const std::string& path, const nn::WeightMap& names, nn::Module& module);
 
 /// Does `path` name a model that load_gpt may read: a directory with a config.json, or a .gguf?
 bool is_pretrained(const std::string& path);

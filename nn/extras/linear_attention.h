@@ -29,7 +29,6 @@ class LinearAttention : public Layer<LinearAttention> {
   Members members() override {
     return {{"qkv_proj", qkv_proj}, {"out_proj", out_proj}, {"features", buffer(features)}};
   }
-  LinearAttention same_architecture() const { return LinearAttention(options); }
 
   LinearAttentionLayerOptions options;
   Linear qkv_proj;  // [3C, C]: q, k, v one after the other
@@ -59,7 +58,6 @@ class LinformerAttention : public Layer<LinformerAttention> {
             {"key_map", key_map},
             {"value_map", value_map}};
   }
-  LinformerAttention same_architecture() const { return LinformerAttention(options); }
 
   LinformerAttentionOptions options;
   Linear qkv_proj;            // [3C, C]

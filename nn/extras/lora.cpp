@@ -1,4 +1,4 @@
-// Adapters live in nn::Linear; here they are made, merged and collected.
+// Adapters: computed, made, merged and collected.
 #include "gradus/nn/extras/lora.h"
 
 #include <cmath>
@@ -9,11 +9,16 @@
 #include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
 
 namespace gradus::nn {
 namespace {
+
+LoRAAdapter* adapter_of(const Linear& linear) {
+  return dynamic_cast<LoRAAdapter*>(linear.provider.get());
+}
 
 template <class Visit>
 void each_linear(Module& module, Visit&& visit) {
@@ -28,6 +33,11 @@ bool is_adapter(const std::string& name) {
 
 }  // namespace
 
+Tensor LoRAAdapter::linear(const Tensor& x, const Tensor& weight, const Tensor& bias) const {
+  const Tensor y = WeightProvider::linear(x, weight, bias);  // [..., out]
+  return y + gradus::linear(gradus::linear(x, a), b) * scale;
+}
+
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options) {
   require(options.rank >= 1, "add_adapters: a rank of ", options.rank, ": must be at least 1");
@@ -35,7 +45,7 @@ std::vector<std::string> add_adapters(Module& module, const std::string& pattern
   each_linear(module, [&](const std::string& name, Linear& linear) {
     all.push_back(name);
     if (!matches(pattern, name)) return;
-    require(!linear.lora_a.defined(), "add_adapters: ", name, " has an adapter: merge it first");
+    require(!adapter_of(linear), "add_adapters: ", name, " has an adapter: merge it first");
     names.push_back(name);
   });
   require(!names.empty(), "add_adapters: no linear layer is called \"", pattern, "\": there are ",
@@ -46,20 +56,24 @@ std::vector<std::string> add_adapters(Module& module, const std::string& pattern
     if (!matches(pattern, name)) return;
     const std::int64_t out = linear.weight.size(0), in = linear.weight.size(1);
     const Dtype dtype = linear.weight.dtype();
-    linear.lora_a = parameter(Tensor::empty({options.rank, in}, dtype));
-    init::normal_(linear.lora_a, 0, 1 / std::sqrt(static_cast<double>(in)));
-    linear.lora_b = parameter(zeros({out, options.rank}, dtype));
-    linear.lora_scale = full({}, options.alpha / static_cast<double>(options.rank), dtype);
+    auto adapter = std::make_unique<LoRAAdapter>();
+    adapter->a = parameter(Tensor::empty({options.rank, in}, dtype));
+    init::normal_(adapter->a, 0, 1 / std::sqrt(static_cast<double>(in)));
+    adapter->b = parameter(zeros({out, options.rank}, dtype));
+    adapter->scale = full({}, options.alpha / static_cast<double>(options.rank), dtype);
+    adapter->inner = std::move(linear.provider);
+    linear.provider = std::move(adapter);
   });
   return names;
 }
 
 void merge_adapters(Module& module) {
   each_linear(module, [&](const std::string&, Linear& linear) {
-    if (!linear.lora_a.defined()) return;
+    LoRAAdapter* adapter = adapter_of(linear);
+    if (!adapter) return;
     const NoGrad off;
-    linear.weight.copy_(linear.weight + matmul(linear.lora_b, linear.lora_a) * linear.lora_scale);
-    linear.lora_a = linear.lora_b = linear.lora_scale = Tensor();
+    linear.weight.copy_(linear.weight + matmul(adapter->b, adapter->a) * adapter->scale);
+    linear.provider = std::move(adapter->inner);
   });
   module.freeze(false);
 }

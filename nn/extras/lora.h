@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gradus/nn/module.h"
+#include "gradus/nn/weight_provider.h"
 
 namespace gradus::nn {
 
@@ -13,6 +13,19 @@ namespace gradus::nn {
 struct LoRA {
   std::int64_t rank = 8;
   double alpha = 16;
+};
+
+/// The adapter of a Linear: scale · x Aᵀ Bᵀ is added to y.
+struct LoRAAdapter final : WeightProvider {
+  Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) const override;
+  Members members() override {
+    return {{"lora_a", a}, {"lora_b", b}, {"lora_scale", buffer(scale)}};
+  }
+  std::unique_ptr<WeightProvider> same_architecture() const override {
+    return std::make_unique<LoRAAdapter>();
+  }
+
+  Tensor a, b, scale;  // [rank, in], [out, rank], []
 };
 
 /// Gives every Linear below `module` whose name matches an adapter, and lets these adapters alone

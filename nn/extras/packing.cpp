@@ -1,23 +1,37 @@
+// Packing: the weights of all layers are converted first and exchanged once none has been refused.
 #include "gradus/nn/extras/packing.h"
+
+#include <functional>
+
+#include "gradus/nn/embedding.h"
+#include "gradus/nn/linear.h"
 
 namespace gradus::nn {
 
 void pack(Module& module, Precision precision) {
   if (precision == Precision::f32) return;
-  std::vector<std::pair<Member, PackedMatrix>> all;  // put in place where none is refused
-  for (const auto& [name, layer] : module.named_modules())
-    for (const Member& weight : layer->members()) try {
-        if (!weight.packed()) continue;
-        require<GraphError>(!weight.packed()->defined(), "pack: ", name, " is packed already");
-        if (weight.parameter()->defined())
-          all.emplace_back(weight, gradus::pack(*weight.parameter(), precision));
-      } catch (const ValueError& e) {
-        fail<ValueError>(name, ".weight: ", e.what());
-      }
-  for (auto& [weight, numbers] : all) {
-    *weight.packed() = std::move(numbers);
-    *weight.parameter() = Tensor();
+  std::vector<std::function<void()>> exchanges;
+  const auto add = [&](const std::string& name, auto* layer) {
+    if (!layer) return;
+    std::unique_ptr<WeightProvider>* place = &layer->provider;  // behind an adapter
+    for (; *place; place = &(*place)->inner)
+      require<GraphError>(!dynamic_cast<PackedWeight*>(place->get()), "pack: ", name,
+                          " is packed already");
+    if (!layer->weight.defined()) return;
+    try {
+      exchanges.push_back([layer, place, packed = gradus::pack(layer->weight, precision)] {
+        *place = std::make_unique<PackedWeight>(packed);
+        layer->weight = Tensor();
+      });
+    } catch (const ValueError& e) {
+      fail<ValueError>(name, ".weight: ", e.what());
+    }
+  };
+  for (const auto& [name, layer] : module.named_modules()) {
+    add(name, dynamic_cast<Linear*>(layer));
+    add(name, dynamic_cast<Embedding*>(layer));
   }
+  for (const auto& exchange : exchanges) exchange();
 }
 
 Precision fast_precision(const Module& module) {

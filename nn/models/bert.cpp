@@ -23,28 +23,30 @@ void initialise(Module& module) {
   }
 }
 
-std::int64_t embedding_width(const BERTOptions& o) { return o.embedding_width.value_or(o.width); }
+std::int64_t embedding_width(const BERTOptions& o) {
+  return o.embedding_width.value_or(o.block.width);
+}
+
+BERTOptions completed(BERTOptions options) {
+  options.block = with_defaults(options.block, Activation::gelu, NormPlacement::post);
+  return options;
+}
 
 }  // namespace
 
 BERT::BERT(const BERTOptions& given)
-    : options(given),
+    : options(completed(given)),
       token(given.vocab, embedding_width(given), {given.padding_idx}),
       position(given.context, embedding_width(given)),
       segment(given.segments, embedding_width(given)),
-      norm(embedding_width(given), {given.norm_eps}),
-      encoder({.block = {.width = given.width,
-                         .heads = given.heads,
-                         .hidden = given.hidden,
-                         .dropout = given.dropout,
-                         .activation = given.activation,
-                         .norm = given.norm,
-                         .norm_eps = given.norm_eps},
+      norm(embedding_width(given), {given.block.norm_eps}),
+      encoder({.block = options.block,
                .layers = given.layers,
-               .final_norm = given.norm == NormPlacement::pre,
+               .final_norm = options.block.norm == NormPlacement::pre,
                .shared = given.shared}) {
-  if (options.embedding_width) mapping = Linear(*options.embedding_width, options.width);
-  if (options.pooler) pooler = Linear(options.width, options.width);
+  const std::int64_t C = options.block.width;
+  if (options.embedding_width) mapping = Linear(*options.embedding_width, C);
+  if (options.pooler) pooler = Linear(C, C);
   initialise(*this);
 }
 
@@ -57,7 +59,7 @@ Tensor BERT::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths
                       options.context);
   const Tensor kinds = segments.defined() ? segments : zeros({1, T}, Dtype::i64);
   const Tensor x = token(ids) + position(arange(T)) + segment(kinds);  // [B, T, E]
-  const Tensor normed = dropout(norm(x), options.dropout, training());
+  const Tensor normed = dropout(norm(x), options.block.dropout, training());
   const Tensor embedded = options.embedding_width ? mapping(normed) : normed;
   return encoder(embedded, lengths.empty() ? Mask() : padding_mask(lengths));  // [B, T, C]
 }
@@ -69,8 +71,8 @@ Tensor BERT::pool(const Tensor& x) const {
 
 MaskedLM::MaskedLM(const BERTOptions& options)
     : bert(options),
-      dense(options.width, embedding_width(options)),
-      norm(embedding_width(options), {options.norm_eps}) {
+      dense(options.block.width, embedding_width(options)),
+      norm(embedding_width(options), {options.block.norm_eps}) {
   bias = parameter(zeros({options.vocab}));
   initialise(dense);
 }
@@ -93,12 +95,14 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
 
 /// Vectors [..., C] → logits [..., V].
 Tensor MaskedLM::words(const Tensor& x) const {
-  const Tensor guess = norm(activate(dense(x), bert.options.activation));  // [..., E]
-  return bert.token.project(guess, bias);                                  // [..., V]
+  const Tensor guess = norm(activate(dense(x), *bert.options.block.activation));  // [..., E]
+  return bert.token.project(guess, bias);                                         // [..., V]
 }
 
 TextClassifier::TextClassifier(const BERTOptions& options, std::int64_t classes)
-    : bert(options), pooler(options.width, options.width), head(options.width, classes) {
+    : bert(options),
+      pooler(options.block.width, options.block.width),
+      head(options.block.width, classes) {
   initialise(pooler);
   initialise(head);
 }

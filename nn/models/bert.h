@@ -12,13 +12,9 @@ namespace gradus::nn {
 
 struct BERTOptions {
   std::int64_t vocab = 0, context = 0;  // V; the longest T
-  std::int64_t layers = 1, heads = 1, width = 0;
-  std::int64_t segments = 2;  // kinds of sentence that a token may belong to
-  double dropout = 0;
-  NormPlacement norm = NormPlacement::post;
-  std::optional<std::int64_t> hidden = {};  // of the feed-forward nets; 4 · width
-  Activation activation = Activation::gelu;
-  double norm_eps = 1e-5;
+  std::int64_t layers = 1;
+  BlockOptions block = {};                           // default activation: gelu, default norm: post
+  std::int64_t segments = 2;                         // kinds of sentence that a token may belong to
   std::optional<std::int64_t> embedding_width = {};  // E, made C by a projection (Lan et al. 2020)
   bool shared = false;                               // one block, applied `layers` times (the same)
   bool pooler = false;                               // has pool()
@@ -38,7 +34,6 @@ class BERT : public Layer<BERT> {
     return {{"token", token},     {"position", position}, {"segment", segment}, {"norm", norm},
             {"mapping", mapping}, {"encoder", encoder},   {"pooler", pooler}};
   }
-  BERT same_architecture() const { return BERT(options); }
 
   BERTOptions options;
   Embedding token, position, segment;  // [V, E], [context, E], [segments, E]; E is C, or as asked

@@ -28,7 +28,7 @@ GPTDecoderState::GPTDecoderState(const GPT& model, Precision cache)
 
 CacheOptions GPTDecoderState::cache_options() const {
   const GPTOptions& of = model_.options;
-  const bool sliding = of.window > 0 && of.position != HeadPosition::none;
+  const bool sliding = of.window > 0 && !of.learns_positions();
   return {
       .capacity = sliding ? of.window : of.context, .sliding = sliding, .precision = precision_};
 }

@@ -1,4 +1,4 @@
-// One table a family: our name, theirs, and how the numbers lie.
+// One map for each family: our name, theirs, and the layout of the numbers.
 #include "gradus/nn/models/families.h"
 
 #include "gradus/engine/base/error.h"
@@ -8,29 +8,26 @@ namespace {
 
 using Parts = std::vector<std::int64_t>;
 
+std::int64_t head_width(const BlockOptions& o) { return o.head.width.value_or(o.width / o.heads); }
+
 /// Rows of q, k and v, as a MultiHeadAttention packs them.
-Parts qkv_rows(std::int64_t heads, std::int64_t kv_heads, std::int64_t head_width) {
-  return {heads * head_width, kv_heads * head_width, kv_heads * head_width};
+Parts qkv_rows(const BlockOptions& o) {
+  const std::int64_t D = head_width(o), G = o.kv_heads.value_or(o.heads);
+  return {o.heads * D, G * D, G * D};
 }
 
-std::int64_t head_width(const GPTOptions& o) { return o.head_width.value_or(o.width / o.heads); }
-
-Parts qkv_rows(const GPTOptions& o) {
-  return qkv_rows(o.heads, o.kv_heads.value_or(o.heads), head_width(o));
-}
-
-Parts gate_and_up(const GPTOptions& o) {
+Parts gate_and_up(const BlockOptions& o) {
   const std::int64_t F = o.hidden.value_or(4 * o.width);
   return {F, F};
 }
 
-void append(std::vector<NameRule>& rules, std::vector<NameRule> more) {
+void append(std::vector<WeightRule>& rules, std::vector<WeightRule> more) {
   rules.insert(rules.end(), more.begin(), more.end());
 }
 
 }  // namespace
 
-Names gpt2_names() {
+WeightMap gpt2_names() {
   return {
       .rules =
           {{"token.weight", "transformer.wte.weight"},
@@ -48,88 +45,78 @@ Names gpt2_names() {
       .ignored = {"transformer.h.{}.attn.bias", "transformer.h.{}.attn.masked_bias"}};
 }
 
-Names llama_names(const GPTOptions& o) {
-  Names names{
+WeightMap llama_names(const GPTOptions& o) {
+  WeightMap map{
       .rules = {{"token.weight", "model.embed_tokens.weight"},
                 {"blocks.{}.norm1.weight", "model.layers.{}.input_layernorm.weight"},
                 {"blocks.{}.attention.qkv_proj.*", "model.layers.{}.self_attn.(q|k|v)_proj.*",
-                 Form::same, qkv_rows(o)},
+                 Form::same, qkv_rows(o.block)},
                 {"blocks.{}.attention.q_norm.*", "model.layers.{}.self_attn.q_norm.*"},
                 {"blocks.{}.attention.k_norm.*", "model.layers.{}.self_attn.k_norm.*"},
                 {"blocks.{}.attention.out_proj.*", "model.layers.{}.self_attn.o_proj.*"},
                 {"blocks.{}.norm2.weight", "model.layers.{}.post_attention_layernorm.weight"},
                 {"blocks.{}.feed_forward.up.*", "model.layers.{}.mlp.(gate|up)_proj.*", Form::same,
-                 gate_and_up(o)},
+                 gate_and_up(o.block)},
                 {"blocks.{}.feed_forward.down.*", "model.layers.{}.mlp.down_proj.*"},
                 {"norm.weight", "model.norm.weight"},
                 {"head.weight", "lm_head.weight"}},
       .prefix = "model.",
       .ignored = {"model.layers.{}.self_attn.rotary_emb.inv_freq"}};
-  if (o.tied) append(names.rules, {{"token.weight", "lm_head.weight", Form::again}});
-  return names;
+  if (o.tied) append(map.rules, {{"token.weight", "lm_head.weight", Form::again}});
+  return map;
 }
 
-Names gguf_names(const GPTOptions& o, bool pairs) {
-  return {.rules = {
-              {"token.weight", "token_embd.weight"},
-              {"blocks.{}.norm1.weight", "blk.{}.attn_norm.weight"},
-              {"blocks.{}.attention.qkv_proj.*",
-               "blk.{}.attn_(q|k|v).*",
-               pairs ? Form::pairs : Form::same,
-               qkv_rows(o),
-               {head_width(o)}},
-              {"blocks.{}.attention.q_norm.*", "blk.{}.attn_q_norm.*"},
-              {"blocks.{}.attention.k_norm.*", "blk.{}.attn_k_norm.*"},
-              {"blocks.{}.attention.out_proj.*", "blk.{}.attn_output.*"},
-              {"blocks.{}.norm2.weight", "blk.{}.ffn_norm.weight"},
-              {"blocks.{}.feed_forward.up.*", "blk.{}.ffn_(gate|up).*", Form::same, gate_and_up(o)},
-              {"blocks.{}.feed_forward.down.*", "blk.{}.ffn_down.*"},
-              {"norm.weight", "output_norm.weight"},
-              {"head.weight", "output.weight"}}};
+WeightMap gguf_names(const GPTOptions& o, bool pairs) {
+  return {.rules = {{"token.weight", "token_embd.weight"},
+                    {"blocks.{}.norm1.weight", "blk.{}.attn_norm.weight"},
+                    {"blocks.{}.attention.qkv_proj.*",
+                     "blk.{}.attn_(q|k|v).*",
+                     pairs ? Form::pairs : Form::same,
+                     qkv_rows(o.block),
+                     {head_width(o.block)}},
+                    {"blocks.{}.attention.q_norm.*", "blk.{}.attn_q_norm.*"},
+                    {"blocks.{}.attention.k_norm.*", "blk.{}.attn_k_norm.*"},
+                    {"blocks.{}.attention.out_proj.*", "blk.{}.attn_output.*"},
+                    {"blocks.{}.norm2.weight", "blk.{}.ffn_norm.weight"},
+                    {"blocks.{}.feed_forward.up.*", "blk.{}.ffn_(gate|up).*", Form::same,
+                     gate_and_up(o.block)},
+                    {"blocks.{}.feed_forward.down.*", "blk.{}.ffn_down.*"},
+                    {"norm.weight", "output_norm.weight"},
+                    {"head.weight", "output.weight"}}};
 }
 
 namespace {
 
-/// A BERT that is a member `ours` of the module.
-std::vector<NameRule> bert_rules(const BERTOptions& o, const std::string& ours) {
-  const std::string theirs = "bert.", block = theirs + "encoder.layer.{}.";
-  return {{ours + "token.weight", theirs + "embeddings.word_embeddings.weight"},
-          {ours + "position.weight", theirs + "embeddings.position_embeddings.weight"},
-          {ours + "segment.weight", theirs + "embeddings.token_type_embeddings.weight"},
-          {ours + "norm.*", theirs + "embeddings.LayerNorm.*"},
-          {ours + "encoder.blocks.{}.attention.qkv_proj.*",
-           block + "attention.self.(query|key|value).*", Form::same,
-           qkv_rows(o.heads, o.heads, o.width / o.heads)},
-          {ours + "encoder.blocks.{}.attention.out_proj.*", block + "attention.output.dense.*"},
-          {ours + "encoder.blocks.{}.norm1.*", block + "attention.output.LayerNorm.*"},
-          {ours + "encoder.blocks.{}.feed_forward.up.*", block + "intermediate.dense.*"},
-          {ours + "encoder.blocks.{}.feed_forward.down.*", block + "output.dense.*"},
-          {ours + "encoder.blocks.{}.norm2.*", block + "output.LayerNorm.*"}};
-}
-
-std::vector<NameRule> albert_rules(const BERTOptions& o, const std::string& ours) {
-  const std::string theirs = "albert.";
-  const std::string block = theirs + "encoder.albert_layer_groups.0.albert_layers.{}.";
-  return {{ours + "token.weight", theirs + "embeddings.word_embeddings.weight"},
-          {ours + "position.weight", theirs + "embeddings.position_embeddings.weight"},
-          {ours + "segment.weight", theirs + "embeddings.token_type_embeddings.weight"},
-          {ours + "norm.*", theirs + "embeddings.LayerNorm.*"},
-          {ours + "mapping.*", theirs + "encoder.embedding_hidden_mapping_in.*"},
-          {ours + "encoder.blocks.{}.attention.qkv_proj.*", block + "attention.(query|key|value).*",
-           Form::same, qkv_rows(o.heads, o.heads, o.width / o.heads)},
-          {ours + "encoder.blocks.{}.attention.out_proj.*", block + "attention.dense.*"},
-          {ours + "encoder.blocks.{}.norm1.*", block + "attention.LayerNorm.*"},
-          {ours + "encoder.blocks.{}.feed_forward.up.*", block + "ffn.*"},
-          {ours + "encoder.blocks.{}.feed_forward.down.*", block + "ffn_output.*"},
-          {ours + "encoder.blocks.{}.norm2.*", block + "full_layer_layer_norm.*"}};
-}
-
-/// ALBERT where the blocks are one.
-Names encoder_names(const BERTOptions& o, const std::string& ours) {
-  return {
-      .rules = o.shared ? albert_rules(o, ours) : bert_rules(o, ours),
-      .prefix = o.shared ? "albert." : "bert.",
-      .ignored = {o.shared ? "albert.embeddings.position_ids" : "bert.embeddings.position_ids"}};
+/// A BERT whose names begin with `ours`; ALBERT where the blocks are one.
+WeightMap encoder_names(const BERTOptions& o, const std::string& ours) {
+  const std::string theirs = o.shared ? "albert." : "bert.";
+  WeightMap map{
+      .rules = {{ours + "token.weight", theirs + "embeddings.word_embeddings.weight"},
+                {ours + "position.weight", theirs + "embeddings.position_embeddings.weight"},
+                {ours + "segment.weight", theirs + "embeddings.token_type_embeddings.weight"},
+                {ours + "norm.*", theirs + "embeddings.LayerNorm.*"}},
+      .prefix = theirs,
+      .ignored = {theirs + "embeddings.position_ids"}};
+  const std::string from = ours + "encoder.blocks.{}.", to = theirs + "encoder.layer.{}.",
+                    to_one = theirs + "encoder.albert_layer_groups.0.albert_layers.{}.";
+  if (o.shared)
+    append(map.rules, {{ours + "mapping.*", theirs + "encoder.embedding_hidden_mapping_in.*"},
+                       {from + "attention.qkv_proj.*", to_one + "attention.(query|key|value).*",
+                        Form::same, qkv_rows(o.block)},
+                       {from + "attention.out_proj.*", to_one + "attention.dense.*"},
+                       {from + "norm1.*", to_one + "attention.LayerNorm.*"},
+                       {from + "feed_forward.up.*", to_one + "ffn.*"},
+                       {from + "feed_forward.down.*", to_one + "ffn_output.*"},
+                       {from + "norm2.*", to_one + "full_layer_layer_norm.*"}});
+  else
+    append(map.rules, {{from + "attention.qkv_proj.*", to + "attention.self.(query|key|value).*",
+                        Form::same, qkv_rows(o.block)},
+                       {from + "attention.out_proj.*", to + "attention.output.dense.*"},
+                       {from + "norm1.*", to + "attention.output.LayerNorm.*"},
+                       {from + "feed_forward.up.*", to + "intermediate.dense.*"},
+                       {from + "feed_forward.down.*", to + "output.dense.*"},
+                       {from + "norm2.*", to + "output.LayerNorm.*"}});
+  return map;
 }
 
 std::string pooler_of(const BERTOptions& o) {
@@ -138,67 +125,68 @@ std::string pooler_of(const BERTOptions& o) {
 
 }  // namespace
 
-Names bert_names(const BERTOptions& o) {
-  Names names = encoder_names(o, "");
-  append(names.rules, {{"pooler.*", pooler_of(o)}});
-  return names;
+WeightMap bert_names(const BERTOptions& o) {
+  WeightMap map = encoder_names(o, "");
+  append(map.rules, {{"pooler.*", pooler_of(o)}});
+  return map;
 }
 
-Names masked_lm_names(const BERTOptions& o) {
-  Names names = encoder_names(o, "bert.");
+WeightMap masked_lm_names(const BERTOptions& o) {
+  WeightMap map = encoder_names(o, "bert.");
   const std::string head = o.shared ? "predictions." : "cls.predictions.";
   const std::string transform = o.shared ? head : head + "transform.";
-  append(names.rules, {{"bert.pooler.*", pooler_of(o)},
-                       {"dense.*", transform + "dense.*"},
-                       {"norm.*", transform + "LayerNorm.*"},
-                       {"bias", head + "bias"},
-                       {"bert.token.weight", head + "decoder.weight", Form::again},
-                       {"bias", head + "decoder.bias", Form::again}});
-  return names;
+  append(map.rules, {{"bert.pooler.*", pooler_of(o)},
+                     {"dense.*", transform + "dense.*"},
+                     {"norm.*", transform + "LayerNorm.*"},
+                     {"bias", head + "bias"},
+                     {"bert.token.weight", head + "decoder.weight", Form::again},
+                     {"bias", head + "decoder.bias", Form::again}});
+  return map;
 }
 
-Names text_classifier_names(const BERTOptions& o) {
-  Names names = encoder_names(o, "bert.");
-  append(names.rules, {{"pooler.*", pooler_of(o)}, {"head.*", "classifier.*"}});
-  return names;
+WeightMap text_classifier_names(const BERTOptions& o) {
+  WeightMap map = encoder_names(o, "bert.");
+  append(map.rules, {{"pooler.*", pooler_of(o)}, {"head.*", "classifier.*"}});
+  return map;
 }
 
-Names vision_transformer_names(const VisionTransformerOptions& o) {
+WeightMap vision_transformer_names(const VisionTransformerOptions& o) {
   const std::string block = "vit.encoder.layer.{}.";
-  return {.rules = {{"class_token", "vit.embeddings.cls_token"},
-                    {"position", "vit.embeddings.position_embeddings"},
-                    {"patch.*",
-                     "vit.embeddings.patch_embeddings.projection.*",
-                     Form::unrolled,
-                     {},
-                     {o.channels, o.patch, o.patch}},
-                    {"encoder.blocks.{}.norm1.*", block + "layernorm_before.*"},
-                    {"encoder.blocks.{}.attention.qkv_proj.*",
-                     block + "attention.attention.(query|key|value).*", Form::same,
-                     qkv_rows(o.heads, o.heads, o.width / o.heads)},
-                    {"encoder.blocks.{}.attention.out_proj.*", block + "attention.output.dense.*"},
-                    {"encoder.blocks.{}.norm2.*", block + "layernorm_after.*"},
-                    {"encoder.blocks.{}.feed_forward.up.*", block + "intermediate.dense.*"},
-                    {"encoder.blocks.{}.feed_forward.down.*", block + "output.dense.*"},
-                    {"encoder.norm.*", "vit.layernorm.*"},
-                    {"head.*", "classifier.*"}},
-          .prefix = "vit."};
+  return {
+      .rules = {{"class_token", "vit.embeddings.cls_token"},
+                {"position", "vit.embeddings.position_embeddings"},
+                {"patch.*",
+                 "vit.embeddings.patch_embeddings.projection.*",
+                 Form::unrolled,
+                 {},
+                 {o.channels, o.patch, o.patch}},
+                {"encoder.blocks.{}.norm1.*", block + "layernorm_before.*"},
+                {"encoder.blocks.{}.attention.qkv_proj.*",
+                 block + "attention.attention.(query|key|value).*", Form::same, qkv_rows(o.block)},
+                {"encoder.blocks.{}.attention.out_proj.*", block + "attention.output.dense.*"},
+                {"encoder.blocks.{}.norm2.*", block + "layernorm_after.*"},
+                {"encoder.blocks.{}.feed_forward.up.*", block + "intermediate.dense.*"},
+                {"encoder.blocks.{}.feed_forward.down.*", block + "output.dense.*"},
+                {"encoder.norm.*", "vit.layernorm.*"},
+                {"head.*", "classifier.*"}},
+      .prefix = "vit."};
 }
 
 namespace {
 
 /// A stack of PyTorch's layers, whose own name is `ours` and `theirs`; a decoder's has three norms.
-std::vector<NameRule> torch_stack(const std::string& ours, const std::string& theirs,
-                                  bool decoder) {
+std::vector<WeightRule> torch_stack(const std::string& ours, const std::string& theirs,
+                                    bool decoder) {
   const std::string o = ours + "blocks.{}.", t = theirs + "layers.{}.";
-  std::vector<NameRule> rules = {{o + "norm1.*", t + "norm1.*"},
-                                 {o + "attention.qkv_proj.weight", t + "self_attn.in_proj_weight"},
-                                 {o + "attention.qkv_proj.bias", t + "self_attn.in_proj_bias"},
-                                 {o + "attention.out_proj.*", t + "self_attn.out_proj.*"},
-                                 {o + "norm2.*", t + "norm2.*"},
-                                 {o + "feed_forward.up.*", t + "linear1.*"},
-                                 {o + "feed_forward.down.*", t + "linear2.*"},
-                                 {ours + "norm.*", theirs + "norm.*"}};
+  std::vector<WeightRule> rules = {
+      {o + "norm1.*", t + "norm1.*"},
+      {o + "attention.qkv_proj.weight", t + "self_attn.in_proj_weight"},
+      {o + "attention.qkv_proj.bias", t + "self_attn.in_proj_bias"},
+      {o + "attention.out_proj.*", t + "self_attn.out_proj.*"},
+      {o + "norm2.*", t + "norm2.*"},
+      {o + "feed_forward.up.*", t + "linear1.*"},
+      {o + "feed_forward.down.*", t + "linear2.*"},
+      {ours + "norm.*", theirs + "norm.*"}};
   if (decoder)
     append(rules, {{o + "cross_attention.(q|k|v)_proj.weight", t + "multihead_attn.in_proj_weight"},
                    {o + "cross_attention.(q|k|v)_proj.bias", t + "multihead_attn.in_proj_bias"},
@@ -209,30 +197,30 @@ std::vector<NameRule> torch_stack(const std::string& ours, const std::string& th
 
 }  // namespace
 
-Names torch_encoder_names() { return {.rules = torch_stack("", "", false)}; }
+WeightMap torch_encoder_names() { return {.rules = torch_stack("", "", false)}; }
 
-Names torch_transformer_names() {
-  Names names{.rules = torch_stack("encoder.", "encoder.", false)};
-  append(names.rules, torch_stack("decoder.", "decoder.", true));
-  return names;
+WeightMap torch_transformer_names() {
+  WeightMap map{.rules = torch_stack("encoder.", "encoder.", false)};
+  append(map.rules, torch_stack("decoder.", "decoder.", true));
+  return map;
 }
 
-Names torch_attention_names() {
+WeightMap torch_attention_names() {
   return {.rules = {{"qkv_proj.weight", "in_proj_weight"},
                     {"qkv_proj.bias", "in_proj_bias"},
                     {"out_proj.*", "out_proj.*"}}};
 }
 
-Names torch_cross_attention_names(const CrossAttentionOptions& o) {
+WeightMap torch_cross_attention_names(const CrossAttentionOptions& o) {
   const std::int64_t keys = o.memory_width.value_or(o.width), values = o.value_width.value_or(keys);
-  Names names{.rules = {{"(q|k|v)_proj.bias", "in_proj_bias"}, {"out_proj.*", "out_proj.*"}}};
+  WeightMap map{.rules = {{"(q|k|v)_proj.bias", "in_proj_bias"}, {"out_proj.*", "out_proj.*"}}};
   if (keys == o.width && values == o.width)
-    append(names.rules, {{"(q|k|v)_proj.weight", "in_proj_weight"}});
+    append(map.rules, {{"(q|k|v)_proj.weight", "in_proj_weight"}});
   else  // PyTorch packs none of the three then
-    append(names.rules, {{"q_proj.weight", "q_proj_weight"},
-                         {"k_proj.weight", "k_proj_weight"},
-                         {"v_proj.weight", "v_proj_weight"}});
-  return names;
+    append(map.rules, {{"q_proj.weight", "q_proj_weight"},
+                       {"k_proj.weight", "k_proj_weight"},
+                       {"v_proj.weight", "v_proj_weight"}});
+  return map;
 }
 
 }  // namespace gradus::nn

@@ -3,7 +3,6 @@
 #include "gradus/engine/grad_mode.h"
 
 #include "gradus/nn/init.h"
-#include "gradus/nn/models/sizes.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
@@ -21,69 +20,41 @@ void initialise(Linear& layer, double deviation) {
   if (layer.bias.defined()) init::zeros_(layer.bias);
 }
 
-BlockOptions block_of(const GPTOptions& o) {
-  return {.width = o.width,
-          .heads = o.heads,
-          .hidden = o.hidden,
-          .dropout = o.dropout,
-          .bias = o.bias,
-          .activation = o.activation,
-          .norm = o.norm,
-          .norm_kind = o.norm_kind,
-          .kv_heads = o.kv_heads,
-          .position = o.position,
-          .norm_eps = o.norm_eps,
-          .rotary = o.rotary,
-          .head_width = o.head_width,
-          .qkv_bias = o.qkv_bias,
-          .out_bias = o.out_bias,
-          .qk_norm = o.qk_norm};
-}
-
 }  // namespace
 
-double GPT::count(const GPTOptions& o) {
-  const bool learned = o.position == HeadPosition::none;
-  const auto C = static_cast<double>(o.width);
+double GPT::parameter_count(const GPTOptions& o) {
+  const auto C = static_cast<double>(o.block.width);
   const double rows = static_cast<double>(o.vocab) * (o.tied ? 1 : 2) +
-                      static_cast<double>(learned ? o.context : 0);
-  return rows * C + static_cast<double>(o.layers) * block_count(block_of(o)) +
-         norm_count(C, o.norm_kind);
+                      static_cast<double>(o.learns_positions() ? o.context : 0);
+  return rows * C + static_cast<double>(o.layers) * Block::parameter_count(o.block) +
+         (o.block.norm_kind == NormKind::layer ? 2 * C : C);
 }
 
 GPT::GPT(const GPTOptions& given)
     : options(given),
-      token(given.vocab, given.width),
-      norm(given.width, given.norm_kind, {given.norm_eps}) {
+      token(given.vocab, given.block.width),
+      norm(given.block.width, given.block.norm_kind, {given.block.norm_eps}) {
+  const std::int64_t C = options.block.width;
   require(options.layers > 0, "GPT: ", options.layers, " layers: needs at least 1");
   require(options.context > 0 && options.window >= 0, "GPT: a context of ", options.context,
           ", a window of ", options.window, ": must be positive (a window of 0 means all)");
   init::normal_(token.weight, 0, kInitialDeviation);
-  if (options.position == HeadPosition::none) {
-    position = Embedding(options.context, options.width);
+  if (options.learns_positions()) {
+    position = Embedding(options.context, C);
     init::normal_(position.weight, 0, kInitialDeviation);
   }
   if (!options.tied) {
-    head = Linear(options.width, options.vocab, {.bias = false});
+    head = Linear(C, options.vocab, {.bias = false});
     init::normal_(head.weight, 0, kInitialDeviation);
   }
-  const double onto_residual = init::residual_deviation(options.layers, kInitialDeviation);
+  const double residual_std = init::residual_deviation(options.layers, kInitialDeviation);
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    Block& block = blocks.emplace_back(block_of(options));
+    Block& block = blocks.emplace_back(options.block);
     initialise(block.attention.qkv_proj, kInitialDeviation);
-    initialise(block.attention.out_proj, onto_residual);
+    initialise(block.attention.out_proj, residual_std);
     initialise(block.feed_forward.up, kInitialDeviation);
-    initialise(block.feed_forward.down, onto_residual);
+    initialise(block.feed_forward.down, residual_std);
   }
-}
-
-Members GPT::members() {
-  Members all{{"token", token}};
-  if (options.position == HeadPosition::none) all.push_back({"position", position});
-  all.push_back({"blocks", blocks});
-  all.push_back({"norm", norm});
-  if (!options.tied) all.push_back({"head", head});
-  return all;
 }
 
 Mask GPT::mask() const {
@@ -97,7 +68,7 @@ Tensor GPT::embed(const Tensor& ids, KVCache* cache,
   const std::int64_t T = ids.size(1);
   Tensor vectors = token(ids);  // [B, T, C]
   if (options.embedding_factor != 1) vectors = vectors * options.embedding_factor;
-  const bool learned = options.position == HeadPosition::none;
+  const bool learned = options.learns_positions();
   const std::int64_t end = cache ? cache->length_after(ids.size(0), T, lengths) : T;
   require<ShapeError>(!learned || end <= options.context, "GPT: ", end,
                       " tokens, but the model's context is ", options.context, ": pass the last ",
@@ -105,7 +76,7 @@ Tensor GPT::embed(const Tensor& ids, KVCache* cache,
   if (cache) cache->advance(ids.size(0), T, lengths);
   if (!learned) return vectors;
   if (!cache) return vectors + position(arange(T));
-  const KVCache::Flat at = cache->flat();
+  const KVCache::FlatPositions at = cache->flat_positions();
   return vectors + position(tensor(at.queries, {at.examples == 0 ? 1 : at.examples, T}));
 }
 
@@ -115,7 +86,7 @@ Tensor GPT::forward(const Tensor& ids, KVCache* cache,
                       ids.defined() ? to_string(ids.shape()) : "undefined");
   require(cache || lengths.empty(), "GPT: lengths say what a cache takes: pass one");
   Tensor x = embed(ids, cache, lengths);  // [B, T, C]
-  x = dropout(x, options.dropout, training());
+  x = dropout(x, options.block.dropout, training());
   const Mask visible = mask();
 
   const bool again = options.checkpoint && training() && GradMode::enabled();
@@ -130,18 +101,21 @@ Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {
 }
 
 const std::vector<GPTPreset>& gpt_presets() {
-  const auto preset = [](const char* name, std::int64_t layers, std::int64_t heads,
-                         std::int64_t width, std::int64_t context, std::int64_t batch,
-                         std::int64_t vocab) {
-    return GPTPreset{
-        name,
-        {.vocab = vocab, .context = context, .layers = layers, .heads = heads, .width = width},
-        batch};
-  };
   static const std::vector<GPTPreset> presets = {
-      preset("toy", 2, 2, 64, 32, 8, 65),        preset("cpu", 4, 4, 128, 64, 12, 65),
-      preset("baby12", 6, 6, 384, 256, 12, 65),  preset("baby64", 6, 6, 384, 256, 64, 65),
-      preset("gpt2", 12, 12, 768, 64, 4, 50257), preset("long", 4, 4, 256, 1024, 4, 65)};
+      {"toy", {.vocab = 65, .context = 32, .layers = 2, .block = {.width = 64, .heads = 2}}, 8},
+      {"cpu", {.vocab = 65, .context = 64, .layers = 4, .block = {.width = 128, .heads = 4}}, 12},
+      {"baby12",
+       {.vocab = 65, .context = 256, .layers = 6, .block = {.width = 384, .heads = 6}},
+       12},
+      {"baby64",
+       {.vocab = 65, .context = 256, .layers = 6, .block = {.width = 384, .heads = 6}},
+       64},
+      {"gpt2",
+       {.vocab = 50257, .context = 64, .layers = 12, .block = {.width = 768, .heads = 12}},
+       4},
+      {"long",
+       {.vocab = 65, .context = 1024, .layers = 4, .block = {.width = 256, .heads = 4}},
+       4}};
   return presets;
 }
 

@@ -13,26 +13,14 @@ namespace gradus::nn {
 struct GPTOptions {
   std::int64_t vocab = 0;    // V
   std::int64_t context = 0;  // the longest T
-  std::int64_t layers = 1, heads = 1, width = 0;
-  double dropout = 0;
-  NormPlacement norm = NormPlacement::pre;
-  // What GPT-2 did without, and later models have:
-  NormKind norm_kind = NormKind::layer;
-  Activation activation = Activation::gelu_tanh;
-  std::optional<std::int64_t> kv_heads = {};   // heads
-  HeadPosition position = HeadPosition::none;  // none: a learned vector for each position
-  std::int64_t window = 0;  // a token sees itself and window − 1 before; 0: all
-  bool checkpoint = false;  // training keeps one block at a time, for a third more arithmetic
-  // What differs between the models that others made, as BlockOptions has it:
-  std::optional<std::int64_t> hidden = {};  // 4 · width
-  double norm_eps = 1e-5;
-  RotaryOptions rotary = {};
-  std::optional<std::int64_t> head_width = {};  // width / heads
-  bool bias = true;
-  std::optional<bool> qkv_bias = {}, out_bias = {};  // bias
-  std::optional<double> qk_norm = {};
+  std::int64_t layers = 1;
+  BlockOptions block = {};      // head.position none: a learned vector for each position
+  std::int64_t window = 0;      // a token sees itself and window − 1 before; 0: all
+  bool checkpoint = false;      // training keeps one block at a time, for a third more arithmetic
   bool tied = true;             // the token embedding is the output projection
   double embedding_factor = 1;  // of tokens, before positions are added
+
+  bool learns_positions() const { return block.head.position == HeadPosition::none; }
 };
 
 /// Radford et al. 2019: token + learned position, blocks under a causal mask, a last norm, and the
@@ -41,7 +29,9 @@ struct GPTOptions {
 class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);
-  static double count(const GPTOptions& options);  // of its parameters, before it is made
+  /// The number of parameters that a model of these options has: see Block::parameter_count.
+  static double parameter_count(const GPTOptions& options);
+  using Module::parameter_count;
 
   /// Token ids, i64 [B, T] with T ≤ context → logits [B, T, V]. With a cache these come after the
   /// tokens that it remembers, and of example b only the last lengths[b] are tokens (all, without).
@@ -51,8 +41,13 @@ class GPT : public Layer<GPT> {
   Tensor loss(const Tensor& ids, const Tensor& targets) const;
   Mask mask() const;  // causal, within the window
 
-  Members members() override;
-  GPT same_architecture() const { return GPT(options); }
+  Members members() override {
+    return {{"token", token},
+            {"position", position, options.learns_positions()},
+            {"blocks", blocks},
+            {"norm", norm},
+            {"head", head, !options.tied}};
+  }
 
   GPTOptions options;
   Embedding token;     // [V, C]

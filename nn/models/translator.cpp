@@ -25,17 +25,13 @@ Mask padding(const std::vector<std::int64_t>& lengths) {
 
 Translator::Translator(const TranslatorOptions& given)
     : options(given),
-      source_token(given.source_vocab, given.width),
-      target_token(given.target_vocab, given.width),
-      transformer({.block = {.width = given.width,
-                             .heads = given.heads,
-                             .dropout = given.dropout,
-                             .activation = Activation::relu,
-                             .norm = given.norm},
+      source_token(given.source_vocab, given.block.width),
+      target_token(given.target_vocab, given.block.width),
+      transformer({.block = with_defaults(given.block, Activation::relu),
                    .encoder_layers = given.encoder_layers,
                    .decoder_layers = given.decoder_layers}),
-      positions(sinusoidal_positions(given.context, given.width, Dtype::f64)) {
-  const double deviation = 1 / std::sqrt(static_cast<double>(options.width));
+      positions(sinusoidal_positions(given.context, given.block.width, Dtype::f64)) {
+  const double deviation = 1 / std::sqrt(static_cast<double>(options.block.width));
   init::normal_(source_token.weight, 0, deviation);
   init::normal_(target_token.weight, 0, deviation);
   for (const NamedTensor& each : transformer.parameters()) {
@@ -60,16 +56,16 @@ Tensor Translator::embed(const Embedding& token, const Tensor& ids, const KVCach
   const std::int64_t T = ids.size(1), end = cache ? cache->length() : T;
   require<ShapeError>(end <= options.context, "Translator: ", end, " tokens, but its context is ",
                       options.context);
-  const double scale = std::sqrt(static_cast<double>(options.width));
+  const double scale = std::sqrt(static_cast<double>(options.block.width));
   const Tensor vectors = token(ids) * scale;  // [B, T, C]
   Tensor places = slice(positions, 0, 0, T);  // [T, C]
   if (cache) {
-    const KVCache::Flat at = cache->flat();
+    const KVCache::FlatPositions at = cache->flat_positions();
     const std::int64_t B = at.examples == 0 ? 1 : at.examples;
     places = embedding(positions, tensor(at.queries, {B, T}));  // [B or 1, T, C]
   }
   const Tensor x = vectors + places.to(vectors.dtype());  // [B, T, C]
-  return dropout(x, options.dropout, training());
+  return dropout(x, options.block.dropout, training());
 }
 
 Tensor Translator::encode(const Tensor& source, const std::vector<std::int64_t>& lengths) const {

@@ -13,10 +13,9 @@ namespace gradus::nn {
 struct TranslatorOptions {
   std::int64_t source_vocab = 0, target_vocab = 0;
   std::int64_t context = 0;  // the longest source and target
-  std::int64_t encoder_layers = 2, decoder_layers = 2, heads = 4, width = 64;
-  double dropout = 0;
-  NormPlacement norm = NormPlacement::pre;
-  bool shared = false;  // one embedding for both languages; needs equal vocabularies
+  std::int64_t encoder_layers = 2, decoder_layers = 2;
+  BlockOptions block = {};  // default activation: relu
+  bool shared = false;      // one embedding for both languages; needs equal vocabularies
 };
 
 /// Vaswani et al. 2017: embeddings · √C + sinusoidal positions, encoder, decoder, and the target's
@@ -36,7 +35,6 @@ class Translator : public Layer<Translator> {
                 KVCache* cache = nullptr) const;
 
   Members members() override;
-  Translator same_architecture() const { return Translator(options); }
 
   TranslatorOptions options;
   Embedding source_token, target_token;  // [V, C]

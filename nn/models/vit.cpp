@@ -20,10 +20,10 @@ const VisionTransformerOptions& checked(const VisionTransformerOptions& o) {
 
 }  // namespace
 
-Tensor patches_of(const Tensor& images, std::int64_t patch) {
+Tensor patchify(const Tensor& images, std::int64_t patch) {
   require<ShapeError>(
       images.rank() == 4 && patch > 0 && images.size(2) % patch == 0 && images.size(3) % patch == 0,
-      "patches_of: images must be [batch, channels, height, width], and patches of ", patch,
+      "patchify: images must be [batch, channels, height, width], and patches of ", patch,
       " must divide both sizes: ", images.defined() ? to_string(images.shape()) : "undefined");
   const std::int64_t B = images.size(0), channels = images.size(1);
   const std::int64_t rows = images.size(2) / patch, columns = images.size(3) / patch;
@@ -35,18 +35,12 @@ Tensor patches_of(const Tensor& images, std::int64_t patch) {
 
 VisionTransformer::VisionTransformer(const VisionTransformerOptions& given)
     : options(checked(given)),
-      patch(given.channels * given.patch * given.patch, given.width),
-      encoder({.block = {.width = given.width,
-                         .heads = given.heads,
-                         .hidden = given.hidden,
-                         .dropout = given.dropout,
-                         .activation = given.activation,
-                         .norm_eps = given.norm_eps},
-               .layers = given.layers}),
-      head(given.width, given.classes) {
-  const std::int64_t side = options.size / options.patch;
-  class_token = parameter(zeros({1, 1, options.width}));
-  position = parameter(zeros({1, 1 + side * side, options.width}));
+      patch(given.channels * given.patch * given.patch, given.block.width),
+      encoder({.block = given.block, .layers = given.layers}),
+      head(given.block.width, given.classes) {
+  const std::int64_t side = options.size / options.patch, C = options.block.width;
+  class_token = parameter(zeros({1, 1, C}));
+  position = parameter(zeros({1, 1 + side * side, C}));
   init::truncated_normal_(position, 0, 0.02, -0.04, 0.04);
   init::zeros_(head.weight);
   init::zeros_(head.bias);
@@ -59,9 +53,9 @@ Tensor VisionTransformer::forward(const Tensor& images) const {
                       "VisionTransformer: images must be [batch, ", o.channels, ", ", o.size, ", ",
                       o.size, "], not ",
                       images.defined() ? to_string(images.shape()) : "undefined");
-  const Tensor vectors = patch(patches_of(images, o.patch));               // [B, N, C]
-  const Tensor first = expand(class_token, {images.size(0), 1, o.width});  // [B, 1, C]
-  const Tensor x = dropout(cat({first, vectors}, 1) + position, o.dropout, training());
+  const Tensor vectors = patch(patchify(images, o.patch));                       // [B, N, C]
+  const Tensor first = expand(class_token, {images.size(0), 1, o.block.width});  // [B, 1, C]
+  const Tensor x = dropout(cat({first, vectors}, 1) + position, o.block.dropout, training());
   const Tensor y = encoder(x);   // [B, 1 + N, C]
   return head(select(y, 1, 0));  // [B, classes]
 }

@@ -8,15 +8,12 @@ namespace gradus::nn {
 struct VisionTransformerOptions {
   std::int64_t size = 0, patch = 0;  // of square images and patches, in pixels; patch divides size
   std::int64_t channels = 1, classes = 0;
-  std::int64_t layers = 1, heads = 1, width = 0;
-  double dropout = 0;
-  std::optional<std::int64_t> hidden = {};  // of the feed-forward nets; 4 · width
-  Activation activation = Activation::gelu_tanh;
-  double norm_eps = 1e-5;
+  std::int64_t layers = 1;
+  BlockOptions block = {};
 };
 
 /// [B, channels, size, size] → [B, (size / patch)², channels · patch²]: patches in reading order.
-Tensor patches_of(const Tensor& images, std::int64_t patch);
+Tensor patchify(const Tensor& images, std::int64_t patch);
 
 /// Dosovitskiy et al. 2021: patches projected to vectors, a class token before them, learned
 /// positions, an encoder, and a head on the class token. Images [B, channels, size, size] → logits
@@ -32,7 +29,6 @@ class VisionTransformer : public Layer<VisionTransformer> {
             {"encoder", encoder},
             {"head", head}};
   }
-  VisionTransformer same_architecture() const { return VisionTransformer(options); }
 
   VisionTransformerOptions options;
   Linear patch;        // [C, channels · patch²]

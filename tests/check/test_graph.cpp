@@ -86,7 +86,8 @@ class Names : public Observer {
 };
 
 nn::GPTOptions small() {
-  return {.vocab = 11, .context = 7, .layers = 2, .heads = 2, .width = 6, .dropout = 0.2};
+  return {
+      .vocab = 11, .context = 7, .layers = 2, .block = {.width = 6, .heads = 2, .dropout = 0.2}};
 }
 
 struct Step {
@@ -197,14 +198,15 @@ TEST_CASE("graph: steps of random small models pass") {
     };
     nn::GPTOptions options{.vocab = between(3, 17), .context = between(1, 9)};
     options.layers = between(1, 2);
-    options.heads = between(1, 3);
-    options.width = options.heads * 2 * between(1, 3);
-    options.dropout = 0.2 * static_cast<double>(between(0, 1));
-    options.norm_kind = i % 2 == 0 ? nn::NormKind::layer : nn::NormKind::rms;
-    options.position = std::array{nn::HeadPosition::none, nn::HeadPosition::rotary,
-                                  nn::HeadPosition::alibi, nn::HeadPosition::relative}[i / 2 % 4];
+    options.block.heads = between(1, 3);
+    options.block.width = options.block.heads * 2 * between(1, 3);
+    options.block.dropout = 0.2 * static_cast<double>(between(0, 1));
+    options.block.norm_kind = i % 2 == 0 ? nn::NormKind::layer : nn::NormKind::rms;
+    options.block.head.position =
+        std::array{nn::HeadPosition::none, nn::HeadPosition::rotary, nn::HeadPosition::alibi,
+                   nn::HeadPosition::relative}[i / 2 % 4];
     options.window = between(0, 3);
-    options.activation = i % 3 == 0 ? nn::Activation::relu : nn::Activation::gelu;
+    options.block.activation = i % 3 == 0 ? nn::Activation::relu : nn::Activation::gelu;
     nn::GPT model(options);
     model.train();
     const Tensor ids = randint(0, options.vocab, {between(1, 3), options.context});

@@ -45,7 +45,7 @@ nn::MultiHeadAttention attention() {
 
 nn::GPT model() {
   seed(5);
-  nn::GPT gpt({.vocab = 7, .context = 9, .layers = 2, .heads = 2, .width = 8});
+  nn::GPT gpt({.vocab = 7, .context = 9, .layers = 2, .block = {.width = 8, .heads = 2}});
   for (const nn::NamedTensor& each : gpt.parameters()) {
     Tensor p = each.tensor;
     nn::init::normal_(p, 0, 0.5);
@@ -117,7 +117,7 @@ TEST_CASE("mode: a model without dropout passes, and active dropout fails") {
   nn::GPT gpt = model();
   const auto f = [&](const Tensor& ids) { return gpt(ids); };
   CHECK(check::mode_invariant(gpt, f, kIds));
-  gpt.options.dropout = 0.5;
+  gpt.options.block.dropout = 0.5;
   CHECK(has(words(check::mode_invariant(gpt, f, kIds)), "in training, and after eval()"));
   CHECK(gpt.training());
 }

@@ -49,7 +49,7 @@ void write_tokenizer(const Workplace& here) {
 /// A model whose answers depend on what it has read, and end now and then.
 nn::GPT write_model(const Workplace& here) {
   seed(3);
-  nn::GPT model({.vocab = 258, .context = 600, .layers = 1, .heads = 2, .width = 8});
+  nn::GPT model({.vocab = 258, .context = 600, .layers = 1, .block = {.width = 8, .heads = 2}});
   for (const auto& [name, p] : model.parameters())
     if (p.rank() == 2) p.detach().copy_(randn(p.shape()) * 0.7);
   model.token.weight.detach()[kEnd].copy_(randn({8}) * 2.0);

@@ -77,10 +77,12 @@ Judged judge_examples(const Labelled& all, Scores scores) {
 }
 
 Judged judge_vision(const Workplace&, const Weights& weights, Part part) {
-  const auto model = with(
-      nn::VisionTransformer(
-          {.size = kSide, .patch = 8, .classes = kDigits, .layers = 1, .heads = 2, .width = 8}),
-      weights);
+  const auto model = with(nn::VisionTransformer({.size = kSide,
+                                                 .patch = 8,
+                                                 .classes = kDigits,
+                                                 .layers = 1,
+                                                 .block = {.width = 8, .heads = 2}}),
+                          weights);
   return judge_examples(draw_digits_of_test(500, seed_of(kSeed, part), 0),
                         [&](const Tensor& x) { return model(x); });
 }
@@ -139,8 +141,7 @@ nn::Translator translator(const Task& task, const Weights& weights) {
                               .context = kContext,
                               .encoder_layers = 1,
                               .decoder_layers = 1,
-                              .heads = 2,
-                              .width = 8}),
+                              .block = {.width = 8, .heads = 2}}),
               weights);
 }
 

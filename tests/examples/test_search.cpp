@@ -26,7 +26,8 @@ std::string shown(const std::string& text) {
 /// Deviations of 0.5, so that each token and each place counts.
 nn::BERT model_for(const io::PretrainedTokenizer& tokenizer) {
   seed(3);
-  nn::BERT model({.vocab = tokenizer.vocab_size(), .context = 256, .heads = 2, .width = 8});
+  nn::BERT model(
+      {.vocab = tokenizer.vocab_size(), .context = 256, .block = {.width = 8, .heads = 2}});
   for (const nn::NamedTensor& each : model.parameters()) {
     Tensor p = each.tensor;
     nn::init::normal_(p, 0, 0.5);

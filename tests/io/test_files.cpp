@@ -101,7 +101,8 @@ TEST_CASE("configurations: unsupported keys are all listed in one error") {
   CHECK(options(used + R"(,"max_window_layers":1)").window == 0);
   CHECK_REFUSES(FileError, options(used + R"(,"max_window_layers":1,"num_hidden_layers":2)"), "j");
   CHECK(options(used + R"(,"layer_types":["sliding_attention"])").window == 3);
-  CHECK(options(R"(,"rope_scaling":{"type":"default","rope_theta":7})").rotary.base == 7);
+  CHECK(options(R"(,"rope_scaling":{"type":"default","rope_theta":7})").block.head.rotary.base ==
+        7);
   const std::string said = refusal([] { options(R"(,"a_new":1,"b_new":{"c":2},"d":[],"e":{})"); });
   CHECK(contains(said, "\n  a_new: 1"));
   CHECK(contains(said, "\n  b_new: an object"));
@@ -126,10 +127,10 @@ TEST_CASE("files that are not models are refused in one line") {
   CHECK_REFUSES(FileError, small.read("b"), "small", "\"b\"");
   const Folder folder;
   write_bytes(folder / "file", "x");
-  CHECK_REFUSES(
-      FileError,
-      io::save_pretrained(folder / "file", nn::GPT({.vocab = 2, .context = 2, .width = 2})), "file",
-      "made");
+  CHECK_REFUSES(FileError,
+                io::save_pretrained(folder / "file",
+                                    nn::GPT({.vocab = 2, .context = 2, .block = {.width = 2}})),
+                "file", "made");
 }
 
 namespace {

@@ -43,7 +43,7 @@ Mistakes layer_mistakes() {
       {"nn::GPT",
        {"GPT", "3", "2"},
        [] {
-         nn::GPT({.vocab = 5, .context = 2, .width = 4})(reshape(arange(3), {1, 3}));
+         nn::GPT({.vocab = 5, .context = 2, .block = {.width = 4}})(reshape(arange(3), {1, 3}));
        }},
       {"nn::SinusoidalPosition",
        {"SinusoidalPosition", "0", "2"},

@@ -30,7 +30,8 @@ Mistakes transformer_mistakes() {
       {"nn::MultiHeadAttention",
        {"MultiHeadAttention", "3"},
        [] {
-         nn::MultiHeadAttention({.width = 6, .heads = 2, .position = nn::HeadPosition::rotary});
+         nn::MultiHeadAttention(
+             {.width = 6, .heads = 2, .head = {.position = nn::HeadPosition::rotary}});
        }},
       {"nn::CrossAttention",
        {"CrossAttention", "positions"},

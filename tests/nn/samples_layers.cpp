@@ -140,7 +140,7 @@ T cross_entropy(const List<T>& logits, std::int64_t V, const std::vector<std::in
 void add_gpt(Samples& all) {
   constexpr std::int64_t B = 2, T = 3, C = 4, V = 5;
   const auto make = [] {
-    return nn::GPT({.vocab = V, .context = T + 1, .layers = 1, .heads = 2, .width = C});
+    return nn::GPT({.vocab = V, .context = T + 1, .layers = 1, .block = {.width = C, .heads = 2}});
   };
   all.push_back(layer(
       "cross_entropy", "GPT's loss, one block, context longer than the text",

@@ -49,20 +49,21 @@ List<T> turned(List<T> heads, std::int64_t D, std::int64_t positions, const Rota
 template <class T>
 List<T> attended(const nn::MultiHeadAttentionOptions& o, const List<T>& x, const Parameters<T>& p,
                  std::size_t first) {
-  const std::int64_t D = o.head_width.value_or(2), row = 4 * D;
-  const List<T> w = p[first++], b = o.bias ? p[first++] : List<T>();
-  const List<T> w_out = p[first++], b_out = o.out_bias.value_or(o.bias) ? p[first++] : List<T>();
+  const std::int64_t D = o.head.width.value_or(2), row = 4 * D;
+  const List<T> w = p[first++], b = o.head.qkv_bias.value_or(o.bias) ? p[first++] : List<T>();
+  const List<T> w_out = p[first++],
+                b_out = o.head.out_bias.value_or(o.bias) ? p[first++] : List<T>();
   const List<T> qkv = naive::affine(x, 4, w, b);  // [1, 3, (2 + 1 + 1) · D]
   List<T> q = naive::split_heads(qkv, 1, 3, 2, D, row, 0),
           k = naive::split_heads(qkv, 1, 3, 1, D, row, 2 * D);
   const List<T> v = naive::split_heads(qkv, 1, 3, 1, D, row, 3 * D);
-  if (o.qk_norm) {
-    q = rms_norm(q, p[first], *o.qk_norm);
-    k = rms_norm(k, p[first + 1], *o.qk_norm);
+  if (o.head.qk_norm) {
+    q = rms_norm(q, p[first], *o.head.qk_norm);
+    k = rms_norm(k, p[first + 1], *o.head.qk_norm);
   }
-  if (o.position == nn::HeadPosition::rotary) {
-    q = turned(q, D, 3, o.rotary);
-    k = turned(k, D, 3, o.rotary);
+  if (o.head.position == nn::HeadPosition::rotary) {
+    q = turned(q, D, 3, o.head.rotary);
+    k = turned(k, D, 3, o.head.rotary);
   }
   const List<T> heads =
       naive::attention({1, 2, 3, 3, D, D, causal}, q, naive::shared_heads(k, 1, 2, 1, 3 * D),
@@ -83,17 +84,18 @@ void add_attention(Samples& all) {
         }));
   };
   constexpr auto rotary = nn::HeadPosition::rotary;
-  sample("MultiHeadAttention, heads wider than their part", {.head_width = 3});
-  sample("MultiHeadAttention, a bias of q, k and v alone", {.out_bias = false});
-  sample("MultiHeadAttention, a bias of the output alone", {.bias = false, .out_bias = true});
-  sample("MultiHeadAttention, norms of queries and keys", {.qk_norm = 0.25});
+  sample("MultiHeadAttention, heads wider than their part", {.head = {.width = 3}});
+  sample("MultiHeadAttention, a bias of q, k and v alone", {.head = {.out_bias = false}});
+  sample("MultiHeadAttention, a bias of the output alone",
+         {.bias = false, .head = {.out_bias = true}});
+  sample("MultiHeadAttention, norms of queries and keys", {.head = {.qk_norm = 0.25}});
   sample("MultiHeadAttention, rotary of another base",
-         {.position = rotary, .rotary = {.base = 50}, .head_width = 4});
+         {.head = {.position = rotary, .rotary = {.base = 50}, .width = 4}});
   sample("MultiHeadAttention, rotary of neighbours, after norms",
-         {.position = rotary,
-          .rotary = {.base = 50, .interleaved = true},
-          .head_width = 4,
-          .qk_norm = 1e-3});
+         {.head = {.position = rotary,
+                   .rotary = {.base = 50, .interleaved = true},
+                   .width = 4,
+                   .qk_norm = 1e-3}});
 }
 
 void add_norms(Samples& all) {
@@ -123,25 +125,21 @@ void add_norms(Samples& all) {
 void add_block(Samples& all) {
   const nn::BlockOptions o{.width = 4,
                            .heads = 2,
+                           .kv_heads = 1,
                            .hidden = 3,
                            .bias = false,
                            .activation = nn::Activation::swiglu,
                            .norm_kind = nn::NormKind::rms,
-                           .kv_heads = 1,
-                           .position = nn::HeadPosition::rotary,
                            .norm_eps = 0.125,
-                           .rotary = {.base = 20},
-                           .head_width = 4,
-                           .qkv_bias = true};
+                           .head = {.position = nn::HeadPosition::rotary,
+                                    .rotary = {.base = 20},
+                                    .width = 4,
+                                    .qkv_bias = true}};
   all.push_back(layer(
       "attention", "Block, Qwen's options", {values({1, 3, 4})}, [o] { return nn::Block(o); },
       [](const nn::Block& m, const Inputs& in) { return m(in[0], causal_mask()); },
       [o]<class T>(const Arguments<T>& in, const Parameters<T>& p) {
-        const nn::MultiHeadAttentionOptions how{.bias = true,
-                                                .position = o.position,
-                                                .rotary = o.rotary,
-                                                .head_width = o.head_width,
-                                                .out_bias = false};
+        const nn::MultiHeadAttentionOptions how{.bias = false, .head = o.head};
         const List<T> x = numbers(in[0]);
         const List<T> y = naive::plus(x, attended(how, rms_norm(x, p[0], o.norm_eps), p, 1));
         const List<T> up = naive::affine(rms_norm(y, p[4], o.norm_eps), 4, p[5], {});

@@ -116,8 +116,8 @@ void add_positioned(Samples& all) {
               {.width = 4,
                .heads = 2,
                .kv_heads = 1,
-               .position = position,
-               .relative = {.count = 4, .max_distance = 4, .bidirectional = false}});
+               .head = {.position = position,
+                        .relative = {.count = 4, .max_distance = 4, .bidirectional = false}}});
         },
         [](const nn::MultiHeadAttention& m, const Inputs& in) { return m(in[0], causal_mask()); },
         reference));

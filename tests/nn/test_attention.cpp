@@ -131,7 +131,7 @@ TEST_CASE("a stack without a final norm equals its blocks") {
 TEST_CASE("cross-attention ignores the order of the memory for every kind of position") {
   for (const nn::HeadPosition position :
        {nn::HeadPosition::alibi, nn::HeadPosition::relative, nn::HeadPosition::rotary}) {
-    const nn::DecoderBlock block({.width = 8, .heads = 2, .position = position});
+    const nn::DecoderBlock block({.width = 8, .heads = 2, .head = {.position = position}});
     const Tensor x = randn({2, 5, 8}), memory = randn({2, 4, 8});
     const Tensor turned = cat({slice(memory, 1, 2, 4), slice(memory, 1, 0, 2)}, 1);
     CHECK(roundings(block(x, turned), numbers(block(x, memory))) < 64);

@@ -93,11 +93,11 @@ TEST_CASE("a cache accepts exactly the documented arguments") {
   CHECK(selected({2, 2, 0, 1}) ==
         "4 of 2: [ -1 -1 ][ -1 -1 ][ 0 1 ][ -1 0 ] look at [ -1 -1 ][ -1 -1 ][ 0 1 ][ -1 0 ]");
   CHECK(selected({1, 2}) == "2 of 1: [ -1 0 ][ -1 -1 ] look at [ -1 0 ][ -1 -1 ]");
-  CHECK_REFUSES(GraphError, fresh.flat(), "KVCache", "advance");
+  CHECK_REFUSES(GraphError, fresh.flat_positions(), "KVCache", "advance");
   CHECK_REFUSES(GraphError, fresh.extend(layer, one, one), "KVCache", "advance");
   CHECK(fresh.length() == 0);
   CHECK(fresh.batch() == 0);
-  CHECK(fresh.memory(layer) == nullptr);
+  CHECK(fresh.cross(layer) == nullptr);
   CHECK_REFUSES(GraphError, missed.extend(other, one, one), "KVCache", "0");
   CHECK_NOTHROW(missed.extend(layer, one, one));
   CHECK_REFUSES(GraphError, missed.extend(layer, one, one), "KVCache", "2");
@@ -111,15 +111,15 @@ TEST_CASE("a cached memory requires NoGrad and is read again") {
   CHECK_REFUSES(GraphError, layer(x, memory, Mask(), &cache), "recorded", "NoGrad");
   const NoGrad off;
   layer(x, memory, Mask(), &cache);
-  REQUIRE(cache.memory(layer));
-  CHECK(cache.memory(other) == nullptr);
-  CHECK(cache.memory(layer)->keys.shape() == Shape{2, 2, 3, 2});
+  REQUIRE(cache.cross(layer));
+  CHECK(cache.cross(other) == nullptr);
+  CHECK(cache.cross(layer)->keys.shape() == Shape{2, 2, 3, 2});
   for (const Shape& shape : {Shape{2, 2, 4}, Shape{2, 4, 4}})
     CHECK_REFUSES(ShapeError, layer(x, ones(shape), Mask(), &cache), "memory of 2 examples",
                   str_cat(shape));
   CHECK_REFUSES(ShapeError, layer(ones({1, 1, 4}), memory, Mask(), &cache), "2 examples");
   cache.select({1});
-  CHECK(cache.memory(layer)->keys.shape() == Shape{1, 2, 3, 2});
+  CHECK(cache.cross(layer)->keys.shape() == Shape{1, 2, 3, 2});
 }
 
 TEST_CASE("a packed cache accepts keys of any strides and rows of any width") {

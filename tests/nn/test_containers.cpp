@@ -29,10 +29,28 @@ using naive::at;
 using naive::Numbers;
 using naive::numbers;
 
-/// Has no same_architecture().
+/// Has neither options nor same_architecture().
 struct Fixed : nn::Layer<Fixed> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x; }
+};
+
+/// Layer<Special> is not among its bases.
+struct Special : nn::Linear {
+  using nn::Linear::Linear;
+};
+
+/// Is made from its options.
+struct Scaled : nn::Layer<Scaled> {
+  struct Options {
+    double factor = 1;
+  };
+  explicit Scaled(const Options& given) : options(given) {}
+  nn::Members members() override { return {{"bias", bias}}; }
+  Tensor forward(const Tensor& x) const { return x * options.factor + bias; }
+
+  Options options;
+  Tensor bias = nn::parameter(randn({2}));
 };
 
 // A layer is given away, not lent: a reference would share its weights.
@@ -73,6 +91,18 @@ TEST_CASE("Sequential can grow, move, nest and be cloned") {
   CHECK(nested.parameters()[0].name == "0.0.weight");
   CHECK(nested.clone().parameters().size() == 2);
   CHECK_REFUSES(ValueError, nn::Sequential(Fixed()).clone(), "Fixed");
+  CHECK_REFUSES(ValueError, Fixed().clone(), "Fixed", "same_architecture");
+  CHECK_REFUSES(GraphError, nn::Sequential(Special(2, 2)).clone(), "Special", "Linear");
+}
+
+TEST_CASE("a layer with a constructor from its options is cloned without same_architecture") {
+  const Tensor x = randn({3, 2});
+  const Scaled layer(Scaled::Options{.factor = 3});
+  const nn::Residual around(Scaled(Scaled::Options{.factor = 5}));
+  const nn::Sequential net(Scaled(Scaled::Options{.factor = 7}), relu);
+  CHECK(numbers(layer.clone()(x)) == numbers(layer(x)));
+  CHECK(numbers(around.clone()(x)) == numbers(around(x)));
+  CHECK(numbers(net.clone()(x)) == numbers(net(x)));
 }
 
 TEST_CASE("ModuleList finds modules of any type by name and number") {

@@ -155,11 +155,12 @@ TEST_CASE("attention layers accept exactly the documented arguments") {
   using Self = nn::SelfAttention;
   CHECK_REFUSES(ValueError, Multi({.width = 0}), "MultiHeadAttention", "1");
   CHECK_REFUSES(ValueError, Multi({.width = 2, .heads = 0}), "MultiHeadAttention", "0");
-  CHECK_NOTHROW(Multi({.width = 3, .heads = 2, .head_width = 1}));
-  CHECK_REFUSES(ValueError, Multi({.width = 3, .heads = 2, .head_width = 0}), "MultiHeadAttention",
-                "2");
-  CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 2, .head_width = -1}), "MultiHeadAttention",
-                "-1");
+  CHECK_NOTHROW(Multi({.width = 3, .heads = 2, .head = {.width = 1}}));
+  CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 2, .head = {.width = 0}}),
+                "MultiHeadAttention", "0");
+  CHECK_REFUSES(ValueError, Multi({.width = 3, .heads = 2}), "MultiHeadAttention", "2");
+  CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 2, .head = {.width = -1}}),
+                "MultiHeadAttention", "-1");
   CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 4, .kv_heads = 0}), "MultiHeadAttention",
                 "0");
   CHECK_REFUSES(ValueError, Multi({.width = 4, .heads = 4, .kv_heads = 8}), "MultiHeadAttention",
@@ -168,8 +169,8 @@ TEST_CASE("attention layers accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, Multi({.width = 1, .dropout = -0.1}), "MultiHeadAttention", "-0.1");
   CHECK_REFUSES(ValueError, Multi({.width = 1, .dropout = 1}), "MultiHeadAttention", "1");
   CHECK_NOTHROW(Multi({.width = 1, .dropout = 0}));
-  CHECK_NOTHROW(Multi({.width = 4, .heads = 2, .position = HeadPosition::rotary}));
-  CHECK_NOTHROW(Multi({.width = 6, .heads = 2, .position = HeadPosition::alibi}));
+  CHECK_NOTHROW(Multi({.width = 4, .heads = 2, .head = {.position = HeadPosition::rotary}}));
+  CHECK_NOTHROW(Multi({.width = 6, .heads = 2, .head = {.position = HeadPosition::alibi}}));
   CHECK_REFUSES(ValueError, Cross({.width = 0}), "CrossAttention", "1");
   CHECK_REFUSES(ValueError, Cross({.width = 2, .heads = 0}), "CrossAttention", "0");
   CHECK_REFUSES(ValueError, Cross({.width = 3, .heads = 2}), "CrossAttention", "2");

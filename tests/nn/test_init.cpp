@@ -156,19 +156,25 @@ TEST_CASE("layers are initialized by their documented distributions") {
   CHECK(numbers(linformer.key_map) != numbers(linformer.value_map));
 }
 
-TEST_CASE("Skip leaves tensors unchanged until the outermost scope ends") {
+TEST_CASE("Skip leaves random tensors unchanged until the outermost scope ends") {
   Tensor x = zeros({4});
   {
     const init::Skip outer;
     {
       const init::Skip inner;
-      init::ones_(x);
+      init::uniform_(x, 1, 2);
     }
-    init::ones_(x);
+    init::normal_(x, 5, 1);
+    init::truncated_normal_(x, 5, 1, 4, 6);
+    CHECK(x.to_vector<float>() == std::vector<float>(4, 0.0F));
+    init::ones_(x);  // constants are written
+    CHECK(x.to_vector<float>() == std::vector<float>(4, 1.0F));
+    init::zeros_(x);
+    init::uniform_(x, 1, 2);
     CHECK(x.to_vector<float>() == std::vector<float>(4, 0.0F));
   }
-  init::ones_(x);
-  CHECK(x.to_vector<float>() == std::vector<float>(4, 1.0F));
+  init::uniform_(x, 1, 2);
+  for (const float each : x.to_vector<float>()) CHECK((each >= 1 && each < 2));
 }
 
 }  // namespace gradus::testing::test_init

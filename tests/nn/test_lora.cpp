@@ -23,6 +23,10 @@ nn::Block block() {
 
 Tensor input() { return sin(arange(36).to(Dtype::f64)).reshape({2, 3, 6}); }
 
+const nn::LoRAAdapter& adapter_of(const nn::Linear& layer) {
+  return dynamic_cast<const nn::LoRAAdapter&>(*layer.provider);
+}
+
 /// As if they had learned something.
 void move_adapters(nn::Module& module) {
   for (const nn::NamedTensor& each : module.parameters())
@@ -38,9 +42,9 @@ TEST_CASE("a new adapter changes no result, and only adapters require gradients"
       nn::add_adapters(model, "*.qkv_proj,feed_forward.*", {.rank = 2, .alpha = 6});
   CHECK(names ==
         std::vector<std::string>{"attention.qkv_proj", "feed_forward.up", "feed_forward.down"});
-  CHECK(model.attention.qkv_proj.lora_a.shape() == Shape{2, 6});
-  CHECK(model.attention.qkv_proj.lora_b.shape() == Shape{18, 2});
-  CHECK(model.attention.qkv_proj.lora_scale.item() == 3);
+  CHECK(adapter_of(model.attention.qkv_proj).a.shape() == Shape{2, 6});
+  CHECK(adapter_of(model.attention.qkv_proj).b.shape() == Shape{18, 2});
+  CHECK(adapter_of(model.attention.qkv_proj).scale.item() == 3);
   const Tensor after = model(input());
   CHECK(naive::numbers(after.detach()) == naive::numbers(before));  // y + 0 is y
   after.sum().backward();
@@ -57,11 +61,11 @@ TEST_CASE("adapters are initialized as in the paper: A normal with deviation 1/â
   nn::Linear layer(400, 50);
   nn::add_adapters(layer, "*", {.rank = 100});
   double sum = 0, squares = 0;
-  for (const double a : naive::numbers(layer.lora_a.detach())) sum += a, squares += a * a;
+  for (const double a : naive::numbers(adapter_of(layer).a.detach())) sum += a, squares += a * a;
   // 40,000 numbers of deviation 0.05: their mean errs by 0.00025, their deviation by 0.4 %
   CHECK(std::abs(sum / 40'000) < 6 * 0.00025);
   CHECK(std::sqrt(squares / 40'000) == Approx(0.05).epsilon(6 * 0.004));
-  for (const double b : naive::numbers(layer.lora_b.detach())) CHECK(b == 0);
+  for (const double b : naive::numbers(adapter_of(layer).b.detach())) CHECK(b == 0);
 }
 
 TEST_CASE("merged adapters give the same results") {
@@ -88,6 +92,21 @@ TEST_CASE("adapters load into another model with the same weights") {
   nn::add_adapters(other, "attention.*", {.rank = 1});
   other.load_state_dict(nn::adapter_state(model), false);
   CHECK(naive::numbers(other(input()).detach()) == naive::numbers(model(input()).detach()));
+}
+
+TEST_CASE("a clone has adapters of its own, with the numbers and dtypes of the original") {
+  nn::Block model = block();
+  nn::add_adapters(model, "attention.*", {.rank = 2, .alpha = 3});
+  move_adapters(model);
+  const nn::Block copy = model.clone();
+  CHECK(nn::adapter_state(copy).size() == 6);
+  const nn::LoRAAdapter &from = adapter_of(model.attention.out_proj),
+                        &to = adapter_of(copy.attention.out_proj);
+  CHECK(to.a.storage() != from.a.storage());
+  CHECK((to.a.requires_grad() && to.b.dtype() == Dtype::f64 && to.scale.item() == 1.5));
+  CHECK(naive::numbers(to.b.detach()) == naive::numbers(from.b.detach()));
+  CHECK_FALSE(copy.attention.out_proj.weight.requires_grad());
+  CHECK((copy.feed_forward.up.provider == nullptr));
 }
 
 TEST_CASE("adding adapters keeps earlier adapters trainable") {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/observer.h"
@@ -83,7 +84,7 @@ TEST_CASE("members are listed by path, parameters first") {
   CHECK(tiny.buffers().size() == 1);
   CHECK(tiny.parameter_count() == 6 + 3 + 6 + 2 + 2);
   CHECK(Linear(2, 3, {.bias = false}).parameters().size() == 1);  // what is undefined is no member
-  const nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .heads = 2, .width = 4});
+  const nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .block = {.width = 4, .heads = 2}});
   const std::vector<nn::NamedTensor> all = gpt.parameters();
   CHECK(all.front().name == "token.weight");
   CHECK(all[2].name == "blocks.0.norm1.weight");
@@ -164,7 +165,7 @@ TEST_CASE("a member that is not a parameter is reported by name") {
 }
 
 TEST_CASE("an error reports the layer in which it occurred") {
-  nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .heads = 2, .width = 4});
+  nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .block = {.width = 4, .heads = 2}});
   gpt.blocks[1].attention.qkv_proj = Linear(6, 12);
   const Tensor ids = tensor(std::vector<std::int64_t>{0, 1, 2}, {1, 3});
   CHECK_REFUSES(ShapeError, gpt(ids), "qkv_proj");
@@ -179,7 +180,7 @@ TEST_CASE("an error reports the layer in which it occurred") {
 }
 
 TEST_CASE("train and eval reach every submodule") {
-  nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .heads = 2, .width = 4});
+  nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .block = {.width = 4, .heads = 2}});
   CHECK(gpt.blocks[1].attention.out_proj.training());
   gpt.eval();
   CHECK(!gpt.training());
@@ -228,7 +229,7 @@ TEST_CASE("a summary shows the tree with its shapes") {
         "    bias [2]\n"
         "  gain [2]\n"
         "  seen [1]\n");
-  nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .heads = 1, .width = 2});
+  nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .block = {.width = 2, .heads = 1}});
   const std::string listed = gpt.summary();  // its blocks are a list
   CHECK(has(listed, "  blocks.0: "));
   CHECK(has(listed, "  blocks.1: "));
@@ -286,6 +287,19 @@ TEST_CASE("a clone shares no memory and is equal in everything") {
   CHECK(copy.up.training());
   const Tensor x = ones({3, 2}, Dtype::f64);
   CHECK(tiny(x).to_vector<double>() == copy(x).to_vector<double>());
+}
+
+TEST_CASE("cloning draws no random numbers") {
+  seed(5);
+  const nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .block = {.width = 4, .heads = 2}});
+  const nn::LinearAttention performer(
+      {.width = 4, .heads = 2, .kind = nn::LinearAttentionKind::performer});
+  const std::uint32_t position = generator().position();
+  const nn::GPT copy = gpt.clone();
+  const nn::LinearAttention other = performer.clone();
+  CHECK(generator().position() == position);
+  CHECK(copy.token.weight.to_vector<float>() == gpt.token.weight.to_vector<float>());
+  CHECK(other.features.to_vector<float>() == performer.features.to_vector<float>());
 }
 
 TEST_CASE("an error in loading lists everything that does not fit") {

@@ -2,10 +2,13 @@
 #include <string>
 
 #include "gradus/engine/grad_mode.h"
+#include "gradus/nn/extras/lora.h"
 #include "gradus/nn/extras/packing.h"
+#include "gradus/nn/init.h"
 #include "gradus/nn/models/families.h"
 #include "gradus/nn/models/gpt.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/linear.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/naive.h"
@@ -16,7 +19,7 @@ namespace gradus::testing::test_packing {
 namespace {
 
 nn::GPT model() {
-  nn::GPT made({.vocab = 23, .context = 7, .layers = 2, .heads = 2, .width = 10});
+  nn::GPT made({.vocab = 23, .context = 7, .layers = 2, .block = {.width = 10, .heads = 2}});
   made.eval();
   return made;
 }
@@ -36,7 +39,8 @@ TEST_CASE("a packed GPT equals one with rounded weights and needs less memory") 
                               wanted = naive::numbers(rounded(ids));
     // Sums of at most 40 terms in another order, through two blocks: 2⁻²⁴ each, enlarged by norms.
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-5);
-    CHECK(packed.token.packed.bytes() < 4 * rounded.token.weight.numel());
+    const auto& token = dynamic_cast<const nn::PackedWeight&>(*packed.token.provider);
+    CHECK(token.matrix.bytes() < 4 * rounded.token.weight.numel());
   }
 }
 
@@ -90,7 +94,26 @@ TEST_CASE("a packed layer refuses gradients, copies and another packing") {
   CHECK(large.state_dict().size() == model().state_dict().size());  // nothing was packed
 }
 
-TEST_CASE("state_dict, load_state_dict and named_state refuse a packed model") {
+TEST_CASE("packing a layer keeps its adapter, and adding adapters skips packed layers") {
+  const NoGrad off;
+  nn::Linear layer(6, 4);
+  nn::add_adapters(layer, "*", {.rank = 2, .alpha = 6});
+  auto& adapter = dynamic_cast<nn::LoRAAdapter&>(*layer.provider);
+  nn::init::normal_(adapter.b, 0, 0.5);
+  const PackedMatrix weight = pack(layer.weight, Precision::bf16);
+  nn::pack(layer, Precision::bf16);
+  const Tensor x = randn({3, 6});
+  const Tensor wanted =
+      linear(x, weight, layer.bias) + linear(linear(x, adapter.a), adapter.b) * adapter.scale;
+  CHECK(layer(x).to_vector<float>() == wanted.to_vector<float>());
+  CHECK_REFUSES(GraphError, nn::pack(layer, Precision::int8), "already");
+  CHECK_REFUSES(GraphError, std::ignore = nn::adapter_state(layer), "weight of Linear is packed");
+  CHECK_REFUSES(ValueError, nn::add_adapters(layer, "*"), "no linear layer");
+  nn::merge_adapters(layer);  // a packed weight takes no adapter in
+  CHECK(layer(x).to_vector<float>() == wanted.to_vector<float>());
+}
+
+TEST_CASE("state_dict, load_state_dict and mapped_state refuse a packed model") {
   nn::GPT packed = model(), other = model();
   const nn::StateDict whole = other.state_dict();
   nn::pack(packed.blocks[1], Precision::int8);
@@ -98,7 +121,7 @@ TEST_CASE("state_dict, load_state_dict and named_state refuse a packed model") {
   const char* why = "blocks.1.attention.qkv_proj.weight of GPT is packed";
   CHECK(has(refused([&] { std::ignore = packed.state_dict(); }), why));
   CHECK(has(refused([&] { packed.load_state_dict(whole); }), why));
-  CHECK(has(refused([&] { std::ignore = nn::named_state(packed, nn::gpt2_names()); }), why));
+  CHECK(has(refused([&] { std::ignore = nn::mapped_state(packed, nn::gpt2_names()); }), why));
 }
 
 }  // namespace gradus::testing::test_packing

@@ -83,6 +83,5 @@ HOLDS = [
     {"node": ["softmax #8 [2, 2] ← leaf #6"]},
     {},
 ]
-LAYER = ("Linear eval {weight f32 [3, 2] leaf #1 requires_grad, packed undefined, bias undefined, "
-         "lora_a undefined, lora_b undefined, lora_scale undefined}")
+LAYER = "Linear eval {weight f32 [3, 2] leaf #1 requires_grad, bias undefined, provider none}"
 LONGEST = 3000  # characters that any of these may take

@@ -66,7 +66,8 @@ TEST_CASE("a deposit in a trace is what backward adds to grad()") {
 /// Two steps of a small model with dropout; all that they leave behind.
 std::vector<double> two_steps(bool traced) {
   seed(7);
-  nn::GPT model({.vocab = 11, .context = 6, .layers = 2, .heads = 2, .width = 8, .dropout = 0.1});
+  nn::GPT model(
+      {.vocab = 11, .context = 6, .layers = 2, .block = {.width = 8, .heads = 2, .dropout = 0.1}});
   optim::AdamW optimizer(model.parameters(), {.lr = 1e-2});
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {1, 6});
   std::unique_ptr<Trace> trace;
@@ -263,7 +264,7 @@ TEST_CASE("operations on other threads are counted as not seen") {
 
 TEST_CASE("a trace of decoding with a cache has each token") {
   const NoGrad off;
-  const nn::GPT model({.vocab = 7, .context = 8, .layers = 1, .heads = 2, .width = 8});
+  const nn::GPT model({.vocab = 7, .context = 8, .layers = 1, .block = {.width = 8, .heads = 2}});
   nn::KVCache cache({.capacity = 8});
   Trace trace;
   for (std::int64_t i = 0; i < 3; ++i) model(tensor(std::vector<std::int64_t>{i}, {1, 1}), &cache);
@@ -317,7 +318,8 @@ TEST_CASE("large tensors fit into a page, which counts the omitted values") {
 
 TEST_CASE("of many repeated blocks, the first and the last keep their values") {
   seed(5);
-  const nn::GPT model({.vocab = 17, .context = 16, .layers = 6, .heads = 2, .width = 32});
+  const nn::GPT model(
+      {.vocab = 17, .context = 16, .layers = 6, .block = {.width = 32, .heads = 2}});
   const Tensor ids = tensor(std::vector<std::int64_t>(16, 3), {1, 16});
   for (const bool narrow : {false, true}) {
     Trace trace({.most_bytes = narrow ? 1'800'000u : 40'000'000u});

@@ -19,12 +19,11 @@ class TinyGpt {
   TinyGpt(std::uint64_t seed, Dtype dtype, std::int64_t width = 16, std::int64_t batch = 4)
       : draws_(seed), batch_(batch) {
     const GeneratorScope scope(draws_);
-    model_ = std::make_unique<nn::GPT>(nn::GPTOptions{.vocab = kVocab,
-                                                      .context = kContext,
-                                                      .layers = 1,
-                                                      .heads = 2,
-                                                      .width = width,
-                                                      .dropout = 0.1});
+    model_ = std::make_unique<nn::GPT>(
+        nn::GPTOptions{.vocab = kVocab,
+                       .context = kContext,
+                       .layers = 1,
+                       .block = {.width = width, .heads = 2, .dropout = 0.1}});
     model_->to(dtype);
     optimizer_ =
         std::make_unique<optim::AdamW>(model_->parameters(), optim::AdamWOptions{.lr = 3e-3});

@@ -49,9 +49,9 @@ int run(const Asked& asked) {
   const NoGrad off;
   const nn::MaskedLM model = io::load_masked_lm(asked.model);
   require(model.bert.options.layers > static_cast<std::int64_t>(kLayer) &&
-              model.bert.options.heads > kHead,
-          asked.model, ": has ", model.bert.options.layers, " layers of ", model.bert.options.heads,
-          " heads: the map is in layer 10, head 5, of RXNMapper");
+              model.bert.options.block.heads > kHead,
+          asked.model, ": has ", model.bert.options.layers, " layers of ",
+          model.bert.options.block.heads, " heads: the map is in layer 10, head 5, of RXNMapper");
   for (const std::string& text : asked.reactions) {
     const Reaction reaction = read_reaction(text);
     const std::vector<std::int64_t> ids = ids_of(asked.model + "/vocab.txt", reaction.tokens);

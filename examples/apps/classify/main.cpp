@@ -30,14 +30,12 @@ Need ClassifyFlags::need() const {  // the tree may hold fewer words than --voca
 }
 
 nn::BERTOptions ClassifyFlags::bert(std::int64_t vocabulary_size) const {
-  return {.vocab = vocabulary_size,
-          .context = length,
-          .layers = layers,
-          .heads = heads,
-          .width = width,
-          .segments = 1,
-          .dropout = dropout,
-          .norm = nn::NormPlacement::pre};
+  return {
+      .vocab = vocabulary_size,
+      .context = length,
+      .layers = layers,
+      .block = {.width = width, .heads = heads, .dropout = dropout, .norm = nn::NormPlacement::pre},
+      .segments = 1};
 }
 
 }  // namespace gradus::examples

@@ -59,7 +59,7 @@ std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
   const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
   const nn::GPTOptions& o = model.options;
   return token * (std::ssize(corpus.training) + 3 * std::ssize(corpus.held_out)) +
-         4 * o.layers * o.heads * o.context * o.context + 3 * 4 * model.parameter_count();
+         4 * o.layers * o.block.heads * o.context * o.context + 3 * 4 * model.parameter_count();
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include "gradus/io/text.h"
 #include "gradus/nn/extras/lora.h"
 #include "gradus/nn/extras/packing.h"
-#include "gradus/nn/models/sizes.h"
 #include "gradus/train/optim/groups.h"
 
 namespace gradus::examples {
@@ -199,7 +198,7 @@ Need GptFlags::need() const {
       checkpoint ? kept_by_blocks(1, tokens, C) + 4 * L * tokens * C : kept_by_blocks(L, tokens, C);
   const bool biased = positions == "alibi" || positions == "relative";
   const double bias = biased ? 4 * (checkpoint ? 1 : L) * H * T * T : 0;
-  return {.parameters = nn::GPT::count(model()),
+  return {.parameters = nn::GPT::parameter_count(model()),
           .step = kept + bias + 4 * tokens * static_cast<double>(vocab),
           .evaluation = 4 * L * H * T * T,             // the weights of all heads, to be logged
           .data = 2 * sizeof(std::int64_t) * tokens};  // x and y of a batch
@@ -208,21 +207,21 @@ Need GptFlags::need() const {
 nn::GPTOptions GptFlags::model() const {
   if (!architecture.empty()) {
     nn::GPTOptions o = io::gpt_options(io::Json::parse(architecture, settings_file()));
-    o.dropout = dropout;
+    o.block.dropout = dropout;
     o.checkpoint = checkpoint;
-    if (o.position != nn::HeadPosition::none) o.context = context;  // a table keeps its length
+    if (!o.learns_positions()) o.context = context;  // a table keeps its length
     return o;
   }
   return {.vocab = vocab,
           .context = context,
           .layers = layers,
-          .heads = heads,
-          .width = width,
-          .dropout = dropout,
-          .norm_kind = kNorms.at(norm),
-          .activation = kActivations.at(activation),
-          .kv_heads = kv_heads,
-          .position = kPositions.at(positions),
+          .block = {.width = width,
+                    .heads = heads,
+                    .kv_heads = kv_heads,
+                    .dropout = dropout,
+                    .activation = kActivations.at(activation),
+                    .norm_kind = kNorms.at(norm),
+                    .head = {.position = kPositions.at(positions)}},
           .window = window,
           .checkpoint = checkpoint};
 }
@@ -292,11 +291,11 @@ void GptFlags::take_model() {
   config = std::filesystem::path(from).filename().string();
   architecture = io::config_of(o);
   layers = o.layers;
-  heads = o.heads;
-  width = o.width;
+  heads = o.block.heads;
+  width = o.block.width;
   vocab = o.vocab;
   window = o.window;
-  kv_heads = o.kv_heads.value_or(o.heads);
+  kv_heads = o.block.kv_heads.value_or(heads);
   if (!given("--context")) context = std::min<std::int64_t>(o.context, 128);
   if (!given("--batch")) batch = 4;
   require(context <= o.context, "--context ", context, ": ", from, " has ", o.context);
@@ -311,8 +310,8 @@ void GptFlags::choose_config(const std::string& name) {
   config = preset.name;
   choose("--context", context, preset.options.context);
   choose("--layers", layers, preset.options.layers);
-  choose("--heads", heads, preset.options.heads);
-  choose("--width", width, preset.options.width);
+  choose("--heads", heads, preset.options.block.heads);
+  choose("--width", width, preset.options.block.width);
   choose("--batch", batch, preset.batch);
   choose("--kv-heads", kv_heads, heads);
 }

@@ -59,8 +59,7 @@ std::unique_ptr<io::Tokenizer> tokenizer_of_run(const GptFlags& flags) {
 TrainedModel load_pretrained(GptFlags& flags, const std::string& model) {
   TrainedModel loaded{tokenizer_of(model),
                       std::make_unique<nn::GPT>(io::load_gpt(model, [](nn::GPTOptions& o) {
-                        if (o.position != nn::HeadPosition::none)
-                          o.context = std::min(o.context, kMostAtOnce);
+                        if (!o.learns_positions()) o.context = std::min(o.context, kMostAtOnce);
                       }))};
   flags.from = flags.architecture = model;
   flags.context = std::min(loaded.model->options.context, kWindow);
@@ -70,17 +69,19 @@ TrainedModel load_pretrained(GptFlags& flags, const std::string& model) {
 
 int info_of_pretrained(const std::string& model) {
   const nn::GPTOptions o = io::read_gpt_options(model);
-  const bool rotary = o.position == nn::HeadPosition::rotary;
+  const bool rotary = o.block.head.position == nn::HeadPosition::rotary;
   std::printf("model      %s: %lld layers, width %lld, feed-forward %lld, %s parameters\n",
-              model.c_str(), static_cast<long long>(o.layers), static_cast<long long>(o.width),
-              static_cast<long long>(o.hidden.value_or(4 * o.width)),
-              io::grouped(static_cast<std::int64_t>(nn::GPT::count(o))).c_str());
-  std::printf(
-      "attention  %lld heads, %lld of keys and values, %s%s, context %lld\n",
-      static_cast<long long>(o.heads), static_cast<long long>(o.kv_heads.value_or(o.heads)),
-      rotary ? str_cat("rotary positions of base ", o.rotary.base).c_str() : "learned positions",
-      o.window > 0 ? str_cat(", a window of ", o.window).c_str() : "",
-      static_cast<long long>(o.context));
+              model.c_str(), static_cast<long long>(o.layers),
+              static_cast<long long>(o.block.width),
+              static_cast<long long>(o.block.hidden.value_or(4 * o.block.width)),
+              io::grouped(static_cast<std::int64_t>(nn::GPT::parameter_count(o))).c_str());
+  std::printf("attention  %lld heads, %lld of keys and values, %s%s, context %lld\n",
+              static_cast<long long>(o.block.heads),
+              static_cast<long long>(o.block.kv_heads.value_or(o.block.heads)),
+              rotary ? str_cat("rotary positions of base ", o.block.head.rotary.base).c_str()
+                     : "learned positions",
+              o.window > 0 ? str_cat(", a window of ", o.window).c_str() : "",
+              static_cast<long long>(o.context));
   std::printf("tokens     %s kinds; their vectors are %s\n", io::grouped(o.vocab).c_str(),
               o.tied ? "the output projection too" : "not the output projection");
   std::printf(

@@ -24,7 +24,6 @@ class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
   nn::Members members() override {
     return {{"norm", norm}, {"convolution", convolution}, {"block", block}};
   }
-  ConvolutionBlock same_architecture() const { return ConvolutionBlock(options); }
 
   ConvolutionBlockOptions options;
   nn::Norm norm;
@@ -48,7 +47,6 @@ class Listener : public nn::Layer<Listener> {
   nn::Members members() override {
     return {{"front", front}, {"half", half}, {"blocks", blocks}, {"norm", norm}, {"head", head}};
   }
-  Listener same_architecture() const { return Listener(options); }
 
   ListenerOptions options;
   nn::Conv1d front, half;  // [C, bands, 3], [C, C, 3] with stride 2

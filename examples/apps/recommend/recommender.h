@@ -29,7 +29,6 @@ class Recommender : public nn::Layer<Recommender> {
   nn::Members members() override {
     return {{"item", item}, {"position", position}, {"stack", stack}};
   }
-  Recommender same_architecture() const { return Recommender(options); }
 
   RecommenderOptions options;
   nn::Embedding item;      // [items + 1, C]

@@ -87,7 +87,7 @@ Tensor vectors_of(const std::vector<std::string>& texts, const nn::BERT& model,
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return ids[a].size() < ids[b].size(); });
-  Tensor all = zeros({std::ssize(texts), model.options.width}, Dtype::f32);
+  Tensor all = zeros({std::ssize(texts), model.options.block.width}, Dtype::f32);
   for (std::size_t first = 0; first < order.size(); first += kSideBySide) {
     const std::size_t end = std::min(order.size(), first + kSideBySide);
     std::vector<std::vector<std::int64_t>> batch;

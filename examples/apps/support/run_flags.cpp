@@ -17,7 +17,7 @@
 #include "gradus/examples/apps/support/words.h"
 #include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
-#include "gradus/nn/models/sizes.h"
+#include "gradus/nn/block.h"
 #include "gradus/train/distributed/faults/agreement.h"
 
 namespace gradus::examples {
@@ -265,7 +265,7 @@ void ModelFlags::check(const Judge& judge) const {
 Need ModelFlags::transformer(double tokens, double rows, double outputs) const {
   const auto C = static_cast<double>(width), L = static_cast<double>(layers);
   const double seen = static_cast<double>(batch) * tokens;  // tokens of a step
-  return {.parameters = L * nn::block_count({.width = width, .heads = heads}) + rows * C,
+  return {.parameters = L * nn::Block::parameter_count({.width = width, .heads = heads}) + rows * C,
           .step = kept_by_blocks(L, seen, C) + 8 * seen * outputs};
 }
 

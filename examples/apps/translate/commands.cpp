@@ -13,14 +13,13 @@ namespace gradus::examples {
 namespace {
 
 nn::Translator model_for(const TranslateFlags& flags, const Task& task) {
-  return nn::Translator({.source_vocab = task.source.size(),
-                         .target_vocab = task.target.size(),
-                         .context = kContext,
-                         .encoder_layers = flags.layers,
-                         .decoder_layers = flags.layers,
-                         .heads = flags.heads,
-                         .width = flags.width,
-                         .dropout = flags.dropout});
+  return nn::Translator(
+      {.source_vocab = task.source.size(),
+       .target_vocab = task.target.size(),
+       .context = kContext,
+       .encoder_layers = flags.layers,
+       .decoder_layers = flags.layers,
+       .block = {.width = flags.width, .heads = flags.heads, .dropout = flags.dropout}});
 }
 
 Tensor loss_of(const nn::Translator& model, const train::PairBatch& batch) {

@@ -47,9 +47,7 @@ struct Flags : ClassifierFlags {
                                   .patch = patch,
                                   .classes = kDigits,
                                   .layers = layers,
-                                  .heads = heads,
-                                  .width = width,
-                                  .dropout = dropout});
+                                  .block = {.width = width, .heads = heads, .dropout = dropout}});
   }
 };
 

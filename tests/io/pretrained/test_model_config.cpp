@@ -29,38 +29,47 @@ Fields fields_of(const T&... x) {
 
 /// Everything that makes a model different, with defaults resolved.
 Fields fields(const nn::GPTOptions& o) {
-  const bool rotary = o.position == nn::HeadPosition::rotary;
-  return fields_of(o.vocab, o.context, o.layers, o.heads, o.width, o.norm, o.norm_kind,
-                   o.activation, o.kv_heads.value_or(o.heads), o.position, o.window,
-                   o.hidden.value_or(4 * o.width), o.norm_eps, rotary ? o.rotary.base : 0,
-                   rotary && o.rotary.interleaved, o.head_width.value_or(o.width / o.heads),
-                   o.qkv_bias.value_or(o.bias), o.out_bias.value_or(o.bias), o.bias,
-                   o.qk_norm.value_or(-1), o.tied, o.embedding_factor);
+  const nn::BlockOptions b = nn::with_defaults(o.block);
+  const nn::HeadOptions& head = b.head;
+  const bool rotary = head.position == nn::HeadPosition::rotary;
+  return fields_of(o.vocab, o.context, o.layers, b.heads, b.width, *b.norm, b.norm_kind,
+                   *b.activation, b.kv_heads.value_or(b.heads), head.position, o.window,
+                   b.hidden.value_or(4 * b.width), b.norm_eps, rotary ? head.rotary.base : 0,
+                   rotary && head.rotary.interleaved, head.width.value_or(b.width / b.heads),
+                   head.qkv_bias.value_or(b.bias), head.out_bias.value_or(b.bias), b.bias,
+                   head.qk_norm.value_or(-1), o.tied, o.embedding_factor);
 }
 Fields fields(const nn::BERTOptions& o) {
-  return fields_of(o.vocab, o.context, o.layers, o.heads, o.width, o.segments,
-                   o.hidden.value_or(4 * o.width), o.activation, o.norm, o.norm_eps,
-                   o.padding_idx.value_or(-1), o.embedding_width.value_or(o.width), o.shared);
+  const nn::BlockOptions b =
+      nn::with_defaults(o.block, nn::Activation::gelu, nn::NormPlacement::post);
+  return fields_of(o.vocab, o.context, o.layers, b.heads, b.width, o.segments,
+                   b.hidden.value_or(4 * b.width), *b.activation, *b.norm, b.norm_eps,
+                   o.padding_idx.value_or(-1), o.embedding_width.value_or(b.width), o.shared);
 }
 Fields fields(const nn::VisionTransformerOptions& o) {
-  return fields_of(o.size, o.patch, o.channels, o.classes, o.layers, o.heads, o.width,
-                   o.hidden.value_or(4 * o.width), o.activation, o.norm_eps);
+  const nn::BlockOptions b = nn::with_defaults(o.block);
+  return fields_of(o.size, o.patch, o.channels, o.classes, o.layers, b.heads, b.width,
+                   b.hidden.value_or(4 * b.width), *b.activation, b.norm_eps);
 }
 
 io::Json parsed(const std::string& text) { return io::Json::parse(text, "c.json"); }
 
-nn::GPTOptions gpt2() { return {.vocab = 11, .context = 7, .layers = 3, .heads = 2, .width = 8}; }
+nn::GPTOptions gpt2() {
+  return {.vocab = 11, .context = 7, .layers = 3, .block = {.width = 8, .heads = 2}};
+}
 nn::GPTOptions llama() {
   nn::GPTOptions o = gpt2();
-  o.norm_kind = nn::NormKind::rms;
-  o.activation = nn::Activation::swiglu;
-  o.position = nn::HeadPosition::rotary;
-  o.bias = false;
+  o.block.norm_kind = nn::NormKind::rms;
+  o.block.activation = nn::Activation::swiglu;
+  o.block.head.position = nn::HeadPosition::rotary;
+  o.block.bias = false;
   return o;
 }
-nn::BERTOptions bert() { return {.vocab = 11, .context = 7, .layers = 3, .heads = 2, .width = 8}; }
+nn::BERTOptions bert() {
+  return {.vocab = 11, .context = 7, .layers = 3, .block = {.width = 8, .heads = 2}};
+}
 nn::VisionTransformerOptions vit() {
-  return {.size = 8, .patch = 4, .classes = 3, .layers = 2, .heads = 2, .width = 8};
+  return {.size = 8, .patch = 4, .classes = 3, .layers = 2, .block = {.width = 8, .heads = 2}};
 }
 
 /// The options come back from their configuration, or config_of refuses them with a ValueError.
@@ -89,30 +98,30 @@ bool check_gpt(const nn::GPTOptions& options) {
 TEST_CASE("GPT options are restored from their configuration or refused") {
   using Change = std::function<void(nn::GPTOptions&)>;
   const std::vector<Change> changes = {[](auto&) {},
-                                       [](auto& o) { o.norm = nn::NormPlacement::post; },
-                                       [](auto& o) { o.norm_kind = nn::NormKind::rms; },
-                                       [](auto& o) { o.norm_kind = nn::NormKind::layer; },
-                                       [](auto& o) { o.activation = nn::Activation::gelu; },
-                                       [](auto& o) { o.activation = nn::Activation::relu; },
-                                       [](auto& o) { o.activation = nn::Activation::silu; },
-                                       [](auto& o) { o.activation = nn::Activation::swiglu; },
-                                       [](auto& o) { o.kv_heads = 1; },
-                                       [](auto& o) { o.kv_heads = 2; },
+                                       [](auto& o) { o.block.norm = nn::NormPlacement::post; },
+                                       [](auto& o) { o.block.norm_kind = nn::NormKind::rms; },
+                                       [](auto& o) { o.block.norm_kind = nn::NormKind::layer; },
+                                       [](auto& o) { o.block.activation = nn::Activation::gelu; },
+                                       [](auto& o) { o.block.activation = nn::Activation::relu; },
+                                       [](auto& o) { o.block.activation = nn::Activation::silu; },
+                                       [](auto& o) { o.block.activation = nn::Activation::swiglu; },
+                                       [](auto& o) { o.block.kv_heads = 1; },
+                                       [](auto& o) { o.block.kv_heads = 2; },
                                        [](auto& o) { o.window = 3; },
                                        [](auto& o) { o.window = 1; },
-                                       [](auto& o) { o.hidden = 17; },
-                                       [](auto& o) { o.norm_eps = 3e-7; },
-                                       [](auto& o) { o.rotary.base = 500; },
-                                       [](auto& o) { o.rotary.interleaved = true; },
-                                       [](auto& o) { o.head_width = 6; },
-                                       [](auto& o) { o.bias = true; },
-                                       [](auto& o) { o.bias = false; },
-                                       [](auto& o) { o.qkv_bias = true; },
-                                       [](auto& o) { o.qkv_bias = false; },
-                                       [](auto& o) { o.out_bias = true; },
-                                       [](auto& o) { o.out_bias = false; },
-                                       [](auto& o) { o.qk_norm = o.norm_eps; },
-                                       [](auto& o) { o.qk_norm = 0.5; },
+                                       [](auto& o) { o.block.hidden = 17; },
+                                       [](auto& o) { o.block.norm_eps = 3e-7; },
+                                       [](auto& o) { o.block.head.rotary.base = 500; },
+                                       [](auto& o) { o.block.head.rotary.interleaved = true; },
+                                       [](auto& o) { o.block.head.width = 6; },
+                                       [](auto& o) { o.block.bias = true; },
+                                       [](auto& o) { o.block.bias = false; },
+                                       [](auto& o) { o.block.head.qkv_bias = true; },
+                                       [](auto& o) { o.block.head.qkv_bias = false; },
+                                       [](auto& o) { o.block.head.out_bias = true; },
+                                       [](auto& o) { o.block.head.out_bias = false; },
+                                       [](auto& o) { o.block.head.qk_norm = o.block.norm_eps; },
+                                       [](auto& o) { o.block.head.qk_norm = 0.5; },
                                        [](auto& o) { o.tied = false; },
                                        [](auto& o) { o.embedding_factor = 2; }};
   int written = 0;
@@ -130,7 +139,8 @@ TEST_CASE("GPT options are restored from their configuration or refused") {
 TEST_CASE("the configuration of each family has its type, class and window") {
   const auto written = [](const nn::GPTOptions& o) { return Document::parse(io::config_of(o)); };
   nn::GPTOptions mistral = llama(), qwen2 = llama(), qwen3 = llama();
-  mistral.window = 3, qwen2.qkv_bias = true, qwen2.window = 3, qwen3.qk_norm = qwen3.norm_eps;
+  mistral.window = 3, qwen2.block.head.qkv_bias = true, qwen2.window = 3,
+  qwen3.block.head.qk_norm = qwen3.block.norm_eps;
   const std::tuple<nn::GPTOptions, const char*, const char*> families[] = {
       {gpt2(), "gpt2", "GPT2LMHeadModel"},
       {llama(), "llama", "LlamaForCausalLM"},
@@ -152,35 +162,35 @@ TEST_CASE("what a configuration leaves out is what transformers takes for it") {
   const nn::GPTOptions g = io::gpt_options(
       parsed(R"({"model_type":"gpt2","vocab_size":11,"n_positions":7,"n_layer":3,"n_head":2,)"
              R"("n_embd":8,"activation_function":"gelu_new"})"));
-  CHECK(g.hidden.value_or(4 * g.width) == 32);
-  CHECK((g.norm_eps == 1e-5 && g.tied));
+  CHECK(g.block.hidden.value_or(4 * g.block.width) == 32);
+  CHECK((g.block.norm_eps == 1e-5 && g.tied));
   const nn::GPTOptions l =
       io::gpt_options(parsed(R"({"model_type":"llama","vocab_size":11,"max_position_embeddings":7,)"
                              R"("num_hidden_layers":3,"num_attention_heads":2,"hidden_size":8,)"
                              R"("intermediate_size":6})"));
-  CHECK(l.kv_heads == 2);
-  CHECK((l.norm_eps == 1e-6 && l.rotary.base == 10000 && !l.tied));
-  CHECK((!l.bias && l.out_bias == false && l.qkv_bias == false));
+  CHECK(l.block.kv_heads == 2);
+  CHECK((l.block.norm_eps == 1e-6 && l.block.head.rotary.base == 10000 && !l.tied));
+  CHECK((!l.block.bias && l.block.head.out_bias == false && l.block.head.qkv_bias == false));
   const std::string more =
       R"("num_hidden_layers":3,"num_attention_heads":2,"hidden_size":8,"intermediate_size":6,)"
       R"("hidden_act":"gelu"})";
   const nn::BERTOptions b = io::bert_options(
       parsed(R"({"model_type":"bert","vocab_size":11,"max_position_embeddings":7,)" + more));
-  CHECK((b.segments == 2 && b.norm_eps == 1e-12 && b.padding_idx == 0));
+  CHECK((b.segments == 2 && b.block.norm_eps == 1e-12 && b.padding_idx == 0));
   const nn::VisionTransformerOptions v = io::vision_transformer_options(
       parsed(R"({"model_type":"vit","image_size":8,"patch_size":4,)" + more), 3);
-  CHECK((v.channels == 3 && v.norm_eps == 1e-12));
+  CHECK((v.channels == 3 && v.block.norm_eps == 1e-12));
 }
 
 TEST_CASE("every combination of biases, window and query norm belongs to a family or is refused") {
   int written = 0;
   for (int i = 0; i < 96; ++i) {
     nn::GPTOptions o = llama();
-    o.bias = i & 1;
-    if (i & 2) o.qkv_bias = !o.bias;
-    if (i & 4) o.out_bias = !o.bias;
+    o.block.bias = i & 1;
+    if (i & 2) o.block.head.qkv_bias = !o.block.bias;
+    if (i & 4) o.block.head.out_bias = !o.block.bias;
     if (i & 8) o.window = 5;
-    if (i / 16 % 3 > 0) o.qk_norm = i / 16 % 3 == 1 ? o.norm_eps : 0.5;
+    if (i / 16 % 3 > 0) o.block.head.qk_norm = i / 16 % 3 == 1 ? o.block.norm_eps : 0.5;
     CAPTURE(i);
     written += check_gpt(o);
   }
@@ -195,11 +205,19 @@ TEST_CASE("BERT and ViT options are restored from their configuration or refused
         o, [](const auto& x) { return io::config_of(x, "BertForThis", 0); }, io::bert_options);
   };
   CHECK(check_bert([](auto&) {}));
-  CHECK(check_bert([](auto& o) { o.hidden = 9; }));
-  CHECK(check_bert([](auto& o) { o.segments = 5, o.norm_eps = 0.25; }));
-  CHECK(check_bert([](auto& o) { o.activation = nn::Activation::relu; }));
-  CHECK_FALSE(check_bert([](auto& o) { o.activation = nn::Activation::swiglu; }));
-  CHECK_FALSE(check_bert([](auto& o) { o.norm = nn::NormPlacement::pre; }));
+  CHECK(check_bert([](auto& o) { o.block.hidden = 9; }));
+  CHECK(check_bert([](auto& o) { o.segments = 5, o.block.norm_eps = 0.25; }));
+  CHECK(check_bert([](auto& o) { o.block.activation = nn::Activation::relu; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.activation = nn::Activation::swiglu; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.norm = nn::NormPlacement::pre; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.norm_kind = nn::NormKind::rms; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.kv_heads = 1; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.bias = false; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.head.qkv_bias = false; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.head.out_bias = false; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.head.width = 2; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.head.qk_norm = 1e-6; }));
+  CHECK_FALSE(check_bert([](auto& o) { o.block.head.position = nn::HeadPosition::alibi; }));
   CHECK(check_bert([](auto& o) { o.padding_idx = 4; }));
   CHECK(check_bert([](auto& o) { o.padding_idx = std::nullopt; }));
   CHECK_FALSE(check_bert([](auto& o) { o.shared = true; }));
@@ -213,7 +231,10 @@ TEST_CASE("BERT and ViT options are restored from their configuration or refused
         [&](const io::Json& json) { return io::vision_transformer_options(json, o.classes); });
   };
   CHECK(check_vit([](auto&) {}));
-  CHECK(check_vit([](auto& o) { o.hidden = 9, o.channels = 1, o.classes = 1, o.norm_eps = 0.5; }));
+  CHECK_FALSE(check_vit([](auto& o) { o.block.norm = nn::NormPlacement::post; }));
+  CHECK_FALSE(check_vit([](auto& o) { o.block.bias = false; }));
+  CHECK(check_vit(
+      [](auto& o) { o.block.hidden = 9, o.channels = 1, o.classes = 1, o.block.norm_eps = 0.5; }));
 }
 
 namespace {
@@ -266,7 +287,8 @@ void check_changes(const std::string& config, Read read) {
 
 TEST_CASE("a configuration with a changed value is read or refused with the file's name") {
   nn::GPTOptions mistral = llama(), qwen2 = llama(), qwen3 = llama();
-  mistral.window = 2, qwen2.qkv_bias = true, qwen3.qk_norm = qwen3.norm_eps;
+  mistral.window = 2, qwen2.block.head.qkv_bias = true,
+  qwen3.block.head.qk_norm = qwen3.block.norm_eps;
   for (const nn::GPTOptions& o : {gpt2(), llama(), mistral, qwen2, qwen3})
     check_changes(io::config_of(o), io::gpt_options);
   nn::BERTOptions albert = bert();
@@ -296,10 +318,11 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are refused
                          {type + ".vocab_size", std::int64_t{11}},
                          {"general.name", std::string("x")}};
     nn::GPTOptions wanted = llama();
-    wanted.kv_heads = 1, wanted.hidden = 17, wanted.norm_eps = 0.25, wanted.head_width = 6;
-    wanted.rotary.base = 500, wanted.vocab = 0;  // the table of embeddings has its size
-    if (type == "qwen2") wanted.qkv_bias = true;
-    if (type == "qwen3") wanted.qk_norm = 0.25;
+    wanted.block.kv_heads = 1, wanted.block.hidden = 17, wanted.block.norm_eps = 0.25,
+    wanted.block.head.width = 6;
+    wanted.block.head.rotary.base = 500, wanted.vocab = 0;  // the table of embeddings has its size
+    if (type == "qwen2") wanted.block.head.qkv_bias = true;
+    if (type == "qwen3") wanted.block.head.qk_norm = 0.25;
     CHECK(fields(io::gguf_options(facts, "m.gguf")) == fields(wanted));
     const io::Fact others[] = {
         std::int64_t{0}, std::int64_t{-1}, std::int64_t{4}, 0.5, std::string("x"), true};
@@ -327,7 +350,7 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are refused
     }
     Facts fewer = facts;
     fewer.erase(type + ".attention.head_count_kv");
-    CHECK(io::gguf_options(fewer, "m.gguf").kv_heads == 2);
+    CHECK(io::gguf_options(fewer, "m.gguf").block.kv_heads == 2);
     fewer.erase(type + ".block_count");
     CHECK_REFUSES(FileError, io::gguf_options(fewer, "m.gguf"), "m.gguf", "block_count");
     Facts more = facts;

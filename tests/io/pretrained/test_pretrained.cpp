@@ -60,7 +60,7 @@ constexpr double kF32 = 1e-5;
 
 /// The gradients under the names of the golden file: a copy of the model that holds them.
 template <class Model>
-Tensors gradients(const Model& model, const nn::Names& names) {
+Tensors gradients(const Model& model, const nn::WeightMap& names) {
   Model copy = model.clone();
   const NoGrad off;
   const std::vector<nn::NamedTensor> from = model.parameters();
@@ -69,11 +69,11 @@ Tensors gradients(const Model& model, const nn::Names& names) {
     const Tensor grad = from[i].tensor.grad();
     to[i].tensor.detach().copy_(grad.defined() ? grad : zeros_like(from[i].tensor));
   }
-  return nn::named_state(copy, names);
+  return nn::mapped_state(copy, names);
 }
 
 template <class Model>
-void compare_gradients(const Model& model, const nn::Names& names, const Tensors& golden,
+void compare_gradients(const Model& model, const nn::WeightMap& names, const Tensors& golden,
                        double tolerance) {
   const Tensors got = gradients(model, names);
   std::size_t wanted = 0;
@@ -90,7 +90,7 @@ void compare_gradients(const Model& model, const nn::Names& names, const Tensors
 /// Output, loss and gradients in f64, the output in f32; then out and in again.
 template <class Model, class Call>
 void check_family(const std::string& name, const std::function<Model(const std::string&)>& load,
-                  const std::function<nn::Names(const Model&)>& names, const Call& call,
+                  const std::function<nn::WeightMap(const Model&)>& names, const Call& call,
                   double tolerance = kF64) {
   INFO(name);
   const Tensors golden = io::load_safetensors(kFamilies + name + "/golden.safetensors").tensors;
@@ -129,13 +129,14 @@ std::vector<std::int64_t> lengths_of(const Tensors& golden) {
 
 /// PyTorch's modules have no configuration: the module is made here, and filled by names.
 template <class Model, class Call>
-void check_torch(const std::string& name, Model model, const nn::Names& names, const Call& call) {
+void check_torch(const std::string& name, Model model, const nn::WeightMap& names,
+                 const Call& call) {
   INFO(name);
   const std::string weights = kFamilies + name + "/model.safetensors";
   const Tensors golden = io::load_safetensors(kFamilies + name + "/golden.safetensors").tensors;
-  io::load_named(weights, names, model);
+  io::load_mapped(weights, names, model);
   const Tensors before = io::load_safetensors(weights).tensors;
-  const Tensors after = nn::named_state(model, names);
+  const Tensors after = nn::mapped_state(model, names);
   CHECK(before.size() == after.size());
   for (const auto& [tensor, numbers] : before) {
     INFO(tensor);
@@ -328,22 +329,34 @@ TEST_CASE("an unsupported configuration is refused by name") {
 TEST_CASE("options that belong to no family are not written") {
   const Folder folder;
   const auto refusal = [&](nn::GPTOptions options) {
-    options.vocab = 7, options.context = 5, options.heads = 2, options.width = 4;
+    options.vocab = 7, options.context = 5, options.block.heads = 2, options.block.width = 4;
     return message_of<ValueError>([&] { io::save_pretrained(folder / "run", nn::GPT(options)); });
   };
   CHECK(contains(refusal({.window = 3}), "is written as gpt2"));
-  CHECK(contains(refusal({.activation = nn::Activation::swiglu}), "swiglu is written for models"));
-  CHECK(contains(refusal({.position = nn::HeadPosition::rotary}), "is written as llama"));
+  CHECK(contains(refusal({.block = {.activation = nn::Activation::swiglu}}),
+                 "swiglu is written for models"));
+  CHECK(contains(refusal({.block = {.head = {.position = nn::HeadPosition::rotary}}}),
+                 "is written as llama"));
+  const nn::BlockOptions alibi{.activation = nn::Activation::swiglu,
+                               .norm_kind = nn::NormKind::rms,
+                               .head = {.position = nn::HeadPosition::alibi}};
+  CHECK(contains(refusal({.block = alibi}), "is written as llama"));
 }
 
 namespace {
 
 nn::GPTOptions small(bool qkv_bias, bool tied) {
-  nn::GPTOptions o{.vocab = 5, .context = 4, .heads = 2, .width = 8};
-  o.norm_kind = nn::NormKind::rms, o.activation = nn::Activation::swiglu;
-  o.kv_heads = 1, o.position = nn::HeadPosition::rotary, o.hidden = 6, o.bias = false;
-  o.qkv_bias = qkv_bias, o.tied = tied;
-  return o;
+  return {.vocab = 5,
+          .context = 4,
+          .block = {.width = 8,
+                    .heads = 2,
+                    .kv_heads = 1,
+                    .hidden = 6,
+                    .bias = false,
+                    .activation = nn::Activation::swiglu,
+                    .norm_kind = nn::NormKind::rms,
+                    .head = {.position = nn::HeadPosition::rotary, .qkv_bias = qkv_bias}},
+          .tied = tied};
 }
 
 /// A GGUF file of `tensors`, f32, for a model of small().
@@ -379,8 +392,8 @@ void check_same(const nn::StateDict& got, const nn::StateDict& wanted) {
 }
 
 nn::BERTOptions bert(bool shared, bool pooler) {
-  nn::BERTOptions o{.vocab = 5, .context = 4, .layers = 1, .heads = 2, .width = 4};
-  o.hidden = 6, o.shared = shared, o.pooler = pooler;
+  nn::BERTOptions o{.vocab = 5, .context = 4, .layers = 1, .block = {.width = 4, .heads = 2}};
+  o.block.hidden = 6, o.shared = shared, o.pooler = pooler;
   if (shared) o.embedding_width = 3;
   return o;
 }
@@ -401,16 +414,16 @@ TEST_CASE("a GGUF file gives the model of its tensors, tied or not") {
       nn::GPT model(small(type == "qwen2", tied));
       model.eval();
       nn::StateDict tensors =
-          nn::named_state(model, nn::gguf_names(model.options, type == "llama"));
+          nn::mapped_state(model, nn::gguf_names(model.options, type == "llama"));
       if (tied) tensors.erase("output.weight");
       write_bytes(path, gguf_of(type, tensors));
       const nn::GPTOptions options = io::read_gpt_options(path);
       CHECK(options.vocab == 5);
       CHECK(options.tied == tied);
-      const nn::GPT loaded = io::load_gpt(path, [](nn::GPTOptions& o) { o.dropout = 0.5; });
+      const nn::GPT loaded = io::load_gpt(path, [](nn::GPTOptions& o) { o.block.dropout = 0.5; });
       CHECK_FALSE(loaded.training());
-      CHECK(loaded.options.dropout == 0.5);
-      CHECK(io::load_gpt(path).options.dropout == 0);
+      CHECK(loaded.options.block.dropout == 0.5);
+      CHECK(io::load_gpt(path).options.block.dropout == 0);
       const NoGrad off;
       CHECK(same(loaded(ids), model(ids)));
       tensors.erase("token_embd.weight");
@@ -433,8 +446,8 @@ TEST_CASE("a BERT has a pooler if its file has one, with or without the family's
       const nn::BERT model(bert(shared, pooler));
       io::save_pretrained(directory, model);
       CHECK(architecture_in(directory) == (shared ? "[\"AlbertModel\"]" : "[\"BertModel\"]"));
-      const nn::Names names = nn::bert_names(model.options);
-      const nn::StateDict wanted = nn::named_state(model, names);
+      const nn::WeightMap names = nn::bert_names(model.options);
+      const nn::StateDict wanted = nn::mapped_state(model, names);
       const nn::StateDict written = io::load_safetensors(weights).tensors;
       const std::string family = shared ? "albert." : "bert.";
       for (const bool prefixed : {false, true}) {
@@ -448,7 +461,7 @@ TEST_CASE("a BERT has a pooler if its file has one, with or without the family's
         const nn::BERT loaded = io::load_bert(directory);
         CHECK(loaded.options.pooler == pooler);
         CHECK_FALSE(loaded.training());
-        check_same(nn::named_state(loaded, names), wanted);
+        check_same(nn::mapped_state(loaded, names), wanted);
       }
     }
 }
@@ -460,9 +473,9 @@ TEST_CASE("BERT heads are written under their architecture's name and read back"
     const nn::MaskedLM words(bert(shared, false));
     io::save_pretrained(directory, words);
     CHECK(architecture_in(directory) == "[\"" + family + "ForMaskedLM\"]");
-    const nn::Names names = nn::masked_lm_names(words.bert.options);
-    check_same(nn::named_state(io::load_masked_lm(directory), names),
-               nn::named_state(words, names));
+    const nn::WeightMap names = nn::masked_lm_names(words.bert.options);
+    check_same(nn::mapped_state(io::load_masked_lm(directory), names),
+               nn::mapped_state(words, names));
     for (const std::int64_t classes : {1, 3}) {
       const nn::TextClassifier model(bert(shared, false), classes);
       io::save_pretrained(directory, model);
@@ -473,8 +486,8 @@ TEST_CASE("BERT heads are written under their architecture's name and read back"
       const nn::TextClassifier loaded = io::load_text_classifier(directory);
       CHECK(loaded.head.weight.size(0) == classes);
       CHECK_FALSE(loaded.bert.options.pooler);
-      const nn::Names its = nn::text_classifier_names(model.bert.options);
-      check_same(nn::named_state(loaded, its), nn::named_state(model, its));
+      const nn::WeightMap its = nn::text_classifier_names(model.bert.options);
+      check_same(nn::mapped_state(loaded, its), nn::mapped_state(model, its));
     }
   }
 }
@@ -484,7 +497,7 @@ TEST_CASE("models of one class load, and a file without classifier weights is re
   const std::string texts = folder / "t", images = folder / "i";
   io::save_pretrained(texts, nn::TextClassifier(bert(false, false), 1));
   const nn::VisionTransformerOptions o{
-      .size = 4, .patch = 2, .classes = 1, .layers = 1, .heads = 2, .width = 4};
+      .size = 4, .patch = 2, .classes = 1, .layers = 1, .block = {.width = 4, .heads = 2}};
   io::save_pretrained(images, nn::VisionTransformer(o));
   CHECK(io::load_text_classifier(texts).head.weight.size(0) == 1);
   CHECK(io::load_vision_transformer(images).options.classes == 1);

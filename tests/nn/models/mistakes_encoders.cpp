@@ -8,9 +8,11 @@
 namespace gradus::testing {
 namespace {
 
-const nn::BERTOptions kSmall{.vocab = 5, .context = 2, .width = 4};
+const nn::BERTOptions kSmall{.vocab = 5, .context = 2, .block = {.width = 4}};
 
-nn::VisionTransformerOptions images() { return {.size = 6, .patch = 3, .classes = 2, .width = 4}; }
+nn::VisionTransformerOptions images() {
+  return {.size = 6, .patch = 3, .classes = 2, .block = {.width = 4}};
+}
 
 }  // namespace
 

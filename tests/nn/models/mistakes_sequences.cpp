@@ -9,7 +9,7 @@ namespace gradus::testing {
 
 Mistakes sequence_model_mistakes() {
   const nn::TranslatorOptions small{
-      .source_vocab = 5, .target_vocab = 5, .context = 3, .heads = 2, .width = 4};
+      .source_vocab = 5, .target_vocab = 5, .context = 3, .block = {.width = 4, .heads = 2}};
   const examples::RecommenderOptions few{.items = 5, .context = 3, .width = 4};
   const auto row = [](std::int64_t length) { return reshape(arange(length), {1, length}); };
   return {

@@ -19,7 +19,8 @@ constexpr std::int64_t B = 2, T = 3, C = 4, V = 5;  // examples, tokens, width, 
 const std::vector<std::int64_t> kLengths = {3, 2};
 
 nn::BERTOptions bert_options(nn::NormPlacement norm = nn::NormPlacement::post) {
-  return {.vocab = V, .context = T + 1, .layers = 1, .heads = 2, .width = C, .norm = norm};
+  return {
+      .vocab = V, .context = T + 1, .layers = 1, .block = {.width = C, .heads = 2, .norm = norm}};
 }
 
 Tensor text() { return ids({4, 0, 2, 2, 1, 0}, {B, T}); }
@@ -139,8 +140,7 @@ void add_vit(Samples& all) {
                                       .channels = 2,
                                       .classes = 3,
                                       .layers = 1,
-                                      .heads = 2,
-                                      .width = C});
+                                      .block = {.width = C, .heads = 2}});
       },
       call_one,
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {

@@ -41,8 +41,7 @@ void add_translator(Samples& all) {
                                .context = 7,
                                .encoder_layers = 1,
                                .decoder_layers = 1,
-                               .heads = 1,
-                               .width = C});
+                               .block = {.width = C, .heads = 1}});
       },
       [](const nn::Translator& m, const Inputs& in) {
         return m(in[0], in[1], nn::Tokens{3, 2});

@@ -97,7 +97,7 @@ TEST_CASE("a record reports entropy, span and largest weight of each head") {
 
 TEST_CASE("checkpointed blocks give the same gradients, also with dropout, in less memory") {
   nn::GPTOptions options = tiny();
-  options.layers = 6, options.dropout = 0.2, options.context = 64;
+  options.layers = 6, options.block.dropout = 0.2, options.context = 64;
   options.window = GENERATE(0, 5);
   nn::GPT model = made(options);
   model.train();

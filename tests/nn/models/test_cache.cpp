@@ -30,8 +30,8 @@ TEST_CASE("a cache gives the positions of queries and keys") {
   cache.advance(2, 2, {2, 1});
   CHECK(cache.queries() == Positions{{0, 1}, {-1, 0}});
   CHECK(cache.keys() == Positions{{0, 1}, {-1, 0}});
-  CHECK(cache.flat().examples == 2);
-  CHECK(cache.flat().queries == Ids{0, 1, 0, 0});
+  CHECK(cache.flat_positions().examples == 2);
+  CHECK(cache.flat_positions().queries == Ids{0, 1, 0, 0});
   cache.advance(2, 1);
   CHECK(cache.keys() == Positions{{0, 1, 2}, {-1, 0, 1}});
   cache.advance(2, 1);  // over the oldest

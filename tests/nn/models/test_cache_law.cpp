@@ -162,7 +162,8 @@ TEST_CASE("a GPT with a cache equals one without, for any tokens, padding and re
     for (const std::int64_t kv_heads : {1, 2, 4})
       for (const std::int64_t window : {0, 1, 4}) {
         nn::GPTOptions options = tiny();
-        options.position = position, options.kv_heads = kv_heads, options.window = window;
+        options.block.head.position = position, options.block.kv_heads = kv_heads,
+        options.window = window;
         const nn::GPT model = made(options);
         for (const std::int64_t spare : {-1, 0, 2}) {  // −1: nothing slides
           if (spare >= 0 && (window == 0 || position == nn::HeadPosition::none)) continue;
@@ -183,7 +184,7 @@ TEST_CASE("a GPT with a cache equals one without, for any tokens, padding and re
 TEST_CASE("a translator with a cache equals one without, for any lengths and reordering") {
   const NoGrad off;
   nn::Translator model(
-      {.source_vocab = 13, .target_vocab = 13, .context = 16, .heads = 2, .width = 8});
+      {.source_vocab = 13, .target_vocab = 13, .context = 16, .block = {.width = 8, .heads = 2}});
   enlarge(model);
   for (std::uint32_t stream = 0; stream < 12; ++stream) {
     Dice dice{{7, stream}};

@@ -77,7 +77,7 @@ TEST_CASE("beam search stops calling the model once all its texts have ended") {
 }
 
 TEST_CASE("a model with a vocabulary of one token decodes batches of unequal lengths") {
-  const nn::GPT model({.vocab = 1, .context = 4, .layers = 1, .heads = 1, .width = 4});
+  const nn::GPT model({.vocab = 1, .context = 4, .layers = 1, .block = {.width = 4, .heads = 1}});
   nn::GPTDecoderState state(model);
   CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
   CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
@@ -88,7 +88,7 @@ TEST_CASE("a state with positions in its heads keeps exactly one window") {
   const NoGrad off;
   for (const nn::HeadPosition position : {nn::HeadPosition::rotary, nn::HeadPosition::alibi}) {
     nn::GPTOptions options = tiny();
-    options.position = position, options.window = 3, options.context = 4;
+    options.block.head.position = position, options.window = 3, options.context = 4;
     nn::GPT model(options);
     enlarge(model);
     options.context = 40;
@@ -109,7 +109,7 @@ TEST_CASE("a state with positions in its heads keeps exactly one window") {
 TEST_CASE("a state with positions in its heads but no window restarts after its context") {
   const NoGrad off;
   nn::GPTOptions options = tiny();
-  options.position = nn::HeadPosition::rotary, options.context = 4;
+  options.block.head.position = nn::HeadPosition::rotary, options.context = 4;
   nn::GPT model(options);
   enlarge(model);
   nn::GPTDecoderState state(model);
@@ -157,7 +157,7 @@ TEST_CASE("padding does not count toward the context of a GPT") {
 
 TEST_CASE("a GPT decoder state is unchanged after a call that throws") {
   nn::GPTOptions rotary = tiny();
-  rotary.position = nn::HeadPosition::rotary;
+  rotary.block.head.position = nn::HeadPosition::rotary;
   rotary.window = 4;
   for (const nn::GPTOptions& options : {tiny(), rotary}) {
     const nn::GPT gpt = tiny_gpt(options);
@@ -196,7 +196,7 @@ TEST_CASE("a GPT decoder state survives a step that runs out of memory") {
 
 TEST_CASE("a translator decoder state is unchanged after a call with an unknown token") {
   nn::Translator model(
-      {.source_vocab = 13, .target_vocab = 13, .context = 8, .heads = 2, .width = 16});
+      {.source_vocab = 13, .target_vocab = 13, .context = 8, .block = {.width = 16, .heads = 2}});
   enlarge(model);
   const Tensor source = ids_of(1, 4);
   nn::TranslatorDecoderState state(model, source, {}), untouched(model, source, {});

@@ -229,7 +229,7 @@ TEST_CASE("reordering a decoder state reorders its cache, also beyond the contex
     const bool learned = window < 8;
     nn::GPTOptions options = tiny();
     options.context = 8, options.layers = 1, options.window = window;
-    if (!learned) options.position = nn::HeadPosition::rotary;
+    if (!learned) options.block.head.position = nn::HeadPosition::rotary;
     nn::GPT model(options);
     enlarge(model);
     nn::GPTDecoderState steps(model);

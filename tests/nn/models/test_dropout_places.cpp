@@ -78,7 +78,8 @@ TEST_CASE("a block applies dropout to each branch") {
 
 TEST_CASE("GPT applies dropout to its embedding and blocks") {
   seed(3);
-  nn::GPT model({.vocab = 5, .context = 4, .layers = 1, .heads = 1, .width = 6, .dropout = 0.4});
+  nn::GPT model(
+      {.vocab = 5, .context = 4, .layers = 1, .block = {.width = 6, .heads = 1, .dropout = 0.4}});
   model.to(Dtype::f64);
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 4, 2}, {1, 3});
   const auto by_hand = [&] {
@@ -103,19 +104,20 @@ int dropouts(const std::function<void()>& f) {
 
 TEST_CASE("models apply dropout to their inputs in training") {
   const nn::BERT bert(
-      {.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
+      {.vocab = 7, .context = 5, .layers = 1, .block = {.width = 8, .heads = 2, .dropout = 0.5}});
   const Tensor x = ones({1, 5, 8});
   const int inside = dropouts([&] { bert.encoder(x); });
   CHECK(dropouts([&] { bert(tensor(Ids{1, 2, 3}, {1, 3})); }) == inside + 1);
-  const nn::VisionTransformer vit(
-      {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8, .dropout = 0.5});
+  const nn::VisionTransformer vit({.size = 4,
+                                   .patch = 2,
+                                   .classes = 3,
+                                   .layers = 1,
+                                   .block = {.width = 8, .heads = 2, .dropout = 0.5}});
   CHECK(dropouts([&] { vit(ones({2, 1, 4, 4})); }) == inside + 1);
   const nn::Translator model({.source_vocab = 13,
                               .target_vocab = 13,
                               .context = 16,
-                              .heads = 2,
-                              .width = 8,
-                              .dropout = 0.5});
+                              .block = {.width = 8, .heads = 2, .dropout = 0.5}});
   CHECK(dropouts([&] { model.encode(ids_of(1, 5)); }) ==
         dropouts([&] { model.transformer.encoder(x); }) + 1);
   const examples::Recommender recommender(

@@ -65,18 +65,18 @@ TEST_CASE("mask_tokens keeps ids exact where f32 would round them, and draws suc
   CHECK(out.targets.to_vector<std::int64_t>() == given);
 }
 
-TEST_CASE("patches_of reads patches in reading order, channels within them") {
+TEST_CASE("patchify reads patches in reading order, channels within them") {
   const Tensor x = reshape(arange(2 * 4 * 4), {1, 2, 4, 4});
-  const Ids y = nn::patches_of(x, 2).to_vector<std::int64_t>();
-  CHECK(nn::patches_of(x, 2).shape() == Shape{1, 4, 8});
+  const Ids y = nn::patchify(x, 2).to_vector<std::int64_t>();
+  CHECK(nn::patchify(x, 2).shape() == Shape{1, 4, 8});
   CHECK(Ids(y.begin(), y.begin() + 8) == Ids{0, 1, 4, 5, 16, 17, 20, 21});
   CHECK(Ids(y.begin() + 8, y.begin() + 16) == Ids{2, 3, 6, 7, 18, 19, 22, 23});
-  CHECK(nn::patches_of(reshape(x, {1, 2, 2, 8}), 2).shape() == Shape{1, 4, 8});
-  CHECK_REFUSES(ShapeError, nn::patches_of(x, 3), "patches_of", "3");
+  CHECK(nn::patchify(reshape(x, {1, 2, 2, 8}), 2).shape() == Shape{1, 4, 8});
+  CHECK_REFUSES(ShapeError, nn::patchify(x, 3), "patchify", "3");
 }
 
 TEST_CASE("a masked loss without masks is 0, with gradient 0") {
-  nn::MaskedLM model({.vocab = 7, .context = 5, .layers = 1, .heads = 2, .width = 8});
+  nn::MaskedLM model({.vocab = 7, .context = 5, .layers = 1, .block = {.width = 8, .heads = 2}});
   const Tensor loss = model.loss(tensor(Ids{1, 2, 3}, {1, 3}), full({1, 3}, -1, Dtype::i64));
   CHECK(loss.item() == 0);
   loss.backward();
@@ -86,7 +86,7 @@ TEST_CASE("a masked loss without masks is 0, with gradient 0") {
 TEST_CASE("a vision Transformer reads its class token and ignores the order of patches") {
   seed(4);
   nn::VisionTransformer model(
-      {.size = 4, .patch = 2, .classes = 3, .layers = 1, .heads = 2, .width = 8});
+      {.size = 4, .patch = 2, .classes = 3, .layers = 1, .block = {.width = 8, .heads = 2}});
   enlarge(model);
   const NoGrad off;
   const Tensor x = reshape(arange(16).to(Dtype::f64) / 16.0, {1, 1, 4, 4});
@@ -100,7 +100,8 @@ TEST_CASE("a vision Transformer reads its class token and ignores the order of p
 
 TEST_CASE("tokens beyond a text's length change nothing, and a clone gives the same result") {
   seed(3);
-  nn::TextClassifier model({.vocab = 7, .context = 5, .layers = 2, .heads = 2, .width = 8}, 3);
+  nn::TextClassifier model(
+      {.vocab = 7, .context = 5, .layers = 2, .block = {.width = 8, .heads = 2}}, 3);
   model.eval();
   const Tensor padded = tensor(Ids{1, 2, 3, 0, 0}, {1, 5}),
                other = tensor(Ids{1, 2, 3, 6, 5}, {1, 5});

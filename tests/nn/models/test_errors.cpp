@@ -24,10 +24,10 @@ TEST_CASE("text models accept exactly the documented arguments") {
   const NoGrad off;
   const Tensor none, ids = reshape(arange(3), {1, 3}), flat = arange(3);
   const std::vector<std::int64_t> lengths = {2};
-  const nn::GPTOptions small{.vocab = 4, .context = 3, .width = 2};
-  const nn::GPT gpt(small), four({.vocab = 4, .context = 4, .width = 2});
-  const nn::BERT bert({.vocab = 4, .context = 3, .width = 2}),
-      pooled({.vocab = 4, .context = 2, .width = 2, .pooler = true});
+  const nn::GPTOptions small{.vocab = 4, .context = 3, .block = {.width = 2}};
+  const nn::GPT gpt(small), four({.vocab = 4, .context = 4, .block = {.width = 2}});
+  const nn::BERT bert({.vocab = 4, .context = 3, .block = {.width = 2}}),
+      pooled({.vocab = 4, .context = 2, .block = {.width = 2}, .pooler = true});
   const Tensor two = reshape(arange(2), {1, 2});
   const auto windowed = [&](std::int64_t window) {
     nn::GPTOptions options = small;
@@ -36,12 +36,15 @@ TEST_CASE("text models accept exactly the documented arguments") {
   };
   using GPT = nn::GPT;
   using BERT = nn::BERT;
-  CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 3, .layers = 0, .width = 2}), "GPT", "0");
-  CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 0, .width = 2}), "GPT", "0");
-  CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 1, .width = 2, .window = -1}), "GPT", "-1");
-  CHECK_NOTHROW(GPT({.vocab = 4, .context = 1, .width = 2, .window = 0}));
-  CHECK_NOTHROW(GPT({.vocab = 4, .context = 1, .width = 2, .window = 1}));
-  CHECK_REFUSES(ValueError, GPT({.vocab = 0, .context = 1, .width = 2}), "Embedding", "0");
+  CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 3, .layers = 0, .block = {.width = 2}}),
+                "GPT", "0");
+  CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 0, .block = {.width = 2}}), "GPT", "0");
+  CHECK_REFUSES(ValueError, GPT({.vocab = 4, .context = 1, .block = {.width = 2}, .window = -1}),
+                "GPT", "-1");
+  CHECK_NOTHROW(GPT({.vocab = 4, .context = 1, .block = {.width = 2}, .window = 0}));
+  CHECK_NOTHROW(GPT({.vocab = 4, .context = 1, .block = {.width = 2}, .window = 1}));
+  CHECK_REFUSES(ValueError, GPT({.vocab = 0, .context = 1, .block = {.width = 2}}), "Embedding",
+                "0");
   CHECK_REFUSES(ShapeError, gpt(none), "GPT", "undefined");
   CHECK_REFUSES(ShapeError, gpt(flat), "GPT", "[3]");
   CHECK_REFUSES(DtypeError, gpt(ones({1, 2})), "f32");
@@ -54,9 +57,10 @@ TEST_CASE("text models accept exactly the documented arguments") {
   CHECK_NOTHROW(bert(ids, lengths));
   CHECK_REFUSES(ValueError, bert.pool(bert(ids)), "BERT", "BERTOptions");
   CHECK_NOTHROW(pooled.pool(pooled(two)));
-  CHECK_REFUSES(ValueError, BERT({.vocab = 4, .context = 3, .width = 2, .padding_idx = 4}),
+  CHECK_REFUSES(ValueError,
+                BERT({.vocab = 4, .context = 3, .block = {.width = 2}, .padding_idx = 4}),
                 "Embedding", "4");
-  CHECK_NOTHROW(BERT({.vocab = 4, .context = 3, .width = 2, .padding_idx = 3}));
+  CHECK_NOTHROW(BERT({.vocab = 4, .context = 3, .block = {.width = 2}, .padding_idx = 3}));
   CHECK(GPT(windowed(0)).mask().describe() == "causal");
   CHECK(GPT(windowed(1)).mask().describe() == "(causal & window 0)");
   CHECK(GPT(windowed(2)).mask().describe() == "(causal & window 1)");
@@ -70,8 +74,8 @@ TEST_CASE("token masking, translators and image models accept exactly the docume
   const RandomStream random{1, 0, 0};
   const Tensor none, ids = reshape(arange(3), {1, 3});
   const nn::Translator small(
-      {.source_vocab = 4, .target_vocab = 4, .context = 3, .heads = 1, .width = 2});
-  const ViT vit({.size = 4, .patch = 2, .channels = 2, .classes = 1, .width = 2});
+      {.source_vocab = 4, .target_vocab = 4, .context = 3, .block = {.width = 2, .heads = 1}});
+  const ViT vit({.size = 4, .patch = 2, .channels = 2, .classes = 1, .block = {.width = 2}});
   nn::TranslatorDecoderState state(small, ids);
   const auto masked = [&](double rate, std::int64_t first, std::int64_t vocab) {
     return nn::mask_tokens(ids, {.vocab = vocab, .mask_id = 0, .first_id = first, .rate = rate},
@@ -86,29 +90,33 @@ TEST_CASE("token masking, translators and image models accept exactly the docume
   CHECK_NOTHROW(masked(1, 0, 4));
   CHECK_REFUSES(ValueError, masked(1.1, 0, 4), "mask_tokens", "1.1");
   CHECK_REFUSES(ValueError, masked(kNaN, 0, 4), "mask_tokens", "nan");
-  CHECK_REFUSES(ValueError, ViT({.size = 0, .patch = 1, .classes = 1, .width = 2}),
+  CHECK_REFUSES(ValueError, ViT({.size = 0, .patch = 1, .classes = 1, .block = {.width = 2}}),
                 "VisionTransformer", "1");
-  CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = 0, .classes = 1, .width = 2}),
+  CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = 0, .classes = 1, .block = {.width = 2}}),
                 "VisionTransformer", "0");
-  CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = -2, .classes = 1, .width = 2}),
+  CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = -2, .classes = 1, .block = {.width = 2}}),
                 "VisionTransformer", "-2");
-  CHECK_REFUSES(ValueError, ViT({.size = 4, .patch = 4, .channels = 0, .classes = 1, .width = 2}),
+  CHECK_REFUSES(ValueError,
+                ViT({.size = 4, .patch = 4, .channels = 0, .classes = 1, .block = {.width = 2}}),
                 "VisionTransformer", "0");
-  CHECK_NOTHROW(ViT({.size = 1, .patch = 1, .channels = 1, .classes = 1, .width = 2}));
+  CHECK_NOTHROW(ViT({.size = 1, .patch = 1, .channels = 1, .classes = 1, .block = {.width = 2}}));
   CHECK_NOTHROW(vit(ones({1, 2, 4, 4})));
-  CHECK_REFUSES(ShapeError, nn::patches_of(none, 2), "patches_of", "undefined");
-  CHECK_REFUSES(ShapeError, nn::patches_of(ones({2, 4, 4}), 2), "patches_of", "2");
-  CHECK_REFUSES(ShapeError, nn::patches_of(ones({1, 2, 4, 4}), 0), "patches_of", "0");
-  CHECK_REFUSES(ShapeError, nn::patches_of(ones({1, 2, 4, 4}), -2), "patches_of", "-2");
-  CHECK_REFUSES(ShapeError, nn::patches_of(ones({1, 2, 3, 4}), 2), "patches_of", "2");
-  CHECK_REFUSES(ShapeError, nn::patches_of(ones({1, 2, 4, 3}), 2), "patches_of", "2");
-  CHECK_NOTHROW(nn::patches_of(ones({1, 2, 2, 4}), 2));
-  CHECK_REFUSES(
-      ValueError,
-      nn::Translator({.source_vocab = 3, .target_vocab = 4, .context = 1, .shared = true}),
-      "Translator", "3");
-  CHECK_NOTHROW(
-      nn::Translator({.source_vocab = 4, .target_vocab = 4, .context = 1, .shared = true}));
+  CHECK_REFUSES(ShapeError, nn::patchify(none, 2), "patchify", "undefined");
+  CHECK_REFUSES(ShapeError, nn::patchify(ones({2, 4, 4}), 2), "patchify", "2");
+  CHECK_REFUSES(ShapeError, nn::patchify(ones({1, 2, 4, 4}), 0), "patchify", "0");
+  CHECK_REFUSES(ShapeError, nn::patchify(ones({1, 2, 4, 4}), -2), "patchify", "-2");
+  CHECK_REFUSES(ShapeError, nn::patchify(ones({1, 2, 3, 4}), 2), "patchify", "2");
+  CHECK_REFUSES(ShapeError, nn::patchify(ones({1, 2, 4, 3}), 2), "patchify", "2");
+  CHECK_NOTHROW(nn::patchify(ones({1, 2, 2, 4}), 2));
+  CHECK_REFUSES(ValueError,
+                nn::Translator({.source_vocab = 3,
+                                .target_vocab = 4,
+                                .context = 1,
+                                .block = {.width = 2},
+                                .shared = true}),
+                "Translator", "3");
+  CHECK_NOTHROW(nn::Translator(
+      {.source_vocab = 4, .target_vocab = 4, .context = 1, .block = {.width = 2}, .shared = true}));
   CHECK_REFUSES(ShapeError, small.encode(none), "Translator", "undefined");
   CHECK_NOTHROW(small.encode(ids));
   CHECK_REFUSES(ShapeError, state.next({{1}, {1}}), "TranslatorDecoderState", "2");
@@ -121,7 +129,7 @@ TEST_CASE("token masking, translators and image models accept exactly the docume
 TEST_CASE("sampling and decoding accept exactly the documented arguments") {
   const NoGrad off;
   const Tensor x = tensor({1.0, 2.0, 0.5}, Dtype::f64);
-  const nn::GPT gpt({.vocab = 4, .context = 3, .width = 2});
+  const nn::GPT gpt({.vocab = 4, .context = 3, .block = {.width = 2}});
   const RandomStream random{1, 0, 0};
   const auto drawn = [&](const nn::SamplingOptions& options, double uniform = 0.5) {
     return nn::sample_token(x, options, uniform, {0, 1});

@@ -7,7 +7,6 @@
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/models/gpt.h"
-#include "gradus/nn/models/sizes.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
@@ -21,7 +20,9 @@ namespace {
 using naive::Numbers;
 using naive::numbers;
 
-nn::GPTOptions small() { return {.vocab = 11, .context = 8, .layers = 2, .heads = 2, .width = 16}; }
+nn::GPTOptions small() {
+  return {.vocab = 11, .context = 8, .layers = 2, .block = {.width = 16, .heads = 2}};
+}
 
 /// 0, 3, 6, 9, 1, …: each next token follows from the one before.
 Tensor counting(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
@@ -34,7 +35,7 @@ Tensor counting(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
 
 TEST_CASE("GPT starts with a loss of ln V") {
   seed(1);
-  const nn::GPT gpt({.vocab = 65, .context = 16, .layers = 4, .heads = 4, .width = 64});
+  const nn::GPT gpt({.vocab = 65, .context = 16, .layers = 4, .block = {.width = 64, .heads = 4}});
   const Tensor ids = randint(0, 65, {8, 16}), targets = randint(0, 65, {8, 16});
   // Logits are sums of 64 products of a normed value and a weight: deviation 0.02 √64 = 0.16, which
   // adds 0.16² / 2 to ln V, and 128 targets leave the mean uncertain by 0.16 / √128 a deviation.
@@ -80,7 +81,7 @@ TEST_CASE("an embedding factor equals a larger table") {
 
 TEST_CASE("logits do not depend on later tokens, in training and under the formula") {
   nn::GPTOptions options = small();
-  options.dropout = 0.2;
+  options.block.dropout = 0.2;
   const nn::GPT gpt(options);
   const Tensor ids = counting(1, 8);
   Tensor other = ids.clone();
@@ -96,7 +97,7 @@ TEST_CASE("logits do not depend on later tokens, in training and under the formu
 
 TEST_CASE("dropout is off in evaluation, where kernel and formula agree") {
   nn::GPTOptions options = small();
-  options.dropout = 0.5;
+  options.block.dropout = 0.5;
   nn::GPT gpt(options);
   const Tensor ids = counting(2, 8);
   CHECK(numbers(gpt(ids)) != numbers(gpt(ids)));
@@ -142,52 +143,50 @@ TEST_CASE("one model can serve two threads at once") {
 TEST_CASE("presets are found by name") {
   for (const nn::GPTPreset& preset : nn::gpt_presets()) {
     CHECK(&nn::gpt_preset(preset.name) == &preset);
-    CHECK(preset.options.width % preset.options.heads == 0);
+    CHECK(preset.options.block.width % preset.options.block.heads == 0);
     CHECK(preset.batch > 0);
   }
-  CHECK(nn::gpt_preset("cpu").options.width == 128);
+  CHECK(nn::gpt_preset("cpu").options.block.width == 128);
   CHECK_REFUSES(ValueError, nn::gpt_preset("huge"), "\"huge\"", "toy, cpu");
 }
 
-TEST_CASE("GPT::count equals the number of parameters of the model") {
+TEST_CASE("GPT::parameter_count equals the number of parameters of the model") {
   std::mt19937 random(1);
   const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n); };
   for (int i = 0; i < 200; ++i) {
     nn::GPTOptions o;
+    nn::BlockOptions& b = o.block;
     const std::int64_t groups = 1 + below(3);
-    o.heads = groups * (1 + below(3));
-    if (below(3) != 0) o.kv_heads = groups;
-    o.width = 2 * o.heads * (1 + below(3));
+    b.heads = groups * (1 + below(3));
+    if (below(3) != 0) b.kv_heads = groups;
+    b.width = 2 * b.heads * (1 + below(3));
     o.vocab = 1 + below(9), o.context = 1 + below(9), o.layers = 1 + below(3);
-    o.position = static_cast<nn::HeadPosition>(below(4));
-    o.activation = static_cast<nn::Activation>(below(5));
-    o.norm_kind = static_cast<nn::NormKind>(below(2));
-    INFO(o.width << " wide, " << o.heads << " and " << o.kv_heads.value_or(o.heads) << " heads, "
-                 << o.layers << " layers, position " << static_cast<int>(o.position)
-                 << ", activation " << static_cast<int>(o.activation));
-    o.bias = below(2) == 0, o.tied = below(2) == 0;
-    if (below(3) == 0) o.qk_norm = 1e-6;
-    if (below(3) == 0) o.head_width = 2 + 2 * below(3);
-    if (below(3) == 0) o.qkv_bias = !o.bias;
-    if (below(3) == 0) o.out_bias = !o.bias;
-    if (below(3) == 0) o.hidden = 1 + below(9);
+    b.head.position = static_cast<nn::HeadPosition>(below(4));
+    b.head.relative.count = 4 * (1 + below(8));
+    b.activation = static_cast<nn::Activation>(below(5));
+    b.norm_kind = static_cast<nn::NormKind>(below(2));
+    INFO(b.width << " wide, " << b.heads << " and " << b.kv_heads.value_or(b.heads) << " heads, "
+                 << o.layers << " layers, position " << static_cast<int>(b.head.position)
+                 << ", activation " << static_cast<int>(*b.activation));
+    b.bias = below(2) == 0, o.tied = below(2) == 0;
+    if (below(3) == 0) b.head.qk_norm = 1e-6;
+    if (below(3) == 0) b.head.width = 2 + 2 * below(3);
+    if (below(3) == 0) b.head.qkv_bias = !b.bias;
+    if (below(3) == 0) b.head.out_bias = !b.bias;
+    if (below(3) == 0) b.hidden = 1 + below(9);
     nn::GPT gpt(o);
-    CHECK(nn::GPT::count(o) == static_cast<double>(gpt.parameter_count()));
-
-    nn::BlockOptions b{
-        .width = o.width, .heads = o.heads, .hidden = 1 + below(7), .bias = i % 2 == 0};
-    b.kv_heads = o.kv_heads, b.position = o.position, b.activation = o.activation;
+    CHECK(nn::GPT::parameter_count(o) == static_cast<double>(gpt.parameter_count()));
     nn::Block block(b);
-    CHECK(nn::block_count(b) == static_cast<double>(block.parameter_count()));
+    CHECK(nn::Block::parameter_count(b) == static_cast<double>(block.parameter_count()));
   }
   constexpr std::int64_t kOdd = (1 << 24) + 1;  // not an f32
-  const nn::GPTOptions one{.vocab = 1, .context = 1, .width = 1};
+  const nn::GPTOptions one{.vocab = 1, .context = 1, .block = {.width = 1}};
   nn::GPTOptions many = one;
   many.vocab = kOdd;
-  CHECK(nn::GPT::count(many) == nn::GPT::count(one) + kOdd - 1);
+  CHECK(nn::GPT::parameter_count(many) == nn::GPT::parameter_count(one) + kOdd - 1);
   nn::GPTOptions huge;
-  huge.vocab = huge.context = huge.layers = huge.width = huge.heads = INT64_MAX;
-  CHECK(nn::GPT::count(huge) > 1e50);  // no product overflows
+  huge.vocab = huge.context = huge.layers = huge.block.width = huge.block.heads = INT64_MAX;
+  CHECK(nn::GPT::parameter_count(huge) > 1e50);  // no product overflows
 }
 
 }  // namespace gradus::testing::test_gpt

@@ -16,46 +16,37 @@ namespace {
 
 using nn::BlockOptions;
 
-/// All that a block can be told, and nothing that it would be without.
+/// No option has its default.
 const BlockOptions kAll{.width = 8,
                         .heads = 4,
+                        .kv_heads = 2,
                         .hidden = 5,
                         .dropout = 0.25,
                         .bias = false,
-                        .activation = nn::Activation::relu,
+                        .activation = nn::Activation::silu,
                         .norm = nn::NormPlacement::post,
                         .norm_kind = nn::NormKind::rms,
-                        .kv_heads = 2,
-                        .position = nn::HeadPosition::rotary,
                         .norm_eps = 0.125,
-                        .rotary = {.base = 100, .interleaved = true},
-                        .head_width = 6,
-                        .qkv_bias = true,
-                        .out_bias = true,
-                        .qk_norm = 0.5};
-
-/// The same for what has fewer options: by itself in all others.
-BlockOptions some(std::int64_t heads, nn::NormPlacement norm, nn::Activation activation) {
-  return {.width = 8,
-          .heads = heads,
-          .hidden = 5,
-          .dropout = 0.25,
-          .activation = activation,
-          .norm = norm,
-          .norm_eps = 0.125};
-}
+                        .head = {.position = nn::HeadPosition::rotary,
+                                 .rotary = {.base = 100, .interleaved = true},
+                                 .width = 6,
+                                 .qkv_bias = true,
+                                 .out_bias = true,
+                                 .qk_norm = 0.5}};
 
 void check(const nn::MultiHeadAttention& layer, const BlockOptions& wanted) {
   const nn::MultiHeadAttentionOptions& o = layer.options;
+  const nn::HeadOptions &head = o.head, &all = wanted.head;
   CHECK((o.width == wanted.width && o.heads == wanted.heads && o.kv_heads == wanted.kv_heads));
-  CHECK((o.dropout == wanted.dropout && o.position == wanted.position));
-  CHECK((o.rotary.base == wanted.rotary.base && o.rotary.interleaved == wanted.rotary.interleaved));
-  CHECK((o.head_width == wanted.head_width && o.qk_norm == wanted.qk_norm));
-  CHECK(layer.qkv_proj.bias.defined() == wanted.qkv_bias.value_or(wanted.bias));
-  CHECK(layer.out_proj.bias.defined() == wanted.out_bias.value_or(wanted.bias));
-  if (wanted.qk_norm) {
-    CHECK((layer.q_norm.options.eps == *wanted.qk_norm));
-    CHECK((layer.k_norm.options.eps == *wanted.qk_norm));
+  CHECK((o.dropout == wanted.dropout && head.position == all.position));
+  CHECK((head.rotary.base == all.rotary.base));
+  CHECK((head.rotary.interleaved == all.rotary.interleaved));
+  CHECK((head.width == all.width && head.qk_norm == all.qk_norm));
+  CHECK(layer.qkv_proj.bias.defined() == all.qkv_bias.value_or(wanted.bias));
+  CHECK(layer.out_proj.bias.defined() == all.out_bias.value_or(wanted.bias));
+  if (all.qk_norm) {
+    CHECK((layer.q_norm.options.eps == *all.qk_norm));
+    CHECK((layer.k_norm.options.eps == *all.qk_norm));
   }
 }
 
@@ -75,7 +66,7 @@ void check(const nn::Norm& layer, const BlockOptions& wanted) {
   CHECK(layer.options.eps == wanted.norm_eps);
 }
 
-/// Every layer of a model whose blocks are told this.
+/// Every layer of a model whose blocks have these options.
 void check_model(const char* name, nn::Module& model, const BlockOptions& wanted) {
   int layers = 0;
   for (const auto& [path, module] : model.named_modules()) {
@@ -97,38 +88,16 @@ void check_model(const char* name, nn::Module& model, const BlockOptions& wanted
   CHECK(layers > 3);
 }
 
-nn::GPTOptions gpt_of(const BlockOptions& o) {
-  return {.vocab = 7,
-          .context = 3,
-          .layers = 2,
-          .heads = o.heads,
-          .width = o.width,
-          .dropout = o.dropout,
-          .norm = o.norm,
-          .norm_kind = o.norm_kind,
-          .activation = o.activation,
-          .kv_heads = o.kv_heads,
-          .position = o.position,
-          .hidden = o.hidden,
-          .norm_eps = o.norm_eps,
-          .rotary = o.rotary,
-          .head_width = o.head_width,
-          .bias = o.bias,
-          .qkv_bias = o.qkv_bias,
-          .out_bias = o.out_bias,
-          .qk_norm = o.qk_norm};
-}
-
 }  // namespace
 
 TEST_CASE("every layer of a GPT has the options of the model") {
-  nn::GPT all(gpt_of(kAll));
+  nn::GPT all({.vocab = 7, .context = 3, .layers = 2, .block = kAll});
   check_model("gpt", all, kAll);
   BlockOptions other = kAll;
-  other.bias = true, other.qkv_bias = false, other.out_bias = {}, other.qk_norm = {};
-  nn::GPT others(gpt_of(other));
+  other.bias = true, other.head.qkv_bias = false, other.head.out_bias = {};
+  other.head.qk_norm = {};
+  nn::GPT others({.vocab = 7, .context = 3, .layers = 2, .block = other});
   check_model("gpt with other biases", others, other);
-  CHECK(nn::GPT::count(gpt_of(other)) == static_cast<double>(others.parameter_count()));
 }
 
 TEST_CASE("every layer of a stack has the options of the stack, its final norm too") {
@@ -144,17 +113,12 @@ TEST_CASE("every layer of a stack has the options of the stack, its final norm t
 
 TEST_CASE("every layer of text and image encoders has the options of the model") {
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
-    const BlockOptions wanted = some(2, norm, nn::Activation::silu);
+    BlockOptions wanted = kAll;
+    wanted.norm = norm;
     const nn::BERTOptions options{.vocab = 7,
                                   .context = 3,
                                   .layers = 2,
-                                  .heads = 2,
-                                  .width = 8,
-                                  .dropout = 0.25,
-                                  .norm = norm,
-                                  .hidden = 5,
-                                  .activation = nn::Activation::silu,
-                                  .norm_eps = 0.125,
+                                  .block = wanted,
                                   .embedding_width = 3,
                                   .padding_idx = 2};
     nn::MaskedLM masked(options);
@@ -165,41 +129,45 @@ TEST_CASE("every layer of text and image encoders has the options of the model")
     nn::TextClassifier classifier(options, 3);
     check_model("classifier", classifier, wanted);
   }
-  nn::VisionTransformer images({.size = 4,
-                                .patch = 2,
-                                .classes = 3,
-                                .layers = 2,
-                                .heads = 2,
-                                .width = 8,
-                                .dropout = 0.25,
-                                .hidden = 5,
-                                .activation = nn::Activation::relu,
-                                .norm_eps = 0.125});
-  check_model("vit", images, some(2, nn::NormPlacement::pre, nn::Activation::relu));
+  nn::VisionTransformer images({.size = 4, .patch = 2, .classes = 3, .layers = 2, .block = kAll});
+  check_model("vit", images, kAll);
 }
 
 TEST_CASE("every layer of a translator has the options of the model") {
-  for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
-    nn::Translator model({.source_vocab = 5,
-                          .target_vocab = 6,
-                          .context = 3,
-                          .encoder_layers = 1,
-                          .decoder_layers = 3,
-                          .heads = 2,
-                          .width = 8,
-                          .dropout = 0.25,
-                          .norm = norm});
-    BlockOptions wanted = some(2, norm, nn::Activation::relu);
-    wanted.hidden = {}, wanted.norm_eps = 1e-5;  // a translator has no say in these
-    check_model("translator", model, wanted);
-    const nn::Transformer& inner = model.transformer;
-    CHECK((inner.encoder.blocks.size() == 1 && inner.decoder.blocks.size() == 3));
-  }
+  nn::Translator model({.source_vocab = 5,
+                        .target_vocab = 6,
+                        .context = 3,
+                        .encoder_layers = 1,
+                        .decoder_layers = 3,
+                        .block = kAll});
+  check_model("translator", model, kAll);
+  const nn::Transformer& inner = model.transformer;
+  CHECK((inner.encoder.blocks.size() == 1 && inner.decoder.blocks.size() == 3));
+}
+
+TEST_CASE("each model has its own activation and placement of norms unless others are given") {
+  using nn::Activation, nn::NormPlacement;
+  const BlockOptions small{.width = 4, .heads = 2};
+  const auto check_defaults = [](const BlockOptions& o, Activation activation, NormPlacement norm) {
+    CHECK((o.activation == activation && o.norm == norm));
+  };
+  check_defaults(nn::Block(small).options, Activation::gelu_tanh, NormPlacement::pre);
+  check_defaults(nn::GPT({.vocab = 7, .context = 3, .block = small}).blocks[0].options,
+                 Activation::gelu_tanh, NormPlacement::pre);
+  const nn::MaskedLM masked({.vocab = 7, .context = 3, .block = small});
+  check_defaults(masked.bert.encoder.blocks[0].options, Activation::gelu, NormPlacement::post);
+  check_defaults(masked.bert.options.block, Activation::gelu, NormPlacement::post);
+  CHECK_FALSE(masked.bert.encoder.options.final_norm);
+  const nn::VisionTransformer images({.size = 4, .patch = 2, .classes = 3, .block = small});
+  check_defaults(images.encoder.blocks[0].options, Activation::gelu_tanh, NormPlacement::pre);
+  const nn::Translator model({.source_vocab = 5, .target_vocab = 6, .context = 3, .block = small});
+  check_defaults(model.transformer.encoder.blocks[0].options, Activation::relu, NormPlacement::pre);
+  check_defaults(model.transformer.decoder.blocks[0].options, Activation::relu, NormPlacement::pre);
 }
 
 TEST_CASE("the cache of a decoder state has the requested precision") {
   seed(3);
-  const nn::GPT model({.vocab = 7, .context = 3, .layers = 1, .heads = 2, .width = 8});
+  const nn::GPT model({.vocab = 7, .context = 3, .layers = 1, .block = {.width = 8, .heads = 2}});
   const auto logits = [&](Precision precision) {
     nn::GPTDecoderState state(model, precision);
     return state.next({{1, 4, 2}}).to_vector<float>();

@@ -16,8 +16,7 @@ nn::Translator tiny_translator(bool shared = false) {
   nn::Translator model({.source_vocab = 13,
                         .target_vocab = 13,
                         .context = 16,
-                        .heads = 2,
-                        .width = 8,
+                        .block = {.width = 8, .heads = 2},
                         .shared = shared});
   enlarge(model);
   return model;

@@ -72,19 +72,22 @@ constexpr Start kZero{From::constant, 0};
 TEST_CASE("GPT parameters follow their documented initial distributions") {
   seed(21);
   for (const nn::HeadPosition position : {nn::HeadPosition::none, nn::HeadPosition::relative}) {
-    nn::GPT model(
-        {.vocab = 40, .context = 32, .layers = 3, .heads = 4, .width = 48, .position = position});
+    nn::GPT model({.vocab = 40,
+                   .context = 32,
+                   .layers = 3,
+                   .block = {.width = 48, .heads = 4, .head = {.position = position}}});
     check_model(model, [](const std::string& name, const Tensor&) {
       if (in(name, "bias")) return kZero;
-      const bool onto_residual = in(name, "out_proj") || in(name, "down");
-      return Start{From::normal, onto_residual ? 0.02 / std::sqrt(6.0) : 0.02};
+      const bool residual = in(name, "out_proj") || in(name, "down");
+      return Start{From::normal, residual ? 0.02 / std::sqrt(6.0) : 0.02};
     });
   }
 }
 
 TEST_CASE("encoder parameters follow their documented initial distributions") {
   seed(22);
-  const nn::BERTOptions options{.vocab = 40, .context = 32, .layers = 2, .heads = 4, .width = 48};
+  const nn::BERTOptions options{
+      .vocab = 40, .context = 32, .layers = 2, .block = {.width = 48, .heads = 4}};
   const auto truncated = [](const std::string& name, const Tensor&) {
     return in(name, "bias") ? kZero : Start{From::truncated, 0.02};
   };
@@ -93,7 +96,7 @@ TEST_CASE("encoder parameters follow their documented initial distributions") {
   nn::TextClassifier classes(options, 30);
   check_model(classes, truncated);
   nn::VisionTransformer vit(
-      {.size = 32, .patch = 4, .classes = 5, .layers = 2, .heads = 4, .width = 48});
+      {.size = 32, .patch = 4, .classes = 5, .layers = 2, .block = {.width = 48, .heads = 4}});
   check_model(vit, [&](const std::string& name, const Tensor& x) {
     if (in(name, "class_token") || in(name, "head")) return kZero;
     return in(name, "position") ? Start{From::truncated, 0.02} : layer(vit, name, x);
@@ -102,7 +105,8 @@ TEST_CASE("encoder parameters follow their documented initial distributions") {
 
 TEST_CASE("translator and recommender parameters follow their documented distributions") {
   seed(23);
-  nn::Translator translator({.source_vocab = 40, .target_vocab = 30, .context = 8, .width = 48});
+  nn::Translator translator(
+      {.source_vocab = 40, .target_vocab = 30, .context = 8, .block = {.width = 48, .heads = 4}});
   check_model(translator, [&](const std::string& name, const Tensor& x) {
     if (in(name, "token")) return Start{From::normal, 1 / std::sqrt(48.0)};
     if (x.rank() == 1) return layer(translator, name, x);

@@ -30,7 +30,7 @@ inline void enlarge(nn::Module& model) {
 }
 
 inline nn::GPTOptions tiny() {
-  return {.vocab = 13, .context = 24, .layers = 2, .heads = 4, .width = 16};
+  return {.vocab = 13, .context = 24, .layers = 2, .block = {.width = 16, .heads = 4}};
 }
 
 inline Tensor ids_of(std::int64_t B, std::int64_t T, std::int64_t first = 0) {

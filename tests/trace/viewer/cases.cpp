@@ -52,7 +52,7 @@ void other_thread() {
 
 void decoded() {
   const NoGrad off;
-  const nn::GPT model({.vocab = 7, .context = 8, .layers = 4, .heads = 2, .width = 8});
+  const nn::GPT model({.vocab = 7, .context = 8, .layers = 4, .block = {.width = 8, .heads = 2}});
   nn::KVCache cache({.capacity = 8});
   for (std::int64_t i = 0; i < 2; ++i)
     (void)model(tensor(std::vector<std::int64_t>{i}, {1, 1}), &cache);

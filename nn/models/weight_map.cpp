@@ -1,7 +1,6 @@
-// A table's lines become links between names; loading and saving walk along them.
-#include "gradus/nn/models/names.h"
+// The lines of a map become links between names; loading and saving follow them.
+#include "gradus/nn/models/weight_map.h"
 
-#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -18,7 +17,7 @@ using Rows = std::vector<std::int64_t>;
 using Own = std::map<std::string, Tensor>;
 
 struct Link {
-  const NameRule* rule;
+  const WeightRule* rule;
   std::vector<std::string> ours, theirs;
 };
 
@@ -40,25 +39,23 @@ std::vector<std::string> expand(std::string pattern, std::int64_t number, const 
   return names;
 }
 
-/// The links of one line: as many as the module has tensors for.
-void add_links(std::vector<Link>& links, const NameRule& rule, const Own& own) {
-  const bool both = rule.ours.ends_with(".*");
-  const bool counts = rule.ours.find("{}") != std::string::npos;
-  bool found = true;
-  for (std::int64_t number = 0; found && (counts || number == 0); ++number) {
-    found = false;
-    for (const char* suffix : both ? std::vector{".weight", ".bias"} : std::vector{""}) {
-      Link link{&rule, expand(rule.ours, number, suffix), expand(rule.theirs, number, suffix)};
-      if (!own.contains(link.ours.front())) continue;
-      found = true;
-      links.push_back(std::move(link));
+/// As many for each line as the module has tensors.
+std::vector<Link> links_of(const WeightMap& map, const Own& own) {
+  std::vector<Link> links;
+  for (const WeightRule& rule : map.rules) {
+    const bool both = rule.ours.ends_with(".*");
+    const bool counts = rule.ours.find("{}") != std::string::npos;
+    bool found = true;
+    for (std::int64_t number = 0; found && (counts || number == 0); ++number) {
+      found = false;
+      for (const char* suffix : both ? std::vector{".weight", ".bias"} : std::vector{""}) {
+        Link link{&rule, expand(rule.ours, number, suffix), expand(rule.theirs, number, suffix)};
+        if (!own.contains(link.ours.front())) continue;
+        found = true;
+        links.push_back(std::move(link));
+      }
     }
   }
-}
-
-std::vector<Link> links_of(const Names& names, const Own& own) {
-  std::vector<Link> links;
-  for (const NameRule& rule : names.rules) add_links(links, rule, own);
   return links;
 }
 
@@ -68,16 +65,12 @@ Own own_tensors(const Module& module) {
   return own;
 }
 
-/// Rows of each of our tensors, and of each of theirs, which add up to the same.
-Rows own_rows(const Link& link, const Own& own) {
-  Rows rows;
-  for (const std::string& name : link.ours) rows.push_back(own.at(name).size(0));
-  return rows;
-}
-
-Rows their_rows(const Link& link, const Rows& ours) {
+/// Rows of each of their tensors: those of ours add up to the same.
+Rows their_rows(const Link& link, const Own& own) {
   if (link.theirs.size() > 1) return link.rule->parts;
-  return {std::accumulate(ours.begin(), ours.end(), std::int64_t{0})};
+  std::int64_t rows = 0;
+  for (const std::string& name : link.ours) rows += own.at(name).size(0);
+  return {rows};
 }
 
 /// The shape that their tensor of so many rows should have.
@@ -117,46 +110,23 @@ Tensor theirs_from(const Link& link, const Tensor& x, std::size_t part, const Sh
   return reshape(x, shape);
 }
 
-/// What a load looks up: their names, with and without the prefix, and which have been used.
-class Finder {
- public:
-  Finder(const Names& names, const TensorReader& theirs) : names_(names), theirs_(theirs) {}
-
-  /// The name that the source has for it, "" where it has none.
-  std::string find(const std::string& name) const {
-    if (theirs_.shapes.contains(name)) return name;
-    if (!name.starts_with(names_.prefix)) return "";
-    const std::string bare = name.substr(names_.prefix.size());
-    return theirs_.shapes.contains(bare) ? bare : "";
-  }
-  std::string use(const std::string& name) { return *used_.insert(find(name)).first; }
-  std::string unexpected() {
-    for (const std::string& pattern : names_.ignored)
-      for (std::int64_t i = 0; !use(expand(pattern, i, "").front()).empty(); ++i)
-        if (pattern.find("{}") == std::string::npos) break;
-    std::ostringstream lines;
-    for (const auto& [name, shape] : theirs_.shapes)
-      if (!used_.contains(name)) lines << "\n  unexpected  " << name << " " << shape;
-    return lines.str();
-  }
-
- private:
-  const Names& names_;
-  const TensorReader& theirs_;
-  std::set<std::string> used_;
-};
+/// The name that `theirs` has for it, with or without the prefix; "" where it has none.
+std::string find(const std::string& name, const WeightMap& map, const TensorReader& theirs) {
+  if (theirs.shapes.contains(name)) return name;
+  const std::string bare = name.starts_with(map.prefix) ? name.substr(map.prefix.size()) : "";
+  return theirs.shapes.contains(bare) ? bare : "";
+}
 
 /// All that does not fit, one a line; nothing is read for it.
-std::string problems_of(const std::vector<Link>& links, const Own& own, const Names& names,
+std::string problems_of(const std::vector<Link>& links, const Own& own, const WeightMap& map,
                         const TensorReader& theirs) {
   std::ostringstream problems;
-  Finder finder(names, theirs);
-  std::set<std::string> filled;
+  std::set<std::string> filled, used;
   for (const Link& link : links) {
     filled.insert(link.ours.begin(), link.ours.end());
-    const Rows rows = their_rows(link, own_rows(link, own));
+    const Rows rows = their_rows(link, own);
     for (std::size_t i = 0; i < link.theirs.size(); ++i) {
-      const std::string found = finder.use(link.theirs[i]);
+      const std::string found = *used.insert(find(link.theirs[i], map, theirs)).first;
       const Shape wanted = their_shape(link, own, rows[i]);
       if (found.empty() && link.rule->form != Form::again)
         problems << "\n  missing     " << link.theirs[i] << " " << wanted << ", for "
@@ -169,18 +139,26 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const Na
   for (const auto& [name, tensor] : own)
     if (!filled.contains(name))
       problems << "\n  unnamed     " << name << " " << tensor.shape()
-               << ": the table of names has no line for it";
-  return problems.str() + finder.unexpected();
+               << ": the map has no line for it";
+  for (const std::string& pattern : map.ignored)
+    for (std::int64_t i = 0;; ++i) {
+      const std::string found = find(expand(pattern, i, "").front(), map, theirs);
+      used.insert(found);
+      if (found.empty() || pattern.find("{}") == std::string::npos) break;
+    }
+  for (const auto& [name, shape] : theirs.shapes)
+    if (!used.contains(name)) problems << "\n  unexpected  " << name << " " << shape;
+  return problems.str();
 }
 
 bool same_numbers(const Tensor& a, const Tensor& b) {
   return a.to(Dtype::f64).to_vector<double>() == b.to(Dtype::f64).to_vector<double>();
 }
 
-void fill(const Link& link, Own& own, const Finder& finder, const TensorReader& theirs) {
+void fill(const Link& link, Own& own, const WeightMap& map, const TensorReader& theirs) {
   std::int64_t row = 0;
   for (std::size_t i = 0; i < link.theirs.size(); ++i) {
-    const std::string name = finder.find(link.theirs[i]);
+    const std::string name = find(link.theirs[i], map, theirs);
     if (name.empty()) continue;  // a second name that the file does without
     const Tensor x = ours_from(link, theirs.read(name), i);
     Tensor& first = own.at(link.ours.front());
@@ -211,32 +189,30 @@ TensorReader reader_of(StateDict tensors) {
   return source;
 }
 
-void load_named(Module& module, const Names& names, const TensorReader& theirs) {
+void load_mapped(Module& module, const WeightMap& map, const TensorReader& theirs) {
   Own own = own_tensors(module);
-  const std::vector<Link> links = links_of(names, own);
-  const std::string problems = problems_of(links, own, names, theirs);
+  const std::vector<Link> links = links_of(map, own);
+  const std::string problems = problems_of(links, own, map, theirs);
   require<ShapeError>(problems.empty(), "the tensors do not fit ", module.type_name(), ":",
                       problems);
   const NoGrad off;
-  const Finder finder(names, theirs);
-  for (const Link& link : links)
-    if (link.rule->form != Form::again) fill(link, own, finder, theirs);
-  for (const Link& link : links)
-    if (link.rule->form == Form::again) fill(link, own, finder, theirs);
+  for (const bool again : {false, true})  // second names are compared with what was loaded
+    for (const Link& link : links)
+      if ((link.rule->form == Form::again) == again) fill(link, own, map, theirs);
 }
 
-StateDict named_state(const Module& module, const Names& names) {
+StateDict mapped_state(const Module& module, const WeightMap& map) {
   const NoGrad off;
   const Own own = own_tensors(module);
   StateDict theirs;
   std::set<std::string> named;
-  for (const Link& link : links_of(names, own)) {
+  for (const Link& link : links_of(map, own)) {
     named.insert(link.ours.begin(), link.ours.end());
     if (link.rule->form == Form::again) continue;
     std::vector<Tensor> all;
     for (const std::string& name : link.ours) all.push_back(own.at(name));
     const Tensor x = all.size() == 1 ? all[0] : cat(all, 0);
-    const Rows rows = their_rows(link, own_rows(link, own));
+    const Rows rows = their_rows(link, own);
     std::int64_t row = 0;
     for (std::size_t i = 0; i < link.theirs.size(); ++i) {
       const Tensor part = slice(x, 0, row, row + rows[i]);

@@ -3,14 +3,14 @@
 
 #include "gradus/nn/extras/lora.h"
 #include "gradus/nn/linear.h"
-#include "gradus/nn/models/names.h"
+#include "gradus/nn/models/weight_map.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/nn/models/tiny_models.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace gradus::testing::test_names {
+namespace gradus::testing::test_weight_map {
 namespace {
 
 /// Two and more of everything, no two sizes alike; heads of six, whose pairs are not their halves.
@@ -18,23 +18,24 @@ nn::GPTOptions odd() {
   return {.vocab = 11,
           .context = 5,
           .layers = 2,
-          .heads = 4,
-          .width = 24,
-          .norm_kind = nn::NormKind::rms,
-          .activation = nn::Activation::swiglu,
-          .kv_heads = 2,
-          .position = nn::HeadPosition::rotary};
+          .block = {.width = 24,
+                    .heads = 4,
+                    .kv_heads = 2,
+                    .activation = nn::Activation::swiglu,
+                    .norm_kind = nn::NormKind::rms,
+                    .head = {.position = nn::HeadPosition::rotary}}};
 }
 
 nn::BERTOptions words(bool shared) {
-  return {.vocab = 11, .context = 5, .layers = 2, .heads = 3, .width = 12, .shared = shared};
+  return {
+      .vocab = 11, .context = 5, .layers = 2, .block = {.width = 12, .heads = 3}, .shared = shared};
 }
 
 /// Writes `model` under the names and reads it into `other`, of the same kind with other numbers.
 template <class M>
-nn::StateDict check_round(const M& model, M other, const nn::Names& names) {
-  const nn::StateDict theirs = nn::named_state(model, names);
-  nn::load_named(other, names, nn::reader_of(theirs));
+nn::StateDict check_round(const M& model, M other, const nn::WeightMap& names) {
+  const nn::StateDict theirs = nn::mapped_state(model, names);
+  nn::load_mapped(other, names, nn::reader_of(theirs));
   const nn::StateDict wanted = model.state_dict(), got = other.state_dict();
   REQUIRE(wanted.size() == got.size());
   for (const auto& [name, tensor] : wanted) {
@@ -49,13 +50,14 @@ nn::StateDict check_round(const M& model, M other, const nn::Names& names) {
 TEST_CASE("a model that is written under other names is read again") {
   seed(5);
   nn::GPTOptions untied = odd();
-  untied.tied = false, untied.qk_norm = 1e-6, untied.hidden = 10;
+  untied.tied = false, untied.block.head.qk_norm = 1e-6, untied.block.hidden = 10;
   for (const nn::GPTOptions& o : {odd(), untied}) {
     check_round(nn::GPT(o), nn::GPT(o), nn::llama_names(o));
     check_round(nn::GPT(o), nn::GPT(o), nn::gguf_names(o, false));
     check_round(nn::GPT(o), nn::GPT(o), nn::gguf_names(o, true));
   }
-  const nn::GPTOptions plain{.vocab = 7, .context = 3, .layers = 2, .heads = 2, .width = 4};
+  const nn::GPTOptions plain{
+      .vocab = 7, .context = 3, .layers = 2, .block = {.width = 4, .heads = 2}};
   check_round(nn::GPT(plain), nn::GPT(plain), nn::gpt2_names());
   for (const bool shared : {false, true}) {
     const nn::BERTOptions o = words(shared);
@@ -90,8 +92,8 @@ TEST_CASE("an unrolled weight may have any number of axes") {
   seed(7);
   const nn::Linear model(6, 4);
   for (const Shape& tail : {Shape{6}, Shape{2, 3}, Shape{1, 3, 2}}) {
-    const nn::Names both{{{"weight", "conv.weight", nn::Form::unrolled, {}, tail},
-                          {"bias", "conv.bias", nn::Form::unrolled, {}, tail}}};
+    const nn::WeightMap both{{{"weight", "conv.weight", nn::Form::unrolled, {}, tail},
+                              {"bias", "conv.bias", nn::Form::unrolled, {}, tail}}};
     const nn::StateDict theirs = check_round(model, nn::Linear(6, 4), both);
     CHECK(theirs.at("conv.weight").rank() == tail.rank() + 1);
     CHECK(theirs.at("conv.weight").size(1) == tail[0]);
@@ -115,10 +117,10 @@ Tensor some(const Shape& shape, double first) {
 }
 
 /// What our names hold after a load, or what it says, from the second line on.
-std::string loaded(const nn::Names& names, const nn::StateDict& theirs) {
+std::string loaded(const nn::WeightMap& names, const nn::StateDict& theirs) {
   return outcome([&] {
     Net net;
-    nn::load_named(net, names, nn::reader_of(theirs));
+    nn::load_mapped(net, names, nn::reader_of(theirs));
     std::string text;
     for (const auto& [name, tensor] : net.state_dict())
       text += str_cat(name, " ", numbers(tensor)[0], ";");
@@ -130,9 +132,9 @@ bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-const nn::Names kPlain = {.rules = {{"a.*", "model.x.*"}, {"b.*", "model.y.*"}},
-                          .prefix = "model.",
-                          .ignored = {"model.mask", "model.count.{}"}};
+const nn::WeightMap kPlain = {.rules = {{"a.*", "model.x.*"}, {"b.*", "model.y.*"}},
+                              .prefix = "model.",
+                              .ignored = {"model.mask", "model.count.{}"}};
 
 nn::StateDict plain_state(const std::string& prefix) {
   return {{prefix + "x.weight", some({4, 3}, 10)},
@@ -157,7 +159,7 @@ TEST_CASE("files may omit the prefix and contain ignored tensors") {
 }
 
 TEST_CASE("only the prefix itself is omitted from a name, not as many letters") {
-  nn::Names names = kPlain;
+  nn::WeightMap names = kPlain;
   names.rules[1] = {"b.*", "outputs.*"};  // as long as the prefix, and more
   nn::StateDict state = plain_state("");
   state.erase("y.weight"), state.erase("y.bias");
@@ -171,16 +173,17 @@ TEST_CASE("only the prefix itself is omitted from a name, not as many letters") 
 }
 
 TEST_CASE("a tensor without a line in the table is an error in reading and writing") {
-  const nn::Names half = {.rules = {{"a.*", "x.*"}, {"b.weight", "y.weight"}}};
+  const nn::WeightMap half = {.rules = {{"a.*", "x.*"}, {"b.weight", "y.weight"}}};
   nn::StateDict state = plain_state("");
-  CHECK(says(loaded(half, state), "unnamed     b.bias [2]: the table of names has no line for it"));
-  CHECK(says(outcome([&] { return str_cat(nn::named_state(Net(), half).size()); }),
+  CHECK(says(loaded(half, state), "unnamed     b.bias [2]: the map has no line for it"));
+  CHECK(says(outcome([&] { return str_cat(nn::mapped_state(Net(), half).size()); }),
              "ValueError: no name is known there for b.bias"));
-  const nn::Names whole = {.rules = {{"a.*", "x.*"}, {"b.*", "y.*"}}};
-  CHECK(nn::named_state(Net(), whole).size() == 4);
+  const nn::WeightMap whole = {.rules = {{"a.*", "x.*"}, {"b.*", "y.*"}}};
+  CHECK(nn::mapped_state(Net(), whole).size() == 4);
   Net adapted;
   nn::add_adapters(adapted, "b", {.rank = 1});
-  const std::string said = outcome([&] { return str_cat(nn::named_state(adapted, whole).size()); });
+  const std::string said =
+      outcome([&] { return str_cat(nn::mapped_state(adapted, whole).size()); });
   CHECK(says(said, "no name is known there for b.lora_a: merge the adapters first"));
 }
 
@@ -193,15 +196,15 @@ TEST_CASE("one tensor may join rows of several file tensors, and the reverse") {
     }
     Tensor forward(const Tensor& x) const { return x; }
   } net;
-  const nn::Names names = {
+  const nn::WeightMap names = {
       .rules = {{"joined", "(q|k)", Form::same, {2, 3}}, {"(first|second)", "both"}}};
   const nn::StateDict theirs = {
       {"q", some({2, 3}, 0)}, {"k", some({3, 3}, 6)}, {"both", some({6, 3}, 20)}};
-  nn::load_named(net, names, nn::reader_of(theirs));
+  nn::load_mapped(net, names, nn::reader_of(theirs));
   CHECK(numbers(net.joined) == numbers(some({5, 3}, 0)));
   CHECK(numbers(net.first) == numbers(some({2, 3}, 20)));
   CHECK(numbers(net.second) == numbers(some({4, 3}, 26)));
-  const nn::StateDict again = nn::named_state(net, names);
+  const nn::StateDict again = nn::mapped_state(net, names);
   net.joined.detach().fill_(-1), net.first.detach().fill_(-1);  // what was written stays
   REQUIRE(again.size() == 3);
   for (const auto& [name, tensor] : theirs) {
@@ -213,8 +216,8 @@ TEST_CASE("one tensor may join rows of several file tensors, and the reverse") {
 TEST_CASE("written tensors are copies in each form") {
   Net net;
   for (const Form form : {Form::same, Form::transposed}) {
-    const nn::Names names = {.rules = {{"a.*", "x.*", form}, {"b.*", "y.*", form}}};
-    const nn::StateDict state = nn::named_state(net, names);
+    const nn::WeightMap names = {.rules = {{"a.*", "x.*", form}, {"b.*", "y.*", form}}};
+    const nn::StateDict state = nn::mapped_state(net, names);
     const std::vector<double> before = numbers(state.at("x.weight"));
     net.a.weight.detach().fill_(before[0] + 1);
     CHECK(numbers(state.at("x.weight")) == before);
@@ -222,7 +225,7 @@ TEST_CASE("written tensors are copies in each form") {
 }
 
 TEST_CASE("a second name may be missing, come first, or repeat the same tensor") {
-  const nn::Names names = {
+  const nn::WeightMap names = {
       .rules = {{"a.weight", "head", Form::again}, {"a.*", "x.*"}, {"b.*", "y.*"}}};
   nn::StateDict state = plain_state("");
   const std::string good = "a.bias 30;a.weight 10;b.bias 50;b.weight 40;";
@@ -234,4 +237,4 @@ TEST_CASE("a second name may be missing, come first, or repeat the same tensor")
       says(loaded(names, state), "head: is a.weight again in this model, but holds other numbers"));
 }
 
-}  // namespace gradus::testing::test_names
+}  // namespace gradus::testing::test_weight_map

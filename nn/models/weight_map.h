@@ -1,4 +1,4 @@
-// Names: what others call the tensors of our models, as tables that are read both ways.
+// WeightMap: the names that other libraries give the tensors of a model, readable both ways.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gradus::nn {
 
-/// How their numbers lie.
+/// The layout of a tensor in the other library.
 enum class Form {
   same,
   transposed,  // [in, out], as in GPT-2's files
@@ -20,20 +20,20 @@ enum class Form {
   again        // a second name of a tensor: may be missing, and must be equal where it is not
 };
 
-/// One line of a table. "{}" is a number that counts from 0, "(q|k|v)" several tensors whose rows
+/// One line of a map. "{}" is a number that counts from 0, "(q|k|v)" several tensors whose rows
 /// follow each other (on one side of a line), and a ".*" at the end .weight and .bias. A line whose
-/// `ours` the model has not stands for nothing.
+/// `ours` the model does not have is skipped.
 ///
 ///   {"blocks.{}.attention.qkv_proj.*", "layers.{}.(q|k|v)_proj.*", Form::same, {8, 4, 4}}
-struct NameRule {
-  std::string ours, theirs;
+struct WeightRule {
+  std::string ours, theirs;  // the name in Gradus, and in the other library
   Form form = Form::same;
   std::vector<std::int64_t> parts = {};  // rows of each of their tensors, where a line has several
   Shape tail = {};
 };
 
-struct Names {
-  std::vector<NameRule> rules;
+struct WeightMap {
+  std::vector<WeightRule> rules;
   std::string prefix = {};                // of their names, which files may leave out
   std::vector<std::string> ignored = {};  // theirs that hold nothing learned: masks, counters
 };
@@ -48,10 +48,10 @@ TensorReader reader_of(StateDict tensors);
 /// Fills every parameter and buffer, converted to its dtype, from tensors that are each used once.
 /// ShapeError, before anything is read, lists all that is missing, misshapen or unexpected;
 /// ValueError where a second name holds other numbers.
-void load_named(Module& module, const Names& names, const TensorReader& theirs);
+void load_mapped(Module& module, const WeightMap& map, const TensorReader& theirs);
 
 /// The module's numbers under their names, in their form; copies. ValueError for one that no line
-/// of the table names.
-StateDict named_state(const Module& module, const Names& names);
+/// of the map names.
+StateDict mapped_state(const Module& module, const WeightMap& map);
 
 }  // namespace gradus::nn
