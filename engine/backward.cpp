@@ -255,7 +255,7 @@ void Walk::visit(Step& step) {
   }
 }
 
-Tensor own(Tensor x) { return is_own(x) ? x : kernel::copy(x); }
+Tensor own(Tensor x) { return is_own(x) ? std::move(x) : kernel::copy(x); }
 
 /// Adds what has arrived at a leaf to its grad, whose values nothing else shares. Several threads
 /// may walk to one leaf at the same time: its hooks see a gradient that no other thread changes.

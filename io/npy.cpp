@@ -125,8 +125,8 @@ Stored stored_as(const std::string& description, const std::string& file) {
   const auto found = kDescriptions.find(description);
   if (found != kDescriptions.end()) return found->second;
   const char* hint = description.starts_with('>') ? " (big-endian: write x.astype('<f4'))"
-                     : description.find('O') != description.npos ? " (Python objects)"
-                                                                 : "";
+                     : description.find('O') != std::string::npos ? " (Python objects)"
+                                                                  : "";
   fail<FileError>(file, ": dtype ", quote(description), hint,
                   " cannot be read: <f4 <f8 <i8 |b1 <f2 <i4 |u1 can");
 }

@@ -82,7 +82,8 @@ void tie(Tensor& alias, const Tensor& original);
 class Module : public Named {
  public:
   Module() = default;
-  Module(Module&& other) noexcept : Named(std::move(other)), training_(other.training_) {}
+  Module(Module&& other) noexcept
+      : Named(static_cast<Named&&>(other)), training_(other.training_) {}
   Module& operator=(Module&& other) noexcept {
     Named::operator=(std::move(other));
     training_ = other.training_;
