@@ -55,11 +55,11 @@ class GradientOf {
 };
 
 /// About |u| |w| |y| / |x|, the size of what a gradient's terms are before they are added.
-double size_of_all_terms(const CheckedTensorFunction& subject) {
-  const double most = largest_of(numbers(subject.output));
+double size_of_all_terms(const CheckedTensorFunction& function) {
+  const double most = largest_of(numbers(function.output));
   double size = 0;
-  for (std::size_t k = 0; k < subject.inputs.size(); ++k)
-    if (subject.wanted()[k]) size = std::max(size, rms(numbers(subject.inputs[k])));
+  for (std::size_t k = 0; k < function.inputs.size(); ++k)
+    if (function.wanted()[k]) size = std::max(size, rms(numbers(function.inputs[k])));
   return size > 0 ? 4 * most / size : most;
 }
 
@@ -71,20 +71,20 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   options.upstream = {};
   options.refused = {};
   options.dtype = Dtype::f64;  // gradients of gradients in f32 are f32's first ones again
-  const CheckedTensorFunction subject(std::string(name), f, inputs, options);
+  const CheckedTensorFunction function(std::string(name), f, inputs, options);
   Tensors u;
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    u.push_back(subject.wanted()[k] ? other_numbers(subject.inputs[k], options.seed + 7 + k)
-                                    : Tensor());
+    u.push_back(function.wanted()[k] ? other_numbers(function.inputs[k], options.seed + 7 + k)
+                                     : Tensor());
   // Where the terms of a gradient cancel (softmax of equal rows, across them) g is rounding alone,
   // and differences would take it for the truth. A constant of the terms' size tells them how large
   // its rounding is.
-  const GradientOf g(subject, std::move(u), size_of_all_terms(subject));
-  Tensors in = subject.inputs;
-  in.push_back(other_numbers(subject.output, options.seed + 6));
-  options.names = subject.options.names;
+  const GradientOf g(function, std::move(u), size_of_all_terms(function));
+  Tensors in = function.inputs;
+  in.push_back(other_numbers(function.output, options.seed + 6));
+  options.names = function.options.names;
   options.names.emplace_back("upstream");
-  options.differentiable = subject.wanted();
+  options.differentiable = function.wanted();
   options.differentiable.push_back(true);
   options.smallest = false;  // u and the upstream gradient have the sizes of these inputs
   return run(CheckedTensorFunction(std::string(name) + ", second derivatives", g, in, options),

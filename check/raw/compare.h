@@ -7,10 +7,12 @@
 
 namespace gradus::check {
 
-/// The slopes of one input, [move][probe], and the largest of each kind of both.
+/// The measured slopes of one input.
 struct Numeric {
-  std::vector<Move> moves;
-  std::vector<std::vector<Slope>> slopes;
+  const std::vector<Probe>* probes = nullptr;
+  Tolerance tolerance = {};
+  std::vector<Move> moves = {};
+  std::vector<std::vector<Slope>> slopes = {};  // [move][probe]
 
   /// Leaves out what was not measured: of `elements` moves those from `done` on, and of the others
   /// those from `seen` on.
@@ -25,12 +27,11 @@ struct Numeric {
   }
 
   /// The largest derivative by this move, of single outputs or of weighted sums of them.
-  double scale(std::size_t move, bool dense, const std::vector<Probe>& probes,
-               const Tolerance& t) const {
+  double scale(std::size_t move, bool dense) const {
     double result = 0;
-    for (std::size_t p = 0; p < probes.size(); ++p)
-      if (const Slope& n = slopes[move][p]; probes[p].dense() == dense && resolved(n, 0, t))
-        result = std::max(result, n.size());
+    for (std::size_t p = 0; p < probes->size(); ++p)
+      if ((*probes)[p].dense() == dense && resolved(slopes[move][p], 0, tolerance))
+        result = std::max(result, slopes[move][p].size());
     return result;
   }
 
@@ -134,7 +135,8 @@ inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& su
 
 /// The notes on an input. The note on a sample is left out if the report has it already.
 inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric& numeric,
-                                            const Tolerance& t, bool sample_said) {
+                                            bool sample_said) {
+  const Tolerance& t = numeric.tolerance;
   std::vector<std::string> notes;
   const std::string input = "input '" + summary.name + "'";
   const auto some = [&](std::int64_t n) { return share(n, summary.elements) + " of " + input; };

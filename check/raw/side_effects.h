@@ -8,8 +8,8 @@ namespace gradus::check {
 
 class SideEffects {
  public:
-  SideEffects(CheckedFunction& subject, Values dy, const Tolerance& tolerance, Report& report)
-      : function_(subject), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
+  SideEffects(CheckedFunction& function, Values dy, const Tolerance& tolerance, Report& report)
+      : function_(function), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
 
   /// `answer` is what the derivative gave for dy.
   void check_answer(const Arguments& answer) {

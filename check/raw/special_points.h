@@ -70,7 +70,7 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
 
 /// Equal elements at kinks move together: a maximum that pays each of them all is right by each
 /// alone, and not by both. Elements that the report calls wrong are left out.
-inline std::optional<Finding> wrong_tie(CheckedFunction& subject,
+inline std::optional<Finding> wrong_tie(CheckedFunction& function,
                                         const std::vector<Numeric>& numeric,
                                         const std::vector<Probe>& probes,
                                         const std::vector<Arguments>& answers, const Goal& goal,
@@ -82,11 +82,11 @@ inline std::optional<Finding> wrong_tie(CheckedFunction& subject,
       if (move.along() || !numeric[k].kinked(m)) continue;
       const std::string& map = report.inputs[k].map;
       const bool wrong = !map.empty() && map[*move.element] != '.' && map[*move.element] != '~';
-      if (!wrong) tied[subject.inputs()[k].values[*move.element]].push_back({k, *move.element});
+      if (!wrong) tied[function.inputs()[k].values[*move.element]].push_back({k, *move.element});
     }
   for (const auto& [value, places] : tied) {
     if (places.size() < 2) continue;
-    const std::vector<Slope> column = subject.column_of(places, goal);
+    const std::vector<Slope> column = function.column_of(places, goal);
     for (std::size_t p = 0; p < probes.size(); ++p) {
       double a = 0;
       for (const auto& [k, j] : places) a += answers[p][k][j];
@@ -94,7 +94,7 @@ inline std::optional<Finding> wrong_tie(CheckedFunction& subject,
       const Judgement result = judge(a, n, 0, goal.tolerance);
       if (result.verdict != Verdict::fail) continue;
       const std::size_t input = places[0].first;
-      Finding finding{.input = input, .input_name = subject.inputs()[input].name, .along = true};
+      Finding finding{.input = input, .input_name = function.inputs()[input].name, .along = true};
       describe_numbers(finding, a, n, probes[p], result);
       finding.note =
           joined(places.size(), " elements that are ", number(value, 6),

@@ -136,17 +136,16 @@ class TimeBudget {
 
 /// The error of one element that each direction is sure to show: it moves an element by 0.6 of its
 /// unit or more.
-inline double shown_along(const Numeric& numeric, const std::vector<Probe>& probes,
-                          const Tolerance& tolerance) {
+inline double shown_along(const Numeric& numeric) {
   double result = 0;
   for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
     if (!numeric.moves[m].along()) continue;
     double least = std::numeric_limits<double>::max(), allowed = 0;
     for (const double d : numeric.moves[m].direction) least = std::min(least, std::abs(d));
-    for (std::size_t p = 0; p < probes.size(); ++p) {
+    for (std::size_t p = 0; p < numeric.probes->size(); ++p) {
       const Slope& n = numeric.slopes[m][p];
-      const double scale = numeric.scale(m, probes[p].dense(), probes, tolerance);
-      allowed = std::max(allowed, judge(n.value, n, scale, tolerance).allowed);
+      const double scale = numeric.scale(m, (*numeric.probes)[p].dense());
+      allowed = std::max(allowed, judge(n.value, n, scale, numeric.tolerance).allowed);
     }
     result = std::max(result, allowed / least);
   }
@@ -154,11 +153,10 @@ inline double shown_along(const Numeric& numeric, const std::vector<Probe>& prob
 }
 
 /// What the time was not enough for, and what that may miss.
-inline std::string left_out(const TimeBudget& schedule, const Input& input, const Numeric& numeric,
-                            const std::vector<Probe>& probes, const Goal& goal) {
+inline std::string left_out(const TimeBudget& time, const Input& input, const Numeric& numeric) {
   const auto directions = static_cast<std::size_t>(std::count_if(
       numeric.moves.begin(), numeric.moves.end(), [](const Move& move) { return move.along(); }));
-  const std::string budget = number(schedule.budget(), 3) + " s";
+  const std::string budget = number(time.budget(), 3) + " s";
   if (directions == 0)
     throw Abort{Verdict::inconclusive, joined("a budget of ", budget, " left no time for ",
                                               input.name, ": give more, or check it alone")};
@@ -168,8 +166,8 @@ inline std::string left_out(const TimeBudget& schedule, const Input& input, cons
       "in ", budget, " ", seen, " of ", all, " elements of ", input.name,
       " moved one by one, and all along ", directions,
       " directions. A single wrong element shows in each direction if its error is above ",
-      number(shown_along(numeric, probes, goal.tolerance), 2),
-      "; a smaller one is missed with a chance of ", number(missed, 3), " %");
+      number(shown_along(numeric), 2), "; a smaller one is missed with a chance of ",
+      number(missed, 3), " %");
 }
 
 }  // namespace gradus::check

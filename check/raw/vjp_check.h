@@ -38,7 +38,7 @@ class VjpCheck {
       check_output();
       set_precision();
       ask();
-      numeric_.resize(report_.inputs.size());
+      numeric_.assign(report_.inputs.size(), {&probes_, goal_.tolerance});
       for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
       if (auto tie = wrong_tie(function_, numeric_, probes_, answers_, goal_, report_))
@@ -176,7 +176,7 @@ class VjpCheck {
       suspect = suspect || judge_move(k, m).finding.verdict != Verdict::pass;
     numeric.keep(measure_some(k, 0, some, budget_.deadline(k, suspect)), some, seen);
     if (numeric.moves.size() < count || some < x.size())
-      report_.notes.push_back(left_out(budget_, function_.inputs()[k], numeric, probes_, goal_));
+      report_.notes.push_back(left_out(budget_, function_.inputs()[k], numeric));
   }
 
   void compare(std::size_t k) {
@@ -189,7 +189,7 @@ class VjpCheck {
                                       [](const Move& move) { return !move.along(); });
     summary.compared = static_cast<std::int64_t>(numeric.moves.size() * probes_.size());
     summary.map.assign(static_cast<std::size_t>(summary.elements), '~');
-    std::vector<Mismatch> candidates;
+    std::vector<Mismatch> mismatches;
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
       Mismatch worst = judge_move(k, m);
       if (worst.finding.verdict != Verdict::pass && budget_.over() && summary.wrong > 0) {
@@ -202,11 +202,11 @@ class VjpCheck {
       count(summary, k, m, worst);
       if (worst.finding.verdict == Verdict::pass) continue;
       report_.verdict = worse(report_.verdict, worst.finding.verdict);
-      candidates.push_back(std::move(worst));
+      mismatches.push_back(std::move(worst));
     }
     if (summary.wrong == 0) summary.map.clear();
-    add_worst(k, std::move(candidates));
-    for (std::string& note : notes_about(summary, numeric, goal_.tolerance, budget_.limited()))
+    add_worst(k, std::move(mismatches));
+    for (std::string& note : notes_about(summary, numeric, budget_.limited()))
       report_.notes.push_back(std::move(note));
   }
 
@@ -231,8 +231,7 @@ class VjpCheck {
     Numeric& numeric = numeric_[k];
     const Move& move = numeric.moves[m];
     Mismatch worst;
-    const double scale[] = {numeric.scale(m, false, probes_, goal_.tolerance),
-                            numeric.scale(m, true, probes_, goal_.tolerance)};
+    const double scale[] = {numeric.scale(m, false), numeric.scale(m, true)};
     for (std::size_t p = 0; p < probes_.size(); ++p) {
       const Probe& probe = probes_[p];
       const Slope& n = numeric.slopes[m][p];
@@ -272,15 +271,15 @@ class VjpCheck {
     return VjpCheck(report_.name, function_.functions(), std::move(inputs), options).run();
   }
 
-  void add_worst(std::size_t k, std::vector<Mismatch> candidates) {
-    std::stable_sort(candidates.begin(), candidates.end(), worse_than);
-    candidates.resize(std::min(candidates.size(), options_.findings));
+  void add_worst(std::size_t k, std::vector<Mismatch> mismatches) {
+    std::stable_sort(mismatches.begin(), mismatches.end(), worse_than);
+    mismatches.resize(std::min(mismatches.size(), options_.findings));
     bool traced = false;  // a direction to its element; others would lead there as well
-    for (Mismatch& candidate : candidates) {
-      Finding& finding = candidate.finding;
+    for (Mismatch& mismatch : mismatches) {
+      Finding& finding = mismatch.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;
       if (direction && traced) continue;
-      if (fails) narrow(k, candidate);
+      if (fails) narrow(k, mismatch);
       traced = traced || (direction && !finding.along);
       const auto same = [&finding](const Finding& f) {
         return has_numbers(f) && place_of(f) == place_of(finding);
@@ -292,11 +291,11 @@ class VjpCheck {
 
   /// Finds the output behind a failed weighted sum and the element behind a failed direction, if
   /// there is one of each, by bisection.
-  void narrow(std::size_t k, Mismatch& candidate) {
-    Finding& finding = candidate.finding;
-    Probe probe = probes_[candidate.probe];
-    Move move = numeric_[k].moves[candidate.move];
-    const double scale = numeric_[k].scale(candidate.move, probe.dense(), probes_, goal_.tolerance);
+  void narrow(std::size_t k, Mismatch& mismatch) {
+    Finding& finding = mismatch.finding;
+    Probe probe = probes_[mismatch.probe];
+    Move move = numeric_[k].moves[mismatch.move];
+    const double scale = numeric_[k].scale(mismatch.move, probe.dense());
     const auto wrong = [&](const Probe& part, const Move& way, const Values& dx,
                            const std::vector<Slope>& column) {
       const double a = way.of(dx);
@@ -307,7 +306,7 @@ class VjpCheck {
       return true;
     };
     if (move.along()) {
-      const Values& dx = answers_[candidate.probe][k];
+      const Values& dx = answers_[mismatch.probe][k];
       const auto moves = [&](const Move& way) {
         return wrong(probe, way, dx, measure(k, way, !budget_.limited()));
       };

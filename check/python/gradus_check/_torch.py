@@ -19,27 +19,27 @@ def check_torch(function, *inputs, name=None, names=(), seed=0x5EED, reference=N
     reference (the same in float64) or resolution=1e-3. second: checks the gradient's gradient in the same way.
     options: rtol, atol, resolution, full, sampled, as in docs/checking.md.
     """
-    subject = Subject(function, inputs, names, seed, rough=bool(reference or options.get("resolution")))
+    checked = CheckedFunction(function, inputs, names, seed, rough=bool(reference or options.get("resolution")))
     if second:
-        return check_torch(*subject.gradient(), name=f"the gradient of {name or subject.name}", seed=seed,
+        return check_torch(*checked.gradient(), name=f"the gradient of {name or checked.name}", seed=seed,
                            conditions=conditions, **options)
     with torch.enable_grad():
-        handle = Handle(name or subject.name)
-        for k, x in enumerate(subject.x):
-            handle.input(subject.names[k], tuple(x.shape), _flat(x), subject.wanted[k])
-        y = subject.call(subject.x).detach()
+        handle = Handle(name or checked.name)
+        for k, x in enumerate(checked.x):
+            handle.input(checked.names[k], tuple(x.shape), _flat(x), checked.wanted[k])
+        y = checked.call(checked.x).detach()
         handle.output(tuple(y.shape), y.numel())
         handle.set("seed", seed)
         handle.set("ulp", torch.finfo(y.dtype).eps)
         for option, value in options.items():
             handle.set(option, value)
-        handle.run(lambda values: _flat(subject.call(subject.tensors(values))),
-                   lambda values, dy: [None if g is None else _flat(g) for g in subject.run(
-                       subject.tensors(values), torch.tensor(dy, dtype=y.dtype).reshape(y.shape))[1]],
-                   reference and (lambda values: _flat(subject.output(reference, subject.tensors(
+        handle.run(lambda values: _flat(checked.call(checked.tensors(values))),
+                   lambda values, dy: [None if g is None else _flat(g) for g in checked.run(
+                       checked.tensors(values), torch.tensor(dy, dtype=y.dtype).reshape(y.shape))[1]],
+                   reference and (lambda values: _flat(checked.output(reference, checked.tensors(
                        values, torch.float64)))))
         if conditions and not any(f["kind"] == "structure" for f in handle.json()["findings"]):
-            Conditions(subject, handle, seed).run()
+            Conditions(checked, handle, seed).run()
     return Report(handle)
 
 
@@ -47,7 +47,7 @@ def _flat(tensor):
     return tensor.detach().to(torch.float64).reshape(-1).tolist()
 
 
-class Subject:
+class CheckedFunction:
     """function of tensors that all are arguments, and what is known of it."""
 
     def __init__(self, function, inputs, names, seed, rough):

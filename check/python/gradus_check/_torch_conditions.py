@@ -66,13 +66,13 @@ def nan_in_fresh_memory():
 
 
 class Conditions:
-    def __init__(self, subject, handle, seed):
-        self._s, self._handle, self._random = subject, handle, torch.Generator().manual_seed(seed + 100)
+    def __init__(self, checked, handle, seed):
+        self._s, self._handle, self._random = checked, handle, torch.Generator().manual_seed(seed + 100)
         self._told = set()
-        self.x = subject.x
-        y = subject.call(self.x).detach()
+        self.x = checked.x
+        y = checked.call(self.x).detach()
         self.dy = self._other(y)
-        self.y, self.dx = subject.run([t.clone() for t in self.x], self.dy.clone())
+        self.y, self.dx = checked.run([t.clone() for t in self.x], self.dy.clone())
 
     def run(self):
         failed = len(self._told)

@@ -7,7 +7,7 @@
 
 #include "gradus/tests/support/catch.h"
 
-namespace gradus {
+namespace gradus::test_json {
 namespace {
 
 template <class... Parts>
@@ -40,4 +40,4 @@ TEST_CASE("JSON numbers are the shortest that read back; NaN and infinity are nu
 }
 
 }  // namespace
-}  // namespace gradus
+}  // namespace gradus::test_json
