@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
+#include <sstream>
 
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
@@ -17,18 +16,14 @@
 namespace gradus::train {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kOverfitPatience = 3;  // rising evaluations before a warning
 
 std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
                           const std::string& path) {
   const auto at = checkpoint.facts.find(fact);
+  std::istringstream text(at == checkpoint.facts.end() ? "" : at->second);
   std::int64_t number = 0;
-  const bool good =
-      at != checkpoint.facts.end() &&
-      std::from_chars(at->second.data(), at->second.data() + at->second.size(), number).ec ==
-          std::errc();
-  require<FileError>(good, path, ": has no number \"", fact,
+  require<FileError>(bool(text >> number), path, ": has no number \"", fact,
                      "\": it is not the checkpoint of a run");
   return number;
 }
@@ -95,7 +90,7 @@ Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule
       transport_(options_.transport ? *options_.transport : distributed::alone()),
       budget_(options_.time, options_.steps, options_.eval_every, options_.clock),
       files_{options_.directory},
-      best_(options_.higher_is_better ? -kNever : kNever),
+      best_(options_.higher_is_better ? -INFINITY : INFINITY),
       last_(best_) {
   if (options_.shards > 1 || transport_.size() > 1)
     shards_ = std::make_unique<distributed::Shards>(model, optimizer, transport_, options_.shards);
@@ -288,10 +283,6 @@ void Trainer::end_step() {
                 " three times running: the model may be overfitting"));
 }
 
-bool Trainer::better(double value, double than) const {
-  return options_.higher_is_better ? value > than : value < than;
-}
-
 bool Trainer::out_of_patience() const {
   const std::int64_t since = step_ / options_.eval_every - best_step_ / options_.eval_every;
   return options_.patience > 0 && since >= options_.patience;
@@ -304,6 +295,7 @@ void Trainer::validate(const Evaluate& evaluate) {
   transport_.note("evaluating, or waiting for rank 0, which does");
   last_ = transport_.broadcast(writes() ? evaluate_and_log(evaluate) : 0);
   budget_.evaluated(budget_.seconds() - begin);
+  const auto better = [&](double a, double b) { return options_.higher_is_better ? a > b : a < b; };
   rising_evals_ = better(before, last_) ? rising_evals_ + 1 : 0;
   if (!better(last_, best_)) return;
   best_ = last_;

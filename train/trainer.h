@@ -138,7 +138,6 @@ class Trainer : private Loop {
   bool rescale();
   void validate(const Evaluate& evaluate);  // saves the weights if they are the best
   double evaluate_and_log(const Evaluate& evaluate);
-  bool better(double value, double than) const;
   bool out_of_patience() const;
   [[noreturn]] void fail_not_finite(const LossOf& loss_of);
   // trainer_report.cpp

@@ -30,6 +30,8 @@ void require_complete(std::span<const Slot> slots) {
                         slot.name, ": use its ShardedOptimizer");
 }
 
+constexpr auto gradient_of = [](const Slot& slot) { return slot.parameter.grad(); };
+
 void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
             std::span<const Slot> slots, double factor) {
   Observers::tell([&](Observer& o) {
@@ -79,10 +81,8 @@ Optimizer::~Optimizer() {
 double Optimizer::step(const StepOptions& options) {
   const NoGrad off;
   require_complete(slots_);
-  const std::vector<Tensor> gradients = gradients_of(slots_);
-  std::vector<Piece> work = pieces(slots_, gradients);
-  if (steps_ == 0 && warns_) warn_without_grad(slots_, gradients);
-  return apply(work, norm(slots_, sums_of_squares(slots_, work)), options);
+  std::vector<Piece> work = pieces(slots_, steps_ == 0 && warns_, gradient_of);
+  return apply(work, norm(slots_, work, [](std::vector<double>&) {}), options);
 }
 
 double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions& options) {
@@ -131,7 +131,7 @@ void Optimizer::update_in_backward(Slot& slot) {
   if (!slot.due) return;
   const NoGrad off;
   const std::span<const Slot> slots(&slot, 1);
-  std::vector<Piece> work = pieces(slots, gradients_of(slots));
+  std::vector<Piece> work = pieces(slots, false, gradient_of);
   prepare_all(work, slots, factor_in_backward_, 1);
   slot.due = false;
   update_all(work, slots, factor_in_backward_);
