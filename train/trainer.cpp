@@ -96,11 +96,7 @@ Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule
     shards_ = std::make_unique<distributed::Shards>(model, optimizer, transport_, options_.shards);
 }
 
-void Trainer::keep(std::function<void(io::Checkpoint&)> save,
-                   std::function<void(const io::Checkpoint&)> load) {
-  savers_.push_back(std::move(save));
-  loaders_.push_back(std::move(load));
-}
+void Trainer::keep(Save save, Load load) { kept_.emplace_back(std::move(save), std::move(load)); }
 
 void Trainer::average(optim::EMA& ema) {
   ema_ = &ema;
@@ -133,7 +129,7 @@ void Trainer::resume() {
   model_.load_state_dict(with_prefix(checkpoint, "model."));
   const nn::StateDict state = with_prefix(checkpoint, "optimizer.");
   shards_ ? shards_->optimizer().load_state_dict(state) : optimizer_.load_state_dict(state);
-  for (const auto& load : loaders_) load(checkpoint);
+  for (const auto& [save, load] : kept_) load(checkpoint);
   const auto number = [&](const char* fact) { return whole_number(checkpoint, fact, path); };
   step_ = number("step");
   best_step_ = number("best_step");
@@ -173,7 +169,7 @@ void Trainer::save() {
       {"metrics_bytes", std::to_string(log_->flush())}};
   if (!budget.empty()) checkpoint.facts.emplace("pace", budget);
   require<FileError>(log_->complaint().empty(), log_->complaint());
-  for (const auto& save : savers_) save(checkpoint);
+  for (const auto& [save, load] : kept_) save(checkpoint);
   io::save_checkpoint(files_.checkpoint(), checkpoint);
 }
 
