@@ -83,22 +83,18 @@ double ShardedOptimizer::step(const Tensor& gradient, const std::vector<char>& r
 nn::StateDict ShardedOptimizer::state_dict() const {
   nn::StateDict state = {{"step", full({}, optimizer_.steps_, Dtype::i64)}};
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    for (const nn::NamedTensor& each : optimizer_.slots_[i].state)
-      state[each.name + "." + parameters_[i].name] = gather(i, each.tensor);
+    for (const auto& [name, tensor] : optimizer_.slots_[i].state) state[name] = gather(i, tensor);
   return rank() == 0 ? state : nn::StateDict();
 }
 
 void ShardedOptimizer::load_state_dict(const nn::StateDict& given) {
   nn::StateDict like = {{"step", Tensor::empty({}, Dtype::i64)}};
   for (const Slot& slot : optimizer_.slots_)
-    for (const nn::NamedTensor& each : slot.state)
-      like[each.name + "." + slot.name] = slot.parameter;
+    for (const auto& [name, tensor] : slot.state) like[name] = slot.parameter;
   optim::check_state("optimizer", given, like);
   for (Slot& slot : optimizer_.slots_)
-    for (nn::NamedTensor& each : slot.state) {
-      const Tensor from = kernel::contiguous(given.at(each.name + "." + slot.name));
-      each.tensor.copy_(part_of(from, slot.begin, slot.end));
-    }
+    for (auto& [name, tensor] : slot.state)
+      tensor.copy_(part_of(kernel::contiguous(given.at(name)), slot.begin, slot.end));
   optimizer_.steps_ = given.at("step").item<std::int64_t>();
 }
 

@@ -64,7 +64,7 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
                             "): each parameter belongs to one group");
       Slot slot{name, parameter, &group, {}, kept.whole, chunk, 0, parameter.numel()};
       for (const std::string& each : kept.names)
-        slot.state.push_back({each, zeros_like(parameter)});
+        slot.state.push_back({each + "." + name, zeros_like(parameter)});
       chunk += chunks_in(slot.end);
       slots_.push_back(std::move(slot));
     }
@@ -159,7 +159,7 @@ nn::StateDict Optimizer::state_dict() const {
   require_complete(slots_);
   nn::StateDict out = {{"step", full({}, steps_, Dtype::i64)}};
   for (const Slot& slot : slots_)
-    for (const nn::NamedTensor& each : slot.state) out[each.name + "." + slot.name] = each.tensor;
+    for (const auto& [name, tensor] : slot.state) out[name] = tensor;
   return out;
 }
 

@@ -20,7 +20,7 @@ struct Slot {
   std::string name;
   Tensor parameter;
   const Group* group;
-  std::vector<nn::NamedTensor> state;   // of the elements [begin, end), by GroupState::names
+  std::vector<nn::NamedTensor> state;   // "exp_avg.w": of the elements [begin, end)
   bool whole;                           // GroupState::whole
   std::int64_t chunk;                   // index of its first chunk
   std::int64_t begin, end;              // the elements to update: all, or this process's part
