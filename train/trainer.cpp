@@ -216,14 +216,13 @@ double Trainer::factor() {
 }
 
 void Trainer::after_update(const LossOf& loss_of) {
-  const bool finite = std::isfinite(loss_) && std::isfinite(norm_);
   if (ema_ && std::isfinite(norm_)) ema_->update();
   if (log_)
     log_->write({{"step", static_cast<double>(step_ - 1)},
                  {"loss", loss_},
                  {"grad_norm", norm_},
                  {"learning_rate", optimizer_.groups().front().lr * factor_}});
-  if (!finite) fail_not_finite(loss_of);
+  if (!std::isfinite(loss_) || !std::isfinite(norm_)) fail_not_finite(loss_of);
   budget_.stepped(budget_.seconds() - step_began_);
   rescaled_ = rescale();
 }
