@@ -1,4 +1,4 @@
-// Every draw is a RandomStream's, at a seed and a step: there is no state to save.
+// Every draw is a function of a seed and a step, so there is no state to save.
 #include "gradus/train/data.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gradus::train {
 namespace {
 
-/// What a pair is bucketed by.
+/// The lengths by which pairs are bucketed.
 std::vector<std::int64_t> longer_of(const std::vector<std::pair<Sequence, Sequence>>& pairs) {
   std::vector<std::int64_t> lengths;
   for (const auto& [source, target] : pairs) {
@@ -48,7 +48,7 @@ TokenBatches::TokenBatches(std::vector<std::int64_t> tokens, std::int64_t contex
   require(context > 0 && batch > 0, "TokenBatches: context ", context, " and batch ", batch,
           " must be positive");
   require(size() > context, "TokenBatches: the text has ", size(), " tokens, but a context of ",
-          context, " wants at least ", context + 1, ": take a longer text or a shorter context");
+          context, " needs at least ", context + 1, ": take a longer text or a shorter context");
 }
 
 Batch TokenBatches::windows(const std::vector<std::int64_t>& starts, std::int64_t length) const {
@@ -71,16 +71,13 @@ Batch TokenBatches::at(std::int64_t step) const {
 
 std::vector<Batch> TokenBatches::once() const {
   std::vector<Batch> out;
-  std::vector<std::int64_t> starts;
   std::int64_t start = 0;
-  for (; start + context_ < size(); start += context_) {
-    starts.push_back(start);
-    if (std::ssize(starts) == batch_) {
-      out.push_back(windows(starts, context_));
-      starts.clear();
-    }
+  while (start + context_ < size()) {
+    std::vector<std::int64_t> starts;
+    for (; std::ssize(starts) < batch_ && start + context_ < size(); start += context_)
+      starts.push_back(start);
+    out.push_back(windows(starts, context_));
   }
-  if (!starts.empty()) out.push_back(windows(starts, context_));
   if (start + 1 < size()) out.push_back(windows({start}, size() - 1 - start));
   return out;
 }
@@ -118,7 +115,7 @@ void LengthBuckets::shuffle_for(std::int64_t pass) const {
 }
 
 std::vector<std::int64_t> LengthBuckets::at(std::int64_t step) const {
-  require(step >= 0, "LengthBuckets: there is no step ", step);
+  require(step >= 0, "LengthBuckets: no step ", step);
   const std::int64_t pass = step / batches_per_pass();
   if (pass != pass_) shuffle_for(pass);
   return batches_[static_cast<std::size_t>(step % batches_per_pass())];
@@ -150,13 +147,10 @@ PairBatch PairBatches::at(std::int64_t step) const { return gather(buckets_.at(s
 
 std::vector<PairBatch> PairBatches::once() const {
   std::vector<PairBatch> out;
-  std::vector<std::int64_t> which;
-  for (std::int64_t i = 0; i < size(); ++i) {
-    which.push_back(i);
-    if (std::ssize(which) == batch_ || i + 1 == size()) {
-      out.push_back(gather(which));
-      which.clear();
-    }
+  for (std::int64_t i = 0; i < size();) {
+    std::vector<std::int64_t> which;
+    while (std::ssize(which) < batch_ && i < size()) which.push_back(i++);
+    out.push_back(gather(which));
   }
   return out;
 }

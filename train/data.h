@@ -1,4 +1,4 @@
-// Data: what a training step sees, as a pure function of a seed and a step number.
+// Batches of training data, as pure functions of a seed and a step number.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@ struct Batch {
   Tensor x, y;
 };
 
-/// Batches of sequences that are about equally long, so that little is padding. Each pass over them
-/// visits every sequence once, in an order of its own; at(step) is a pure function of the seed and
-/// the step, so resuming is a number. Not for several threads at once: a pass is kept.
+/// Batches of sequences of similar length, so that there is little padding. Each pass visits every
+/// sequence once, in its own order; at(step) is a pure function of the seed and the step, so a run
+/// resumes from the step alone. Not for several threads at once: it caches a pass.
 class LengthBuckets {
  public:
-  /// `lengths[i]` is sequence i's; batches have `batch` sequences, the last of each pass what is
-  /// left. Sequences are shuffled, sorted by length within `pool` batches, and these shuffled: a
-  /// pool of 1 is plain shuffling, a large one has the least padding. ValueError.
+  /// `lengths[i]` is the length of sequence i. A batch has `batch` sequences, the last of each pass
+  /// may have fewer. Sequences are shuffled and sorted by length within `pool` batches, and the
+  /// batches are shuffled: a pool of 1 only shuffles, a large one has the least padding. ValueError
+  /// if there are no sequences or a size is not positive.
   LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch, std::uint64_t seed,
                 std::int64_t pool = 16);
   std::vector<std::int64_t> at(std::int64_t step) const;  // which sequences
@@ -32,12 +33,12 @@ class LengthBuckets {
   std::vector<std::int64_t> lengths_;
   std::int64_t batch_, pool_;
   std::uint64_t seed_;
-  mutable std::int64_t pass_ = -1;                          // whose batches these are:
-  mutable std::vector<std::vector<std::int64_t>> batches_;  // kept until another pass is asked for
+  mutable std::int64_t pass_ = -1;  // the pass whose batches are cached
+  mutable std::vector<std::vector<std::int64_t>> batches_;
 };
 
-/// A batch for translation: the target is read from `input` (begin, then its tokens) and predicted
-/// as `output` (its tokens, then end), which is `pad` where there is nothing to predict.
+/// A batch for translation. The decoder reads the target as `input` (begin, then its tokens) and
+/// predicts it as `output` (its tokens, then end), which is `pad` at padding.
 struct PairBatch {
   PaddedBatch source;   // ids [B, S]
   PaddedBatch input;    // ids [B, T], lengths as output's
@@ -45,12 +46,12 @@ struct PairBatch {
   std::int64_t tokens;  // of `output`, without padding
 };
 struct PairTokens {
-  std::int64_t pad = 0, begin = 1, end = 2;  // ids that no text has
+  std::int64_t pad = 0, begin = 1, end = 2;  // ids that do not occur in texts
 };
 using Sequence = std::vector<std::int64_t>;
 class PairBatches {
  public:
-  /// Buckets by the longer of source and target. ValueError: an empty source, or none at all.
+  /// Buckets by the longer of source and target. ValueError: no pairs, or an empty source.
   PairBatches(std::vector<std::pair<Sequence, Sequence>> pairs, std::int64_t batch,
               std::uint64_t seed, PairTokens tokens = {});
   PairBatch at(std::int64_t step) const;
@@ -70,17 +71,17 @@ class PairBatches {
 /// smaller); another seed, another order.  for (const Batch& batch : batches(x, y, 32, epoch)) …
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, std::uint64_t seed);
 
-/// Next-token batches from one long text: at(step) takes `batch` random windows of `context` tokens
-/// and the same windows one token later. Nothing is kept between steps: resuming is a number.
+/// Next-token batches from one long text: at(step) takes `batch` random windows of `context` tokens,
+/// and the same windows one token later. A run resumes from the step alone.
 class TokenBatches {
  public:
-  /// ValueError when the text has fewer than context + 1 tokens.
+  /// ValueError if the text has fewer than context + 1 tokens.
   TokenBatches(std::vector<std::int64_t> tokens, std::int64_t context, std::int64_t batch,
                std::uint64_t seed);
   Batch at(std::int64_t step) const;  // x, y: i64 [batch, context]
 
-  /// The whole text once, in order, in windows side by side, `batch` at a time: for evaluation. The
-  /// last window is shorter, and comes alone.
+  /// The entire text once, in order, in adjacent windows, `batch` at a time: for evaluation. The last
+  /// window may be shorter, and is a batch of its own.
   std::vector<Batch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
 

@@ -2,22 +2,18 @@
 #include "gradus/train/progress.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
 
 #include "gradus/engine/base/platform.h"
+#include "gradus/train/time_budget.h"
 
 namespace gradus::train {
 namespace {
 
 constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 5;
-constexpr double kMemorySeconds = 30;  // after it a step counts 1/e as much
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+constexpr double kMemorySeconds = 30;  // after which a step counts 1/e as much
 
 bool shows_control_characters(std::FILE* out) {
   const char* term = std::getenv("TERM");
@@ -45,14 +41,14 @@ Progress::Progress(std::int64_t first, std::int64_t total, std::int64_t items_pe
       item_(std::move(item)),
       out_(out),
       terminal_(shows_control_characters(out)),
-      last_time_(seconds_now()) {}
+      last_time_(TimeBudget::system_clock()) {}
 
 Progress::~Progress() {
   if (line_open_) std::fputc('\n', out_);
 }
 
 void Progress::show(std::int64_t step, double loss, const std::string& note, bool keep) {
-  const double now = seconds_now(), taken = now - last_time_;
+  const double now = TimeBudget::system_clock(), taken = now - last_time_;
   const double forget = std::exp(-taken / kMemorySeconds);
   steps_ = forget * steps_ + static_cast<double>(step - last_);
   seconds_ = forget * seconds_ + taken;

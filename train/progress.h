@@ -1,4 +1,4 @@
-// The line that tells how a training run is doing.
+// The progress line of a training run.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace gradus::train {
 
-/// On a terminal one line that is rewritten (at most ten times a second); elsewhere a plain line
-/// so often, without control characters. NO_COLOR and TERM=dumb count as no terminal.
-/// Rate and time left go by about the last half minute.
+/// On a terminal it is rewritten, at most ten times per second; elsewhere it is a plain line every
+/// few seconds, without control characters. NO_COLOR and TERM=dumb count as no terminal. Rate and
+/// time left are averages over about the last half minute.
 class Progress {
  public:
   /// Steps run from `first` to `total`; `items_per_step`, each an `item`, for the rate.
@@ -19,10 +19,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `step` steps are done; `note` stands at the end ("val 1.93"). `keep` leaves the line standing.
+  /// `step` steps are made; `note` ends the line ("val 1.93"). `keep`: the line is not rewritten.
   void show(std::int64_t step, double loss, const std::string& note = "", bool keep = false);
   void aim_at(std::int64_t total) { total_ = total; }
-  void clear();  // makes room for other output on a terminal
+  void clear();  // removes the line, before other output on a terminal
   double items_per_second() const { return rate_; }
 
  private:
@@ -31,7 +31,7 @@ class Progress {
   std::FILE* out_;
   bool terminal_;
   double last_time_, last_shown_ = 0;  // seconds of the steady clock
-  double steps_ = 0, seconds_ = 0;     // that the rate is the quotient of
+  double steps_ = 0, seconds_ = 0;     // their quotient is the rate
   double rate_ = 0;
   bool line_open_ = false;
 };

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
+#include <sstream>
 
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
@@ -17,18 +16,14 @@
 namespace gradus::train {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kOverfitPatience = 3;  // rising evaluations before a warning
 
 std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
                           const std::string& path) {
   const auto at = checkpoint.facts.find(fact);
+  std::istringstream text(at == checkpoint.facts.end() ? "" : at->second);
   std::int64_t number = 0;
-  const bool good =
-      at != checkpoint.facts.end() &&
-      std::from_chars(at->second.data(), at->second.data() + at->second.size(), number).ec ==
-          std::errc();
-  require<FileError>(good, path, ": has no number \"", fact,
+  require<FileError>(bool(text >> number), path, ": has no number \"", fact,
                      "\": it is not the checkpoint of a run");
   return number;
 }
@@ -95,17 +90,13 @@ Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule
       transport_(options_.transport ? *options_.transport : distributed::alone()),
       budget_(options_.time, options_.steps, options_.eval_every, options_.clock),
       files_{options_.directory},
-      best_(options_.higher_is_better ? -kNever : kNever),
+      best_(options_.higher_is_better ? -INFINITY : INFINITY),
       last_(best_) {
   if (options_.shards > 1 || transport_.size() > 1)
     shards_ = std::make_unique<distributed::Shards>(model, optimizer, transport_, options_.shards);
 }
 
-void Trainer::keep(std::function<void(io::Checkpoint&)> save,
-                   std::function<void(const io::Checkpoint&)> load) {
-  savers_.push_back(std::move(save));
-  loaders_.push_back(std::move(load));
-}
+void Trainer::keep(Save save, Load load) { kept_.emplace_back(std::move(save), std::move(load)); }
 
 void Trainer::average(optim::EMA& ema) {
   ema_ = &ema;
@@ -138,7 +129,7 @@ void Trainer::resume() {
   model_.load_state_dict(with_prefix(checkpoint, "model."));
   const nn::StateDict state = with_prefix(checkpoint, "optimizer.");
   shards_ ? shards_->optimizer().load_state_dict(state) : optimizer_.load_state_dict(state);
-  for (const auto& load : loaders_) load(checkpoint);
+  for (const auto& [save, load] : kept_) load(checkpoint);
   const auto number = [&](const char* fact) { return whole_number(checkpoint, fact, path); };
   step_ = number("step");
   best_step_ = number("best_step");
@@ -178,7 +169,7 @@ void Trainer::save() {
       {"metrics_bytes", std::to_string(log_->flush())}};
   if (!budget.empty()) checkpoint.facts.emplace("pace", budget);
   require<FileError>(log_->complaint().empty(), log_->complaint());
-  for (const auto& save : savers_) save(checkpoint);
+  for (const auto& [save, load] : kept_) save(checkpoint);
   io::save_checkpoint(files_.checkpoint(), checkpoint);
 }
 
@@ -225,14 +216,13 @@ double Trainer::factor() {
 }
 
 void Trainer::after_update(const LossOf& loss_of) {
-  const bool finite = std::isfinite(loss_) && std::isfinite(norm_);
   if (ema_ && std::isfinite(norm_)) ema_->update();
   if (log_)
     log_->write({{"step", static_cast<double>(step_ - 1)},
                  {"loss", loss_},
                  {"grad_norm", norm_},
                  {"learning_rate", optimizer_.groups().front().lr * factor_}});
-  if (!finite) fail_not_finite(loss_of);
+  if (!std::isfinite(loss_) || !std::isfinite(norm_)) fail_not_finite(loss_of);
   budget_.stepped(budget_.seconds() - step_began_);
   rescaled_ = rescale();
 }
@@ -288,10 +278,6 @@ void Trainer::end_step() {
                 " three times running: the model may be overfitting"));
 }
 
-bool Trainer::better(double value, double than) const {
-  return options_.higher_is_better ? value > than : value < than;
-}
-
 bool Trainer::out_of_patience() const {
   const std::int64_t since = step_ / options_.eval_every - best_step_ / options_.eval_every;
   return options_.patience > 0 && since >= options_.patience;
@@ -304,6 +290,7 @@ void Trainer::validate(const Evaluate& evaluate) {
   transport_.note("evaluating, or waiting for rank 0, which does");
   last_ = transport_.broadcast(writes() ? evaluate_and_log(evaluate) : 0);
   budget_.evaluated(budget_.seconds() - begin);
+  const auto better = [&](double a, double b) { return options_.higher_is_better ? a > b : a < b; };
   rising_evals_ = better(before, last_) ? rising_evals_ + 1 : 0;
   if (!better(last_, best_)) return;
   best_ = last_;

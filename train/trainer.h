@@ -97,14 +97,15 @@ class Trainer : private Loop {
   using Loop::LossOf;
   /// Called in eval mode, under NoGrad, with its own random numbers.
   using Evaluate = std::function<Metrics()>;
+  using Save = std::function<void(io::Checkpoint&)>;
+  using Load = std::function<void(const io::Checkpoint&)>;
 
   /// Keeps references to model and optimizer. ValueError names an option that is out of range.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule schedule,
           TrainOptions options);
 
   /// Adds to checkpoints: a reader's position, an average of the weights. Before resume().
-  void keep(std::function<void(io::Checkpoint&)> save,
-            std::function<void(const io::Checkpoint&)> load);
+  void keep(Save save, Load load);
 
   /// Updates the average of the weights; evaluates and saves it in place of the weights.
   void average(optim::EMA& ema);
@@ -138,7 +139,6 @@ class Trainer : private Loop {
   bool rescale();
   void validate(const Evaluate& evaluate);  // saves the weights if they are the best
   double evaluate_and_log(const Evaluate& evaluate);
-  bool better(double value, double than) const;
   bool out_of_patience() const;
   [[noreturn]] void fail_not_finite(const LossOf& loss_of);
   // trainer_report.cpp
@@ -151,8 +151,7 @@ class Trainer : private Loop {
   distributed::Transport& transport_;
   TimeBudget budget_;
   RunFiles files_;
-  std::vector<std::function<void(io::Checkpoint&)>> savers_;
-  std::vector<std::function<void(const io::Checkpoint&)>> loaders_;
+  std::vector<std::pair<Save, Load>> kept_;
   optim::EMA* ema_ = nullptr;
   std::unique_ptr<MetricsLog> log_;  // of rank 0, as the next two
   std::optional<Progress> progress_;

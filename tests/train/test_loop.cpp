@@ -1,4 +1,5 @@
-// The training loop: its files, output and errors, and resuming a stopped run bit for bit.
+// The training loop, by itself and in a Trainer: its files, output and errors, and resuming a
+// stopped run bit for bit.
 #include <bit>
 #include <cmath>
 #include <csignal>
@@ -280,6 +281,79 @@ std::size_t count_of(const std::string& text, const std::string& what) {
 }
 
 }  // namespace
+
+TEST_CASE("a loop by itself makes the steps of a written-out loop, with an evaluation at its end") {
+  for (const bool clips : {false, true}) {
+    Pair own, plain;
+    optim::SGD optimizer(own.parameters(), {.lr = 0.1}), other(plain.parameters(), {.lr = 0.1});
+    const auto loss_of = [](const Pair& net, std::int64_t i) {
+      return square(net(full({2}, static_cast<double>(i))) - 3.0);
+    };
+    train::LoopOptions options{.steps = 7, .eval_every = 3, .clip_norm = 0};
+    if (clips) {
+      options.clip_norm = 0.5;
+      options.clip_value = 0.4;
+    }
+    train::Loop loop(optimizer, kSchedule, options);
+    std::vector<std::int64_t> evaluated;
+    loop.run([&](std::int64_t i) { return loss_of(own, i); },
+             [&] { evaluated.push_back(loop.step()); });
+    CHECK(evaluated == std::vector<std::int64_t>{3, 6, 7});
+    for (std::int64_t i = 0; i < 7; ++i) {
+      other.zero_grad();
+      loss_of(plain, i).backward();
+      if (clips) optim::clip_grad_value(plain.parameters(), 0.4);
+      other.step({.clip_norm = clips ? 0.5 : 0, .factor = kSchedule(i)});
+    }
+    CHECK(own.w.to_vector<float>() == plain.w.to_vector<float>());
+    CHECK(loop.loss() > 0);
+  }
+}
+
+TEST_CASE("a loop by itself stops before it takes in a value that is not finite") {
+  Pair net;
+  optim::SGD optimizer(net.parameters());
+  train::Loop loop(optimizer, optim::constant_schedule(), {.steps = 5});
+  std::vector<float> before;
+  CHECK_REFUSES(ValueError,
+                loop.run(
+                    [&](std::int64_t i) {
+                      before = net.w.to_vector<float>();
+                      return net(ones({2})) * (i == 2 ? INFINITY : 1.0);
+                    },
+                    [] {}),
+                "loss is not finite", "step 3");
+  CHECK(net.w.to_vector<float>() == before);
+}
+
+/// A loop that notes its events, and ends after four steps.
+struct Events final : train::Loop {
+  using Loop::Loop;
+  std::string seen;
+  bool begin_step() override {
+    seen += "begin ";
+    return step() < 4;
+  }
+  double factor() override {
+    seen += "factor ";
+    return 0;
+  }
+  void after_update(const LossOf&) override { seen += str_cat("updated ", step(), " "); }
+  bool evaluates() override { return step() == 2; }
+  void end_step() override { seen += "end\n"; }
+};
+
+TEST_CASE("the events of a loop come in the documented order, and decide") {
+  Pair net;
+  optim::SGD optimizer(net.parameters(), {.lr = 1});
+  Events loop(optimizer, optim::constant_schedule(), {.steps = 100});
+  const std::vector<float> before = net.w.to_vector<float>();
+  loop.run([&](std::int64_t) { return net(ones({2})); }, [&] { loop.seen += "evaluate "; });
+  CHECK(loop.seen ==
+        "begin factor updated 1 end\nbegin factor updated 2 evaluate end\n"
+        "begin factor updated 3 end\nbegin factor updated 4 end\nbegin ");
+  CHECK(net.w.to_vector<float>() == before);  // the factor was 0
+}
 
 TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
   const Unsynced quick;

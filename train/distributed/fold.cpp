@@ -9,35 +9,35 @@ ShardRange shards_of(int rank, int size, std::int64_t shards) {
   return {shards * rank / size, shards * (rank + 1) / size};
 }
 
-std::vector<Subtree> subtrees(ShardRange range) {
+std::vector<ShardRange> nodes_of(ShardRange range) {
   Fold fold;
-  for (std::int64_t s = range.begin; s < range.end; ++s) fold.push({0, s}, zeros({}));
-  std::vector<Subtree> places;
-  for (const auto& [place, sum] : fold.parts()) places.push_back(place);
-  return places;
+  for (std::int64_t s = range.begin; s < range.end; ++s) fold.push({s, s + 1}, zeros({}));
+  std::vector<ShardRange> nodes;
+  for (const Fold::Node& node : fold.nodes()) nodes.push_back(node.shards);
+  return nodes;
 }
 
-void Fold::push(Subtree place, Tensor sum) {
-  parts_.emplace_back(place, std::move(sum));
-  while (parts_.size() > 1) {
-    const Subtree last = parts_.back().first;
-    Subtree& left = parts_[parts_.size() - 2].first;
-    if (last.index % 2 == 0 || left != Subtree{last.level, last.index - 1}) return;
-    left = {last.level + 1, last.index / 2};
+void Fold::push(ShardRange shards, Tensor sum) {
+  nodes_.push_back({shards, std::move(sum)});
+  while (nodes_.size() > 1) {
+    const ShardRange left = nodes_[nodes_.size() - 2].shards, right = nodes_.back().shards;
+    const std::int64_t size = right.end - right.begin;
+    if (left.end - left.begin != size || left.begin % (2 * size) != 0) return;
     add_last();
   }
 }
 
 void Fold::add_last() {
-  const Tensor last = std::move(parts_.back().second);
-  parts_.pop_back();
-  parts_.back().second += last;
+  const Node last = std::move(nodes_.back());
+  nodes_.pop_back();
+  nodes_.back().shards.end = last.shards.end;
+  nodes_.back().sum += last.sum;
 }
 
 Tensor Fold::finish() {
-  while (parts_.size() > 1) add_last();
-  Tensor sum = std::move(parts_.back().second);
-  parts_.clear();
+  while (nodes_.size() > 1) add_last();
+  Tensor sum = std::move(nodes_.back().sum);
+  nodes_.clear();
   return sum;
 }
 

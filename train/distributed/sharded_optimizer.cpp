@@ -59,46 +59,42 @@ double ShardedOptimizer::step(const Tensor& gradient, const std::vector<char>& r
   const std::vector<Slot>& slots = optimizer_.slots_;
   require<ShapeError>(gradient.numel() == end() - begin(), "ShardedOptimizer: a gradient of ",
                       gradient.numel(), " elements, not ", end() - begin());
-  std::vector<Tensor> gradients(slots.size());
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const Slot& slot = slots[i];
-    if (!reached[i] || !slot.parameter.requires_grad()) continue;
+  const bool warn = optimizer_.steps_ == 0 && optimizer_.warns_;
+  std::vector<optim::Piece> work = optim::pieces(slots, warn, [&](const Slot& slot) {
+    const auto i = static_cast<std::size_t>(&slot - slots.data());
+    if (!reached[i]) return Tensor();
     const std::int64_t n = slot.end - slot.begin;
     const std::int64_t first = n > 0 ? offsets_[i] + slot.begin - begin() : 0;
-    gradients[i] = part_of(gradient, first, first + n);
-    if (slot.is_complete()) gradients[i] = kernel::reshaped(gradients[i], slot.parameter.shape());
-  }
-  std::vector<optim::Piece> work = optim::pieces(slots, gradients);
-  if (optimizer_.steps_ == 0 && optimizer_.warns_) optim::warn_without_grad(slots, gradients);
-  std::vector<double> sums = optim::sums_of_squares(slots, work);
-  std::vector<std::size_t> bytes;  // of each process's sums
-  for (std::size_t r = 0; r + 1 < cuts_.size(); ++r)
-    bytes.push_back(sizeof(double) * static_cast<std::size_t>(chunk_cuts_[r + 1] - chunk_cuts_[r]));
-  const auto first = static_cast<std::size_t>(chunk_cuts_[rank()]);
-  const std::span all(sums), own = all.subspan(first, static_cast<std::size_t>(chunks()));
-  transport_.all_gather(std::as_bytes(own), bytes, std::as_writable_bytes(all));
-  return optimizer_.apply(work, optim::norm(slots, sums), options);
+    const Tensor own = part_of(gradient, first, first + n);
+    return slot.is_complete() ? kernel::reshaped(own, slot.parameter.shape()) : own;
+  });
+  const double norm = optim::norm(slots, work, [&](std::vector<double>& sums) {
+    std::vector<std::size_t> bytes;  // of each process's sums
+    for (std::size_t r = 0; r + 1 < cuts_.size(); ++r)
+      bytes.push_back(sizeof(double) *
+                      static_cast<std::size_t>(chunk_cuts_[r + 1] - chunk_cuts_[r]));
+    const auto first = static_cast<std::size_t>(chunk_cuts_[rank()]);
+    const std::span all(sums), own = all.subspan(first, static_cast<std::size_t>(chunks()));
+    transport_.all_gather(std::as_bytes(own), bytes, std::as_writable_bytes(all));
+  });
+  return optimizer_.apply(work, norm, options);
 }
 
 nn::StateDict ShardedOptimizer::state_dict() const {
   nn::StateDict state = {{"step", full({}, optimizer_.steps_, Dtype::i64)}};
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    for (const nn::NamedTensor& each : optimizer_.slots_[i].state)
-      state[each.name + "." + parameters_[i].name] = gather(i, each.tensor);
+    for (const auto& [name, tensor] : optimizer_.slots_[i].state) state[name] = gather(i, tensor);
   return rank() == 0 ? state : nn::StateDict();
 }
 
 void ShardedOptimizer::load_state_dict(const nn::StateDict& given) {
   nn::StateDict like = {{"step", Tensor::empty({}, Dtype::i64)}};
   for (const Slot& slot : optimizer_.slots_)
-    for (const nn::NamedTensor& each : slot.state)
-      like[each.name + "." + slot.name] = slot.parameter;
+    for (const auto& [name, tensor] : slot.state) like[name] = slot.parameter;
   optim::check_state("optimizer", given, like);
   for (Slot& slot : optimizer_.slots_)
-    for (nn::NamedTensor& each : slot.state) {
-      const Tensor from = kernel::contiguous(given.at(each.name + "." + slot.name));
-      each.tensor.copy_(part_of(from, slot.begin, slot.end));
-    }
+    for (auto& [name, tensor] : slot.state)
+      tensor.copy_(part_of(kernel::contiguous(given.at(name)), slot.begin, slot.end));
   optimizer_.steps_ = given.at("step").item<std::int64_t>();
 }
 

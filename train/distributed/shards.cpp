@@ -98,7 +98,7 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
       place(sum, i).fill_(0);
     if (i < parameters_ && numbers.defined()) reached_[i] = 1;
   }
-  fold_.push({0, shard}, std::move(sum));
+  fold_.push({shard, shard + 1}, std::move(sum));
 }
 
 /// Each process sends one message to each other: whether it stops, the position of its random
@@ -136,27 +136,26 @@ std::int64_t Shards::part_numel(int rank) const {
   return cuts_[r + 1] - cuts_[r];
 }
 
-/// The sum of this process's part over all shards: sends every other process its part of each
-/// subtree that is here, and adds the subtrees that the others send.
+/// The sum of this process's part over all shards: sends every other process its part of each node
+/// that is here, and adds the nodes that the others send.
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
   transport_.note("waiting for the gradients of others");
   const std::int64_t own = part_numel(transport_.rank());
-  std::vector<std::vector<Subtree>> places;  // of each process
+  std::vector<std::vector<ShardRange>> nodes;  // of each process
   std::size_t most = 0;
   for (int r = 0; r < size; ++r) {
-    places.push_back(subtrees(shards_of(r, size, count_)));
-    most = std::max(most, places.back().size());
+    nodes.push_back(nodes_of(shards_of(r, size, count_)));
+    most = std::max(most, nodes.back().size());
   }
-  std::vector<std::vector<Tensor>> received(places.size());
+  std::vector<std::vector<Tensor>> received(nodes.size());
   for (std::size_t k = 0; k < most; ++k) {
-    std::vector<ConstBytes> out(places.size());
-    std::vector<Bytes> in(places.size());
-    for (std::size_t r = 0; r < places.size(); ++r) {
-      if (k < fold_.parts().size())
-        out[r] = bytes_of(fold_.parts()[k].second, cuts_[r], cuts_[r + 1]);
-      if (k >= places[r].size()) continue;
+    std::vector<ConstBytes> out(nodes.size());
+    std::vector<Bytes> in(nodes.size());
+    for (std::size_t r = 0; r < nodes.size(); ++r) {
+      if (k < fold_.nodes().size()) out[r] = bytes_of(fold_.nodes()[k].sum, cuts_[r], cuts_[r + 1]);
+      if (k >= nodes[r].size()) continue;
       received[r].push_back(Tensor::empty({own}, dtype_));
       in[r] = bytes_of(received[r].back(), 0, own);
     }
@@ -164,9 +163,9 @@ Tensor Shards::reduce() {
   }
   fold_.clear();  // frees its sums before the others' are added
   Fold whole;
-  for (std::size_t r = 0; r < places.size(); ++r)
-    for (std::size_t k = 0; k < places[r].size(); ++k)
-      whole.push(places[r][k], std::move(received[r][k]));
+  for (std::size_t r = 0; r < nodes.size(); ++r)
+    for (std::size_t k = 0; k < nodes[r].size(); ++k)
+      whole.push(nodes[r][k], std::move(received[r][k]));
   return whole.finish();
 }
 
@@ -201,7 +200,7 @@ void Shards::share(const Tensor& buffers) {
 std::int64_t Shards::bytes_a_step() const {
   const std::int64_t others = transport_.size() - 1, own = part_numel(transport_.rank());
   const auto element = static_cast<std::int64_t>(size_of(dtype_));
-  const std::int64_t scattered = std::ssize(subtrees(own_)) * (numel_ - own) * element;
+  const std::int64_t scattered = std::ssize(nodes_of(own_)) * (numel_ - own) * element;
   const std::int64_t doubles = static_cast<std::int64_t>(message_size()) + optimizer_.chunks();
   return scattered + others * (own * element + 8 * doubles);
 }

@@ -30,6 +30,8 @@ void require_complete(std::span<const Slot> slots) {
                         slot.name, ": use its ShardedOptimizer");
 }
 
+constexpr auto gradient_of = [](const Slot& slot) { return slot.parameter.grad(); };
+
 void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
             std::span<const Slot> slots, double factor) {
   Observers::tell([&](Observer& o) {
@@ -62,7 +64,7 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
                             "): each parameter belongs to one group");
       Slot slot{name, parameter, &group, {}, kept.whole, chunk, 0, parameter.numel()};
       for (const std::string& each : kept.names)
-        slot.state.push_back({each, zeros_like(parameter)});
+        slot.state.push_back({each + "." + name, zeros_like(parameter)});
       chunk += chunks_in(slot.end);
       slots_.push_back(std::move(slot));
     }
@@ -79,10 +81,8 @@ Optimizer::~Optimizer() {
 double Optimizer::step(const StepOptions& options) {
   const NoGrad off;
   require_complete(slots_);
-  const std::vector<Tensor> gradients = gradients_of(slots_);
-  std::vector<Piece> work = pieces(slots_, gradients);
-  if (steps_ == 0 && warns_) warn_without_grad(slots_, gradients);
-  return apply(work, norm(slots_, sums_of_squares(slots_, work)), options);
+  std::vector<Piece> work = pieces(slots_, steps_ == 0 && warns_, gradient_of);
+  return apply(work, norm(slots_, work, [](std::vector<double>&) {}), options);
 }
 
 double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions& options) {
@@ -131,7 +131,7 @@ void Optimizer::update_in_backward(Slot& slot) {
   if (!slot.due) return;
   const NoGrad off;
   const std::span<const Slot> slots(&slot, 1);
-  std::vector<Piece> work = pieces(slots, gradients_of(slots));
+  std::vector<Piece> work = pieces(slots, false, gradient_of);
   prepare_all(work, slots, factor_in_backward_, 1);
   slot.due = false;
   update_all(work, slots, factor_in_backward_);
@@ -159,7 +159,7 @@ nn::StateDict Optimizer::state_dict() const {
   require_complete(slots_);
   nn::StateDict out = {{"step", full({}, steps_, Dtype::i64)}};
   for (const Slot& slot : slots_)
-    for (const nn::NamedTensor& each : slot.state) out[each.name + "." + slot.name] = each.tensor;
+    for (const auto& [name, tensor] : slot.state) out[name] = tensor;
   return out;
 }
 

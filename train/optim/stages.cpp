@@ -16,10 +16,28 @@ constexpr std::int64_t kPiece = 65536;  // elements: enough work for a thread
 
 std::int64_t piece_size(const Slot& slot) { return slot.whole ? slot.parameter.numel() : kPiece; }
 
+/// Σ g² of each chunk.
 template <class T>
 GRADUS_INLINE void sum_chunks(const T* g, std::int64_t n, double* sums) {
   for (std::int64_t i = 0; i < n; i += kChunk)
     *sums++ = static_cast<double>(vmath::sum_squares(g + i, std::min(kChunk, n - i)));
+}
+
+void warn_without_grad(const std::vector<const Slot*>& slots, std::size_t all) {
+  std::string named;
+  for (std::size_t i = 0; i < std::min(slots.size(), kNamed); ++i) {
+    std::string end;
+    Observers::tell([&](Observer& o) {
+      if (end.empty()) end = o.path_end(slots[i]->parameter);
+    });
+    named += str_cat(i == 0 ? "" : ", ", slots[i]->name, " ", slots[i]->parameter.shape(),
+                     end.empty() ? "" : " (" + end + ")");
+  }
+  if (slots.size() > kNamed) named += str_cat(" and ", slots.size() - kNamed, " more");
+  std::fprintf(stderr,
+               "gradus: backward did not reach %zu of %zu parameters: %s; why(loss, model) before "
+               "backward says more, warn_params_without_grad(false) turns this off\n",
+               slots.size(), all, named.c_str());
 }
 
 }  // namespace
@@ -29,48 +47,24 @@ Tensor part_of(const Tensor& x, std::int64_t begin, std::int64_t end) {
   return kernel::strided_view(x, {end - begin}, {1}, x.offset() + begin);
 }
 
-std::vector<Tensor> gradients_of(std::span<const Slot> slots) {
-  std::vector<Tensor> gradients;
-  for (const Slot& slot : slots) {
-    const Tensor gradient = slot.parameter.grad();
-    const bool wanted = gradient.defined() && slot.parameter.requires_grad();
-    gradients.push_back(wanted ? kernel::contiguous(gradient) : Tensor());
-  }
-  return gradients;
-}
-
-void warn_without_grad(std::span<const Slot> slots, std::span<const Tensor> gradients) {
-  std::size_t count = 0;
-  std::string named;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const Tensor& parameter = slots[i].parameter;
-    if (gradients[i].defined() || !parameter.requires_grad() || ++count > kNamed) continue;
-    std::string end;
-    Observers::tell([&](Observer& o) {
-      if (end.empty()) end = o.path_end(parameter);
-    });
-    named += str_cat(count == 1 ? "" : ", ", slots[i].name, " ", parameter.shape(),
-                     end.empty() ? "" : " (" + end + ")");
-  }
-  if (count == 0) return;
-  const std::string more = count > kNamed ? str_cat(" and ", count - kNamed, " more") : "";
-  std::fprintf(stderr,
-               "gradus: backward did not reach %zu of %zu parameters: %s%s; why(loss, model) "
-               "before backward says more, warn_params_without_grad(false) turns this off\n",
-               count, slots.size(), named.c_str(), more.c_str());
-}
-
-std::vector<Piece> pieces(std::span<const Slot> slots, std::span<const Tensor> gradients) {
+std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
+                          FunctionRef<Tensor(const Slot&)> gradient_of) {
   std::vector<Piece> work;
+  std::vector<const Slot*> without;
   bool any = false;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const Slot& slot = slots[i];
+  for (const Slot& slot : slots) {
     const Node::Extra* extra = slot.parameter.node()->extra_or_null();
     require<GraphError>(!extra || !extra->replaced, "optimizer: ", slot.name,
                         " was replaced by model.to(dtype) after this optimizer was made: make the "
                         "optimizer after it");
-    if (!gradients[i].defined()) continue;
+    if (!slot.parameter.requires_grad()) continue;
+    Tensor gradient = gradient_of(slot);
+    if (!gradient.defined()) {
+      without.push_back(&slot);
+      continue;
+    }
     any = true;
+    gradient = kernel::contiguous(gradient);
     const std::int64_t size = piece_size(slot);
     for (std::int64_t begin = slot.begin, end; begin < slot.end; begin = end) {
       end = std::min((begin / size + 1) * size, slot.end);
@@ -79,7 +73,7 @@ std::vector<Piece> pieces(std::span<const Slot> slots, std::span<const Tensor> g
       };
       Piece& piece = work.emplace_back(Piece{slot.group,
                                              part_of(slot.parameter, begin, end),
-                                             part(gradients[i]),
+                                             part(gradient),
                                              {},
                                              slot.chunk + begin / kChunk});
       for (const nn::NamedTensor& each : slot.state) piece.state.push_back(part(each.tensor));
@@ -87,10 +81,12 @@ std::vector<Piece> pieces(std::span<const Slot> slots, std::span<const Tensor> g
   }
   require<GraphError>(any, "optimizer: no parameter has a gradient: call loss.backward() before ",
                       "step(), outside NoGrad, on a loss that depends on them");
+  if (warn && !without.empty()) warn_without_grad(without, slots.size());
   return work;
 }
 
-std::vector<double> sums_of_squares(std::span<const Slot> slots, std::vector<Piece>& work) {
+double norm(std::span<const Slot> slots, std::vector<Piece>& work,
+            FunctionRef<void(std::vector<double>&)> exchange) {
   const Slot& last = slots.back();
   std::vector<double> sums(
       static_cast<std::size_t>(last.chunk + chunks_in(last.parameter.numel())));
@@ -100,10 +96,7 @@ std::vector<double> sums_of_squares(std::span<const Slot> slots, std::vector<Pie
                                sums.data() + piece.chunk);
     });
   });
-  return sums;
-}
-
-double norm(std::span<const Slot> slots, const std::vector<double>& sums) {
+  exchange(sums);
   double total = 0;
   auto next = sums.begin();
   for (const Slot& slot : slots) {

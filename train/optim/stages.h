@@ -1,6 +1,5 @@
-// The stages of Optimizer::step: gradients_of, pieces, sums_of_squares, norm, and then
-// Optimizer::apply. Optimizer runs them on entire parameters, and distributed::ShardedOptimizer on
-// one process's part of the elements.
+// The stages of Optimizer::step: pieces(), their norm(), and then Optimizer::apply(). Optimizer runs
+// them on entire parameters, and distributed::ShardedOptimizer on one process's part of them.
 #pragma once
 
 #include <array>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gradus/engine/base/function_ref.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/simd.h"
 #include "gradus/train/optim/optim.h"
@@ -20,7 +20,7 @@ struct Slot {
   std::string name;
   Tensor parameter;
   const Group* group;
-  std::vector<nn::NamedTensor> state;   // of the elements [begin, end), by GroupState::names
+  std::vector<nn::NamedTensor> state;   // "exp_avg.w": of the elements [begin, end)
   bool whole;                           // GroupState::whole
   std::int64_t chunk;                   // index of its first chunk
   std::int64_t begin, end;              // the elements to update: all, or this process's part
@@ -39,22 +39,16 @@ constexpr std::int64_t chunks_in(std::int64_t elements) { return (elements + kCh
 /// tensor in its own shape.
 Tensor part_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
-/// The gradient of each parameter, contiguous; undefined if it has none or does not require one.
-std::vector<Tensor> gradients_of(std::span<const Slot> slots);
+/// The pieces of the parameters that require a gradient and have one. gradient_of(slot) returns the
+/// elements [begin, end) of the gradient, or an undefined tensor. GraphError if all are undefined,
+/// or if a module has replaced a parameter. `warn`: prints one line on stderr if some are undefined.
+std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
+                          FunctionRef<Tensor(const Slot&)> gradient_of);
 
-/// Warns on stderr about the parameters whose gradient is undefined, if there are any.
-void warn_without_grad(std::span<const Slot> slots, std::span<const Tensor> gradients);
-
-/// Cuts the elements [begin, end) of each slot into pieces; gradients[i] holds these elements of
-/// slot i. GraphError if all gradients are undefined, or if a module has replaced a parameter.
-std::vector<Piece> pieces(std::span<const Slot> slots, std::span<const Tensor> gradients);
-
-/// Σ g² of each chunk; 0 for the chunks that `work` does not contain.
-std::vector<double> sums_of_squares(std::span<const Slot> slots, std::vector<Piece>& work);
-
-/// √ of the sum over all chunks, added in one order wherever they were computed: the chunks of a
-/// piece, then the pieces.
-double norm(std::span<const Slot> slots, const std::vector<double>& sums);
+/// √ Σ g². The sums of all chunks are added in one order, whichever process computed them: the
+/// chunks of a piece, then the pieces. exchange(sums) completes the sums of the chunks in `work`.
+double norm(std::span<const Slot> slots, std::vector<Piece>& work,
+            FunctionRef<void(std::vector<double>&)> exchange);
 
 /// Calls f(piece) for each piece, in parallel.
 template <class F>

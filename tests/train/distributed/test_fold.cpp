@@ -8,19 +8,18 @@
 namespace gradus::testing::test_fold {
 namespace {
 
-using distributed::Subtree;
+using distributed::ShardRange;
 
 /// From left to right the largest node that begins there and ends in the range.
-std::vector<Subtree> plain_subtrees(std::int64_t begin, std::int64_t end) {
-  std::vector<Subtree> places;
+std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
+  std::vector<ShardRange> nodes;
   while (begin < end) {
-    std::int64_t level = 0;
-    while (begin % (std::int64_t{2} << level) == 0 && begin + (std::int64_t{2} << level) <= end)
-      ++level;
-    places.push_back({level, begin >> level});
-    begin += std::int64_t{1} << level;
+    std::int64_t size = 1;
+    while (begin % (2 * size) == 0 && begin + 2 * size <= end) size *= 2;
+    nodes.push_back({begin, begin + size});
+    begin += size;
   }
-  return places;
+  return nodes;
 }
 
 /// Numbers whose sum depends on its order: 2^24 absorbs a 1 in f32, but not a 2.
@@ -29,10 +28,10 @@ float number(std::int64_t shard) {
   return some[shard * shard % 7];
 }
 
-float plain_sum(const Subtree& place) {
-  if (place.level == 0) return number(place.index);
-  return plain_sum({place.level - 1, 2 * place.index}) +
-         plain_sum({place.level - 1, 2 * place.index + 1});
+float plain_sum(const ShardRange& node) {
+  const std::int64_t middle = (node.begin + node.end) / 2;
+  if (middle == node.begin) return number(node.begin);
+  return plain_sum({node.begin, middle}) + plain_sum({middle, node.end});
 }
 
 }  // namespace
@@ -41,24 +40,24 @@ TEST_CASE("a fold holds the nodes that its shards complete, summed in the order 
   for (std::int64_t begin = 0; begin < 18; ++begin)
     for (std::int64_t end = begin + 1; end <= 18; ++end) {
       CAPTURE(begin, end);
-      const std::vector<Subtree> wanted = plain_subtrees(begin, end);
-      REQUIRE(distributed::subtrees({begin, end}) == wanted);
+      const std::vector<ShardRange> wanted = plain_nodes(begin, end);
+      REQUIRE(distributed::nodes_of({begin, end}) == wanted);
       distributed::Fold fold;
-      for (std::int64_t s = begin; s < end; ++s) fold.push({0, s}, full({1}, number(s)));
-      REQUIRE(fold.parts().size() == wanted.size());
+      for (std::int64_t s = begin; s < end; ++s) fold.push({s, s + 1}, full({1}, number(s)));
+      REQUIRE(fold.nodes().size() == wanted.size());
       float sum = plain_sum(wanted.back());
       for (std::size_t i = wanted.size(); i-- > 0;) {
-        REQUIRE(fold.parts()[i].first == wanted[i]);
-        REQUIRE(fold.parts()[i].second.item() == plain_sum(wanted[i]));
+        REQUIRE(fold.nodes()[i].shards == wanted[i]);
+        REQUIRE(fold.nodes()[i].sum.item() == plain_sum(wanted[i]));
         if (i + 1 < wanted.size()) sum = plain_sum(wanted[i]) + sum;
       }
       REQUIRE(fold.finish().item() == sum);
-      REQUIRE(fold.parts().empty());
-      fold.push({0, begin}, full({1}, 2));
+      REQUIRE(fold.nodes().empty());
+      fold.push({begin, begin + 1}, full({1}, 2));
       fold.clear();
-      REQUIRE(fold.parts().empty());
+      REQUIRE(fold.nodes().empty());
     }
-  CHECK(distributed::subtrees({3, 3}).empty());
+  CHECK(distributed::nodes_of({3, 3}).empty());
 }
 
 TEST_CASE("each process gets its share of the shards, rounded down") {
