@@ -1,4 +1,4 @@
-# Rewrites includes of Gradus's headers to where they are now: docs/migration.md.
+# Rewrites includes of Gradus's headers, and names that changed, for the present version: docs/migration.md.
 s#(["<]gradus/)base/products/#\1engine/gemm/#
 s#(["<]gradus/)base/#\1engine/base/#
 s#(["<]gradus/)models/#\1nn/models/#
@@ -11,6 +11,8 @@ s#(["<]gradus/)train/muon[.]h#\1train/optim/muon.h#
 s#(["<]gradus/)train/schedule[.]h#\1train/optim/schedule.h#
 s#(["<]gradus/)train/groups[.]h#\1train/optim/groups.h#
 s#(["<]gradus/)train/ema[.]h#\1train/optim/ema.h#
+s#(["<]gradus/)train/loop[.]h#\1train/trainer.h#
+s#(["<]gradus/)train/pace[.]h#\1train/time_budget.h#
 s#(["<]gradus/)io/pretrained[.]h#\1io/pretrained/pretrained.h#
 s#(["<]gradus/)io/pretrained_tokenizer[.]h#\1io/pretrained/pretrained_tokenizer.h#
 s#(["<]gradus/)io/gguf[.]h#\1io/pretrained/gguf.h#
@@ -20,3 +22,8 @@ s#(["<]gradus/)io/unicode[.]h#\1io/pretrained/unicode.h#
 s#(["<]gradus/)io/word_piece[.]h#\1io/pretrained/word_piece.h#
 s#(["<]gradus/)io/tensor_source[.]h#\1io/pretrained/tensor_source.h#
 s#(["<]gradus/)check/raw/c/#\1check/c/#
+s#\bdecay_matrices_only\b#no_decay_on_1d#g
+s#\breport_unreached\b#warn_params_without_grad#g
+s#([.]|->)unreached\(\)#\1params_without_grad()#g
+s#([.]|->)end_all\(#\1abort(#g
+s#\boptim::(matches|matching)\(#nn::\1(#g

@@ -13,7 +13,8 @@
 
 namespace gradus::train {
 
-using distributed::BatchLoss;  // a loss, and of how many tokens it is the mean
+/// A loss, and of how many tokens it is the mean.
+using BatchLoss = distributed::BatchLoss;
 
 struct LoopOptions {
   std::int64_t steps = 1000;
@@ -23,7 +24,7 @@ struct LoopOptions {
   double clip_value = 0;  // limit of each element of a gradient, applied before; 0: none
 };
 
-/// The loop by itself:
+/// Makes the steps of a training run.
 ///
 ///   train::Loop loop(optimizer, optim::warmup_cosine(50, 1000), {.steps = 1000});
 ///   loop.run([&](std::int64_t i) { return cross_entropy(model(data.at(i).x), data.at(i).y); },
