@@ -18,10 +18,9 @@ using BatchLoss = distributed::BatchLoss;
 
 struct LoopOptions {
   std::int64_t steps = 1000;
-  std::int64_t eval_every =
-      100;                // steps between evaluations; there is one after the last step, too
-  double clip_norm = 1;   // limit of the global norm of the gradients; 0: none
-  double clip_value = 0;  // limit of each element of a gradient, applied before; 0: none
+  std::int64_t eval_every = 100;  // steps between evaluations; the last step has one, too
+  double clip_norm = 1;           // limit of the global norm of the gradients; 0: none
+  double clip_value = 0;          // limit of each element of a gradient, applied before; 0: none
 };
 
 /// Makes the steps of a training run.

@@ -64,7 +64,8 @@ class Shards {
   Tensor reduce();
   void share(const Tensor& buffers);
   Tensor place(const Tensor& flat, std::size_t i) const;  // tensor i's elements, in its shape
-  std::int64_t part_numel(int rank) const;
+  std::int64_t part_numel() const { return cuts_[rank() + 1] - cuts_[rank()]; }
+  std::size_t rank() const { return static_cast<std::size_t>(transport_.rank()); }
 
   Transport& transport_;
   std::int64_t count_;
