@@ -1,5 +1,5 @@
-// The training loop. A step computes a loss, its gradients and new weights; every few steps there is
-// an evaluation. Trainer (trainer.h) is this loop with checkpoints, logs and the like around it.
+// The training loop. A step computes a loss, its gradients and new weights; every few steps there
+// is an evaluation. Trainer (trainer.h) is this loop with checkpoints, logs and the like around it.
 #pragma once
 
 #include <cstdint>

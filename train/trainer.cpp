@@ -1,4 +1,4 @@
-// A run is one checkpoint, written by one rename, and metrics.jsonl, which resuming cuts back to it.
+// A run is a checkpoint, written by one rename, and metrics.jsonl, which resuming cuts back to it.
 #include "gradus/train/trainer.h"
 
 #include <algorithm>

@@ -43,9 +43,9 @@ class Shards {
   /// processes; DtypeError unless parameters and floating-point buffers have one dtype.
   Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transport, std::int64_t count);
 
-  /// Forward and backward pass of this process's shards. Returns the mean loss of all shards. `stop`
-  /// becomes true in all processes if it is true in one. Every 50 steps the processes compare their
-  /// parameters. ValueError if all counts are 0.
+  /// Forward and backward pass of this process's shards. Returns the mean loss of all shards.
+  /// `stop` becomes true in all processes if it is true in one. Every 50 steps the processes
+  /// compare their parameters. ValueError if all counts are 0.
   double gradients(std::int64_t step, const LossOf& loss_of, bool& stop);
 
   /// After gradients(): combines the gradients of all shards and updates the parameters. Returns

@@ -1,5 +1,5 @@
-// An exchange is two meetings of all threads. At the first, everything to be sent has been posted; at
-// the second, everything has been copied.
+// An exchange is two meetings of all threads. At the first, everything to be sent has been posted;
+// at the second, everything has been copied.
 #include "gradus/train/distributed/threads.h"
 
 #include <algorithm>

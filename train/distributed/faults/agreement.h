@@ -17,8 +17,8 @@ std::uint64_t checksum(ConstBytes bytes);
 /// another one aborts all: "has another WHAT than rank 0: LINE, not LINE".
 void require_same(Transport& transport, const std::string& text, const std::string& what);
 
-/// Returns if all processes have the same values. Otherwise the first that has others aborts all, and
-/// names the tensor.
+/// Returns if all processes have the same values. Otherwise the first that has others aborts all,
+/// and names the tensor.
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors);
 
 }  // namespace gradus::distributed

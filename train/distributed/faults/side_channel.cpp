@@ -83,8 +83,8 @@ SideChannel::~SideChannel() {
   ::close(error_output_);
 }
 
-/// Rank 0 listens on all interfaces, or on the loopback interface if all processes are on one host. A
-/// secret that MPI has distributed distinguishes the processes from other programs.
+/// Rank 0 listens on all interfaces, or on the loopback interface if all processes are on one host.
+/// A secret that MPI has distributed distinguishes the processes from other programs.
 void SideChannel::listen() {
   const bool one_host = std::ranges::count(hosts_, hosts_[0]) == std::ssize(hosts_);
   const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
@@ -181,8 +181,8 @@ void SideChannel::tell(char kind, const std::string& what) {
     static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/// Rank 0 reports it or, if rank 0 itself is lost, the first process that is left. Each one gives the
-/// one before it time: as long as mpirun on a busy machine takes to notice an end and to end all.
+/// Rank 0 reports it or, if rank 0 itself is lost, the first process that is left. Each one gives
+/// the one before it as long as mpirun on a busy machine takes to detect an end and to end all.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

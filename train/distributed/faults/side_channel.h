@@ -14,8 +14,8 @@ namespace gradus::distributed {
 
 class SideChannel {
  public:
-  /// All processes construct it at the same time, and destroy it at the same time. GRADUS_SILENCE: see
-  /// mpi.h.
+  /// All processes construct it at the same time, and destroy it at the same time. GRADUS_SILENCE:
+  /// see mpi.h.
   explicit SideChannel(Transport& transport);
   void require_same_program();  // aborts all if one runs another
   ~SideChannel();

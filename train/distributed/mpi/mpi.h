@@ -1,5 +1,5 @@
-// A transport between processes that mpirun started, on one machine or several. It is a component of
-// its own, gradus::mpi, which is built if MPI is installed.
+// A transport between processes that mpirun started, on one machine or several. It is a component
+// of its own, gradus::mpi, which is built if MPI is installed.
 //
 //   int main(int argc, char** argv) {
 //     gradus::distributed::Mpi transport;            // before anything that may end the program
@@ -24,7 +24,7 @@ bool started_by_mpi();
 /// must come from one thread.
 class Mpi final : public Transport {
  public:
-  /// Calls MPI_Init, and compares a checksum of the program's file: all processes must run the same.
+  /// Calls MPI_Init. All processes must run the same program: a checksum of its file is compared.
   Mpi();
   /// Waits for all others and calls MPI_Finalize. During stack unwinding, aborts all instead.
   ~Mpi() override;
