@@ -11,6 +11,8 @@ s#(["<]gradus/)train/muon[.]h#\1train/optim/muon.h#
 s#(["<]gradus/)train/schedule[.]h#\1train/optim/schedule.h#
 s#(["<]gradus/)train/groups[.]h#\1train/optim/groups.h#
 s#(["<]gradus/)train/ema[.]h#\1train/optim/ema.h#
+s#(["<]gradus/)train/loop[.]h#\1train/trainer.h#
+s#(["<]gradus/)train/pace[.]h#\1train/time_budget.h#
 s#(["<]gradus/)io/pretrained[.]h#\1io/pretrained/pretrained.h#
 s#(["<]gradus/)io/pretrained_tokenizer[.]h#\1io/pretrained/pretrained_tokenizer.h#
 s#(["<]gradus/)io/gguf[.]h#\1io/pretrained/gguf.h#
@@ -38,3 +40,8 @@ s#\bpatches_of\b#patchify#g
 s#nn::block_count\b#nn::Block::parameter_count#g
 s#\bGPT::count\b#GPT::parameter_count#g
 s#\bKVCache::Flat\b#KVCache::FlatPositions#g
+s#\bdecay_matrices_only\b#no_decay_on_1d#g
+s#\breport_unreached\b#warn_params_without_grad#g
+s#([.]|->)unreached\(\)#\1params_without_grad()#g
+s#([.]|->)end_all\(#\1abort(#g
+s#\boptim::(matches|matching)\(#nn::\1(#g

@@ -71,8 +71,8 @@ class PairBatches {
 /// smaller); another seed, another order.  for (const Batch& batch : batches(x, y, 32, epoch)) …
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, std::uint64_t seed);
 
-/// Next-token batches from one long text: at(step) takes `batch` random windows of `context` tokens,
-/// and the same windows one token later. A run resumes from the step alone.
+/// Next-token batches from one long text: at(step) takes `batch` random windows of `context`
+/// tokens, and the same windows one token later. A run resumes from the step alone.
 class TokenBatches {
  public:
   /// ValueError if the text has fewer than context + 1 tokens.
@@ -80,8 +80,8 @@ class TokenBatches {
                std::uint64_t seed);
   Batch at(std::int64_t step) const;  // x, y: i64 [batch, context]
 
-  /// The entire text once, in order, in adjacent windows, `batch` at a time: for evaluation. The last
-  /// window may be shorter, and is a batch of its own.
+  /// The entire text once, in order, in adjacent windows, `batch` at a time: for evaluation. The
+  /// last window may be shorter, and is a batch of its own.
   std::vector<Batch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
 

@@ -1,5 +1,5 @@
-// The training loop. A step computes a loss, its gradients and new weights; every few steps there is
-// an evaluation. Trainer (trainer.h) is this loop with checkpoints, logs and the like around it.
+// The training loop. A step computes a loss, its gradients and new weights; every few steps there
+// is an evaluation. Trainer (trainer.h) is this loop with checkpoints, logs and the like around it.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace gradus::train {
 
-using distributed::BatchLoss;  // a loss, and of how many tokens it is the mean
+/// A loss, and of how many tokens it is the mean.
+using BatchLoss = distributed::BatchLoss;
 
 struct LoopOptions {
   std::int64_t steps = 1000;
-  std::int64_t eval_every =
-      100;                // steps between evaluations; there is one after the last step, too
-  double clip_norm = 1;   // limit of the global norm of the gradients; 0: none
-  double clip_value = 0;  // limit of each element of a gradient, applied before; 0: none
+  std::int64_t eval_every = 100;  // steps between evaluations; the last step has one, too
+  double clip_norm = 1;           // limit of the global norm of the gradients; 0: none
+  double clip_value = 0;          // limit of each element of a gradient, applied before; 0: none
 };
 
-/// The loop by itself:
+/// Makes the steps of a training run.
 ///
 ///   train::Loop loop(optimizer, optim::warmup_cosine(50, 1000), {.steps = 1000});
 ///   loop.run([&](std::int64_t i) { return cross_entropy(model(data.at(i).x), data.at(i).y); },

@@ -10,8 +10,8 @@
 
 namespace gradus::train {
 
-/// A file that grows by whole lines. On a full disk the lines stay in memory, the run continues, and
-/// complaint() names the problem; they are written as soon as that works again.
+/// A file that grows by whole lines. On a full disk the lines stay in memory, the run continues,
+/// and complaint() names the problem; they are written as soon as that works again.
 class MetricsLog {
  public:
   /// Keeps the first `keep_bytes` bytes of the file (a checkpoint knows how many belong to it) and

@@ -1,5 +1,5 @@
-// How many steps a run makes, and after which ones it evaluates. With a time limit, the steps of the
-// plan are rescaled to the time that is left whenever the machine turns out slower or faster.
+// How many steps a run makes, and after which ones it evaluates. With a time limit, the steps of
+// the plan are rescaled to the time that is left whenever the machine turns out slower or faster.
 //
 // Of N steps s are made, and r seconds are left. A step takes t seconds, measured since the last
 // look at the clock, and an evaluation e, a multiple of t. m evaluations are to come. The run would
@@ -18,8 +18,8 @@
 //
 //   p(i) = p(s) + (i − s) · (P − p(s)) / (N' − s)   for i ≥ s; p(i) = i before the first rescaling
 //
-// p is continuous: the learning rate does not jump, a warm-up is not repeated, and a decay ends with
-// the run.
+// p is continuous: the learning rate does not jump, a warm-up is not repeated, and a decay ends
+// with the run.
 #pragma once
 
 #include <array>

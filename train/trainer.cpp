@@ -1,4 +1,4 @@
-// A run is one checkpoint, written by one rename, and metrics.jsonl, which resuming cuts back to it.
+// A run is a checkpoint, written by one rename, and metrics.jsonl, which resuming cuts back to it.
 #include "gradus/train/trainer.h"
 
 #include <algorithm>
@@ -232,14 +232,12 @@ void Trainer::after_update(const LossOf& loss_of) {
 void Trainer::fail_not_finite(const LossOf& loss_of) {
   generator().restore(generator().seed(), step_random_);
   std::string report;
-  {
-    const trace::NanFinder finder([&](const std::string& found) { report = found; });
-    optimizer_.zero_grad();
-    if (shards_)
-      shards_->gradients(step_ - 1, loss_of, stop_);
-    else
-      loss_of(step_ - 1).mean.backward();
-  }
+  const trace::NanFinder finder([&](const std::string& found) { report = found; });
+  optimizer_.zero_grad();
+  if (shards_)
+    shards_->gradients(step_ - 1, loss_of, stop_);
+  else
+    loss_of(step_ - 1).mean.backward();
   const std::vector<char> found = transport_.all_gather(std::vector<char>{!report.empty()});
   const auto first = std::find(found.begin(), found.end(), 1) - found.begin();
   if (first != transport_.rank()) transport_.barrier();  // that process ends all, if there is one
@@ -300,13 +298,11 @@ void Trainer::validate(const Evaluate& evaluate) {
 
 /// Returns the metric.
 double Trainer::evaluate_and_log(const Evaluate& evaluate) {
+  const NoGrad off;
+  Generator own(0);
+  const GeneratorScope scope(own);
   model_.eval();
-  {
-    const NoGrad off;
-    Generator own(0);
-    const GeneratorScope scope(own);
-    metrics_ = evaluate();
-  }
+  metrics_ = evaluate();
   model_.train();
   std::vector<MetricsLog::Field> line = {{"step", static_cast<double>(step_)}};
   std::optional<double> judged;

@@ -51,7 +51,7 @@ struct SavedState {
   std::int64_t parameters;
   std::optional<std::int64_t> steps;  // the goal of a run with a time limit
 };
-/// Reads it. FileError: the checkpoint is missing, damaged, or not a Trainer's.
+/// Reads it from the checkpoint. FileError: that is missing, damaged, or not a Trainer's.
 SavedState read_state(const RunFiles& files);
 
 /// The results of an evaluation, by name: {{"held_out_loss", 1.93}, {"accuracy", 0.7}}. Names with

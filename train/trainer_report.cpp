@@ -39,8 +39,8 @@ void Trainer::log(const std::string& what) const {
                static_cast<long long>(best_step_), files_.model().c_str());
 }
 
-/// The training loss of each step, the held-out loss of each evaluation, and the best of these: read
-/// from the log, so that the curve of a resumed run has all steps.
+/// The training loss of each step, the held-out loss of each evaluation, and the best of these:
+/// read from the log, so that the curve of a resumed run has all steps.
 void Trainer::draw_losses() const {
   io::Chart chart;
   chart.title = files_.directory;

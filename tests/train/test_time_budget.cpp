@@ -213,7 +213,7 @@ TEST_CASE("a trainer changes its steps, records it, and its rate does not jump")
   CHECK(train::read_state(trainer.files()).steps == trainer.step());
 }
 
-TEST_CASE("a timed run that was stopped before or after a rescaling resumes bit for bit", "[once]") {
+TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit", "[once]") {
   const Folder here;
   // slower than its plan, faster in the middle: several fits
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };

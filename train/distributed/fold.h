@@ -1,7 +1,7 @@
-// Sums over shards in one fixed order, whichever process has them: a binary tree over shard numbers.
-// A node of the tree is the sum of 2^k shards from a multiple of 2^k on. Two neighbors are added as
-// soon as their parent is complete, and at the end the remaining nodes from right to left: of 7
-// shards ((0+1)+(2+3)) + ((4+5) + 6).
+// Sums over shards in one fixed order, whichever process has them: a binary tree over shard
+// numbers. A node of the tree is the sum of 2^k shards from a multiple of 2^k on. Two neighbors are
+// added as soon as their parent is complete, and at the end the remaining nodes from right to left:
+// of 7 shards ((0+1)+(2+3)) + ((4+5) + 6).
 #pragma once
 
 #include <cstdint>

@@ -131,18 +131,13 @@ std::size_t Shards::message_size() const {
   return 2 + parameters_ + 2 * static_cast<std::size_t>(most);
 }
 
-std::int64_t Shards::part_numel(int rank) const {
-  const auto r = static_cast<std::size_t>(rank);
-  return cuts_[r + 1] - cuts_[r];
-}
-
 /// The sum of this process's part over all shards: sends every other process its part of each node
 /// that is here, and adds the nodes that the others send.
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
   transport_.note("waiting for the gradients of others");
-  const std::int64_t own = part_numel(transport_.rank());
+  const std::int64_t own = part_numel();
   std::vector<std::vector<ShardRange>> nodes;  // of each process
   std::size_t most = 0;
   for (int r = 0; r < size; ++r) {
@@ -192,13 +187,13 @@ void Shards::share(const Tensor& buffers) {
   std::vector<std::size_t> sizes;
   for (std::size_t r = 0; r + 1 < cuts_.size(); ++r)
     sizes.push_back(bytes_of(all, cuts_[r], cuts_[r + 1]).size());
-  const auto own = static_cast<std::size_t>(transport_.rank());
-  transport_.all_gather(bytes_of(all, cuts_[own], cuts_[own + 1]), sizes, bytes_of(all, 0, numel_));
+  transport_.all_gather(bytes_of(all, cuts_[rank()], cuts_[rank() + 1]), sizes,
+                        bytes_of(all, 0, numel_));
   for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].tensor.copy_(place(all, i));
 }
 
 std::int64_t Shards::bytes_a_step() const {
-  const std::int64_t others = transport_.size() - 1, own = part_numel(transport_.rank());
+  const std::int64_t others = transport_.size() - 1, own = part_numel();
   const auto element = static_cast<std::int64_t>(size_of(dtype_));
   const std::int64_t scattered = std::ssize(nodes_of(own_)) * (numel_ - own) * element;
   const std::int64_t doubles = static_cast<std::int64_t>(message_size()) + optimizer_.chunks();

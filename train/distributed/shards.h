@@ -43,9 +43,9 @@ class Shards {
   /// processes; DtypeError unless parameters and floating-point buffers have one dtype.
   Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transport, std::int64_t count);
 
-  /// Forward and backward pass of this process's shards. Returns the mean loss of all shards. `stop`
-  /// becomes true in all processes if it is true in one. Every 50 steps the processes compare their
-  /// parameters. ValueError if all counts are 0.
+  /// Forward and backward pass of this process's shards. Returns the mean loss of all shards.
+  /// `stop` becomes true in all processes if it is true in one. Every 50 steps the processes
+  /// compare their parameters. ValueError if all counts are 0.
   double gradients(std::int64_t step, const LossOf& loss_of, bool& stop);
 
   /// After gradients(): combines the gradients of all shards and updates the parameters. Returns
@@ -64,7 +64,8 @@ class Shards {
   Tensor reduce();
   void share(const Tensor& buffers);
   Tensor place(const Tensor& flat, std::size_t i) const;  // tensor i's elements, in its shape
-  std::int64_t part_numel(int rank) const;
+  std::int64_t part_numel() const { return cuts_[rank() + 1] - cuts_[rank()]; }
+  std::size_t rank() const { return static_cast<std::size_t>(transport_.rank()); }
 
   Transport& transport_;
   std::int64_t count_;

@@ -1,5 +1,5 @@
-// Parameters by name: which ones share settings, and which ones are frozen. nn/pattern.h defines the
-// patterns; one that matches nothing is a ValueError that lists the nearest names.
+// Parameters by name: which ones share settings, and which ones are frozen. nn/pattern.h defines
+// the patterns; one that matches nothing is a ValueError that lists the nearest names.
 #pragma once
 
 #include <string>

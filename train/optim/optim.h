@@ -1,4 +1,4 @@
-// Optimizers, which turn gradients into new parameters. The rules are in optim_rules.cpp and muon.cpp.
+// Optimizers, which turn gradients into new parameters.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The stages of Optimizer::step: pieces(), their norm(), and then Optimizer::apply(). Optimizer runs
-// them on entire parameters, and distributed::ShardedOptimizer on one process's part of them.
+// The stages of Optimizer::step: pieces(), their norm(), and then Optimizer::apply(). Optimizer
+// runs them on entire parameters, and distributed::ShardedOptimizer on one process's part of them.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ Tensor part_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
 /// The pieces of the parameters that require a gradient and have one. gradient_of(slot) returns the
 /// elements [begin, end) of the gradient, or an undefined tensor. GraphError if all are undefined,
-/// or if a module has replaced a parameter. `warn`: prints one line on stderr if some are undefined.
+/// or if a module has replaced a parameter. `warn`: if some are, prints one line on stderr.
 std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
                           FunctionRef<Tensor(const Slot&)> gradient_of);
 

@@ -1,4 +1,4 @@
-// What gpt trains, and by which recipe: the loop itself is train/loop.h.
+// The model that gpt trains, its data and its recipe. The loop itself is in train/loop.h.
 #include "training.h"
 
 #include <algorithm>

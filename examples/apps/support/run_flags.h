@@ -13,8 +13,8 @@
 //     seed(static_cast<std::uint64_t>(flags.seed));
 //     Model model(flags.width);
 //     optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
-//     Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps),
-//                     flags.options());
+//     train::Trainer trainer(model, optimizer,
+//                            optim::warmup_cosine(flags.steps / 20, flags.steps), flags.options());
 //     const int code = flags.train(trainer, loss_of, evaluate);
 //     if (code == 0) std::printf("accuracy %.3f\n", trainer.best());
 //     return code;

@@ -26,7 +26,7 @@ void require_same(Transport& transport, const std::string& text, const std::stri
   if (other - all.begin() != transport.rank()) transport.barrier();  // until it has ended all
   std::istringstream own(text), first(all[0]);
   std::string line, wanted;
-  do {  // a text that has ended has empty lines
+  do {  // a text is followed by empty lines
     if (!std::getline(own, line)) line.clear();
     if (!std::getline(first, wanted)) wanted.clear();
   } while (line == wanted && (own || first));

@@ -1,4 +1,4 @@
-// What must be alike in all processes of a run, and what is said where it is not.
+// Checks that all processes of a run agree.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace gradus::distributed {
 
-/// FNV-1a, 64 bits, over 8 bytes at a time: to notice other numbers, not to hide them.
+/// FNV-1a with 64 bits, over 8 bytes at a time. It detects divergence, not tampering.
 std::uint64_t checksum(ConstBytes bytes);
 
-/// All have the same text, of one or more lines. The first process that has another ends all: "has
-/// another WHAT than rank 0: LINE, not LINE".
+/// Returns if all processes have the same text, of one or more lines. Otherwise the first that has
+/// another one aborts all: "has another WHAT than rank 0: LINE, not LINE".
 void require_same(Transport& transport, const std::string& text, const std::string& what);
 
-/// All have the same numbers. The first process that has others ends all, and names the tensor.
+/// Returns if all processes have the same values. Otherwise the first that has others aborts all,
+/// and names the tensor.
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors);
 
 }  // namespace gradus::distributed

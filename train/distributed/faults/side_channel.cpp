@@ -1,4 +1,4 @@
-// Messages are 512 bytes: a letter and a text. "a": alive, at what the text says; "e": end.
+// Messages have 512 bytes: a letter and a text. "a": alive, doing what the text says; "e": end.
 #include "gradus/train/distributed/faults/side_channel.h"
 
 #include <netdb.h>
@@ -39,7 +39,7 @@ int checked(int result, const char* what) {
   return result;
 }
 
-/// The text of one whole message, waiting for it; "" where none comes.
+/// Waits for one entire message, and returns its text, or "" if none arrives.
 std::string first_message(int socket) {
   const timeval limit{5, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -78,13 +78,13 @@ void SideChannel::require_same_program() { require_same(transport_, own_program(
 SideChannel::~SideChannel() {
   done_ = true;
   thread_.join();
-  transport_.barrier();  // no process watches any more
+  transport_.barrier();  // no process watches now
   for (const Peer& peer : peers_) ::close(peer.socket);
   ::close(error_output_);
 }
 
-/// Rank 0 is found where its host's name leads, or within the machine where all are on one. What
-/// another program might send is told apart by a number that only MPI has told.
+/// Rank 0 listens on all interfaces, or on the loopback interface if all processes are on one host.
+/// A secret that MPI has distributed distinguishes the processes from other programs.
 void SideChannel::listen() {
   const bool one_host = std::ranges::count(hosts_, hosts_[0]) == std::ssize(hosts_);
   const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
@@ -172,7 +172,7 @@ void SideChannel::hear(Peer& peer) {
   }
 }
 
-/// Never waits: a process that does not listen soon counts as silent.
+/// Never waits: a process that does not read soon counts as silent.
 void SideChannel::tell(char kind, const std::string& what) {
   const std::lock_guard lock(sending_);
   std::string all = kind + what;
@@ -181,9 +181,8 @@ void SideChannel::tell(char kind, const std::string& what) {
     static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/// Rank 0 says it, or where it is rank 0 that is lost, the first that is still there: each gives
-/// the one before it the time in which mpirun, on a busy machine, sees that one end and ends all
-/// others.
+/// Rank 0 reports it or, if rank 0 itself is lost, the first process that is left. Each one gives
+/// the one before it as long as mpirun on a busy machine takes to detect an end and to end all.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

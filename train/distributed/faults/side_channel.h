@@ -1,5 +1,5 @@
-// A thread in each process that tells rank 0 that the process lives, and what it does; rank 0 tells
-// the others the same of itself. It ends the process where that stops.
+// A thread in each process that reports to rank 0 that the process is alive, and what it is doing;
+// rank 0 reports the same to the others. It ends the process if these reports stop.
 #pragma once
 
 #include <atomic>
@@ -14,23 +14,24 @@ namespace gradus::distributed {
 
 class SideChannel {
  public:
-  /// By all processes of `transport` at the same time, as is the end. GRADUS_SILENCE as in mpi.h.
+  /// All processes construct it at the same time, and destroy it at the same time. GRADUS_SILENCE:
+  /// see mpi.h.
   explicit SideChannel(Transport& transport);
-  void require_same_program();  // ends all where one runs another
+  void require_same_program();  // aborts all if one runs another
   ~SideChannel();
   SideChannel(const SideChannel&) = delete;
   SideChannel& operator=(const SideChannel&) = delete;
 
-  void say(const std::string& line) const;  // where stderr led at first
-  /// Says the line, has all others end, and ends this process.
+  void say(const std::string& line) const;  // to the original stderr
+  /// Prints the line, ends all others, and ends this process.
   [[noreturn]] void abort(const std::string& line);
 
  private:
   struct Peer {
     int socket;
-    double heard;          // when; seconds of a steady clock
-    std::string describe;  // of its transport, at that time
-    std::string received;  // not yet a whole message
+    double heard;          // time of its last message, of a steady clock
+    std::string describe;  // its transport's, at that time
+    std::string received;  // the beginning of a message
   };
   void listen();
   void connect(const std::string& address);
@@ -43,7 +44,7 @@ class SideChannel {
   const double silence_seconds_;
   const std::vector<std::string> hosts_;  // of each rank
   const int error_output_;
-  std::vector<Peer> peers_;  // of rank 0 all others, of others rank 0
+  std::vector<Peer> peers_;  // rank 0 has all others, the others have rank 0
   std::mutex sending_;
   std::atomic<bool> done_{false};
   std::thread thread_;

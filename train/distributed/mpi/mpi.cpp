@@ -1,4 +1,4 @@
-// The one file that knows MPI: its C interface, called by one thread.
+// The only file that calls MPI: its C interface, from one thread.
 #include "gradus/train/distributed/mpi/mpi.h"
 
 #include <mpi.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes of one message: MPI counts with int
 constexpr double kSpin = 2e-3;                       // seconds before a wait begins to sleep
-constexpr double kTell = 60;                         // seconds of a wait until it is told of
+constexpr double kTell = 60;                         // seconds between reports of a wait
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Mpi::Mpi() {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   if (size_ == 1) return;
   side_ = std::make_unique<SideChannel>(*this);
-  side_->require_same_program();  // abort() has a side channel by now
+  side_->require_same_program();  // abort() has its side channel now
 }
 
 Mpi::~Mpi() {
@@ -52,7 +52,7 @@ void Mpi::abort(const std::string& why) {
   side_->abort(describe() + ": " + why);
 }
 
-/// MPI goes on with messages while it is asked. A process that waits leaves the core to others.
+/// MPI only makes progress inside its calls, so this polls. A waiting process yields its core.
 void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) {
   std::vector<MPI_Request> requests;
   const auto each_message = [&](const auto& blocks, auto&& begin) {

@@ -1,9 +1,9 @@
-// Processes that mpirun started, on one machine or several: component gradus::mpi, which is built
-// where MPI is installed and which nothing links that does not ask for it.
+// A transport between processes that mpirun started, on one machine or several. It is a component
+// of its own, gradus::mpi, which is built if MPI is installed.
 //
 //   int main(int argc, char** argv) {
 //     gradus::distributed::Mpi transport;            // before anything that may end the program
-//     … Trainer trainer(…, {.shards = 8, .transport = &transport}) …
+//     … train::Trainer trainer(…, {.shards = 8, .transport = &transport}) …
 //   }
 //   mpirun -np 4 --bind-to none ./program
 #pragma once
@@ -14,23 +14,24 @@
 
 namespace gradus::distributed {
 
-/// Did mpirun (or srun, or another launcher that MPI knows) start this process?
+/// Returns whether mpirun (or srun, or another launcher of MPI) started this process.
 bool started_by_mpi();
 
-/// Beside MPI, which cannot tell, each process has a connection to rank 0 by which it says several
-/// times a second that it lives, and at what. One that ends without a word, or is silent for 5
-/// seconds (GRADUS_SILENCE=SECONDS: another time; 0: for ever, as under a debugger), ends all
-/// others: after one line on stderr, its describe(), by exit code 3. Calls come from one thread.
+/// MPI does not report processes that die. So each process has a connection to rank 0 over which it
+/// reports several times per second that it is alive, and what it is doing. If one ends without
+/// notice, or is silent for 5 seconds (GRADUS_SILENCE=SECONDS changes that; 0: no limit, for
+/// debuggers), all others print one line with its describe() and end with exit code 3. All calls
+/// must come from one thread.
 class Mpi final : public Transport {
  public:
-  /// MPI_Init. All processes must have the same program; its file's checksum is compared.
+  /// Calls MPI_Init. All processes must run the same program: a checksum of its file is compared.
   Mpi();
-  /// Waits for all others, then MPI_Finalize; while an exception goes by, ends all.
+  /// Waits for all others and calls MPI_Finalize. During stack unwinding, aborts all instead.
   ~Mpi() override;
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  /// Writes the line and ends all. Ranks above 0 wait for half a second before, since what befalls
-  /// all of them is for rank 0 to say.
+  /// Prints the line and ends all. Ranks above 0 first wait for half a second: rank 0 reports what
+  /// happens to all of them.
   [[noreturn]] void abort(const std::string& why) override;
 
  private:
