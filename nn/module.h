@@ -131,9 +131,9 @@ class Module : public Named {
   virtual std::unique_ptr<Module> empty_like() const;
 
  protected:
-  /// empty_like() with this module's numbers, dtypes and ties, and the same of it in training.
+  /// empty_like() with the numbers, dtypes, ties and training modes of this module.
   std::unique_ptr<Module> copy() const;
-  /// Of a new module in copy(): takes over the structure that `from` has gained since it was made.
+  /// Called by copy() on a new module: takes over members that `from` was given after it was made.
   virtual void match_structure(const Module& from) { static_cast<void>(from); }
 
  private:

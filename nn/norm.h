@@ -30,8 +30,8 @@ class VectorNorm {
 /// 2016.
 class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
  public:
-  explicit LayerNorm(std::int64_t width, NormOptions options = {})
-      : VectorNorm("LayerNorm", width, NormKind::layer, options) {}
+  explicit LayerNorm(std::int64_t size, NormOptions given = {})
+      : VectorNorm("LayerNorm", size, NormKind::layer, given) {}
   Tensor forward(const Tensor& x) const { return normalize("LayerNorm", x); }
   Members members() override { return {{"weight", weight}, {"bias", bias}}; }
   LayerNorm same_architecture() const { return LayerNorm(width, options); }
@@ -41,8 +41,8 @@ class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
 class RMSNorm : public Layer<RMSNorm>, public VectorNorm {
  public:
   RMSNorm() = default;  // undefined: a place for one
-  explicit RMSNorm(std::int64_t width, NormOptions options = {})
-      : VectorNorm("RMSNorm", width, NormKind::rms, options) {}
+  explicit RMSNorm(std::int64_t size, NormOptions given = {})
+      : VectorNorm("RMSNorm", size, NormKind::rms, given) {}
   Tensor forward(const Tensor& x) const { return normalize("RMSNorm", x); }
   Members members() override { return {{"weight", weight}}; }
   RMSNorm same_architecture() const { return RMSNorm(width, options); }
@@ -51,8 +51,8 @@ class RMSNorm : public Layer<RMSNorm>, public VectorNorm {
 /// LayerNorm or RMSNorm as an option of a block.
 class Norm : public Layer<Norm>, public VectorNorm {
  public:
-  explicit Norm(std::int64_t width, NormKind kind = NormKind::layer, NormOptions options = {})
-      : VectorNorm("Norm", width, kind, options) {}
+  explicit Norm(std::int64_t size, NormKind which = NormKind::layer, NormOptions given = {})
+      : VectorNorm("Norm", size, which, given) {}
   Tensor forward(const Tensor& x) const { return normalize("Norm", x); }
   Members members() override { return {{"weight", weight}, {"bias", bias}}; }
   Norm same_architecture() const { return Norm(width, kind, options); }

@@ -28,15 +28,15 @@ struct LoRAAdapter final : WeightProvider {
   Tensor a, b, scale;  // [rank, in], [out, rank], []
 };
 
-/// Gives every Linear below `module` whose name matches an adapter, and lets these adapters alone
-/// want gradients: "*.qkv_proj,*.out_proj", where "*" stands for any characters and a comma for
-/// "or". The names; ValueError where none matches, where one has
-/// an adapter already, and for a rank below 1.
+/// Gives every Linear below `module` whose name matches an adapter, and lets adapters alone want
+/// gradients: "*.qkv_proj,*.out_proj", where "*" stands for any characters and a comma for "or".
+/// Packed layers are left out. Returns the names. ValueError where none matches, where one has an
+/// adapter already, and for a rank below 1.
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options = {});
 
-/// W + (alpha / rank) · B A becomes the weight of each, and the adapters are gone. Parameters want
-/// gradients again.
+/// W + (alpha / rank) · B A becomes the weight of each, and the adapters are gone, but for those of
+/// packed layers. Parameters want gradients again.
 void merge_adapters(Module& module);
 
 /// The adapters alone, by name: what is saved apart. load_state_dict(…, false) reads them into a
