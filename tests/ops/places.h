@@ -9,7 +9,7 @@
 
 namespace gradus::testing::places {
 
-using Place = Shape;
+using Place = Sizes;
 
 /// A row-major list of `shape` whose element at each place is source(x, place).
 template <class Source>

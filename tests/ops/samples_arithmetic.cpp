@@ -12,7 +12,7 @@
 namespace gradus::testing {
 namespace {
 
-using Dims = Shape;
+using Dims = Sizes;
 
 std::int64_t product(const Dims& shape) {
   std::int64_t n = 1;

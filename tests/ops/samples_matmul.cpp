@@ -13,7 +13,7 @@ using naive::numbers;
 
 /// matmul of two inputs as they are; `as_a`, `as_b` are their sizes, with the axes that a vector
 /// gets.
-Sample product(const char* what, const Shape& a, const Shape& b, Shape as_a, Shape as_b) {
+Sample product(const char* what, const Shape& a, const Shape& b, Sizes as_a, Sizes as_b) {
   return {"matmul",
           what,
           {values(a), values(b, 1)},
