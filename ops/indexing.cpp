@@ -1,10 +1,10 @@
 // Picking by index, and its reverse. gather and scatter_add are each other's derivative:
 //
-//   index_select  y[i, …] = x[index[i], …]             dx[index[i], …] += dy[i, …]    (embedding, too)
+//   index_select  y[i, …] = x[index[i], …]             dx[index[i], …] += dy[i, …]
 //   gather        y[i, j] = x[index[i, j], j]          dx = scatter_add(0, index, dy)
 //   scatter_add   y = x; y[index[i, j], j] += s[i, j]  dx = dy, ds = gather(dy, index)
 //
-// Only the indices are remembered.
+// Only the indices are remembered. embedding is an index_select of rows.
 #include "gradus/ops/indexing.h"
 
 #include <algorithm>
@@ -23,13 +23,14 @@ namespace gradus {
 namespace {
 
 /// All of `index` (contiguous) in [0, n), or an IndexError that names the first that is not.
-void check_range(const char* op, const Tensor& index, std::int64_t n) {
+void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
+                 const char* advice = "") {
   const auto* first = index.data<std::int64_t>();
   const std::int64_t count = index.numel();
   for (std::int64_t k = 0; k < count; ++k) {
     if (static_cast<std::uint64_t>(first[k]) < static_cast<std::uint64_t>(n)) continue;
-    fail<IndexError>(op, ": index ", first[k], " at ", unravel_index(k, index.shape()), " of ",
-                     index.shape(), " is not in [0, ", n, ")");
+    fail<IndexError>(op, ": ", what, " ", first[k], " at ", unravel_index(k, index.shape()), " of ",
+                     index.shape(), " is not in [0, ", n, ")", advice);
   }
 }
 
@@ -112,7 +113,12 @@ struct IndexSelect final : Op {
 
   Tensor forward(const Tensor& x, const Tensor& positions) {
     const Tensor packed = kernel::contiguous(x), at = kernel::contiguous(positions);
-    check_range(name(), at, from[axis]);
+    if (embeds)
+      check_range("embedding", "id", at, from[0],
+                  ": make the table for a larger vocabulary, or give what is unknown an id that it "
+                  "has");
+    else
+      check_range("index_select", "index", at, from[axis]);
     index = at;
     Shape shape;
     std::int64_t outer = 1, inner = 1;
@@ -165,7 +171,7 @@ struct Gather final : Op {
   const char* name() const override { return "gather"; }
   Tensor forward(const Tensor& x, const Tensor& positions) {
     const Tensor at = kernel::contiguous(positions);
-    check_range("gather", at, from[axis]);
+    check_range("gather", "index", at, from[axis]);
     index = at;
     Tensor y = Tensor::empty(at.shape(), x.dtype());
     const std::int64_t step = x.strides()[axis];
@@ -187,7 +193,7 @@ struct ScatterAdd final : Op {
   const char* name() const override { return "scatter_add"; }
   Tensor forward(const Tensor& x, const Tensor& positions, const Tensor& source) {
     const Tensor at = kernel::contiguous(positions);
-    check_range("scatter_add", at, x.shape()[axis]);
+    check_range("scatter_add", "index", at, x.shape()[axis]);
     index = at;
     Tensor y = kernel::copy(x);
     const std::int64_t step = y.strides()[axis];
@@ -210,7 +216,7 @@ struct OneHot final : Op {
   const char* name() const override { return "one_hot"; }
   Tensor forward(const Tensor& index) {
     const Tensor at = kernel::contiguous(index);
-    check_range("one_hot", at, classes);
+    check_range("one_hot", "class", at, classes);
     Shape shape = index.shape();
     shape.push_back(classes);
     Tensor y = Tensor::empty(shape, dtype);

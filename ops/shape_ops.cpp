@@ -4,8 +4,8 @@
 //   flip         dx = dy turned round again
 //   pad          dx = the inner part of dy (a view)
 //
-// All are linear and keep sizes only. stack is unsqueeze and cat; repeat is expand and reshape; tril
-// and triu are masked_fill.
+// All are linear and keep sizes only. stack is unsqueeze and cat; repeat is expand and reshape;
+// tril and triu are masked_fill.
 #include "gradus/ops/shape_ops.h"
 
 #include <algorithm>
