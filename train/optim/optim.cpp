@@ -7,7 +7,7 @@
 
 #include "gradus/engine/base/platform.h"
 #include "gradus/engine/grad_mode.h"
-#include "gradus/engine/strided.h"
+#include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
@@ -200,6 +200,22 @@ std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters
   for (const nn::NamedTensor& each : parameters)
     (each.tensor.rank() >= 2 ? matrices : others).parameters.push_back(each);
   return {std::move(matrices), std::move(others)};
+}
+
+std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
+                          const std::vector<Rule>& rules) {
+  std::vector<Group> out;
+  std::vector<nn::NamedTensor> rest = parameters;
+  for (const Rule& rule : rules) {
+    static_cast<void>(nn::matching(parameters, rule.pattern));  // throws if it matches nothing
+    const auto own = std::stable_partition(
+        rest.begin(), rest.end(),
+        [&](const nn::NamedTensor& each) { return !nn::matches(rule.pattern, each.name); });
+    out.push_back({{own, rest.end()}, rule.lr, rule.weight_decay});
+    rest.erase(own, rest.end());
+  }
+  out.push_back({std::move(rest)});
+  return out;
 }
 
 }  // namespace gradus::optim

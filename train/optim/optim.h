@@ -198,4 +198,17 @@ void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limi
 std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters,
                                   double weight_decay);
 
+/// Settings for the parameters whose names match a pattern (nn/pattern.h). A negative one takes the
+/// optimizer's.
+struct Rule {
+  std::string pattern;
+  double lr = -1;
+  double weight_decay = -1;
+};
+/// One group per rule, and a last one for all other parameters. A parameter belongs to the first
+/// rule that it matches. ValueError if a rule matches nothing; the message lists the nearest names.
+///   AdamW(groups(model.parameters(), {{"*.bias", -1, 0}, {"encoder.*", 1e-4}}))
+std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
+                          const std::vector<Rule>& rules);
+
 }  // namespace gradus::optim
