@@ -151,8 +151,7 @@ void Trainer::resume() {
   const std::string path = files_.checkpoint();
   const io::Checkpoint checkpoint = io::load_checkpoint(path);
   model_.load_state_dict(with_prefix(checkpoint, "model."));
-  const nn::StateDict state = with_prefix(checkpoint, "optimizer.");
-  shards_ ? shards_->optimizer().load_state_dict(state) : optimizer_.load_state_dict(state);
+  optimizer_.load_state_dict(with_prefix(checkpoint, "optimizer."));
   for (const auto& [save, load] : kept_) load(checkpoint);
   const auto number = [&](const char* fact) { return whole_number(checkpoint, fact, path); };
   step_ = number("step");

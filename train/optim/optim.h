@@ -77,7 +77,7 @@ class Optimizer {
   void set_learning_rate(double learning_rate);  // of every group
 
   /// "step", and what is kept for each parameter: "exp_avg.blocks.0.…". load_state_dict throws
-  /// ShapeError, and changes nothing, if a name, shape or dtype differs.
+  /// ShapeError, before anything is changed, if a name, shape or dtype differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
@@ -185,9 +185,8 @@ class Lion : public Optimizer {
   LionOptions options_;
 };
 
-/// ShapeError unless both states have the same names, shapes and dtypes; `what` names their owner.
-void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
-/// The same, and then copies `given` into `own`.
+/// Copies the state `given` into `own`; `what` names its owner. ShapeError, before anything is
+/// copied, unless both have the same names, shapes and dtypes.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
 /// Clamps every element of every gradient to [−limit, limit]: between backward() and step().
