@@ -60,7 +60,6 @@
 #include "gradus/train/loop.h"
 #include "gradus/train/metrics.h"
 #include "gradus/train/optim/ema.h"
-#include "gradus/train/optim/groups.h"
 #include "gradus/train/optim/muon.h"
 #include "gradus/train/optim/optim.h"
 #include "gradus/train/optim/schedule.h"

@@ -55,4 +55,9 @@ std::vector<NamedTensor> matching(const std::vector<NamedTensor>& parameters,
                    names.empty() ? "" : "; the nearest are " + names);
 }
 
+void freeze(Module& model, const std::string& pattern, bool frozen) {
+  for (NamedTensor& each : matching(model.parameters(), pattern))
+    each.tensor.requires_grad_(!frozen);
+}
+
 }  // namespace gradus::nn

@@ -18,4 +18,8 @@ bool matches(std::string_view pattern, std::string_view name);
 std::vector<NamedTensor> matching(const std::vector<NamedTensor>& parameters,
                                   const std::string& pattern);
 
+/// The matching parameters no longer require gradients (or, with frozen = false, do again), so that
+/// optimizers do not change them.
+void freeze(Module& model, const std::string& pattern, bool frozen = true);
+
 }  // namespace gradus::nn

@@ -9,7 +9,7 @@ s#(["<]gradus/)nn/conv[.]h#\1nn/extras/conv.h#
 s#(["<]gradus/)train/optim[.]h#\1train/optim/optim.h#
 s#(["<]gradus/)train/muon[.]h#\1train/optim/muon.h#
 s#(["<]gradus/)train/schedule[.]h#\1train/optim/schedule.h#
-s#(["<]gradus/)train/groups[.]h#\1train/optim/groups.h#
+s#(["<]gradus/)train/groups[.]h#\1train/optim/optim.h#
 s#(["<]gradus/)train/ema[.]h#\1train/optim/ema.h#
 s#(["<]gradus/)train/loop[.]h#\1train/trainer.h#
 s#(["<]gradus/)train/pace[.]h#\1train/time_budget.h#
@@ -44,4 +44,4 @@ s#\bdecay_matrices_only\b#no_decay_on_1d#g
 s#\breport_unreached\b#warn_params_without_grad#g
 s#([.]|->)unreached\(\)#\1params_without_grad()#g
 s#([.]|->)end_all\(#\1abort(#g
-s#\boptim::(matches|matching)\(#nn::\1(#g
+s#\boptim::(matches|matching|freeze)\(#nn::\1(#g

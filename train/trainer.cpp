@@ -6,11 +6,14 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <iomanip>
 #include <sstream>
 
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/io/chart.h"
 #include "gradus/io/safetensors.h"
+#include "gradus/io/output_file.h"
 #include "gradus/trace/nan_finder.h"
 
 namespace gradus::train {
@@ -44,6 +47,27 @@ nn::StateDict with_prefix(const io::Checkpoint& checkpoint, const std::string& p
   for (const auto& [name, tensor] : checkpoint.tensors)
     if (name.starts_with(prefix)) out[name.substr(prefix.size())] = tensor;
   return out;
+}
+
+std::string four_digits(double value) { return str_cat(std::fixed, std::setprecision(4), value); }
+
+/// "held_out_loss" → "held-out loss"
+std::string words(std::string name) {
+  if (name.starts_with("held_out")) name[4] = '-';
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+/// The end of the progress line.
+std::string note(const Metrics& metrics) {
+  std::string line;
+  for (const auto& [name, value] : metrics) {
+    if (name.find('.') != std::string::npos) continue;
+    std::string label = words(name);  // "held-out loss" is "held-out" in a line that begins "loss"
+    if (label.ends_with(" loss")) label.resize(label.size() - 5);
+    line += (line.empty() ? "" : "  ") + label + " " + four_digits(value);
+  }
+  return line;
 }
 
 TrainOptions checked(TrainOptions o) {
@@ -127,8 +151,7 @@ void Trainer::resume() {
   const std::string path = files_.checkpoint();
   const io::Checkpoint checkpoint = io::load_checkpoint(path);
   model_.load_state_dict(with_prefix(checkpoint, "model."));
-  const nn::StateDict state = with_prefix(checkpoint, "optimizer.");
-  shards_ ? shards_->optimizer().load_state_dict(state) : optimizer_.load_state_dict(state);
+  optimizer_.load_state_dict(with_prefix(checkpoint, "optimizer."));
   for (const auto& [save, load] : kept_) load(checkpoint);
   const auto number = [&](const char* fact) { return whole_number(checkpoint, fact, path); };
   step_ = number("step");
@@ -270,7 +293,7 @@ void Trainer::end_step() {
   const bool evaluated = evaluates();
   if (evaluated || rescaled_) save();
   if (!writes()) return;
-  progress_->show(step_, loss_, note(), evaluated);
+  progress_->show(step_, loss_, note(metrics_), evaluated);
   if (evaluated && rising_evals_ == kOverfitPatience)
     log(str_cat("has ", options_.higher_is_better ? "fallen" : "risen",
                 " three times running: the model may be overfitting"));
@@ -314,6 +337,30 @@ double Trainer::evaluate_and_log(const Evaluate& evaluate) {
           "\", which decides on the best weights: add it, or name another in TrainOptions::judge");
   log_->write(line);
   return *judged;
+}
+
+void Trainer::log(const std::string& what) const {
+  std::fprintf(stderr, "%s: the %s %s; the best was %.4f at step %lld, kept in %s\n",
+               options_.program.c_str(), words(options_.judge).c_str(), what.c_str(), best_,
+               static_cast<long long>(best_step_), files_.model().c_str());
+}
+
+/// The training loss of each step, the held-out loss of each evaluation, and the best of these:
+/// read from the log, so that the curve of a resumed run has all steps.
+void Trainer::draw_losses() const {
+  const std::string unit = options_.loss_unit.empty() ? "" : ", " + options_.loss_unit;
+  io::Chart chart{.title = files_.directory,
+                  .x_label = "step",
+                  .y_label = "loss" + unit,
+                  .curves = {{"training", read_metric(files_.metrics(), "loss")},
+                             {"held out", read_metric(files_.metrics(), "held_out_loss"), true}},
+                  .mark = {}};
+  if (chart.curves[0].points.empty()) return;  // no step was made
+  if (options_.judge == "held_out_loss" && std::isfinite(best_))
+    chart.mark = {static_cast<double>(best_step_), best_,
+                  str_cat("best ", four_digits(best_), " at step ", best_step_)};
+  const std::string picture = io::svg(chart);
+  io::write_file_atomically(files_.curve(), picture.data(), picture.size());
 }
 
 }  // namespace gradus::train

@@ -141,8 +141,6 @@ class Trainer : private Loop {
   double evaluate_and_log(const Evaluate& evaluate);
   bool out_of_patience() const;
   [[noreturn]] void fail_not_finite(const LossOf& loss_of);
-  // trainer_report.cpp
-  std::string note() const;                 // for the progress line
   void log(const std::string& what) const;  // about the metric, on stderr
   void draw_losses() const;
 

@@ -10,7 +10,6 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/train/data.h"
 #include "gradus/train/optim/ema.h"
-#include "gradus/train/optim/groups.h"
 #include "gradus/train/optim/muon.h"
 #include "gradus/train/optim/schedule.h"
 #include "gradus/train/progress.h"
@@ -164,12 +163,12 @@ TEST_CASE("patterns select parameters and form groups") {
         "encoder.weight encoder.bias decoder.weight head  0.0001 -1; 0.1 0.2; -1 -1; ");
   CHECK_REFUSES(ValueError, text(groups(all, {{"body*", 1e-4}})), "\"body*\"", "parameters");
   CHECK(text(several) == "m -1 0.1; b -1 0; ");
-  CHECK_NOTHROW(optim::freeze(model, "bia*"));
+  CHECK_NOTHROW(nn::freeze(model, "bia*"));
   CHECK(model.bias.requires_grad() == 0);
   CHECK(model.weight.requires_grad() == 1);
-  CHECK_NOTHROW(optim::freeze(model, "bias", false));
+  CHECK_NOTHROW(nn::freeze(model, "bias", false));
   CHECK(model.bias.requires_grad() == 1);
-  CHECK_REFUSES(ValueError, optim::freeze(model, "none"), "\"none\"", "parameters");
+  CHECK_REFUSES(ValueError, nn::freeze(model, "none"), "\"none\"", "parameters");
 }
 
 TEST_CASE("schedules and times accept exactly the documented arguments") {

@@ -81,36 +81,21 @@ double ShardedOptimizer::step(const Tensor& gradient, const std::vector<char>& r
 }
 
 nn::StateDict ShardedOptimizer::state_dict() const {
+  if (transport_.size() == 1) return optimizer_.state_dict();
   nn::StateDict state = {{"step", full({}, optimizer_.steps_, Dtype::i64)}};
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    for (const auto& [name, tensor] : optimizer_.slots_[i].state) state[name] = gather(i, tensor);
+    for (const auto& [name, own] : optimizer_.slots_[i].state) {
+      std::vector<ConstBytes> out(cuts_.size() - 1);
+      std::vector<Bytes> in(cuts_.size() - 1);
+      out[0] = bytes_of(own, 0, own.numel());
+      if (rank() == 0) state[name] = Tensor::empty_like(parameters_[i].tensor);
+      for (std::size_t r = 0; r < in.size() && rank() == 0; ++r) {
+        const auto [begin, end] = part(i, r);
+        in[r] = bytes_of(state[name], begin, end);
+      }
+      transport_.exchange(out, in);
+    }
   return rank() == 0 ? state : nn::StateDict();
-}
-
-void ShardedOptimizer::load_state_dict(const nn::StateDict& given) {
-  nn::StateDict like = {{"step", Tensor::empty({}, Dtype::i64)}};
-  for (const Slot& slot : optimizer_.slots_)
-    for (const auto& [name, tensor] : slot.state) like[name] = slot.parameter;
-  optim::check_state("optimizer", given, like);
-  for (Slot& slot : optimizer_.slots_)
-    for (auto& [name, tensor] : slot.state)
-      tensor.copy_(part_of(kernel::contiguous(given.at(name)), slot.begin, slot.end));
-  optimizer_.steps_ = given.at("step").item<std::int64_t>();
-}
-
-/// A tensor like parameter i of which each process has its part: at rank 0, else undefined.
-Tensor ShardedOptimizer::gather(std::size_t i, const Tensor& own) const {
-  if (transport_.size() == 1) return own;
-  std::vector<ConstBytes> out(cuts_.size() - 1);
-  std::vector<Bytes> in(cuts_.size() - 1);
-  out[0] = bytes_of(own, 0, own.numel());
-  const Tensor all = rank() == 0 ? Tensor::empty_like(parameters_[i].tensor) : Tensor();
-  for (std::size_t r = 0; r < in.size() && all.defined(); ++r) {
-    const auto [begin, end] = part(i, r);
-    in[r] = bytes_of(all, begin, end);
-  }
-  transport_.exchange(out, in);
-  return all;
 }
 
 }  // namespace gradus::distributed

@@ -41,12 +41,11 @@ class ShardedOptimizer {
   /// The entire state at rank 0, and nothing elsewhere. All processes call it.
   nn::StateDict state_dict() const;
   /// Takes this process's part of an entire state. ShapeError as Optimizer::load_state_dict.
-  void load_state_dict(const nn::StateDict& state);
+  void load_state_dict(const nn::StateDict& state) { optimizer_.load_state_dict(state); }
 
  private:
   std::size_t rank() const { return static_cast<std::size_t>(transport_.rank()); }
   std::pair<std::int64_t, std::int64_t> part(std::size_t i, std::size_t r) const;
-  Tensor gather(std::size_t i, const Tensor& own) const;
 
   optim::Optimizer& optimizer_;
   Transport& transport_;

@@ -8,6 +8,7 @@
 #include "gradus/engine/base/platform.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
+#include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
@@ -40,6 +41,20 @@ void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
     for (const Slot& slot : slots)
       (o.*event)({type, slot.name, slot.parameter, slot.group->lr * factor});
   });
+}
+
+/// ShapeError unless both states have the same names, shapes and dtypes.
+void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
+  for (const auto& [name, like] : own) {
+    const auto at = given.find(name);
+    const bool there = at != given.end();
+    require<ShapeError>(
+        there && at->second.shape() == like.shape() && at->second.dtype() == like.dtype(), what,
+        " state: ", name, " ", like.shape(), " of ", like.dtype(), " is ",
+        there ? str_cat("given as ", at->second.shape(), " of ", at->second.dtype()) : "missing");
+  }
+  for (const auto& [name, tensor] : given)
+    require<ShapeError>(own.contains(name), what, " state: ", name, " is not of this ", what);
 }
 
 }  // namespace
@@ -164,21 +179,14 @@ nn::StateDict Optimizer::state_dict() const {
 }
 
 void Optimizer::load_state_dict(const nn::StateDict& given) {
-  load_state("optimizer", given, state_dict());
+  nn::StateDict own = {{"step", Tensor::empty({}, Dtype::i64)}};
+  for (const Slot& slot : slots_)
+    for (const auto& [name, tensor] : slot.state) own[name] = slot.parameter;
+  check_state("optimizer", given, own);
+  for (Slot& slot : slots_)
+    for (auto& [name, tensor] : slot.state)
+      tensor.copy_(part_of(kernel::contiguous(given.at(name)), slot.begin, slot.end));
   steps_ = given.at("step").item<std::int64_t>();
-}
-
-void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
-  for (const auto& [name, like] : own) {
-    const auto at = given.find(name);
-    const bool there = at != given.end();
-    require<ShapeError>(
-        there && at->second.shape() == like.shape() && at->second.dtype() == like.dtype(), what,
-        " state: ", name, " ", like.shape(), " of ", like.dtype(), " is ",
-        there ? str_cat("given as ", at->second.shape(), " of ", at->second.dtype()) : "missing");
-  }
-  for (const auto& [name, tensor] : given)
-    require<ShapeError>(own.contains(name), what, " state: ", name, " is not of this ", what);
 }
 
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
@@ -200,6 +208,22 @@ std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters
   for (const nn::NamedTensor& each : parameters)
     (each.tensor.rank() >= 2 ? matrices : others).parameters.push_back(each);
   return {std::move(matrices), std::move(others)};
+}
+
+std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
+                          const std::vector<Rule>& rules) {
+  std::vector<Group> out;
+  std::vector<nn::NamedTensor> rest = parameters;
+  for (const Rule& rule : rules) {
+    static_cast<void>(nn::matching(parameters, rule.pattern));  // throws if it matches nothing
+    const auto own = std::stable_partition(
+        rest.begin(), rest.end(),
+        [&](const nn::NamedTensor& each) { return !nn::matches(rule.pattern, each.name); });
+    out.push_back({{own, rest.end()}, rule.lr, rule.weight_decay});
+    rest.erase(own, rest.end());
+  }
+  out.push_back({std::move(rest)});
+  return out;
 }
 
 }  // namespace gradus::optim

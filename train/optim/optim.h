@@ -77,7 +77,7 @@ class Optimizer {
   void set_learning_rate(double learning_rate);  // of every group
 
   /// "step", and what is kept for each parameter: "exp_avg.blocks.0.…". load_state_dict throws
-  /// ShapeError, and changes nothing, if a name, shape or dtype differs.
+  /// ShapeError, before anything is changed, if a name, shape or dtype differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
@@ -185,9 +185,8 @@ class Lion : public Optimizer {
   LionOptions options_;
 };
 
-/// ShapeError unless both states have the same names, shapes and dtypes; `what` names their owner.
-void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
-/// The same, and then copies `given` into `own`.
+/// Copies the state `given` into `own`; `what` names its owner. ShapeError, before anything is
+/// copied, unless both have the same names, shapes and dtypes.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
 /// Clamps every element of every gradient to [−limit, limit]: between backward() and step().
@@ -197,5 +196,18 @@ void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limi
 /// (biases, norms).
 std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters,
                                   double weight_decay);
+
+/// Settings for the parameters whose names match a pattern (nn/pattern.h). A negative one takes the
+/// optimizer's.
+struct Rule {
+  std::string pattern;
+  double lr = -1;
+  double weight_decay = -1;
+};
+/// One group per rule, and a last one for all other parameters. A parameter belongs to the first
+/// rule that it matches. ValueError if a rule matches nothing; the message lists the nearest names.
+///   AdamW(groups(model.parameters(), {{"*.bias", -1, 0}, {"encoder.*", 1e-4}}))
+std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
+                          const std::vector<Rule>& rules);
 
 }  // namespace gradus::optim

@@ -16,7 +16,7 @@
 #include "gradus/io/text.h"
 #include "gradus/nn/extras/lora.h"
 #include "gradus/nn/extras/packing.h"
-#include "gradus/train/optim/groups.h"
+#include "gradus/nn/pattern.h"
 
 namespace gradus::examples {
 namespace {
@@ -233,7 +233,7 @@ nn::GPT GptFlags::make_model(bool load) const {
   made.train();
   if (!lora.empty()) nn::add_adapters(made, lora, {.rank = lora_rank});
   std::istringstream patterns(freeze);
-  for (std::string each; std::getline(patterns, each, ',');) optim::freeze(made, each);
+  for (std::string each; std::getline(patterns, each, ',');) nn::freeze(made, each);
   return made;
 }
 

@@ -22,7 +22,6 @@
 #include "gradus/tests/support/thrown.h"
 #include "gradus/trace/watch.h"
 #include "gradus/train/optim/ema.h"
-#include "gradus/train/optim/groups.h"
 #include "gradus/train/optim/muon.h"
 #include "gradus/train/optim/optim.h"
 #include "gradus/train/optim/schedule.h"
