@@ -12,8 +12,8 @@
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/io/chart.h"
-#include "gradus/io/safetensors.h"
 #include "gradus/io/output_file.h"
+#include "gradus/io/safetensors.h"
 #include "gradus/trace/nan_finder.h"
 
 namespace gradus::train {

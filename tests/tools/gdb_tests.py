@@ -215,7 +215,7 @@ def refused(command, *parts):
 def at():
     begin()
     refused("gradus-at sofmax", "sofmax", "did you mean", "softmax", "log_softmax")
-    refused("gradus-at batch_norm", "batch_norm is not used in this program")
+    refused("gradus-at unfold", "unfold is not used in this program")
     refused("gradus-at 3x", "3x")
     run("gradus-at cube")  # a user's own
     start()

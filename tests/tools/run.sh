@@ -46,7 +46,7 @@ step_sh() {
   "$root/step.sh" derive softmax | cmp - "$root/docs/derivations/softmax.md" || fail "step.sh derive softmax"
   need_gdb
   refused "no operation is called 'sofmax': did you mean softmax" "$fixture" --at sofmax
-  refused "batch_norm is not used in this program" "$fixture" --at batch_norm
+  refused "unfold is not used in this program" "$fixture" --at unfold
 
   export HOME=$work
   printf 'bt\nprint y\ncontinue\nbt\nprint y\n' | "$root/step.sh" "$fixture" --at softmax \
