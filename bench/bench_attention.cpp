@@ -168,9 +168,9 @@ double product_rate(std::int64_t width) {
   float* scores = s.mutable_data<float>();
   parallel_for(threads, 1, [&](std::int64_t i, std::int64_t) {
     for (std::int64_t n = 0; n < count; ++n)
-      products::multiply(products::Matrix<float>(scores + i * T * S, T, S),
-                         {q.data<float>() + i * T * width, T, width},
-                         {k.data<float>() + i * width * S, width, S});
+      gemm::multiply(gemm::Matrix<float>(scores + i * T * S, T, S),
+                     {q.data<float>() + i * T * width, T, width},
+                     {k.data<float>() + i * width * S, width, S});
   });
   return 2.0 * static_cast<double>(threads * count * T * S * width) / (now_ms() - start) / 1e6;
 }

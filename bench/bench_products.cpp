@@ -21,8 +21,8 @@
 namespace gradus::bench {
 namespace {
 
-using products::Choice;
-using products::Matrix;
+using gemm::Choice;
+using gemm::Matrix;
 
 struct Flags {
   std::vector<std::string> configs{"toy", "cpu", "baby12", "gpt2", "long"};
@@ -43,9 +43,9 @@ std::vector<Choice> choices() {
   std::vector<Choice> out;
   for (const simd::Level level : {simd::Level::baseline, simd::Level::avx2, simd::Level::avx512})
     if (level <= simd::widest())
-      out.push_back({products::Backend::own, level, std::string(simd::name(level))});
-  if (products::linked_library() != products::Library::none)
-    out.push_back({products::Backend::library, simd::level(), "library"});
+      out.push_back({gemm::Backend::builtin, level, std::string(simd::name(level))});
+  if (gemm::linked_library() != gemm::Library::none)
+    out.push_back({gemm::Backend::library, simd::level(), "library"});
   return out;
 }
 
@@ -62,8 +62,8 @@ struct Operands {
       if (turned) return Matrix<const T>(x.data<T>(), columns, rows).transpose();
       return Matrix<const T>(x.data<T>(), rows, columns);
     };
-    products::multiply_by(choice, Matrix<T>(c.mutable_data<T>(), p.m, p.n),
-                          view(a, p.m, p.k, p.transpose_a), view(b, p.k, p.n, p.transpose_b));
+    gemm::multiply_by(choice, Matrix<T>(c.mutable_data<T>(), p.m, p.n),
+                      view(a, p.m, p.k, p.transpose_a), view(b, p.k, p.n, p.transpose_b));
   }
 };
 
@@ -120,7 +120,7 @@ void time_all(const std::vector<Product>& shapes, const Flags& flags) {
           "{\"type\": \"%s\", \"threads\": %d, \"shapes\": %d, \"own\": \"%s\", "
           "\"times_as_fast_as_library\": %.3f, \"library\": \"%s\"}\n",
           flags.type.c_str(), threads, means.shapes, all[i].reason.c_str(), means.of(i),
-          products::describe_library().c_str());
+          gemm::describe_library().c_str());
   }
 }
 
@@ -129,7 +129,7 @@ void run(const Flags& flags) {
   for (const std::string& config : flags.configs)
     for (const Product& p : products_of(nn::gpt_preset(config))) shapes.push_back(p);
   for (const Product& p : others()) shapes.push_back(p);
-  std::printf("{\"products\": \"%s\", \"simd\": \"%s\"}\n", products::describe().c_str(),
+  std::printf("{\"products\": \"%s\", \"simd\": \"%s\"}\n", gemm::describe().c_str(),
               std::string(simd::name(simd::level())).c_str());
   if (flags.type == "f64")
     time_all<double>(shapes, flags);

@@ -95,7 +95,7 @@ void run(const Flags& flags) {
       "\"median_ms\": %.3f, \"min_ms\": %.3f, \"gflops\": %.1f, \"floor_ms\": %.3f, "
       "\"floor_in_order_ms\": %.3f, \"peak_gflops\": %.1f, \"share_of_peak\": %.3f, "
       "\"peak_rss_mb\": %zu, \"base_rss_mb\": %zu, \"loss0\": %.4f}\n",
-      products::describe().c_str(), flags.config.c_str(), flags.dropout, num_threads(), typical,
+      gemm::describe().c_str(), flags.config.c_str(), flags.dropout, num_threads(), typical,
       *std::min_element(times.begin(), times.end()), gflops, median(repeated), median(in_order),
       peak_gflops, gflops / peak_gflops, megabytes(peak), megabytes(trainer.base_bytes()), loss0);
 }

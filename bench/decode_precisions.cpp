@@ -24,11 +24,11 @@ constexpr int kTokens = 16;  // a round
 constexpr std::int64_t kWindow = 512;
 
 GRADUS_INLINE float sum_of(const float* x, std::int64_t n) {
-  using Vector = products::VectorOf<float, 64>::Type;
+  using Vector = gemm::VectorOf<float, 64>::Type;
   Vector sums[8] = {}, one;
   for (std::int64_t i = 0; i + 128 <= n; i += 128)
     for (int j = 0; j < 8; ++j) {
-      products::read_vector(one, x + i + 16 * j);
+      gemm::read_vector(one, x + i + 16 * j);
       sums[j] += one;
     }
   Vector all{};
@@ -102,8 +102,8 @@ void print(Contender& each, const Contender& f32, const PrecisionBench& bench, d
       "\"tokens_per_s\": %.1f, \"times_f32\": %.3f, \"times_f32_rounds\": [%.3f, %.3f], "
       "\"mb_per_token\": %.1f, \"gb_per_s\": %.1f, \"bandwidth_gb_per_s\": %.1f, "
       "\"share_of_bandwidth\": %.3f",
-      bench.name.c_str(), products::name(each.precision), num_threads(), 1e3 / ms,
-      median(each.ratios), *std::min_element(each.ratios.begin(), each.ratios.end()),
+      bench.name.c_str(), gemm::name(each.precision), num_threads(), 1e3 / ms, median(each.ratios),
+      *std::min_element(each.ratios.begin(), each.ratios.end()),
       *std::max_element(each.ratios.begin(), each.ratios.end()), each.bytes() / 1e6, rate,
       bandwidth, rate / bandwidth);
   if (!bench.text.empty())
@@ -162,7 +162,7 @@ void time_precisions(const nn::GPT& model, const PrecisionBench& bench) {
     print(each, all[0], bench, bandwidth);
   }
   std::printf("{\"bench\": \"decode\", \"model\": \"%s\", \"auto\": \"%s\"}\n", bench.name.c_str(),
-              products::name(nn::fast_precision(all[0].model)));
+              gemm::name(nn::fast_precision(all[0].model)));
 }
 
 }  // namespace gradus::bench

@@ -18,9 +18,9 @@
 namespace gradus::bench {
 namespace {
 
-using products::Backend;
-using products::Choice;
-using products::Matrix;
+using gemm::Backend;
+using gemm::Choice;
+using gemm::Matrix;
 
 Matrix<const float> matrix(const Tensor& x, bool transpose) {
   const Matrix<const float> stored(x.data<float>(), x.size(0), x.size(1));
@@ -35,18 +35,18 @@ using Way = std::function<void(Matrix<float>, Matrix<const float>, Matrix<const 
 /// Our own products; the library by slabs of ours; the library with its own threads.
 std::vector<Way> ways() {
   const simd::Level level = simd::level();
-  const auto by = [level](Backend backend, products::Threads threads) {
+  const auto by = [level](Backend backend, gemm::Threads threads) {
     return [choice = Choice{backend, level, ""}, threads](auto c, auto a, auto b) {
-      products::multiply_by(choice, c, a, b, {.threads = threads});
+      gemm::multiply_by(choice, c, a, b, {.threads = threads});
     };
   };
-  std::vector<Way> out{by(Backend::own, products::Threads::all)};
-  if (products::linked_library() == products::Library::none) return out;
-  out.push_back(by(Backend::library, products::Threads::all));
-  out.push_back([one = by(Backend::library, products::Threads::one)](auto c, auto a, auto b) {
-    products::set_library_threads(num_threads());
+  std::vector<Way> out{by(Backend::builtin, gemm::Threads::all)};
+  if (gemm::linked_library() == gemm::Library::none) return out;
+  out.push_back(by(Backend::library, gemm::Threads::all));
+  out.push_back([one = by(Backend::library, gemm::Threads::one)](auto c, auto a, auto b) {
+    gemm::set_library_threads(num_threads());
     one(c, a, b);
-    products::set_library_threads(1);
+    gemm::set_library_threads(1);
   });
   return out;
 }

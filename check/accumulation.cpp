@@ -17,9 +17,9 @@ const Cause kAccumulation = {
 const Cause kSameInput = {
     "SAME INPUT TWICE", "right for two inputs, wrong where both are one and the same tensor",
     "is something decided, or written, by comparing tensors or their storage?"};
-const Cause kSubset = {
-    "WANTS", "right when all inputs want a gradient, wrong when only some do",
-    "look at wants(i): a sum, a product or a saved tensor that another input needs is left out"};
+const Cause kSubset = {"WANTS", "right when all inputs want a gradient, wrong when only some do",
+                       "look at needs_grad(i): a sum, a product or a saved tensor that another "
+                       "input needs is left out"};
 
 /// Other numbers of the gradients' own size: neither drowns the other.
 Tensors other_gradients(const Tensors& dx) {

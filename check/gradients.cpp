@@ -33,7 +33,7 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
     return (*f)(plain);
   }
 
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     std::vector<Tensor> in;
     for (const Saved& each : x) in.push_back(each.value());
     std::vector<Tensor> dx = (*vjp)(in, dy);

@@ -34,12 +34,12 @@ struct RecordedCall {
 /// Keeps the first call of each kind: an operation with inputs and a result of these shapes.
 class FirstOfEachKind : public Observer {
  public:
-  void op_begin(const Op&, std::span<const Tensor* const> inputs) override {
+  void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
     Tensors kept;  // from here on nothing is written over them
     for (const Tensor* x : inputs) kept.push_back(x->detach());
     running_.push_back(std::move(kept));
   }
-  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
     Tensors inputs = std::move(running_.back());
     running_.pop_back();
     if (!y.node()) return;
@@ -50,7 +50,7 @@ class FirstOfEachKind : public Observer {
                                             y.node()->inputs[i] ? "wanted" : "")
                                   : "none";
     if (kinds_.insert(kind).second)
-      calls.push_back({y.node(), std::move(inputs), where_am_i(), platform::calls()});
+      calls.push_back({y.node(), std::move(inputs), current_context(), platform::stack_trace()});
   }
   std::vector<RecordedCall> calls;  // oldest first
   std::int64_t nodes = 0;

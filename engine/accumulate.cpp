@@ -20,7 +20,7 @@ struct Accumulate final : Op {  // y = a + b,  da = db = dy
     add_(y, b);
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy, dy}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy, dy}; }
 };
 
 }  // namespace op

@@ -29,7 +29,7 @@ Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward
   y.set_node(nullptr);  // a forward that hands its input on must not hand on its place in the graph
   const Op* ran = &op;
   if (wants_gradient(inputs) && is_float(y.dtype())) {
-    y.set_node(NodePtr(new Recorded<O, N>(std::move(op), y, inputs)));
+    y.set_node(NodePtr(new OpNode<O, N>(std::move(op), y, inputs)));
     ran = y.node()->op;
   }
   event.end(*ran, y);

@@ -56,7 +56,7 @@ class Walk {
  public:
   Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph);
   ~Walk() {
-    Observers::tell([&](Observer& o) { o.walk_end(); });
+    Observers::notify([&](Observer& o) { o.on_walk_end(); });
   }
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
@@ -123,7 +123,7 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
     edges_[edge.at] = static_cast<std::uint32_t>(steps.size() - 1);
     ++steps.back().uses;
   }
-  Observers::tell([&](Observer& o) { o.walk_begin(outputs, create_graph); });
+  Observers::notify([&](Observer& o) { o.on_walk_begin(outputs, create_graph); });
 }
 
 Step* Walk::find(const Node* node) {
@@ -151,7 +151,7 @@ void Walk::seed(std::size_t k, const Tensor& output, const Tensor& gradient) {
   --step.uses;
   Tensor& dy = step.gradient();
   accumulate(dy, output.shape(), output.dtype(), gradient, create_graph_);
-  Observers::tell([&](Observer& o) { o.seeded(*output.node(), dy); });
+  Observers::notify([&](Observer& o) { o.on_grad_seed(*output.node(), dy); });
 }
 
 void Walk::run() {
@@ -203,7 +203,7 @@ void run_hooks(const Node& node, Tensor& dy) {
                         " (node ", node.id, ") returned ", changed.dtype(), " for a gradient of ",
                         node.dtype);
     const Tensor before = std::exchange(dy, changed);
-    Observers::tell([&](Observer& o) { o.hooked(node, before, dy); });
+    Observers::notify([&](Observer& o) { o.on_hook(node, before, dy); });
   }
 }
 
@@ -232,7 +232,7 @@ void Walk::visit(Step& step) {
       to_inputs_ && std::find(targets_.begin(), targets_.end(), &node) != targets_.end();
   const ScopedValue<const Node*> runs(running_, &node);
   const Tensor dy = is_target ? *step.dy : step.take();
-  Observers::tell([&](Observer& o) { o.backward_begin(node, dy); });
+  Observers::notify([&](Observer& o) { o.on_backward_begin(node, dy); });
   const ScopedValue<const Node*> running(thread_state.backward, &node);
   const std::uint64_t operations = thread_state.operations;
   Gradients dx = node.op->backward(dy, {wanted_, !keep_graph_});
@@ -241,7 +241,7 @@ void Walk::visit(Step& step) {
   for (std::size_t k = 0; k < dx.size(); ++k)
     if (!wanted_[k]) dx[k] = {};
   if (create_graph_ && thread_state.operations == operations) check_differentiable(node, dy, dx);
-  Observers::tell([&](Observer& o) { o.backward_end(node, dx); });
+  Observers::notify([&](Observer& o) { o.on_backward_end(node, dx); });
   if (!keep_graph_) {
     node.release_op();
     node.used = true;
@@ -251,7 +251,7 @@ void Walk::visit(Step& step) {
     Step& to = input(step, k);
     accumulate(to.gradient(), to.node->shape, to.node->dtype, std::exchange(dx[k], {}),
                create_graph_);
-    Observers::tell([&](Observer& o) { o.added(node, k, to.gradient()); });
+    Observers::notify([&](Observer& o) { o.on_grad_accumulate(node, k, to.gradient()); });
   }
 }
 
@@ -265,12 +265,12 @@ void Walk::accumulate_leaf(Step& step) const {
   const GradMode caller(records_);
   Tensor arrived = step.take().detach();
   const std::lock_guard lock(extra.mutex);
-  Observers::tell([&](Observer& o) { o.arrived(leaf, arrived); });
+  Observers::notify([&](Observer& o) { o.on_leaf_grad(leaf, arrived); });
   if (extra.grad.defined())
     accumulate(extra.grad, leaf.shape, leaf.dtype, std::move(arrived), false);
   else
     extra.grad = own(std::move(arrived));
-  Observers::tell([&](Observer& o) { o.accumulated(leaf, extra.grad); });
+  Observers::notify([&](Observer& o) { o.on_leaf_accumulate(leaf, extra.grad); });
   {
     const ScopedValue<bool> running(extra.runs_hooks, true);
     const std::size_t count = extra.post_accumulate_hooks.size();  // a hook may add hooks

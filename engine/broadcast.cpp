@@ -33,7 +33,7 @@ struct Expand final : Op {
   Tensor forward(const Tensor& x) {
     return kernel::strided_view(x, to, broadcast_strides(x.shape(), x.strides(), to), x.offset());
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy}; }
 };
 
 struct SumTo final : Op {
@@ -48,7 +48,7 @@ struct SumTo final : Op {
                             to);
   }
 
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {expand(dy, from)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {expand(dy, from)}; }
 };
 
 }  // namespace op

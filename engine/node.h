@@ -82,9 +82,9 @@ Tensor apply(O op, std::span<const Tensor> x);
 
 /// A node with its operation and N inputs (dynamic_extent: as many as there are) in one block.
 template <class O, std::size_t N>
-class Recorded final : public Node {
+class OpNode final : public Node {
  public:
-  Recorded(O&& recipe, const Tensor& output, std::span<const Tensor* const, N> from)
+  OpNode(O&& recipe, const Tensor& output, std::span<const Tensor* const, N> from)
       : Node(output, recipe.name()), op_(std::move(recipe)) {
     if constexpr (N == std::dynamic_extent) inputs_.resize(from.size());
     for (std::size_t i = 0; i < from.size(); ++i)

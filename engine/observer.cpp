@@ -10,7 +10,7 @@ namespace gradus {
 namespace {
 
 // Errors say in which layer and backward they happened, from the start of the program on.
-const auto no_context_before = error_context.exchange(where_am_i);
+const auto no_context_before = error_context.exchange(current_context);
 
 }  // namespace
 
@@ -23,7 +23,7 @@ ObserverScope::ObserverScope(Observer& observer) : observer_(observer) {
 
 ObserverScope::~ObserverScope() { unlink(thread_state.observer, &observer_, &Observer::outer_); }
 
-std::uint64_t Named::next_id() noexcept {
+std::uint64_t Scoped::next_id() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
@@ -31,18 +31,18 @@ std::uint64_t Named::next_id() noexcept {
 std::string Scope::path() const {
   if (!outer_) return "";
   std::string before = outer_->path();
-  const std::string own = outer_->who().name_of(who_);
+  const std::string own = outer_->owner().name_of(who_);
   if (own.empty()) return before;  // called by, but no child of, the outer one
   return before.empty() ? own : before + "." + own;
 }
 
-std::string where_am_i() {
+std::string current_context() {
   std::string out;
   if (const Scope* scope = thread_state.scope) {
     const Scope* root = scope;
     while (root->outer()) root = root->outer();
     const std::string path = scope->path();
-    out = root->who().type_name() + (path.empty() ? "" : " " + path);
+    out = root->owner().type_name() + (path.empty() ? "" : " " + path);
   }
   if (const Node* node = thread_state.backward)
     out += str_cat(out.empty() ? "" : ", ", "backward of ", node->name(), ", node ", node->id);

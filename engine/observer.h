@@ -30,26 +30,27 @@ class Observer {
   virtual ~Observer() = default;
   /// false: it reads no input once an operation runs, so that x + f(x) may be written over f(x).
   virtual bool reads_values() const { return true; }
-  virtual void op_begin(const Op&, std::span<const Tensor* const> /*inputs*/) {}
-  virtual void op_end(const Op&, std::span<const Tensor* const> /*inputs*/, const Tensor& /*y*/) {}
-  virtual void scope_begin(const Scope&) {}
-  virtual void scope_end(const Scope&) noexcept {}
-  virtual void saved(const Tensor&) {}  // by the operation that runs: Saved
-  virtual void walk_begin(std::span<const Tensor> /*outputs*/, bool /*create_graph*/) {}
-  virtual void seeded(const Node& /*output*/, const Tensor& /*dy*/) {}
-  virtual void hooked(const Node&, const Tensor& /*before*/, const Tensor& /*dy*/) {}
-  virtual void backward_begin(const Node&, const Tensor& /*dy*/) {}
-  virtual void backward_end(const Node&, const Gradients&) {}
+  virtual void on_op_begin(const Op&, std::span<const Tensor* const> /*inputs*/) {}
+  virtual void on_op_end(const Op&, std::span<const Tensor* const> /*inputs*/,
+                         const Tensor& /*y*/) {}
+  virtual void on_scope_begin(const Scope&) {}
+  virtual void on_scope_end(const Scope&) noexcept {}
+  virtual void on_save(const Tensor&) {}  // by the operation that runs: Saved
+  virtual void on_walk_begin(std::span<const Tensor> /*outputs*/, bool /*create_graph*/) {}
+  virtual void on_grad_seed(const Node& /*output*/, const Tensor& /*dy*/) {}
+  virtual void on_hook(const Node&, const Tensor& /*before*/, const Tensor& /*dy*/) {}
+  virtual void on_backward_begin(const Node&, const Tensor& /*dy*/) {}
+  virtual void on_backward_end(const Node&, const Gradients&) {}
   /// Gradient k of `node` has been added to what its input had; `sum` is what that has now.
-  virtual void added(const Node& /*node*/, std::size_t /*k*/, const Tensor& /*sum*/) {}
-  /// What arrived at a leaf is about to be added to its grad(); accumulated: it has been.
-  virtual void arrived(const Node& /*leaf*/, const Tensor& /*dy*/) {}
-  virtual void accumulated(const Node& /*leaf*/, const Tensor& /*grad*/) {}
-  virtual void walk_end() noexcept {}  // where it threw, too
-  virtual void update_begin(const Update&) {}
-  virtual void update_end(const Update&) {}
-  virtual void optimizer_made() {}
-  virtual void step_end(std::int64_t /*step*/) {}  // of an optimiser, the first is 1
+  virtual void on_grad_accumulate(const Node& /*node*/, std::size_t /*k*/, const Tensor& /*sum*/) {}
+  /// dy is about to be added to the leaf's grad(); then it has been.
+  virtual void on_leaf_grad(const Node& /*leaf*/, const Tensor& /*dy*/) {}
+  virtual void on_leaf_accumulate(const Node& /*leaf*/, const Tensor& /*grad*/) {}
+  virtual void on_walk_end() noexcept {}  // where it threw, too
+  virtual void on_update_begin(const Update&) {}
+  virtual void on_update_end(const Update&) {}
+  virtual void on_optimizer_created() {}
+  virtual void on_step_end(std::int64_t /*step*/) {}  // of an optimiser, the first is 1
   /// Where the paths from a parameter without a gradient ended, if it knows: in the note of an
   /// optimiser's first step.
   virtual std::string path_end(const Tensor& /*parameter*/) const { return ""; }
@@ -76,13 +77,13 @@ class ObserverScope {
 class Observers {
  public:
   template <class F>
-  static void tell(F&& f) {
+  static void notify(F&& f) {
     if (thread_state.observer) [[unlikely]]
       visit(thread_state.observer, f);
   }
   static bool read_values() {
     bool any = false;
-    tell([&](const Observer& o) { any = any || o.reads_values(); });
+    notify([&](const Observer& o) { any = any || o.reads_values(); });
     return any;
   }
 
@@ -98,10 +99,10 @@ class Observers {
 class OpEvent {
  public:
   OpEvent(const Op& op, std::span<const Tensor* const> inputs) : inputs_(inputs) {
-    Observers::tell([&](Observer& o) { o.op_begin(op, inputs); });
+    Observers::notify([&](Observer& o) { o.on_op_begin(op, inputs); });
   }
   void end(const Op& op, const Tensor& y) const {
-    Observers::tell([&](Observer& o) { o.op_end(op, inputs_, y); });
+    Observers::notify([&](Observer& o) { o.on_op_end(op, inputs_, y); });
   }
 
  private:
@@ -109,25 +110,25 @@ class OpEvent {
 };
 
 /// Whatever opens scopes (a layer) can name the children it opens them for.
-class Named {
+class Scoped {
  public:
-  Named() : id_(next_id()) {}
-  Named(const Named&) : Named() {}
-  Named(Named&& other) noexcept : id_(std::exchange(other.id_, next_id())) {}
-  Named& operator=(const Named&) {
+  Scoped() : id_(next_id()) {}
+  Scoped(const Scoped&) : Scoped() {}
+  Scoped(Scoped&& other) noexcept : id_(std::exchange(other.id_, next_id())) {}
+  Scoped& operator=(const Scoped&) {
     id_ = next_id();
     return *this;
   }
-  Named& operator=(Named&& other) noexcept {
+  Scoped& operator=(Scoped&& other) noexcept {
     id_ = std::exchange(other.id_, next_id());
     return *this;
   }
-  virtual ~Named() = default;
+  virtual ~Scoped() = default;
 
   /// Belongs to this object alone, and moves with it. A copy has another one.
   std::uint64_t id() const { return id_; }
   /// "blocks.0" for a child of this, "" if it is none. Called when a path is asked for, not before.
-  virtual std::string name_of(const Named& child) const = 0;
+  virtual std::string name_of(const Scoped& child) const = 0;
   virtual std::string type_name() const = 0;  // "MultiHeadAttention"
 
  private:
@@ -138,27 +139,27 @@ class Named {
 /// The layer that is running now, innermost; a linked list over the stack.
 class Scope {
  public:
-  [[nodiscard]] explicit Scope(const Named& who)
+  [[nodiscard]] explicit Scope(const Scoped& who)
       : who_(who), outer_(thread_state.scope), entered_(thread_state.scope, this) {
-    Observers::tell([&](Observer& o) { o.scope_begin(*this); });
+    Observers::notify([&](Observer& o) { o.on_scope_begin(*this); });
   }
   ~Scope() {
-    Observers::tell([&](Observer& o) { o.scope_end(*this); });
+    Observers::notify([&](Observer& o) { o.on_scope_end(*this); });
   }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  const Named& who() const { return who_; }
+  const Scoped& owner() const { return who_; }
   const Scope* outer() const { return outer_; }
   std::string path() const;  // "encoder.blocks.0.attention", "" for the outermost
 
  private:
-  const Named& who_;
+  const Scoped& who_;
   const Scope* outer_;
-  ScopedValue<const Scope*> entered_;  // left where scope_begin throws, too
+  ScopedValue<const Scope*> entered_;  // left where on_scope_begin throws, too
 };
 
 /// Where the thread is: "Encoder blocks.0.attention", with the op that is in backward; "": nowhere.
-std::string where_am_i();
+std::string current_context();
 
 }  // namespace gradus

@@ -17,11 +17,11 @@ Gradient Gradient::rows(Tensor part, Tensor index) {
   return gradient;
 }
 
-Gradients Op::backward(const Tensor&, const Wanted&) {
+Gradients Op::backward(const Tensor&, const NeedsGrad&) {
   fail<GraphError>(name(), " has no derivative: detach() its input or output");
 }
 
-std::vector<std::pair<const char*, Tensor>> Op::inside(const Tensor&) const { return {}; }
+std::vector<std::pair<const char*, Tensor>> Op::intermediates(const Tensor&) const { return {}; }
 
 const Shape& Op::shape_of(int input) const {
   return node_->inputs[static_cast<std::size_t>(input)]->shape;

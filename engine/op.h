@@ -44,10 +44,10 @@ class Gradient {
 
 using Gradients = std::vector<Gradient>;
 
-/// Which gradients a backward is asked for: wants(i) of input i.
-class Wanted {
+/// Which gradients a backward is asked for: needs_grad(i) of input i.
+class NeedsGrad {
  public:
-  Wanted(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
+  NeedsGrad(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
   bool operator()(int input) const { return inputs_[static_cast<std::size_t>(input)] != 0; }
 
   const bool last;  // the graph is not kept: saved buffers may be given away
@@ -63,7 +63,7 @@ class Wanted {
 ///     Saved y;
 ///     const char* name() const override { return "tanh"; }
 ///     Tensor forward(const Tensor& x);              // … y = result; return result;
-///     Gradients backward(const Tensor& dy, const Wanted&) override {
+///     Gradients backward(const Tensor& dy, const NeedsGrad&) override {
 ///       const Tensor t = attached(y);
 ///       return {dy * (1.0 - t * t)};
 ///     }
@@ -75,10 +75,10 @@ class Op {
   virtual const char* name() const = 0;
 
   /// Given dL/dy, return dL/dx for each input in the order of apply(). Leave out (Gradient{}) where
-  /// wants(i) is false. Written in public ops it can be differentiated again; a kernel must not be
-  /// used while gradients are recorded (GradMode::enabled()). `dy` may have any strides; its buffer
-  /// may be overwritten only through reuse_or_empty(dy).
-  virtual Gradients backward(const Tensor& dy, const Wanted& wants);
+  /// needs_grad(i) is false. Written in public ops it can be differentiated again; a kernel must
+  /// not be used while gradients are recorded (GradMode::enabled()). `dy` may have any strides; its
+  /// buffer may be overwritten only through reuse_or_empty(dy).
+  virtual Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad);
 
   /// Ops that read little and compute little (norms, activations) let consumers drop their output
   /// and recompute it from what is saved. True only where that is_stored(): in a chain of such ops
@@ -88,7 +88,7 @@ class Op {
 
   /// What a fused op computes on the way and does not keep, by name, computed again for observers:
   /// of forward, and where dy is defined of backward too.
-  virtual std::vector<std::pair<const char*, Tensor>> inside(const Tensor& dy) const;
+  virtual std::vector<std::pair<const char*, Tensor>> intermediates(const Tensor& dy) const;
 
  protected:
   const Shape& shape_of(int input) const;      // of an input that wants a gradient

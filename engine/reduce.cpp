@@ -17,7 +17,8 @@ Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim)
                       ": the tensor is undefined (no numbers were ever put in it)");
   std::array<bool, kMaxRank> gone{};
   for (const std::int64_t given : axes) {
-    const auto axis = static_cast<std::size_t>(normal_axis(op, static_cast<int>(given), x.rank()));
+    const auto axis =
+        static_cast<std::size_t>(normalize_axis(op, static_cast<int>(given), x.rank()));
     require(!gone[axis], op, ": axis ", given, " is named twice in ", axes);
     gone[axis] = true;
   }

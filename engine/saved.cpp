@@ -8,7 +8,7 @@ namespace gradus {
 
 Saved::Saved(const Tensor& x) {
   if (!x.defined()) return;
-  Observers::tell([&](Observer& o) { o.saved(x); });
+  Observers::notify([&](Observer& o) { o.on_save(x); });
   const NodePtr& node = x.node();
   if (GradMode::enabled() && node && node->op && node->op->is_recomputable()) {
     tensor_ = x.metadata_only();
@@ -39,9 +39,9 @@ Tensor Saved::value() const {
   return tensor_;
 }
 
-Tensor Saved::take(const Wanted& wants) {
+Tensor Saved::take(const NeedsGrad& needs_grad) {
   Tensor x = value();
-  if (wants.last) tensor_ = tensor_.metadata_only();
+  if (needs_grad.last) tensor_ = tensor_.metadata_only();
   return x;
 }
 

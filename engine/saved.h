@@ -7,7 +7,7 @@
 
 namespace gradus {
 
-class Wanted;
+class NeedsGrad;
 
 /// A tensor that backward will need. It knows if its values were written to in the meantime, and
 /// drops values that are cheaper to compute again than to keep (see Op::is_recomputable).
@@ -22,7 +22,7 @@ class Saved {
 
   /// value(), given up unless the graph is kept: if nothing else holds its buffer, the caller may
   /// overwrite it.
-  Tensor take(const Wanted& wants);
+  Tensor take(const NeedsGrad& needs_grad);
 
   bool defined() const { return tensor_.defined() || producer_; }
   bool is_stored() const { return !producer_; }  // the values are here, not to be recomputed

@@ -77,7 +77,7 @@ Strides contiguous_strides(const Shape& shape) {
   return strides;
 }
 
-int normal_axis(const char* op, int axis, int rank) {
+int normalize_axis(const char* op, int axis, int rank) {
   require<IndexError>(-rank <= axis && axis < rank, op, ": axis ", axis, " of a tensor with ", rank,
                       rank == 1 ? " axis" : " axes", ": give ", -rank, " to ", rank - 1);
   return axis < 0 ? axis + rank : axis;

@@ -82,7 +82,7 @@ std::int64_t numel(const Shape& shape);
 Strides contiguous_strides(const Shape& shape);
 
 /// −rank ≤ axis < rank, counted from the end when negative. IndexError names op, axis and rank.
-int normal_axis(const char* op, int axis, int rank);
+int normalize_axis(const char* op, int axis, int rank);
 
 /// NumPy's rule: align right; sizes are equal or one of them is 1. ShapeError names op, axis, both.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);

@@ -202,8 +202,8 @@ Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
 }
 
 Tensor transposed(const Tensor& x, int a, int b) {
-  a = normal_axis("transpose", a, x.rank());
-  b = normal_axis("transpose", b, x.rank());
+  a = normalize_axis("transpose", a, x.rank());
+  b = normalize_axis("transpose", b, x.rank());
   Shape shape = x.shape();
   Strides strides = x.strides();
   std::swap(shape[a], shape[b]);

@@ -63,7 +63,7 @@ class [[nodiscard]] Tensor {
   std::int64_t offset() const { return offset_; }  // elements, of the first one in the storage
   Dtype dtype() const { return dtype_; }
   int rank() const { return shape_.rank(); }
-  std::int64_t size(int axis) const { return shape_[normal_axis("size", axis, rank())]; }
+  std::int64_t size(int axis) const { return shape_[normalize_axis("size", axis, rank())]; }
   std::int64_t numel() const;
   bool is_contiguous() const;  // row-major without gaps
 

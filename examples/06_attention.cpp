@@ -33,10 +33,10 @@ struct Recorder : Observer {
   };
   std::map<std::uint64_t, Entry> entries;  // by node id, which rises as operations run
 
-  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
     if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};
   }
-  void backward_begin(const Node& node, const Tensor& dy) override { entries[node.id].dy = dy; }
+  void on_backward_begin(const Node& node, const Tensor& dy) override { entries[node.id].dy = dy; }
 
   const Entry& operator[](const std::string& name) const {
     for (const auto& [id, entry] : entries)

@@ -60,7 +60,7 @@ bool close(const Tensor& a, const Tensor& b) {
 Tensor turned(const Tensor& x, const RotaryOptions& rotary) {
   std::vector<std::int64_t> positions;
   for (std::int64_t t = 0; t < x.size(2); ++t) positions.push_back(t);
-  return rotate(x, positions, rotary);
+  return apply_rotary(x, positions, rotary);
 }
 
 /// One block by its formulas: x [1, T, C] → the same. `weights` get what heads looked at.

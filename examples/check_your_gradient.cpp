@@ -35,14 +35,14 @@ struct Standardize : Op {
     const Tensor in = input.detach();  // one operation in the graph, not those it is made of
     return (in - row_mean(in)) * one_over_deviation(in);
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor in = x.value(), r = one_over_deviation(in), y = (in - row_mean(in)) * r;
     return {r * (dy - y * row_mean(dy * y))};
   }
 };
 
 struct Mended final : Standardize {
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor in = x.value(), r = one_over_deviation(in), y = (in - row_mean(in)) * r;
     return {r * (dy - y * row_mean(dy * y) - row_mean(dy))};
   }

@@ -35,9 +35,9 @@ static_assert(std::size(kStoredKinds) ==
 /// The 32 numbers of a block. Each d·q has at most 19 bits: no rounding until m is added.
 void unpack(Stored stored, const std::byte* block, float* y) {
   const auto f16_at = [&](std::size_t place) {
-    products::Float16 half{};
+    gemm::Float16 half{};
     std::memcpy(&half, block + place, sizeof half);
-    return products::widen(half);
+    return gemm::widen(half);
   };
   const float d = f16_at(0), m = stored == Stored::q4_1 ? f16_at(2) : 0.0f;
   const std::byte* q = block + (stored == Stored::q4_1 ? 4 : 2);
@@ -136,7 +136,7 @@ Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& 
   Tensor y = Tensor::empty(shape, loaded_as(stored));
   const std::int64_t n = y.numel();
   const auto same = [](auto x) { return x; };
-  const auto wide = [](auto x) { return products::widen(x); };
+  const auto wide = [](auto x) { return gemm::widen(x); };
   switch (stored) {
     case Stored::f32:
     case Stored::f64:
@@ -150,10 +150,10 @@ Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& 
                                    [](auto x) { return x != 0; });
       break;
     case Stored::f16:
-      read_converted<products::Float16>(input, at, y.mutable_data<float>(), n, wide);
+      read_converted<gemm::Float16>(input, at, y.mutable_data<float>(), n, wide);
       break;
     case Stored::bf16:
-      read_converted<products::BFloat16>(input, at, y.mutable_data<float>(), n, wide);
+      read_converted<gemm::BFloat16>(input, at, y.mutable_data<float>(), n, wide);
       break;
     case Stored::i32:
       read_converted<std::int32_t>(input, at, y.mutable_data<std::int64_t>(), n, same);

@@ -95,8 +95,8 @@ Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* c
     at = cache ? cache->flat_positions()
                : KVCache::FlatPositions{up_to(x.size(1)), up_to(x.size(1)), 0};
   if (head.position == HeadPosition::rotary) {
-    q = rotate(q, at.queries, head.rotary);
-    all.keys = rotate(all.keys, at.queries, head.rotary);
+    q = apply_rotary(q, at.queries, head.rotary);
+    all.keys = apply_rotary(all.keys, at.queries, head.rotary);
   }
   if (cache) all = cache->extend(*this, all.keys, all.values);  // [B, G, S, D]
   const Mask placed = cache ? remap_positions(mask, cache->queries(), cache->keys()) : mask;

@@ -5,7 +5,7 @@
 #include "gradus/engine/observer.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention_measures.h"
+#include "gradus/ops/attention_metrics.h"
 #include "gradus/ops/reduce.h"
 
 namespace gradus::nn {
@@ -54,7 +54,7 @@ std::vector<AttentionRecord::Head> AttentionRecord::heads() const {
       return kernel::convert(mean(x, {0, 2}), Dtype::f64).to_vector<double>();
     };
     const std::vector<double> entropy = by_head(attention_entropy(each.weights)),
-                              span = by_head(attention_span(each.weights, queries, keys)),
+                              span = by_head(mean_attention_distance(each.weights, queries, keys)),
                               maximum = by_head(max(each.weights, {-1}));
     for (std::size_t h = 0; h < entropy.size(); ++h)
       found.push_back({each.layer, static_cast<std::int64_t>(h), entropy[h], span[h], maximum[h]});

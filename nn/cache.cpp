@@ -37,14 +37,14 @@ void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
 /// Rows of x [B, G, S, D], rounded, as i64 [B, G, S, words]: put, cut and picked like any.
 Tensor packed(const Tensor& x, Precision precision) {
   const Tensor rows = kernel::contiguous(kernel::convert(x, Dtype::f32));
-  const std::int64_t D = x.size(3), bytes = products::row_bytes(precision, D);
+  const std::int64_t D = x.size(3), bytes = gemm::row_bytes(precision, D);
   Tensor y = Tensor::empty({x.size(0), x.size(1), x.size(2), bytes / 8}, Dtype::i64);
   auto* to = reinterpret_cast<std::byte*>(y.mutable_data<std::int64_t>());
   const auto* from = rows.data<float>();
   for (std::int64_t left = rows.numel(); left > 0; left -= D, from += D, to += bytes) {
-    const std::int64_t held = products::write_row(precision, from, D, to);
+    const std::int64_t held = gemm::write_row(precision, from, D, to);
     require(held == D, "KVCache: a key or value is ", held < D ? from[held] : 0, ", which ",
-            products::name(precision), " cannot hold: keep them as f32");
+            gemm::name(precision), " cannot hold: keep them as f32");
   }
   return y;
 }
@@ -59,7 +59,7 @@ Tensor unpacked(const Tensor& words, const Tensor& like, Precision precision) {
   parallel_for(words.size(0) * G * S, rows_grain(D), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       const auto* row = from + r / (G * S) * stride[0] + r / S % G * stride[1] + r % S * stride[2];
-      products::read_row(precision, reinterpret_cast<const std::byte*>(row), D, to + r * D);
+      gemm::read_row(precision, reinterpret_cast<const std::byte*>(row), D, to + r * D);
     }
   });
   return kernel::convert(y, like.dtype());
@@ -163,7 +163,7 @@ std::int64_t KVCache::length_after(std::int64_t batch, std::int64_t tokens,
   return longest;
 }
 
-KeysValues KVCache::extend(const Named& layer, const Tensor& keys, const Tensor& values) {
+KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor& values) {
   require<GraphError>(!GradMode::enabled(), "KVCache: keys are written in place, which cannot be ",
                       "recorded: call the model under NoGrad, or without a cache");
   check_ready();
@@ -210,12 +210,12 @@ KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) {
   return {both(layer.kept.keys, fresh.keys), both(layer.kept.values, fresh.values)};
 }
 
-const KeysValues* KVCache::cross(const Named& layer) const {
+const KeysValues* KVCache::cross(const Scoped& layer) const {
   const auto found = cross_.find(layer.id());
   return found == cross_.end() ? nullptr : &found->second;
 }
 
-void KVCache::set_cross(const Named& layer, KeysValues memory) {
+void KVCache::set_cross(const Scoped& layer, KeysValues memory) {
   require<GraphError>(!GradMode::enabled(), "KVCache: a memory that is remembered cannot be ",
                       "recorded: call the model under NoGrad, or without a cache");
   cross_[layer.id()] = std::move(memory);

@@ -65,11 +65,11 @@ class KVCache {
   /// Remembers the keys and values of the new tokens [B, G, T, D] for `layer`, and gives all that
   /// its queries may look at. GraphError: a layer that missed tokens, or a recorded call.
   /// ValueError: a number that the precision cannot hold.
-  KeysValues extend(const Named& layer, const Tensor& keys, const Tensor& values);
+  KeysValues extend(const Scoped& layer, const Tensor& keys, const Tensor& values);
 
   /// The keys and values that `layer`, a CrossAttention, has computed from its memory; null before.
-  const KeysValues* cross(const Named& layer) const;
-  void set_cross(const Named& layer, KeysValues memory);
+  const KeysValues* cross(const Scoped& layer) const;
+  void set_cross(const Scoped& layer, KeysValues memory);
 
   /// Example i is from now on what examples[i] was; for beams. IndexError; ShapeError for none.
   void select(const std::vector<std::int64_t>& examples);
@@ -102,7 +102,7 @@ class KVCache {
   Way way_ = Way::append;
   std::vector<std::int64_t> next_;         // [B], the position of the next token
   Positions queries_, keys_, slots_;       // [B][T], [B][S], [B][held]
-  std::map<std::uint64_t, Layer> layers_;  // by Named::id
+  std::map<std::uint64_t, Layer> layers_;  // by Scoped::id
   std::map<std::uint64_t, KeysValues> cross_;
 };
 

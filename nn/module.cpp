@@ -232,15 +232,15 @@ std::string Module::summary() {
   return out.str();
 }
 
-std::string Module::name_of(const Named& child) const {
+std::string Module::name_of(const Scoped& child) const {
   for (const Member& member : const_cast<Module*>(this)->members())
     for (const auto& each : member.children())
-      if (static_cast<const Named*>(each.second) == &child) return member.name() + each.first;
+      if (static_cast<const Scoped*>(each.second) == &child) return member.name() + each.first;
   return "";
 }
 
 std::string Module::type_name() const {
-  const std::string full = platform::readable_type(typeid(*this).name());
+  const std::string full = platform::demangle(typeid(*this).name());
   const std::size_t at =
       full.rfind("::", full.find('<'));  // what stands in Residual<…> may have its own
   return at == std::string::npos ? full : full.substr(at + 2);
@@ -253,12 +253,13 @@ RootCall::RootCall(const Module& module, std::vector<Tensor> arguments)
   for (NamedTensor& each : module.parameters()) known_.push_back(each.tensor);
 }
 
-void RootCall::op_begin(const Op& op, std::span<const Tensor* const> inputs) {
+void RootCall::on_op_begin(const Op& op, std::span<const Tensor* const> inputs) {
   for (const Tensor* x : inputs) {
     if (!unlisted_.empty() || !x->requires_grad() || !x->is_leaf()) continue;
     const auto same = [x](const Tensor& known) { return known.node() == x->node(); };
     if (std::none_of(known_.begin(), known_.end(), same))
-      unlisted_ = str_cat("a parameter ", x->shape(), " used by ", op.name(), " in ", where_am_i());
+      unlisted_ =
+          str_cat("a parameter ", x->shape(), " used by ", op.name(), " in ", current_context());
   }
 }
 

@@ -79,13 +79,13 @@ void tie(Tensor& alias, const Tensor& original);
 
 /// What every layer and model is. Move-only, since a copy would share its parameters: clone()
 /// copies the numbers too. Derive from Layer<Yourself>, below.
-class Module : public Named {
+class Module : public Scoped {
  public:
   Module() = default;
   Module(Module&& other) noexcept
-      : Named(static_cast<Named&&>(other)), training_(other.training_) {}
+      : Scoped(static_cast<Scoped&&>(other)), training_(other.training_) {}
   Module& operator=(Module&& other) noexcept {
-    Named::operator=(std::move(other));
+    Scoped::operator=(std::move(other));
     training_ = other.training_;
     return *this;
   }
@@ -123,7 +123,7 @@ class Module : public Named {
 
   std::string summary();  // the tree, with shapes and parameter counts
 
-  std::string name_of(const Named& child) const override;
+  std::string name_of(const Scoped& child) const override;
   std::string type_name() const override;
 
   /// Another of the same sizes, whose numbers mean nothing yet. ValueError where the class has
@@ -157,7 +157,7 @@ class RootCall : public Observer {
   }
   RootCall(const Module& module, std::vector<Tensor> arguments);
   bool reads_values() const override { return false; }
-  void op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
+  void on_op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
   void finish() const;  // GraphError naming the layer, the op and the shape of what is not listed
 
  private:

@@ -19,7 +19,7 @@ ModuleList ModuleList::same_architecture() const {
 
 void ModuleList::fail_kind(const Item& item, const char* wanted) {
   fail<ValueError>("ModuleList: \"", item.name, "\" is a ", item.module->type_name(), ", not a ",
-                   platform::readable_type(wanted));
+                   platform::demangle(wanted));
 }
 
 const ModuleList::Item& ModuleList::find(const std::string& name) const {

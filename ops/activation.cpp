@@ -73,9 +73,9 @@ struct Relu final : Unary<Relu, Keeps::output> {
   const char* name() const override { return "relu"; }
   // NaN stays.
   static GRADUS_INLINE auto value(auto v) { return v < 0 ? decltype(v)(0) : v; }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled()) return {masked_fill(dy, less_equal(y.value(), 0), 0)};
-    return {zip_backward(name(), y.take(wants), dy,
+    return {zip_backward(name(), y.take(needs_grad), dy,
                          [](auto v, auto d) { return v <= 0 ? decltype(d)(0) : d; })};
   }
 };
@@ -88,7 +88,7 @@ struct LeakyRelu final : Unary<LeakyRelu, Keeps::input> {
   auto function() const {
     return [a = slope](auto v) { return v > 0 ? v : decltype(v)(a) * v; };
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {where(greater(x.value(), 0), dy, scale(dy, slope))};
   }
 };
@@ -101,7 +101,7 @@ struct Elu final : Unary<Elu, Keeps::input> {
   auto function() const {
     return [a = alpha](auto v) { return v > 0 ? v : decltype(v)(a) * vmath::expm1(v); };
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor at = x.value();
     const Tensor positive = greater(at, 0);
     // e^x must not overflow where it is unused.
@@ -123,7 +123,9 @@ struct Softplus final : Op {
                [](auto v, auto u) { return (v > 0 ? v : decltype(v)(0)) + vmath::log1p(u); });
   }
 
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * sigmoid(x.value())}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
+    return {dy * sigmoid(x.value())};
+  }
 };
 
 /// Its output is cheaper to compute again than to keep.
@@ -132,11 +134,11 @@ struct SmoothActivation : Unary<Self, Keeps::input> {
   bool is_recomputable() const override { return this->x.is_stored(); }
   Tensor recompute() const override { return map(this->name(), this->x.value(), this->function()); }
 
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled())
-      return through_formula(dy, wants, {this->x.value()},
+      return through_formula(dy, needs_grad, {this->x.value()},
                              [](const std::vector<Tensor>& in) { return Self::formula(in[0]); });
-    return {zip_backward(this->name(), this->x.take(wants), dy,
+    return {zip_backward(this->name(), this->x.take(needs_grad), dy,
                          [](auto v, auto d) { return d * Self::derivative(v); })};
   }
 };
@@ -181,12 +183,12 @@ struct Swiglu final : Op {
   bool is_recomputable() const override { return gate.is_stored() && x.is_stored(); }
   Tensor recompute() const override { return activate(gate.value(), x.value()); }
 
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled())
       return through_formula(
-          dy, wants, {gate.value(), x.value()},
+          dy, needs_grad, {gate.value(), x.value()},
           [](const std::vector<Tensor>& in) { return silu_formula(in[0]) * in[1]; });
-    return kernel_backward(gate.take(wants), x.take(wants), dy);
+    return kernel_backward(gate.take(needs_grad), x.take(needs_grad), dy);
   }
 
   Gradients kernel_backward(const Tensor& g, const Tensor& up, const Tensor& dy) const {
@@ -236,7 +238,7 @@ Tensor swiglu(const Tensor& gate, const Tensor& x) {
 
 Tensor glu(const Tensor& x, int axis) {
   check_defined("glu", x);
-  axis = normal_axis("glu", axis, x.rank());
+  axis = normalize_axis("glu", axis, x.rank());
   const std::int64_t n = x.shape()[axis];
   require<ShapeError>(n % 2 == 0, "glu: axis ", axis, " of ", x.shape(), " has ", n,
                       " elements and cannot be halved: its size must be even");

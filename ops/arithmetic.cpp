@@ -35,14 +35,14 @@ struct Add final : Op {
     dispatch_number(name(), y.dtype(), [&]<class T>() { zip_into<T>(y, a, b, sum); });
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy, dy}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy, dy}; }
 };
 
 struct Subtract final : Binary<Subtract, Numbers::all> {
   const char* name() const override { return "subtract"; }
   static GRADUS_INLINE auto value(auto a, auto b) { return a - b; }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    return {dy, wants(1) ? negative(sum_to(dy, shape_of(1))) : Tensor()};
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
+    return {dy, needs_grad(1) ? negative(sum_to(dy, shape_of(1))) : Tensor()};
   }
 };
 
@@ -55,8 +55,8 @@ struct Multiply final : Binary<Multiply, Numbers::all> {
     if (right.requires_grad()) a = left;
     if (left.requires_grad()) b = right;
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    return {wants(0) ? dy * b.value() : Tensor(), wants(1) ? dy * a.value() : Tensor()};
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
+    return {needs_grad(0) ? dy * b.value() : Tensor(), needs_grad(1) ? dy * a.value() : Tensor()};
   }
 };
 
@@ -69,9 +69,9 @@ struct Divide final : Binary<Divide> {
     b = right;
     if (right.requires_grad()) y = quotient;
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const Tensor slope = dy / b.value();
-    return {slope, wants(1) ? negative(sum_to(slope * attached(y), shape_of(1))) : Tensor()};
+    return {slope, needs_grad(1) ? negative(sum_to(slope * attached(y), shape_of(1))) : Tensor()};
   }
 };
 
@@ -85,18 +85,18 @@ struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de 
     e = exponent;
     if (exponent.requires_grad()) y = result;
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const Tensor base = x.value(), exponent = e.value();
     const Tensor at_zero = equal(base, 0.0);
     const Tensor one = ones({}, dy.dtype());
     Gradient dx, de;
-    if (wants(0)) {
+    if (needs_grad(0)) {
       // At x = e = 0, where e xᵉ⁻¹ would be 0 · ∞, x⁰ is taken for xᵉ⁻¹.
       const Tensor lowered =
           where(logical_and(at_zero, equal(exponent, 0.0)), exponent, exponent - one);
       dx = dy * exponent * pow(base, lowered);
     }
-    if (wants(1)) de = dy * attached(y) * log(where(at_zero, one, base));
+    if (needs_grad(1)) de = dy * attached(y) * log(where(at_zero, one, base));
     return {dx, de};
   }
 };
@@ -135,20 +135,20 @@ struct Scale final : WithNumber<Scale> {  // y = c · x,  dx = c · dy
   using WithNumber::WithNumber;
   const char* name() const override { return "scale"; }
   static GRADUS_INLINE auto value(auto x, auto c) { return x * c; }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {scale(dy, number)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {scale(dy, number)}; }
 };
 
 struct Shift final : WithNumber<Shift> {  // y = x + c,  dx = dy
   using WithNumber::WithNumber;
   const char* name() const override { return "shift"; }
   static GRADUS_INLINE auto value(auto x, auto c) { return x + c; }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy}; }
 };
 
 struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
   const char* name() const override { return "negative"; }
   static GRADUS_INLINE auto value(auto v) { return -v; }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {negative(dy)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {negative(dy)}; }
 };
 
 /// Maximum and minimum send the gradient to where the value came from, and half of it to each of a
@@ -162,12 +162,12 @@ struct Extremum : Binary<Self, Numbers::all> {
     a = left;
     b = right;
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const Tensor share = zip(this->name(), a.value(), b.value(), [](auto u, auto v) {
       using T = decltype(u);
       return Self::wins(u, v) || u != u ? T(1) : (u == v ? T(0.5) : T(0));
     });
-    return {wants(0) ? dy * share : Tensor(), wants(1) ? dy * (1.0 - share) : Tensor()};
+    return {needs_grad(0) ? dy * share : Tensor(), needs_grad(1) ? dy * (1.0 - share) : Tensor()};
   }
 };
 
@@ -187,7 +187,7 @@ struct To final : Op {
   explicit To(Dtype from, Dtype wanted) : from(from), wanted(wanted) {}
   const char* name() const override { return "to"; }
   Tensor forward(const Tensor& x) { return kernel::convert(x, wanted); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {gradus::to(dy, from)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {gradus::to(dy, from)}; }
 };
 
 }  // namespace op

@@ -25,7 +25,7 @@ using Tensors = std::vector<Tensor>;
 class Reached : public Observer {
  public:
   explicit Reached(const Tensor& any) : start_(make_leaf(any)), scope_(*this) {}
-  void op_begin(const Op& op, std::span<const Tensor* const> inputs) override {
+  void on_op_begin(const Op& op, std::span<const Tensor* const> inputs) override {
     for (const Tensor* x : inputs) note(op.name(), *x);
   }
   void note(const char* by, const Tensor& x) {
@@ -45,8 +45,8 @@ class Reached : public Observer {
 
 /// Whatever runs again does so in a layer of this name: messages say so, and no module takes itself
 /// for the outermost.
-struct Again : Named {
-  std::string name_of(const Named&) const override { return ""; }
+struct Again : Scoped {
+  std::string name_of(const Scoped&) const override { return ""; }
   std::string type_name() const override { return "checkpoint"; }
 };
 
@@ -114,13 +114,13 @@ struct Checkpoint final : Op {
     return std::exchange(y, {});
   }
 
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     Tensors x, reached;
     Places by, out_of;  // which inputs, and of all that apply() got
     for (std::size_t i = 0; i < inputs.size() + leaves.size(); ++i) {
       const bool is_input = i < given;
       const Tensor value = (is_input ? inputs[i] : leaves[i - given]).value();
-      const bool wanted = value.requires_grad() && wants(static_cast<int>(i));
+      const bool wanted = value.requires_grad() && needs_grad(static_cast<int>(i));
       if (wanted) out_of.push_back(i);
       if (wanted && is_input) by.push_back(i);
       if (is_input) x.push_back(value);

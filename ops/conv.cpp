@@ -94,7 +94,7 @@ struct Unfold final : Op {  // x [B, C, L] → [B, Lout, C, K]
     });
     return u;
   }
-  Gradients backward(const Tensor& du, const Wanted&) override;
+  Gradients backward(const Tensor& du, const NeedsGrad&) override;
 };
 
 struct Fold final : Op {  // u [B, Lout, C, K] → [B, C, L]
@@ -109,10 +109,10 @@ struct Fold final : Op {  // u [B, Lout, C, K] → [B, C, L]
     });
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {apply(Unfold(w), dy)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {apply(Unfold(w), dy)}; }
 };
 
-Gradients Unfold::backward(const Tensor& du, const Wanted&) { return {apply(Fold(w), du)}; }
+Gradients Unfold::backward(const Tensor& du, const NeedsGrad&) { return {apply(Fold(w), du)}; }
 
 struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
   Windows w;
@@ -139,17 +139,17 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
     return y;
   }
 
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     Tensor dx, dw;
     if (GradMode::enabled()) {
       const Tensor du = unsqueeze(transpose(dy, 1, 2), 3);  // [B, Lout, C, 1]
-      if (wants(0)) dx = apply(Fold(w), du * weight.value());
-      if (wants(1)) dw = sum(du * apply(Unfold(w), x.value()), {0, 1});
+      if (needs_grad(0)) dx = apply(Fold(w), du * weight.value());
+      if (needs_grad(1)) dw = sum(du * apply(Unfold(w), x.value()), {0, 1});
       return {dx, dw};
     }
     const Tensor g = kernel::contiguous(dy);
-    if (wants(0)) dx = dx_backward(g, kernel::contiguous(weight.value()));
-    if (wants(1)) dw = dw_backward(g, kernel::contiguous(x.value()));
+    if (needs_grad(0)) dx = dx_backward(g, kernel::contiguous(weight.value()));
+    if (needs_grad(1)) dw = dw_backward(g, kernel::contiguous(x.value()));
     return {dx, dw};
   }
 

@@ -187,10 +187,10 @@ template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void
 
 std::string config() {
   return str_cat("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
-                 platform::usable_cores(), " usable cores\nproducts: ", products::describe(),
-                 "\nlibrary: ", products::describe_library(),
-                 "\nkernels: ", simd::name(simd::level()), " of ", simd::name(simd::widest()),
-                 "\nsystem: ", platform::system_name(), "\ncompiler: ", __VERSION__, "\n");
+                 platform::usable_cores(), " usable cores\nproducts: ", gemm::describe(),
+                 "\nlibrary: ", gemm::describe_library(), "\nkernels: ", simd::name(simd::level()),
+                 " of ", simd::name(simd::widest()), "\nsystem: ", platform::system_name(),
+                 "\ncompiler: ", __VERSION__, "\n");
 }
 
 }  // namespace gradus

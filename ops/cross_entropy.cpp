@@ -209,13 +209,13 @@ struct CrossEntropy final : Op {
     return result;
   }
 
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled() || formula_wanted())
-      return through_formula(dy, wants, {logits.value(), Tensor()},
+      return through_formula(dy, needs_grad, {logits.value(), Tensor()},
                              [this](const std::vector<Tensor>& in) {
                                return cross_entropy_formula(in[0], target.value(), options);
                              });
-    const Tensor x = logits.take(wants), classes = target.value();
+    const Tensor x = logits.take(needs_grad), classes = target.value();
     Tensor dx = reuse_or_empty(x);
     const Tensor packed = kernel::contiguous(x);
     const Rows rows(packed);

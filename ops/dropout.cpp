@@ -72,7 +72,7 @@ struct Dropout final : Op {
     return y;
   }
 
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     if (GradMode::enabled()) return {apply(Dropout(mask), dy)};
     Tensor dx = reuse_or_empty(dy);
     drop_into(dx, mask, kernel::contiguous(dy));

@@ -137,7 +137,7 @@ struct IndexSelect final : Op {
     return y;
   }
 
-  Gradients backward(const Tensor& upstream, const Wanted&) override {
+  Gradients backward(const Tensor& upstream, const NeedsGrad&) override {
     Tensor at = kernel::reshaped(index.value(), {index.value().numel()});
     Shape picked = from;
     picked[axis] = at.numel();
@@ -181,7 +181,7 @@ struct Gather final : Op {
     });
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {scatter_add(zeros(from, dy.dtype()), axis, index.value(), dy), {}};
   }
 };
@@ -204,8 +204,8 @@ struct ScatterAdd final : Op {
     });
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    return {dy, {}, wants(2) ? gather(dy, axis, index.value()) : Tensor()};
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
+    return {dy, {}, needs_grad(2) ? gather(dy, axis, index.value()) : Tensor()};
   }
 };
 
@@ -237,14 +237,14 @@ Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
   check_index("index_select", index);
   require<ShapeError>(index.rank() == 1, "index_select: an index ", index.shape(), " into ",
                       x.shape(), " must have one axis; gather() takes more");
-  axis = normal_axis("index_select", axis, x.rank());
+  axis = normalize_axis("index_select", axis, x.rank());
   return apply(op::IndexSelect(axis, x.shape()), x, index);
 }
 
 Tensor gather(const Tensor& x, int axis, const Tensor& index) {
   check_defined("gather", x);
   check_index("gather", index);
-  axis = normal_axis("gather", axis, x.rank());
+  axis = normalize_axis("gather", axis, x.rank());
   check_fits("gather", x, axis, index);
   return apply(op::Gather(axis, x.shape()), x, index);
 }
@@ -252,7 +252,7 @@ Tensor gather(const Tensor& x, int axis, const Tensor& index) {
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source) {
   check_defined("scatter_add", x, source);
   check_index("scatter_add", index);
-  axis = normal_axis("scatter_add", axis, x.rank());
+  axis = normalize_axis("scatter_add", axis, x.rank());
   check_fits("scatter_add", x, axis, index);
   require<ShapeError>(source.shape() == index.shape(), "scatter_add: the source is ",
                       source.shape(), " but the index ", index.shape(), ": they must be alike");

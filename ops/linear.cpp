@@ -21,8 +21,8 @@
 
 namespace gradus {
 
-using products::Matrix;
-using products::multiply;
+using gemm::Matrix;
+using gemm::multiply;
 
 namespace {
 
@@ -73,7 +73,7 @@ struct Linear final : Op {
     const Tensor b = kernel::contiguous(bias);
     dispatch_float("linear", y.dtype(), [&]<class T>() {
       const Matrix<const T> matrix(packed.data<T>(), out, in);
-      products::Options<T> options;
+      gemm::Options<T> options;
       if (b.defined()) options.bias = b.data<T>();
       multiply(Matrix<T>(y.mutable_data<T>(), rows, out), {from.data<T>(), rows, in},
                matrix.transpose(), options);
@@ -81,19 +81,19 @@ struct Linear final : Op {
     return y;
   }
 
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
     Tensor dx, dw;  // the bias's gradient is dy, which the engine sums over the rows
     if (GradMode::enabled()) {
       Gradients d = through_formula(
-          dy, wants, {x.value(), weight.value(), Tensor()},
+          dy, needs_grad, {x.value(), weight.value(), Tensor()},
           [](const std::vector<Tensor>& in) { return linear_formula(in[0], in[1], {}); });
       d[2] = dy;
       return d;
     }
     const Tensor g = as_rows(dy);
-    if (wants(1)) dw = product(true, g, as_rows(x.value()), {out, in});
-    if (wants(0)) dx = product(false, g, kernel::contiguous(weight.value()), x.shape());
+    if (needs_grad(1)) dw = product(true, g, as_rows(x.value()), {out, in});
+    if (needs_grad(0)) dx = product(false, g, kernel::contiguous(weight.value()), x.shape());
     return {dx, dw, g};
   }
 };

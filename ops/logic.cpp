@@ -228,11 +228,11 @@ struct Where final : Op {
     return select(c, a, b, shape);
   }
 
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const Tensor c = condition.value(), zero = zeros({}, dy.dtype());
     Gradient da, db;
-    if (wants(1)) da = where(c, dy, zero);
-    if (wants(2)) db = where(c, zero, dy);
+    if (needs_grad(1)) da = where(c, dy, zero);
+    if (needs_grad(2)) db = where(c, zero, dy);
     return {Gradient{}, da, db};
   }
 };
@@ -249,7 +249,7 @@ struct MaskedFill final : Op {
     return select(m, full({}, value, x.dtype()), x, x.shape());
   }
 
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {masked_fill(dy, mask.value(), 0), Gradient{}};
   }
 };

@@ -20,8 +20,8 @@
 
 namespace gradus {
 
-using products::Matrix;
-using products::multiply;
+using gemm::Matrix;
+using gemm::multiply;
 
 namespace {
 
@@ -53,8 +53,8 @@ struct Operand {
     for (int axis = leading.rank() - 1; axis >= 0; index /= leading[axis--])
       at += index % leading[axis] * batch[axis];
     const std::int64_t rows = x.size(-2), columns = x.size(-1);
-    if (!transposed) return {x.data<T>() + at, rows, columns, products::Stride{stride}};
-    return Matrix<const T>(x.data<T>() + at, columns, rows, products::Stride{stride}).transpose();
+    if (!transposed) return {x.data<T>() + at, rows, columns, gemm::Stride{stride}};
+    return Matrix<const T>(x.data<T>() + at, columns, rows, gemm::Stride{stride}).transpose();
   }
 
  private:
@@ -96,16 +96,16 @@ Tensor batched_matmul(const Tensor& a, const Tensor& b) {
   const Operand left(a, leading), right(b, leading);
   dispatch_float("matmul", a.dtype(), [&]<class T>() {
     T* to = c.mutable_data<T>();
-    const auto product = [&](std::int64_t i, products::Threads threads) {
+    const auto product = [&](std::int64_t i, gemm::Threads threads) {
       multiply(Matrix<T>(to + i * m * n, m, n), left.matrix<T>(i, leading),
                right.matrix<T>(i, leading), {.threads = threads});
     };
     // Few products: each is split over the threads.
     if (batches < num_threads())
-      for (std::int64_t i = 0; i < batches; ++i) product(i, products::Threads::all);
+      for (std::int64_t i = 0; i < batches; ++i) product(i, gemm::Threads::all);
     else
       parallel_for(batches, rows_grain(m * n), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) product(i, products::Threads::one);
+        for (std::int64_t i = begin; i < end; ++i) product(i, gemm::Threads::one);
       });
   });
   return c;
@@ -125,10 +125,10 @@ struct MatMul final : Op {
     return batched_matmul(left, right);
   }
 
-  Gradients backward(const Tensor& dc, const Wanted& wants) override {
+  Gradients backward(const Tensor& dc, const NeedsGrad& needs_grad) override {
     Tensor da, db;
-    if (wants(0)) da = matmul(dc, transpose(b.value()));
-    if (wants(1)) db = matmul(transpose(a.value()), dc);
+    if (needs_grad(0)) da = matmul(dc, transpose(b.value()));
+    if (needs_grad(1)) db = matmul(transpose(a.value()), dc);
     return {da, db};
   }
 };

@@ -140,9 +140,9 @@ struct RowNorm final : Op {
     return y;
   }
 
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled() || formula_wanted())
-      return through_formula(dy, wants, {x.value(), weight.value(), bias.value()},
+      return through_formula(dy, needs_grad, {x.value(), weight.value(), bias.value()},
                              [this](const std::vector<Tensor>& in) {
                                return norm_formula(in[0], in[1], in[2], centred, eps);
                              });
@@ -150,12 +150,12 @@ struct RowNorm final : Op {
     const Rows rows(input);
     const Tensor w =
         weight.defined() ? kernel::contiguous(weight.value()) : ones({rows.length}, x.dtype());
-    const bool dw_wanted = wants(1), db_wanted = wants(2);
+    const bool dw_wanted = needs_grad(1), db_wanted = needs_grad(2);
     const std::int64_t grain = summing_grain(rows);
     Tensor sums;  // of each chunk of rows: dw and db
     if (dw_wanted || db_wanted)
       sums = zeros({(rows.count + grain - 1) / grain, 2, rows.length}, x.dtype());
-    Tensor dx = wants(0) ? reuse_or_empty(dy) : Tensor();
+    Tensor dx = needs_grad(0) ? reuse_or_empty(dy) : Tensor();
     const Tensor upstream = kernel::contiguous(dy);
     dispatch_float(name(), x.dtype(), [&]<class T>() {
       const T *from = input.data<T>(), *scale = w.data<T>(), *kept = statistics.data<T>();

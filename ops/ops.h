@@ -4,7 +4,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention/attention.h"
-#include "gradus/ops/attention_measures.h"
+#include "gradus/ops/attention_metrics.h"
 #include "gradus/ops/batch_norm.h"
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/conv.h"

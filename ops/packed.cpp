@@ -8,7 +8,7 @@
 
 namespace gradus {
 
-using products::Matrix;
+using gemm::Matrix;
 
 PackedMatrix pack(const Tensor& weight, Precision precision) {
   check_defined("pack", weight);

@@ -6,8 +6,8 @@
 
 namespace gradus {
 
-using products::PackedMatrix;
-using products::Precision;
+using gemm::PackedMatrix;
+using gemm::Precision;
 
 /// weight [out, in], f32 → its numbers as `precision` keeps them. ValueError for numbers that it
 /// cannot hold; ShapeError and DtypeError for another weight.

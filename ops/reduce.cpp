@@ -92,7 +92,7 @@ struct Sum final : OverAxes {
   using OverAxes::OverAxes;
   const char* name() const override { return "sum"; }
   Tensor forward(const Tensor& x) { return kernel::sum(name(), x, r); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {expand(kept(dy), r.from)};
   }
 };
@@ -107,7 +107,7 @@ struct Mean final : OverAxes {
                                     [=](std::int64_t, double total) { return total / n; });
     });
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {expand(kept(dy / static_cast<double>(r.n)), r.from)};
   }
 };
@@ -121,7 +121,7 @@ struct Var final : OverAxes {
     x = in;
     return spread_of("var", in, r, m, [](double variance) { return variance; });
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor in = x.value();
     return {kept(dy * (2 / m)) * (in - mean(in, r.axes, true))};
   }
@@ -138,7 +138,7 @@ struct Std final : OverAxes {
     y = out;
     return out;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor in = x.value();
     return {kept(dy / (nonzero(attached(y)) * m)) * (in - mean(in, r.axes, true))};
   }
@@ -158,7 +158,7 @@ struct Extreme final : OverAxes {
     y = out;
     return out;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor in = x.value();
     const Tensor best = logical_or(equal(in, kept(y.value())), isnan(in));
     const Tensor share = to(best, dy.dtype());
@@ -187,7 +187,7 @@ struct LogSumExp final : OverAxes {
     y = out;
     return out;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor out = attached(y);
     const Tensor nothing = equal(out, -std::numeric_limits<double>::infinity());
     const Tensor finite = masked_fill(out, nothing, 0.0);  // exp(−∞ − 0) = 0 is the gradient
@@ -208,7 +208,7 @@ struct Norm final : OverAxes {
     y = out;
     return out;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {kept(dy / nonzero(attached(y))) * x.value()};
   }
 };
@@ -224,7 +224,7 @@ struct Prod final : OverAxes {
                                          [](std::int64_t, double product) { return product; });
     });
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Axes order = reduced_last(r);
     const Tensor rows = permute(x.value(), order);
     const Tensor others = products_of_others(reshape(rows, {numel(r.kept), r.n}));
@@ -264,7 +264,7 @@ struct Cumsum final : Op {
       return y;
     });
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {flip(cumsum(flip(dy, {axis}), axis), {axis})};
   }
 };
@@ -311,7 +311,7 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdim) {
 
 Tensor cumsum(const Tensor& x, int axis) {
   check_defined("cumsum", x);
-  return apply(op::Cumsum(normal_axis("cumsum", axis, x.rank())), x);
+  return apply(op::Cumsum(normalize_axis("cumsum", axis, x.rank())), x);
 }
 
 }  // namespace gradus

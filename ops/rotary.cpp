@@ -65,14 +65,14 @@ Table table_for(std::span<const std::int64_t> positions, std::int64_t D,
 }
 
 void check_rotate(const Tensor& x, std::int64_t positions, const RotaryOptions& options) {
-  check_defined("rotate", x);
-  require<ShapeError>(x.rank() == 4 && x.size(3) % 2 == 0, "rotate: x is ", x.shape(),
+  check_defined("apply_rotary", x);
+  require<ShapeError>(x.rank() == 4 && x.size(3) % 2 == 0, "apply_rotary: x is ", x.shape(),
                       ", not [batch, heads, length, an even width]");
   const std::int64_t B = x.size(0), T = x.size(2);
-  require<ShapeError>(positions == T || positions == B * T, "rotate: ", positions,
+  require<ShapeError>(positions == T || positions == B * T, "apply_rotary: ", positions,
                       " positions for x ", x.shape(), ": give ", T,
                       ", one for each place, or that many for each of ", B, " examples");
-  require(options.base > 0, "rotate: base is ", options.base, ", but must be positive");
+  require(options.base > 0, "apply_rotary: base is ", options.base, ", but must be positive");
 }
 
 /// The two columns of each pair exchanged.
@@ -85,8 +85,8 @@ Tensor swapped(const Tensor& x, bool interleaved) {
 
 }  // namespace
 
-Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions,
-              const RotaryOptions& options) {
+Tensor apply_rotary(const Tensor& x, std::span<const std::int64_t> positions,
+                    const RotaryOptions& options) {
   const auto count = static_cast<std::int64_t>(positions.size());
   check_rotate(x, count, options);
   const std::int64_t B = x.size(0), T = x.size(2), D = x.size(3);

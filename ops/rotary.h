@@ -16,7 +16,7 @@ struct RotaryOptions {
 /// depends on their distance alone. x [B, H, T, D] (D even) → the same; `positions` has T of them,
 /// or B · T where each example has its own. Pairs lie half a width apart, as in LLaMA's weights,
 /// unless `interleaved`. ShapeError for an odd D and for another number of positions.
-Tensor rotate(const Tensor& x, std::span<const std::int64_t> positions,
-              const RotaryOptions& options = {});
+Tensor apply_rotary(const Tensor& x, std::span<const std::int64_t> positions,
+                    const RotaryOptions& options = {});
 
 }  // namespace gradus

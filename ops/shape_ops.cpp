@@ -21,7 +21,7 @@ namespace op {
 struct Clone final : Op {
   const char* name() const override { return "clone"; }
   Tensor forward(const Tensor& x) { return kernel::copy(x); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy}; }
 };
 
 struct Cat final : Op {
@@ -44,11 +44,11 @@ struct Cat final : Op {
     }
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     Gradients dx(sizes.size());
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); start += sizes[i++])
-      if (wants(static_cast<int>(i))) dx[i] = slice(dy, axis, start, start + sizes[i]);
+      if (needs_grad(static_cast<int>(i))) dx[i] = slice(dy, axis, start, start + sizes[i]);
     return dx;
   }
 };
@@ -69,7 +69,7 @@ struct Flip final : Op {
     // A copy, so that no kernel walks backward.
     return kernel::copy(kernel::strided_view(x, x.shape(), strides, offset));
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {flip(dy, axes)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {flip(dy, axes)}; }
 };
 
 struct Pad final : Op {
@@ -88,7 +88,7 @@ struct Pad final : Op {
     kernel::sliced(y, axis, before + n, after).fill_(value);
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {slice(dy, axis, before, before + n)};
   }
 };
@@ -140,7 +140,7 @@ Tensor cat(std::span<const Tensor> x, int axis) {
   for (const Tensor& each : x) check_defined("cat", each);
   require<ShapeError>(x[0].rank() > 0,
                       "cat: a tensor without axes, [], cannot be joined: use stack()");
-  axis = normal_axis("cat", axis, x[0].rank());
+  axis = normalize_axis("cat", axis, x[0].rank());
   check_joinable("cat", x, axis);
   return apply(op::Cat(axis), x);
 }
@@ -152,7 +152,7 @@ Tensor cat(std::initializer_list<Tensor> x, int axis) {
 Tensor stack(std::span<const Tensor> x, int axis) {
   require(!x.empty(), "stack: no tensors to join");
   for (const Tensor& each : x) check_defined("stack", each);
-  axis = normal_axis("stack", axis, x[0].rank() + 1);
+  axis = normalize_axis("stack", axis, x[0].rank() + 1);
   check_joinable("stack", x, -1);
   std::vector<Tensor> rows;
   for (const Tensor& each : x) rows.push_back(unsqueeze(each, axis));
@@ -187,7 +187,7 @@ Tensor flip(const Tensor& x, const Axes& axes) {
   check_defined("flip", x);
   Axes normal;
   for (const std::int64_t given : axes) {
-    const std::int64_t axis = normal_axis("flip", static_cast<int>(given), x.rank());
+    const std::int64_t axis = normalize_axis("flip", static_cast<int>(given), x.rank());
     require(std::find(normal.begin(), normal.end(), axis) == normal.end(), "flip: ", axes,
             " names axis ", axis, " of ", x.shape(), " twice");
     normal.push_back(axis);
@@ -200,7 +200,7 @@ Tensor triu(const Tensor& x, std::int64_t diagonal) { return triangle("triu", x,
 
 Tensor pad(const Tensor& x, int axis, std::int64_t before, std::int64_t after, double value) {
   check_defined("pad", x);
-  axis = normal_axis("pad", axis, x.rank());
+  axis = normalize_axis("pad", axis, x.rank());
   require(before >= 0 && after >= 0, "pad: ", before, " before and ", after, " after axis ", axis,
           " of ", x.shape(), ": neither can be negative; slice() cuts");
   return apply(op::Pad(axis, x.shape()[axis], before, after, value), x);

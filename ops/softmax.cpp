@@ -140,7 +140,7 @@ struct Softmax final : Op {
     return result;
   }
 
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     if (GradMode::enabled() || formula_wanted()) {
       const Tensor p = attached(y);
       const Tensor inner = sum(p * dy, last_axis(p), true);
@@ -165,7 +165,7 @@ struct LogSoftmax final : Op {
     return result;
   }
 
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     if (GradMode::enabled() || formula_wanted()) return {formula_backward(dy)};
     return {on_rows_backward(name(), y.value(), dy, []<class T>(const T* y, auto... rest) {
       simd::run<log_softmax_rows_backward<T>>(y, rest...);
@@ -192,7 +192,7 @@ template <class Operation>
 Tensor along(const Tensor& x, int axis) {
   Operation op;
   check_float(op.name(), x);
-  axis = normal_axis(op.name(), axis, std::max(x.rank(), 1));  // rank 0 has one axis, of size 1
+  axis = normalize_axis(op.name(), axis, std::max(x.rank(), 1));  // rank 0 has one axis, of size 1
   if (axis >= x.rank() - 1) return apply(std::move(op), x);
   // Two axes are exchanged, in whichever order they are named.
   const Tensor y = apply(std::move(op), transpose(x, axis, -1));

@@ -215,20 +215,20 @@ Tensor argmin(const Tensor& x, int axis, bool keepdim) {
 
 Tensor argsort(const Tensor& x, int axis, bool descending) {
   check_defined("argsort", x);
-  axis = normal_axis("argsort", axis, x.rank());
+  axis = normalize_axis("argsort", axis, x.rank());
   return apply(op::Positions(axis, x.shape()[axis], {descending, false}), x);
 }
 
 SortResult sort(const Tensor& x, int axis, bool descending) {
   check_defined("sort", x);
-  axis = normal_axis("sort", axis, x.rank());
+  axis = normalize_axis("sort", axis, x.rank());
   const Tensor indices = argsort(x, axis, descending);
   return {gather(x, axis, indices), indices};
 }
 
 SortResult topk(const Tensor& x, std::int64_t k, int axis) {
   check_defined("topk", x);
-  axis = normal_axis("topk", axis, x.rank());
+  axis = normalize_axis("topk", axis, x.rank());
   require(0 <= k && k <= x.shape()[axis], "topk: ", k, " of the ", x.shape()[axis],
           " elements along axis ", axis, " of ", x.shape());
   const Tensor indices = apply(op::Positions(axis, k, {true, true}), x);

@@ -17,38 +17,40 @@ namespace op {
 struct Exp final : Unary<Exp, Keeps::output> {  // y = eˣ,  dx = dy · y
   const char* name() const override { return "exp"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::exp(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * attached(y)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * attached(y)}; }
 };
 
 /// y = eˣ − 1,  dx = dy · eˣ, which y + 1 would round to 0 early
 struct Expm1 final : Unary<Expm1, Keeps::input> {
   const char* name() const override { return "expm1"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::expm1(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * exp(x.value())}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * exp(x.value())}; }
 };
 
 struct Log final : Unary<Log, Keeps::input> {  // y = log x,  dx = dy / x
   const char* name() const override { return "log"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::log(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy / x.value()}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy / x.value()}; }
 };
 
 struct Log1p final : Unary<Log1p, Keeps::input> {  // y = log(1 + x),  dx = dy / (1 + x)
   const char* name() const override { return "log1p"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::log1p(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy / (1.0 + x.value())}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
+    return {dy / (1.0 + x.value())};
+  }
 };
 
 struct Sin final : Unary<Sin, Keeps::input> {  // dx = dy · cos x
   const char* name() const override { return "sin"; }
   static GRADUS_INLINE auto value(auto v) { return std::sin(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * cos(x.value())}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * cos(x.value())}; }
 };
 
 struct Cos final : Unary<Cos, Keeps::input> {  // dx = −dy · sin x
   const char* name() const override { return "cos"; }
   static GRADUS_INLINE auto value(auto v) { return std::cos(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {negative(dy * sin(x.value()))};
   }
 };
@@ -56,7 +58,7 @@ struct Cos final : Unary<Cos, Keeps::input> {  // dx = −dy · sin x
 struct Tanh final : Unary<Tanh, Keeps::output> {  // dx = dy · (1 − y²)
   const char* name() const override { return "tanh"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::tanh(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {dy * (1.0 - square(attached(y)))};
   }
 };
@@ -64,7 +66,7 @@ struct Tanh final : Unary<Tanh, Keeps::output> {  // dx = dy · (1 − y²)
 struct Sigmoid final : Unary<Sigmoid, Keeps::output> {  // y = 1 / (1 + e⁻ˣ),  dx = dy · y (1 − y)
   const char* name() const override { return "sigmoid"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::sigmoid(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor s = attached(y);
     return {dy * (s * (1.0 - s))};
   }
@@ -73,7 +75,7 @@ struct Sigmoid final : Unary<Sigmoid, Keeps::output> {  // y = 1 / (1 + e⁻ˣ),
 struct Erf final : Unary<Erf, Keeps::input> {  // dx = dy · 2/√π · exp(−x²)
   const char* name() const override { return "erf"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::erf(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {dy * scale(exp(negative(square(x.value()))), 1.1283791670955126)};
   }
 };
@@ -86,7 +88,7 @@ struct Pow final : Unary<Pow, Keeps::input> {  // y = xᶜ,  dx = dy · c xᶜ�
   auto function() const {
     return [c = exponent](auto v) { return std::pow(v, decltype(v)(c)); };
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     if (exponent == 0) return {scale(dy, 0)};  // 0 · 0⁻¹ would be NaN
     return {dy * scale(pow(x.value(), exponent - 1), exponent)};
   }
@@ -95,13 +97,15 @@ struct Pow final : Unary<Pow, Keeps::input> {  // y = xᶜ,  dx = dy · c xᶜ�
 struct Square final : Unary<Square, Keeps::input> {  // y = x²,  dx = dy · 2x
   const char* name() const override { return "square"; }
   static GRADUS_INLINE auto value(auto v) { return v * v; }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * (2.0 * x.value())}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
+    return {dy * (2.0 * x.value())};
+  }
 };
 
 struct Sqrt final : Unary<Sqrt, Keeps::output> {  // y = √x,  dx = dy / 2y
   const char* name() const override { return "sqrt"; }
   static GRADUS_INLINE auto value(auto v) { return std::sqrt(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {dy / (2.0 * attached(y))};
   }
 };
@@ -109,7 +113,7 @@ struct Sqrt final : Unary<Sqrt, Keeps::output> {  // y = √x,  dx = dy / 2y
 struct Rsqrt final : Unary<Rsqrt, Keeps::output> {  // y = 1 / √x,  dx = −½ dy · y³
   const char* name() const override { return "rsqrt"; }
   static GRADUS_INLINE auto value(auto v) { return decltype(v)(1) / std::sqrt(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor root = attached(y);
     return {dy * (-0.5 * root) * square(root)};
   }
@@ -118,7 +122,7 @@ struct Rsqrt final : Unary<Rsqrt, Keeps::output> {  // y = 1 / √x,  dx = −½
 struct Reciprocal final : Unary<Reciprocal, Keeps::output> {  // y = 1 / x,  dx = −dy · y²
   const char* name() const override { return "reciprocal"; }
   static GRADUS_INLINE auto value(auto v) { return decltype(v)(1) / v; }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {negative(dy * square(attached(y)))};
   }
 };
@@ -126,7 +130,7 @@ struct Reciprocal final : Unary<Reciprocal, Keeps::output> {  // y = 1 / x,  dx 
 struct Abs final : Unary<Abs, Keeps::input, Numbers::all> {  // dx = dy · sign x
   const char* name() const override { return "abs"; }
   static GRADUS_INLINE auto value(auto v) { return std::abs(v); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * sign(x.value())}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * sign(x.value())}; }
 };
 
 /// A bound as a T; of an i64, ±∞ is the furthest.
@@ -152,7 +156,7 @@ struct Clamp final
       return v < low ? low : (v > high ? high : v);
     };
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor at = x.value();
     return {masked_fill(dy, logical_or(less(at, low), greater(at, high)), 0)};
   }
@@ -161,7 +165,7 @@ struct Clamp final
 /// Steps are flat between their jumps: the derivative is 0.
 template <class Self>
 struct Step : Unary<Self, Keeps::nothing> {
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {zeros_like(dy)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {zeros_like(dy)}; }
 };
 
 struct Floor final : Step<Floor> {

@@ -81,7 +81,7 @@ struct Reshape final : Op {
     const std::optional<Strides> strides = strides_for(x, to);
     return strides ? kernel::strided_view(x, to, *strides, x.offset()) : kernel::reshaped(x, to);
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {reshape(dy, from)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {reshape(dy, from)}; }
 };
 
 struct Permute final : Op {
@@ -97,7 +97,7 @@ struct Permute final : Op {
     }
     return kernel::strided_view(x, shape, strides, x.offset());
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {permute(dy, inverse(order))};
   }
 };
@@ -109,7 +109,7 @@ struct Slice final : Op {
       : axis(axis), n(n), start(start), count(count), step(step) {}
   const char* name() const override { return "slice"; }
   Tensor forward(const Tensor& x) { return kernel::sliced(x, axis, start, count, step); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {slice_backward(dy, axis, n, start, step)};
   }
 };
@@ -154,8 +154,8 @@ Tensor view(const Tensor& x, const Shape& shape) {
 Tensor flatten(const Tensor& x, int first, int last) {
   check_defined("flatten", x);
   if (x.rank() == 0) return reshape(x, {1});
-  first = normal_axis("flatten", first, x.rank());
-  last = normal_axis("flatten", last, x.rank());
+  first = normalize_axis("flatten", first, x.rank());
+  last = normalize_axis("flatten", last, x.rank());
   require<ShapeError>(first <= last, "flatten: axis ", first, " comes after axis ", last, " in ",
                       x.shape());
   Shape shape;
@@ -170,8 +170,8 @@ Tensor flatten(const Tensor& x, int first, int last) {
 
 Tensor transpose(const Tensor& x, int a, int b) {
   check_defined("transpose", x);
-  a = normal_axis("transpose", a, x.rank());
-  b = normal_axis("transpose", b, x.rank());
+  a = normalize_axis("transpose", a, x.rank());
+  b = normalize_axis("transpose", b, x.rank());
   Axes order = all_axes(x);
   std::swap(order[a], order[b]);
   return apply(op::Permute(order), x);
@@ -184,7 +184,7 @@ Tensor permute(const Tensor& x, const Axes& order) {
                       ": name each axis once");
   Axes axes = order;
   for (int i = 0; i < axes.rank(); ++i) {
-    axes[i] = normal_axis("permute", static_cast<int>(order[i]), x.rank());
+    axes[i] = normalize_axis("permute", static_cast<int>(order[i]), x.rank());
     require(std::find(axes.begin(), axes.begin() + i, axes[i]) == axes.begin() + i,
             "permute: the order ", order, " names axis ", axes[i], " of ", x.shape(),
             " twice: name each axis once");
@@ -194,7 +194,7 @@ Tensor permute(const Tensor& x, const Axes& order) {
 
 Tensor squeeze(const Tensor& x, int axis) {
   check_defined("squeeze", x);
-  axis = normal_axis("squeeze", axis, x.rank());
+  axis = normalize_axis("squeeze", axis, x.rank());
   require<ShapeError>(x.shape()[axis] == 1, "squeeze: axis ", axis, " of ", x.shape(), " has size ",
                       x.shape()[axis], ", not 1: use select() to take one position");
   Shape shape = x.shape();
@@ -205,13 +205,13 @@ Tensor squeeze(const Tensor& x, int axis) {
 Tensor unsqueeze(const Tensor& x, int axis) {
   check_defined("unsqueeze", x);
   Shape shape = x.shape();
-  shape.insert(normal_axis("unsqueeze", axis, x.rank() + 1), 1);
+  shape.insert(normalize_axis("unsqueeze", axis, x.rank() + 1), 1);
   return reshape(x, shape);
 }
 
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
   check_defined("slice", x);
-  axis = normal_axis("slice", axis, x.rank());
+  axis = normalize_axis("slice", axis, x.rank());
   require(step >= 1, "slice: step ", step, " along axis ", axis, " of ", x.shape(),
           " is not positive: flip() turns an axis round");
   const std::int64_t n = x.shape()[axis];
@@ -223,7 +223,7 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, s
 
 Tensor select(const Tensor& x, int axis, std::int64_t position) {
   check_defined("select", x);
-  axis = normal_axis("select", axis, x.rank());
+  axis = normalize_axis("select", axis, x.rank());
   const std::int64_t n = x.shape()[axis];
   require<IndexError>(-n <= position && position < n, "select: position ", position, " of axis ",
                       axis, " of ", x.shape(), ": give ", -n, " to ", n - 1);
@@ -233,7 +233,7 @@ Tensor select(const Tensor& x, int axis, std::int64_t position) {
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis) {
   check_defined("split", x);
-  axis = normal_axis("split", axis, x.rank());
+  axis = normalize_axis("split", axis, x.rank());
   std::vector<Tensor> parts;
   std::int64_t start = 0;
   for (const std::int64_t size : sizes) {
@@ -250,7 +250,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& size
 
 std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
   check_defined("split", x);
-  axis = normal_axis("split", axis, x.rank());
+  axis = normalize_axis("split", axis, x.rank());
   require(size >= 1, "split: parts of size ", size, " of ", x.shape(), ": give at least 1");
   const std::int64_t n = x.shape()[axis];
   std::vector<std::int64_t> sizes;
@@ -262,7 +262,7 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
 
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, int axis) {
   check_defined("chunk", x);
-  axis = normal_axis("chunk", axis, x.rank());
+  axis = normalize_axis("chunk", axis, x.rank());
   require(chunks >= 1, "chunk: ", chunks, " chunks of ", x.shape(), ": give at least 1");
   const std::int64_t n = x.shape()[axis];
   return split(x, std::max<std::int64_t>(1, n / chunks + (n % chunks != 0)), axis);

@@ -7,7 +7,7 @@
 Runs the registry's oracle test alone, and for attention's parts, which no sample is long enough for,
 the test that holds them against the formula; reads gcov's counts for all functions of ops/ with
 `backward` in their name (lambdas inside included), and fails with a list unless every line was
-reached. That each wants(i) was true and false is demanded by ops/test_coverage.cpp.
+reached. That each needs_grad(i) was true and false is demanded by ops/test_coverage.cpp.
 """
 import collections
 import json

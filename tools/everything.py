@@ -109,7 +109,7 @@ def parts():
     for threads in range(1, 5):
         all_parts.append(Part(f"threads-{threads}", f"GRADUS_NUM_THREADS={threads}", release + inside,
                               {"GRADUS_NUM_THREADS": str(threads)}))
-    for blas in ["own", "library"]:
+    for blas in ["builtin", "library"]:
         all_parts.append(Part(f"blas-{blas}", f"GRADUS_BLAS={blas}: what multiplies", release + inside,
                               {"GRADUS_BLAS": blas}))
     for version in [2, 3]:

@@ -45,3 +45,14 @@ s#\breport_unreached\b#warn_params_without_grad#g
 s#([.]|->)unreached\(\)#\1params_without_grad()#g
 s#([.]|->)end_all\(#\1abort(#g
 s#\boptim::(matches|matching|freeze)\(#nn::\1(#g
+s#\bproducts::#gemm::#g
+s#\bgradus::products\b#gradus::gemm#g
+s#\bBackend::own\b#Backend::builtin#g
+s#\bWanted\b#NeedsGrad#g
+s#\bnormal_axis\b#normalize_axis#g
+s#\bObservers::tell\b#Observers::notify#g
+s#\bwhere_am_i\b#current_context#g
+s#\b(op|scope|walk|backward|update)_(begin|end)\(#on_\1_\2(#g
+s#\brotate\(([^)]*rotary)#apply_rotary(\1#g
+s#\battention_span\b#mean_attention_distance#g
+s#(["<]gradus/)ops/attention_measures[.]h#\1ops/attention_metrics.h#

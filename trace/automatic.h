@@ -31,25 +31,25 @@ class Automatic final : public Recorder {
   }
 
   /// Steps are counted in optimiser steps from now on. What was before belongs to none.
-  void optimizer_made() override {
+  void on_optimizer_created() override {
     if (pauses > 0) return;
     if (!has_optimizer_ && ended_ == 0) clear();
     has_optimizer_ = true;
   }
-  void walk_begin(std::span<const Tensor> outputs, bool create_graph) override {
-    Recorder::walk_begin(outputs, create_graph);
+  void on_walk_begin(std::span<const Tensor> outputs, bool create_graph) override {
+    Recorder::on_walk_begin(outputs, create_graph);
     ++depth_;
   }
-  void walk_end() noexcept override {
-    Recorder::walk_end();
+  void on_walk_end() noexcept override {
+    Recorder::on_walk_end();
     if (--depth_ > 0 || std::uncaught_exceptions() > 0) return;
     if (!has_optimizer_ || std::exchange(updated_in_walk_, false)) end_step();
   }
-  void update_end(const Update& update) override {
-    Recorder::update_end(update);
+  void on_update_end(const Update& update) override {
+    Recorder::on_update_end(update);
     updated_in_walk_ = depth_ > 0;  // Optimizer::step_in_backward
   }
-  void step_end(std::int64_t) override { end_step(); }
+  void on_step_end(std::int64_t) override { end_step(); }
 
   /// The program ends, or something threw that nothing catches.
   void finish() noexcept {

@@ -51,7 +51,7 @@ std::string caller_among(const std::vector<platform::Frame>& frames) {
       if (!is_ours(file, function)) return str_cat(file.string(), ":", frame.line);
     } else if (function == "main" ||
                (function.starts_with("_Z") && !is_library(function) && !is_standard(function))) {
-      return platform::readable_type(function.c_str()) +
+      return platform::demangle(function.c_str()) +
              " (its line is known if it is built with -g, as cmake --preset debug does)";
     }
   }
@@ -59,7 +59,7 @@ std::string caller_among(const std::vector<platform::Frame>& frames) {
 }
 
 std::string caller_of(const std::vector<void*>& calls) {
-  for (const std::vector<platform::Frame>& frames : platform::frames_of(calls))
+  for (const std::vector<platform::Frame>& frames : platform::symbolize(calls))
     if (std::string caller = caller_among(frames); !caller.empty()) return caller;
   return "";
 }

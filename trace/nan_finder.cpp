@@ -67,7 +67,7 @@ void NanFinder::tell(const std::string& what) {
   origins_.clear();
   const std::string message = step_ < 0 ? what : str_cat("step ", step_, ": ", what);
   if (!report_) throw NanError(message);
-  const std::string where = where_am_i();
+  const std::string where = current_context();
   report_(where.empty() ? message : message + " (in " + where + ")");
 }
 
@@ -75,14 +75,14 @@ void NanFinder::tell(const std::string& what) {
 std::string NanFinder::origin_of(const Op& op, std::span<const Tensor* const> inputs) const {
   const auto bad = std::find_if(inputs.begin(), inputs.end(),
                                 [](const Tensor* x) { return !range_of(*x).all_finite(); });
-  const std::string what = op.name() + in_layer(where_am_i()) + ", ";
+  const std::string what = op.name() + in_layer(current_context()) + ", ";
   if (bad == inputs.end()) return what + "from " + with_ranges(inputs);
   if (const std::string* origin = origins_.of(**bad)) return *origin;
   return str_cat("input ", bad - inputs.begin(), " of ", what, with_range(**bad),
                  ", which came in so");
 }
 
-void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
+void NanFinder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
   if (found_ || thread_state.parallel || !is_float(y.dtype())) return;
   if (thread_state.backward) return look_inside_backward(op, inputs, y);
   const ValueRange range = range_of(y);
@@ -91,14 +91,15 @@ void NanFinder::op_end(const Op& op, std::span<const Tensor* const> inputs, cons
     const Inputs in(inputs);
     origin = origin_of(op, inputs);
     if (made_it(range, in) && !is_meant(op.name(), range))
-      return tell(str_cat(
-          op.name(), " made ", y.shape(), " ", to_string(range), ", from ", with_ranges(inputs),
-          in.finite() ? "" : "; the infinity came from " + origin,
-          y.node() ? str_cat(" (node ", y.node()->id, ")") : "", called_at(platform::calls())));
+      return tell(str_cat(op.name(), " made ", y.shape(), " ", to_string(range), ", from ",
+                          with_ranges(inputs),
+                          in.finite() ? "" : "; the infinity came from " + origin,
+                          y.node() ? str_cat(" (node ", y.node()->id, ")") : "",
+                          called_at(platform::stack_trace())));
     origins_.note(y, origin);
   }
   if (!y.node()) return;
-  made_[y.node()->id] = {where_am_i(), with_ranges(inputs), origin, platform::calls()};
+  made_[y.node()->id] = {current_context(), with_ranges(inputs), origin, platform::stack_trace()};
   if (made_.size() > kMostNodes) made_.erase(made_.begin());
 }
 
@@ -120,7 +121,7 @@ std::string NanFinder::forward_of(const Node& node) const {
                  at->second.inputs, called_at(at->second.calls), ")");
 }
 
-void NanFinder::backward_begin(const Node& node, const Tensor& dy) {
+void NanFinder::on_backward_begin(const Node& node, const Tensor& dy) {
   if (found_ || thread_state.parallel) return;
   const bool first = fresh_ || node.id >= last_visit_;
   fresh_ = false;
@@ -138,7 +139,7 @@ void NanFinder::backward_begin(const Node& node, const Tensor& dy) {
   visits_.push_back({node.id, with_range(dy), ""});
 }
 
-void NanFinder::backward_end(const Node& node, const Gradients& dx) {
+void NanFinder::on_backward_end(const Node& node, const Gradients& dx) {
   if (found_ || thread_state.parallel) return;
   Visit visit;
   if (!visits_.empty() && visits_.back().node == node.id) {
@@ -153,7 +154,7 @@ void NanFinder::backward_end(const Node& node, const Gradients& dx) {
   made_.erase(node.id);
 }
 
-void NanFinder::accumulated(const Node& leaf, const Tensor& grad) {
+void NanFinder::on_leaf_accumulate(const Node& leaf, const Tensor& grad) {
   fresh_ = true;
   if (found_ || thread_state.parallel || range_of(grad).all_finite()) return;
   tell(str_cat(

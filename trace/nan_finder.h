@@ -45,10 +45,10 @@ class NanFinder final : public Observer {
   void set_step(std::int64_t step) { step_ = step; }  // to be named in the report
   bool found() const { return found_; }
 
-  void op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
-  void backward_begin(const Node& node, const Tensor& dy) override;
-  void backward_end(const Node& node, const Gradients& dx) override;
-  void accumulated(const Node& leaf, const Tensor& grad) override;
+  void on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
+  void on_backward_begin(const Node& node, const Tensor& dy) override;
+  void on_backward_end(const Node& node, const Gradients& dx) override;
+  void on_leaf_accumulate(const Node& leaf, const Tensor& grad) override;
 
  private:
   struct Made {  // what the report of a node's backward will want to know of its forward
@@ -68,7 +68,7 @@ class NanFinder final : public Observer {
   Reporter report_;
   std::int64_t step_ = -1;
   bool found_ = false;
-  bool fresh_ = true;             // the next backward_begin is a walk's first
+  bool fresh_ = true;             // the next on_backward_begin is a walk's first
   std::uint64_t last_visit_ = 0;  // ids fall within a walk
   std::map<std::uint64_t, Made> made_;
   Provenance<std::string> origins_;  // of what is not finite

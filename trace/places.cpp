@@ -82,7 +82,7 @@ class PlaceWriter {
     const bool library = frame.function.find("6gradus") != std::string::npos;
     const Id line = frame.line, file = line > 0 ? file_of(frame.file, library) : kNone;
     if (line > 0) named_[file].insert(line);
-    return frames_.add(file, line, platform::readable_type(frame.function.c_str()));
+    return frames_.add(file, line, platform::demangle(frame.function.c_str()));
   }
 
   Id file_of(const std::string& path, bool library) {
@@ -134,7 +134,7 @@ class PlaceWriter {
 }  // namespace
 
 Id Places::here() {
-  std::vector<void*> calls = platform::calls();
+  std::vector<void*> calls = platform::stack_trace();
   std::erase(calls, nullptr);
   const auto [at, is_new] = index_.try_emplace(calls, std::ssize(stacks_));
   if (is_new) stacks_.push_back(std::move(calls));
@@ -148,7 +148,7 @@ std::string Places::json() const {
   for (auto next = different.begin(); next != different.end();) {
     std::vector<void*> some;
     while (next != different.end() && some.size() < kAtOnce) some.push_back(*next++);
-    std::vector<std::vector<Frame>> frames = platform::frames_of(some);
+    std::vector<std::vector<Frame>> frames = platform::symbolize(some);
     for (std::size_t k = 0; k < some.size(); ++k) known[some[k]] = std::move(frames[k]);
   }
   PlaceWriter writer;

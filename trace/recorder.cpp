@@ -34,7 +34,7 @@ Recorder::Recorder(TraceOptions options)
       outer_(innermost_recorder),
       scope_(*this) {
   innermost_recorder = this;
-  error_heard = tell_recorder;
+  on_error = tell_recorder;
 }
 
 Recorder::~Recorder() { unlink(innermost_recorder, this, &Recorder::outer_); }
@@ -55,7 +55,7 @@ void Recorder::clear() {
 
 bool Recorder::skips() const { return !on_ || pauses > 0 || thread_state.parallel || updating_; }
 
-void Recorder::op_begin(const Op&, std::span<const Tensor* const> inputs) {
+void Recorder::on_op_begin(const Op&, std::span<const Tensor* const> inputs) {
   ++events_;
   if (skips()) return;
   Open open{inputs.data(), {}, {}};
@@ -65,12 +65,12 @@ void Recorder::op_begin(const Op&, std::span<const Tensor* const> inputs) {
   open_.push_back(std::move(open));
 }
 
-void Recorder::saved(const Tensor& x) {
+void Recorder::on_save(const Tensor& x) {
   if (!skips() && !open_.empty() && (!thread_state.backward || GradMode::enabled()))
     open_.back().saved.push_back(tape_.tensor(x, "saved"));
 }
 
-void Recorder::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
+void Recorder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
   if (skips()) return;
   Open open{};  // of none: what an earlier call left on the stack may be these inputs
   while (!open_.empty() && open.inputs != inputs.data()) {  // what threw has no end
@@ -96,30 +96,30 @@ void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor
   Tape::Attention& found = tape_.attention_of(id);
   try {
     const ScopedMute quiet;
-    for (const auto& [what, matrix] : op.inside(dy)) tape_.add_matrix(found, what, matrix);
+    for (const auto& [what, matrix] : op.intermediates(dy)) tape_.add_matrix(found, what, matrix);
   } catch (const Error&) {  // what it saved was written to: its own backward says so
   }
 }
 
-void Recorder::scope_begin(const Scope& scope) {
+void Recorder::on_scope_begin(const Scope& scope) {
   ++events_;
   if (skips()) return;
-  const auto* model = dynamic_cast<const nn::Module*>(&scope.who());
+  const auto* model = dynamic_cast<const nn::Module*>(&scope.owner());
   if (!scope.outer() && model)
     for (const nn::NamedTensor& each : model->parameters()) tape_.name(each.tensor, each.name);
-  const std::string path = scope.path(), type = scope.who().type_name();
+  const std::string path = scope.path(), type = scope.owner().type_name();
   const auto [at, is_new] = module_ids_.try_emplace({path, type}, std::ssize(tape_.modules));
   if (is_new) tape_.add_module({path, type, module()});
   modules_.push_back(tape_.layer = at->second);
 }
 
-void Recorder::scope_end(const Scope&) noexcept {
+void Recorder::on_scope_end(const Scope&) noexcept {
   if (skips() || modules_.empty()) return;
   modules_.pop_back();
   tape_.layer = module();
 }
 
-void Recorder::walk_begin(std::span<const Tensor> outputs, bool create_graph) {
+void Recorder::on_walk_begin(std::span<const Tensor> outputs, bool create_graph) {
   if (skips()) return;
   Tape::Walk walk{{}, {}, visit(), create_graph};
   for (const Tensor& y : outputs) walk.outputs.push_back(tape_.tensor(y, "input"));
@@ -127,14 +127,14 @@ void Recorder::walk_begin(std::span<const Tensor> outputs, bool create_graph) {
   tape_.walks.push_back(std::move(walk));
 }
 
-void Recorder::walk_end() noexcept {
+void Recorder::on_walk_end() noexcept {
   if (skips() || walks_.empty()) return;
   tape_.layer = module();
   visits_.resize(walks_.back().visits);  // fewer where one threw
   walks_.pop_back();
 }
 
-void Recorder::seeded(const Node& output, const Tensor& dy) {
+void Recorder::on_grad_seed(const Node& output, const Tensor& dy) {
   if (skips() || walks_.empty()) return;
   const Id row = gradient(dy);
   tape_.walks[static_cast<std::size_t>(walk())].seeds.push_back(row);
@@ -142,12 +142,12 @@ void Recorder::seeded(const Node& output, const Tensor& dy) {
   tape_.counts.push_back(0);
 }
 
-void Recorder::hooked(const Node& node, const Tensor& before, const Tensor& dy) {
+void Recorder::on_hook(const Node& node, const Tensor& before, const Tensor& dy) {
   if (skips() || walks_.empty()) return;
   tape_.hooks.add(tape_.made_by(node.id), walk(), gradient(before), gradient(dy));
 }
 
-void Recorder::backward_begin(const Node& node, const Tensor& dy) {
+void Recorder::on_backward_begin(const Node& node, const Tensor& dy) {
   ++events_;
   if (skips() || walks_.empty()) return;
   const auto at = op_of_.find(node.id);
@@ -160,7 +160,7 @@ void Recorder::backward_begin(const Node& node, const Tensor& dy) {
   if (node.op) look_inside(*node.op, op, node.shape, dy);
 }
 
-void Recorder::backward_end(const Node& node, const Gradients& dx) {
+void Recorder::on_backward_end(const Node& node, const Gradients& dx) {
   if (skips() || visits_.empty()) return;
   last_ = std::move(visits_.back());
   visits_.pop_back();
@@ -182,7 +182,7 @@ void Recorder::backward_end(const Node& node, const Gradients& dx) {
     tape_.ops[static_cast<std::size_t>(at->second)].dx = last_.contributions[0];
 }
 
-void Recorder::added(const Node& node, std::size_t k, const Tensor& sum) {
+void Recorder::on_grad_accumulate(const Node& node, std::size_t k, const Tensor& sum) {
   if (skips() || walks_.empty() || k >= last_.contributions.size()) return;
   const Node* input = node.inputs[k].get();
   const auto [at, is_new] = walks_.back().sums.try_emplace(input, kNone, tape_.counts.size());
@@ -194,25 +194,25 @@ void Recorder::added(const Node& node, std::size_t k, const Tensor& sum) {
                           last_.parts[k]});
 }
 
-void Recorder::arrived(const Node& leaf, const Tensor& dy) {
+void Recorder::on_leaf_grad(const Node& leaf, const Tensor& dy) {
   if (skips()) return;
   before_ = gradient(leaf.extra_or_null()->grad);
   arrived_ = gradient(dy);
 }
 
-void Recorder::accumulated(const Node& leaf, const Tensor& grad) {
+void Recorder::on_leaf_accumulate(const Node& leaf, const Tensor& grad) {
   if (!skips())
     tape_.deposits.add(tape_.made_by(leaf.id), walk(), arrived_, before_, gradient(grad));
 }
 
-void Recorder::update_begin(const Update& update) {
+void Recorder::on_update_begin(const Update& update) {
   if (skips() && !updating_) return;
   tape_.name(update.parameter, update.name);
   updating_from_[update.name] = tape_.tensor(update.parameter, "param");
   updating_ = true;
 }
 
-void Recorder::update_end(const Update& update) {
+void Recorder::on_update_end(const Update& update) {
   const auto from = updating_from_.find(update.name);
   updating_ = false;
   if (skips() || from == updating_from_.end()) return;

@@ -24,22 +24,22 @@ class Recorder : public Observer {
   void write(const std::string& path);
   void heard(const std::string& error);
 
-  void op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
-  void op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
-  void scope_begin(const Scope& scope) override;
-  void scope_end(const Scope& scope) noexcept override;
-  void saved(const Tensor& x) override;
-  void walk_begin(std::span<const Tensor> outputs, bool create_graph) override;
-  void seeded(const Node& output, const Tensor& dy) override;
-  void hooked(const Node& node, const Tensor& before, const Tensor& dy) override;
-  void backward_begin(const Node& node, const Tensor& dy) override;
-  void backward_end(const Node& node, const Gradients& dx) override;
-  void added(const Node& node, std::size_t k, const Tensor& sum) override;
-  void arrived(const Node& leaf, const Tensor& dy) override;
-  void accumulated(const Node& leaf, const Tensor& grad) override;
-  void walk_end() noexcept override;
-  void update_begin(const Update& update) override;
-  void update_end(const Update& update) override;
+  void on_op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
+  void on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
+  void on_scope_begin(const Scope& scope) override;
+  void on_scope_end(const Scope& scope) noexcept override;
+  void on_save(const Tensor& x) override;
+  void on_walk_begin(std::span<const Tensor> outputs, bool create_graph) override;
+  void on_grad_seed(const Node& output, const Tensor& dy) override;
+  void on_hook(const Node& node, const Tensor& before, const Tensor& dy) override;
+  void on_backward_begin(const Node& node, const Tensor& dy) override;
+  void on_backward_end(const Node& node, const Gradients& dx) override;
+  void on_grad_accumulate(const Node& node, std::size_t k, const Tensor& sum) override;
+  void on_leaf_grad(const Node& leaf, const Tensor& dy) override;
+  void on_leaf_accumulate(const Node& leaf, const Tensor& grad) override;
+  void on_walk_end() noexcept override;
+  void on_update_begin(const Update& update) override;
+  void on_update_end(const Update& update) override;
 
  protected:
   bool on_ = true;  // false: hears nothing

@@ -49,13 +49,13 @@ Watch::Input Watch::look_at(const Tensor& x) {
 std::size_t Watch::index_of(const Scope& scope) {
   const Scope* root = &scope;
   while (root->outer()) root = root->outer();
-  const Layer layer{root->who().type_name(), scope.path()};
+  const Layer layer{root->owner().type_name(), scope.path()};
   const auto at = layer_index_.emplace(layer, layers_.size());
   if (at.second) layers_.push_back(layer);
   return at.first->second;
 }
 
-void Watch::op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
+void Watch::on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
   if (thread_state.parallel) return;
   if (thread_state.backward && !y.node()) return;  // a step of some derivative
   Event event;
@@ -75,11 +75,11 @@ void Watch::op_end(const Op& op, std::span<const Tensor* const> inputs, const Te
   events_.push_back(std::move(event));
 }
 
-void Watch::scope_begin(const Scope& scope) {
+void Watch::on_scope_begin(const Scope& scope) {
   if (!thread_state.parallel) path_.push_back(index_of(scope));
 }
 
-void Watch::scope_end(const Scope&) noexcept {
+void Watch::on_scope_end(const Scope&) noexcept {
   if (!thread_state.parallel && !path_.empty()) path_.pop_back();
 }
 

@@ -62,9 +62,9 @@ class Watch final : public Observer {
   };
   const Layer& layer(const Event& event) const { return layers_[event.layer]; }
 
-  void op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
-  void scope_begin(const Scope& scope) override;
-  void scope_end(const Scope& scope) noexcept override;
+  void on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
+  void on_scope_begin(const Scope& scope) override;
+  void on_scope_end(const Scope& scope) noexcept override;
 
  private:
   struct Maker {         // of what a storage holds

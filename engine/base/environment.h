@@ -7,7 +7,7 @@ enum class Variable {
   num_threads,      // GRADUS_NUM_THREADS: engine/base/num_threads.h
   omp_num_threads,  // OMP_NUM_THREADS, where that is not set
   simd,             // GRADUS_SIMD=avx512|avx2|baseline: engine/base/simd.h
-  blas,             // GRADUS_BLAS=own|library: engine/gemm/backend.h
+  blas,             // GRADUS_BLAS=builtin|library: engine/gemm/backend.h
   formula,          // GRADUS_FORMULA=1: every operation as its formula, engine/grad_mode.h
   check_nan,        // GRADUS_CHECK_NAN=1: trace/nan_finder.h
   trace,            // GRADUS_TRACE=FILE.html: trace/on_request.cpp

@@ -14,10 +14,10 @@ std::string with_context(const std::string& what) {
 
 constinit std::atomic<std::string (*)()> error_context = nullptr;
 
-constinit std::atomic<void (*)(const std::string&)> error_heard = nullptr;
+constinit std::atomic<void (*)(const std::string&)> on_error = nullptr;
 
 Error::Error(const std::string& what) : std::runtime_error(with_context(what)) {
-  if (const auto heard = error_heard.load()) heard(this->what());
+  if (const auto heard = on_error.load()) heard(this->what());
 }
 
 }  // namespace gradus

@@ -29,7 +29,7 @@ class FileError : public Error { using Error::Error; };    // file missing, malf
 /// Set by the engine: names the layer that is running, or returns "".
 extern std::atomic<std::string (*)()> error_context;
 /// Set by a trace: is told of each message, before the exception is thrown. Null: is not.
-extern std::atomic<void (*)(const std::string& what)> error_heard;
+extern std::atomic<void (*)(const std::string& what)> on_error;
 
 /// The parts of a message, written one after the other.
 template <class... Parts>

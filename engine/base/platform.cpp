@@ -134,13 +134,13 @@ bool sync_file(std::FILE* file) {
   return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe has no disk
 }
 
-std::string readable_type(const char* mangled) {
+std::string demangle(const char* mangled) {
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
   return name ? name.get() : mangled;
 }
 
-std::vector<void*> calls() {
+std::vector<void*> stack_trace() {
   std::vector<void*> at(64);
 #ifdef __GLIBC__
   at.resize(static_cast<std::size_t>(backtrace(at.data(), static_cast<int>(at.size()))));
@@ -148,7 +148,7 @@ std::vector<void*> calls() {
   return at;
 }
 
-std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls) {
+std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
   std::vector<std::vector<Frame>> out(calls.size());
 #ifdef __GLIBC__
   std::map<std::string, std::pair<std::string, std::vector<std::size_t>>> asked;  // of a file

@@ -26,7 +26,7 @@ void* find_symbol(const char* name);
 std::string system_name();
 
 /// "gradus::nn::Linear" from what typeid(x).name() says, or from a mangled function.
-std::string readable_type(const char* mangled);
+std::string demangle(const char* mangled);
 
 /// Resident bytes now and at their highest.
 std::size_t resident_bytes();
@@ -37,7 +37,7 @@ bool is_terminal(std::FILE* file);
 bool sync_file(std::FILE* file);
 
 /// The calls that led here, innermost first; null pointers where the system cannot tell.
-std::vector<void*> calls();
+std::vector<void*> stack_trace();
 
 struct Frame {
   std::string function, file;  // mangled; "??" where it is not known
@@ -47,6 +47,6 @@ struct Frame {
 /// What addr2line, which comes with compilers, knows of each call: innermost what was inlined
 /// there. Empty where it is not installed. Takes some tenths of a second; at most 4,000 calls at a
 /// time.
-std::vector<std::vector<Frame>> frames_of(const std::vector<void*>& calls);
+std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls);
 
 }  // namespace gradus::platform

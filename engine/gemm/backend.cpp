@@ -3,7 +3,7 @@
 #include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/error.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 namespace {
 
 // Measured with `./bench.sh products` (docs/performance.md has the tables):
@@ -20,26 +20,26 @@ Choice rule(Library library) {
   const auto by = [](Backend backend, const char* reason) {
     return Choice{backend, simd::level(), reason};
   };
-  if (library == Library::none) return by(Backend::own, "no library is linked");
+  if (library == Library::none) return by(Backend::builtin, "no library is linked");
   if (library == Library::mkl || library == Library::blis)
     return by(Backend::library, "it was chosen when configuring");
-  if (library != Library::openblas) return by(Backend::own, "nothing is known of the library");
-  if (GRADUS_HAS_LEVELS) return by(Backend::own, "ours need not know the processor's name");
+  if (library != Library::openblas) return by(Backend::builtin, "nothing is known of the library");
+  if (GRADUS_HAS_LEVELS) return by(Backend::builtin, "ours need not know the processor's name");
   return by(Backend::library, "ours are not measured on this architecture");
 }
 
 }  // namespace
 
 Choice choice_of(std::string_view asked, Library library) {
-  require(asked.empty() || asked == "own" || asked == "library", "GRADUS_BLAS=", asked,
-          " is neither own nor library");
+  require(asked.empty() || asked == "builtin" || asked == "library", "GRADUS_BLAS=", asked,
+          " is neither builtin nor library");
 #ifdef GRADUS_BLAS_PLAIN
   return {Backend::plain, simd::level(), "built with -DGRADUS_BLAS=plain"};
 #endif
   if (asked.empty()) return rule(library);
-  require(asked == "own" || library != Library::none,
+  require(asked == "builtin" || library != Library::none,
           "GRADUS_BLAS=library: this build links none; configure with -DGRADUS_BLAS=OpenBLAS");
-  return {asked == "own" ? Backend::own : Backend::library, simd::level(),
+  return {asked == "builtin" ? Backend::builtin : Backend::library, simd::level(),
           str_cat("GRADUS_BLAS=", asked)};
 }
 
@@ -52,7 +52,7 @@ const Choice& chosen() {
 std::string describe(const Choice& choice) {
   if (choice.backend == Backend::plain) return str_cat("plain loops: ", choice.reason);
   if (choice.backend == Backend::library) return str_cat("the BLAS library: ", choice.reason);
-  return str_cat("own, ", simd::name(choice.level), ": ", choice.reason);
+  return str_cat("builtin, ", simd::name(choice.level), ": ", choice.reason);
 }
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

@@ -9,9 +9,9 @@
 #include "gradus/engine/gemm/library.h"
 #include "gradus/engine/gemm/multiply.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 
-enum class Backend { own, library, plain };
+enum class Backend { builtin, library, plain };
 
 struct Choice {
   Backend backend;
@@ -19,8 +19,8 @@ struct Choice {
   std::string reason;  // "ours are as fast at each width"
 };
 
-/// What the build, the library, the processor, GRADUS_BLAS=own|library and GRADUS_SIMD say, asked
-/// once. ValueError where a variable is wrong.
+/// Follows from the build, the library, the processor, GRADUS_BLAS=builtin|library and GRADUS_SIMD;
+/// computed once. ValueError where a variable is wrong.
 const Choice& chosen();
 /// The same where GRADUS_BLAS says `asked`, or nothing, and `library` is linked.
 Choice choice_of(std::string_view asked, Library library);
@@ -34,4 +34,4 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
 /// "own, avx512: ours need not know the processor's name"
 std::string describe(const Choice& choice = chosen());
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

@@ -10,7 +10,7 @@
 #include "gradus/engine/gemm/narrow.h"
 #include "gradus/engine/gemm/tile.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 /// Rows `stride` apart, the numbers of each side by side; of int8 each kScaled of a row have a
 /// scale.
@@ -113,4 +113,4 @@ GRADUS_ALWAYS_INLINE void dots(std::int64_t k, const RowsOf<T>& x, const RowsOf<
   if (i < x.rows) dot_rows<Set, 1>(k, x.from(i), y, place);
 }
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

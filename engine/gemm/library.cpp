@@ -22,7 +22,7 @@ extern "C" Gemv<float> cblas_sgemv;
 extern "C" Gemv<double> cblas_dgemv;
 #endif
 
-namespace gradus::products {
+namespace gradus::gemm {
 namespace {
 
 std::atomic<bool> setting_allowed{true};
@@ -49,7 +49,7 @@ void require_room() {
   require<MemoryError>(
       pages != nullptr, "products: OpenBLAS wants ", wanted >> 20,
       " MiB for its buffers and the system has no more (ulimit -v, the container): "
-      "raise the limit or set GRADUS_BLAS=own");
+      "raise the limit or set GRADUS_BLAS=builtin");
   platform::unmap_pages(pages, wanted);
 }
 
@@ -78,7 +78,7 @@ constexpr int flag(bool transpose) { return transpose ? 112 : 111; }
 
 int size(std::int64_t value) {
   require(value <= std::numeric_limits<int>::max(), "multiply: a size or stride is ", value,
-          "; the BLAS library counts in 32 bits: split the product, or set GRADUS_BLAS=own");
+          "; the BLAS library counts in 32 bits: split the product, or set GRADUS_BLAS=builtin");
   return static_cast<int>(value);
 }
 
@@ -173,6 +173,6 @@ void set_library_threads(int threads) {
   if (const auto set = find<void(int)>("openblas_set_num_threads")) set(threads);
 }
 
-void allow_pool_setting(bool allowed) { setting_allowed = allowed; }
+void set_manage_blas_threads(bool allowed) { setting_allowed = allowed; }
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

@@ -6,7 +6,7 @@
 
 #include "gradus/engine/gemm/multiply.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 /// OpenBLAS, MKL, BLIS, or another that calls itself nothing; none where none was linked.
 enum class Library { none, openblas, mkl, blis, other };
@@ -27,6 +27,6 @@ void set_library_threads(int threads);
 
 /// The pthread build of OpenBLAS keeps a spinning pool, which Gradus sets to one thread at the
 /// first product of the library (1.8× otherwise). false forbids that; call it before that product.
-void allow_pool_setting(bool allowed);
+void set_manage_blas_threads(bool allowed);
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

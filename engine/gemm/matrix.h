@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 /// The distance between two rows as stored, in numbers: a type of its own, so that it cannot be
 /// mistaken for a size.
@@ -62,4 +62,4 @@ struct Matrix {
   std::int64_t stored_columns() const { return transposed ? rows : columns; }
 };
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

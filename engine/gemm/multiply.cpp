@@ -9,11 +9,11 @@
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/thread_state.h"
 #include "gradus/engine/gemm/backend.h"
+#include "gradus/engine/gemm/builtin.h"
 #include "gradus/engine/gemm/library.h"
-#include "gradus/engine/gemm/own.h"
 #include "gradus/engine/gemm/plain.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 namespace {
 
 // Slabs are whole tiles of a library: OpenBLAS's largest is 16 rows or columns.
@@ -54,7 +54,7 @@ void serial(const Choice& choice, Form form, const Matrix<T>& c, const Matrix<co
   else if (choice.backend == Backend::library)
     library_product(c, a, b, options);
   else
-    own_product(choice.level, form, c, a, b, options);
+    builtin_product(choice.level, form, c, a, b, options);
 }
 
 /// What belongs to some rows and columns of C.
@@ -107,4 +107,4 @@ template decltype(multiply<double>) multiply<double>;
 template decltype(multiply_by<float>) multiply_by<float>;
 template decltype(multiply_by<double>) multiply_by<double>;
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

@@ -10,7 +10,7 @@
 
 #include "gradus/engine/gemm/matrix.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 enum class Threads { one, all };
 
@@ -41,4 +41,4 @@ requires(!std::is_const_v<T>) void multiply(Matrix<T> c, std::type_identity_t<Ma
                                             std::type_identity_t<Matrix<const T>> b,
                                             const std::type_identity_t<Options<T>>& options = {});
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

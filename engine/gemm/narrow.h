@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 /// The upper half of an f32: 8 bits of exponent, 7 of fraction. Rounding errs by 2⁻⁸ of a number
 /// at most.
@@ -114,4 +114,4 @@ GRADUS_TARGET_AVX2 inline void read_vector(Floats32& to, const std::int8_t* from
 }
 #endif
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

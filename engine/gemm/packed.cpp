@@ -9,7 +9,7 @@
 #include "gradus/engine/gemm/dots.h"
 #include "gradus/engine/gemm/multiply.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 namespace {
 
 // Rows of x up to which weights are widened in registers; numbers that are unpacked at once for
@@ -151,8 +151,8 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
     const memory::Scratch<float> rows((end - begin) * columns_);
     for (std::int64_t i = begin; i < end; ++i) unpack_row(i, rows.data + (i - begin) * columns_);
     const Matrix<const float> unpacked(rows.data, end - begin, columns_);
-    products::multiply(part, x, unpacked.transpose(), {.bias = part_bias, .threads = Threads::one});
+    gemm::multiply(part, x, unpacked.transpose(), {.bias = part_bias, .threads = Threads::one});
   });
 }
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

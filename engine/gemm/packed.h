@@ -9,7 +9,7 @@
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/gemm/matrix.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 /// What a weight is kept as. Each number is rounded to the nearest, so it errs by
 ///   bf16   2⁻⁸ of itself at most
@@ -44,7 +44,7 @@ class PackedMatrix {
 
   /// y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. Of few rows of x each weight
   /// is widened in registers; for many, some rows of W at a time are unpacked first. The order of a
-  /// sum is that of products::multiply, but for int8's parts. ShapeError.
+  /// sum is that of gemm::multiply, but for int8's parts. ShapeError.
   void multiply(Matrix<float> y, const Matrix<const float>& x, const float* bias = nullptr) const;
 
  private:
@@ -55,4 +55,4 @@ class PackedMatrix {
   std::shared_ptr<memory::Scratch<std::byte>> kept_;  // the bytes of all rows
 };
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

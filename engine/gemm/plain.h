@@ -4,7 +4,7 @@
 
 #include "gradus/engine/gemm/multiply.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 /// c[i,j] = alpha · Σ_p a[i,p] · b[p,j] + beta · c[i,j] + bias[j] + residual[i,j]
 template <class T>
@@ -23,4 +23,4 @@ void plain_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<co
   }
 }
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

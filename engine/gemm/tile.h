@@ -14,7 +14,7 @@
 #include "gradus/engine/base/simd.h"
 #include "gradus/engine/base/transpose.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 struct Avx512 {
   static constexpr int bytes = 64, rows = 14;
@@ -166,4 +166,4 @@ GRADUS_ALWAYS_INLINE void multiply_rows(std::int64_t rows, std::int64_t columns,
                                                                        stride, finish, next);
 }
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

@@ -114,24 +114,24 @@ struct Attention final : AttentionBase {
     return out;
   }
 
-  Gradients backward(const Tensor& dout, const Wanted& wants) override {
+  Gradients backward(const Tensor& dout, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled())
-      return through_formula(dout, wants, {q.value(), k.value(), v.value()},
+      return through_formula(dout, needs_grad, {q.value(), k.value(), v.value()},
                              [this](const std::vector<Tensor>& in) {
                                return formula::composed(p, in[0], in[1], in[2], p.bias).output;
                              });
     const Heads x{with_packed_rows(q.value()), with_packed_rows(k.value()),
                   with_packed_rows(v.value())};
     Heads d;
-    if (wants(0)) d.q = empty_heads(p.B, p.H, p.T, p.D, dout.dtype());
-    if (wants(1)) d.k = empty_heads(p.B, p.Hk, p.S, p.D, dout.dtype());
-    if (wants(2)) d.v = empty_heads(p.B, p.Hk, p.S, p.Dv, dout.dtype());
+    if (needs_grad(0)) d.q = empty_heads(p.B, p.H, p.T, p.D, dout.dtype());
+    if (needs_grad(1)) d.k = empty_heads(p.B, p.Hk, p.S, p.D, dout.dtype());
+    if (needs_grad(2)) d.v = empty_heads(p.B, p.Hk, p.S, p.Dv, dout.dtype());
     differentiate(x, o.value(), with_packed_rows(dout), d);
     return {d.q, d.k, d.v};
   }
 
-  std::vector<std::pair<const char*, Tensor>> inside(const Tensor& dout) const override {
-    return formula::inside(p, q.value(), k.value(), v.value(), dout);
+  std::vector<std::pair<const char*, Tensor>> intermediates(const Tensor& dout) const override {
+    return formula::intermediates(p, q.value(), k.value(), v.value(), dout);
   }
 };
 
@@ -152,11 +152,11 @@ struct PackedAttention final : AttentionBase {
     return merged;
   }
 
-  Gradients backward(const Tensor& dout, const Wanted& wants) override {
+  Gradients backward(const Tensor& dout, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled())
-      return through_formula(dout, wants, {qkv.value()}, [this](const std::vector<Tensor>& in) {
-        return packed_formula(p, in[0], p.bias);
-      });
+      return through_formula(
+          dout, needs_grad, {qkv.value()},
+          [this](const std::vector<Tensor>& in) { return packed_formula(p, in[0], p.bias); });
     const Tensor x = kernel::contiguous(qkv.value());
     const Tensor dx = Tensor::empty_like(x);
     Heads d = parts(dx);
@@ -164,10 +164,10 @@ struct PackedAttention final : AttentionBase {
     return {dx};
   }
 
-  std::vector<std::pair<const char*, Tensor>> inside(const Tensor& dout) const override {
+  std::vector<std::pair<const char*, Tensor>> intermediates(const Tensor& dout) const override {
     const Heads x = parts(kernel::contiguous(qkv.value()));
-    return formula::inside(p, x.q, x.k, x.v,
-                           dout.defined() ? part(kernel::contiguous(dout), 0, 1) : dout);
+    return formula::intermediates(p, x.q, x.k, x.v,
+                                  dout.defined() ? part(kernel::contiguous(dout), 0, 1) : dout);
   }
 
  private:

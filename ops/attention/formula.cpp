@@ -65,9 +65,10 @@ AttentionOutput composed(const AttentionProblem& p, const Tensor& queries, const
   return {without_rows(matmul(dropped, v), hides.queries), weights};
 }
 
-std::vector<std::pair<const char*, Tensor>> inside(const AttentionProblem& p, const Tensor& q,
-                                                   const Tensor& keys, const Tensor& values,
-                                                   const Tensor& dout) {
+std::vector<std::pair<const char*, Tensor>> intermediates(const AttentionProblem& p,
+                                                          const Tensor& q, const Tensor& keys,
+                                                          const Tensor& values,
+                                                          const Tensor& dout) {
   const Hidden hides = hidden(p);
   const Tensor k = spread(p, keys);
   const Tensor scores = matmul(q, transpose(k)) * p.scale;

@@ -26,9 +26,9 @@
 
 namespace gradus::kernel {
 
-using products::Matrix;
-using products::multiply;
-using products::Stride;
+using gemm::Matrix;
+using gemm::multiply;
+using gemm::Stride;
 
 namespace {
 

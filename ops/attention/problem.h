@@ -50,8 +50,8 @@ struct HeadsView {
   T* row(std::int64_t b, std::int64_t h, std::int64_t r) const {
     return data + b * batch_stride + h * head_stride + r * row_stride;
   }
-  products::Matrix<T> rows(std::int64_t b, std::int64_t h, Range r) const {
-    return {row(b, h, r.first), r.size(), width, products::Stride{row_stride}};
+  gemm::Matrix<T> rows(std::int64_t b, std::int64_t h, Range r) const {
+    return {row(b, h, r.first), r.size(), width, gemm::Stride{row_stride}};
   }
 };
 
@@ -89,8 +89,8 @@ AttentionOutput composed(const kernel::AttentionProblem& p, const Tensor& q, con
 
 /// The matrices [B, H, T, S] on the way: "scores", "masked" (where a bias or a mask is), "weights";
 /// where dout is defined "dweights" and "dscores". For the trace and for tests.
-std::vector<std::pair<const char*, Tensor>> inside(const kernel::AttentionProblem& p,
-                                                   const Tensor& q, const Tensor& k,
-                                                   const Tensor& v, const Tensor& dout);
+std::vector<std::pair<const char*, Tensor>> intermediates(const kernel::AttentionProblem& p,
+                                                          const Tensor& q, const Tensor& k,
+                                                          const Tensor& v, const Tensor& dout);
 
 }  // namespace gradus::formula

@@ -4,7 +4,7 @@
 //   struct Tanh final : Unary<Tanh, Keeps::output> {  // dx = dy · (1 − y²)
 //     const char* name() const override { return "tanh"; }
 //     static GRADUS_INLINE auto value(auto v) { return vmath::tanh(v); }
-//     Gradients backward(const Tensor& dy, const Wanted&) override {
+//     Gradients backward(const Tensor& dy, const NeedsGrad&) override {
 //       return {dy * (1.0 - square(attached(y)))};
 //     }
 //   };

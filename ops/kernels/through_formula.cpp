@@ -5,14 +5,14 @@
 #include "gradus/ops/views.h"
 
 namespace gradus {
-Gradients through_formula(const Tensor& dy, const Wanted& wants, std::vector<Tensor> inputs,
+Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula) {
   const bool again = GradMode::enabled();
   const GradMode recorded(true);
   std::vector<Tensor> wanted;
   std::vector<std::size_t> at;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].defined() || !wants(static_cast<int>(i))) continue;
+    if (!inputs[i].defined() || !needs_grad(static_cast<int>(i))) continue;
     inputs[i] = permute(inputs[i], all_axes(inputs[i]));  // a new node: backward ends there
     wanted.push_back(inputs[i]);
     at.push_back(i);

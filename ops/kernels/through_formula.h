@@ -11,7 +11,7 @@ namespace gradus {
 /// The gradients of formula(inputs) by the inputs that are wanted, for the upstream gradient dy:
 /// what the backward of an operation with this formula returns where it must be differentiable
 /// again. Each input counts as a variable of its own, also where one was computed from another.
-Gradients through_formula(const Tensor& dy, const Wanted& wants, std::vector<Tensor> inputs,
+Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula);
 
 }  // namespace gradus

@@ -17,12 +17,12 @@ struct OddLinear final : Op {
     w = weight;
     return matmul(in.detach(), transpose(weight.detach()));
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    const Tensor dx = wants(0) ? matmul(dy, w.value()) : Tensor();
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
+    const Tensor dx = needs_grad(0) ? matmul(dy, w.value()) : Tensor();
     Tensor dw = matmul(transpose(dy), x.value());
-    if (fault == 2 && !wants(0)) dw = dw * 0.5;             // a sum that was shared with dx
-    if (fault == 3) return {dx, wants(0) ? dw : Tensor()};  // asks for the wrong input
-    if (fault == 4) return {wants(1) ? dx : Tensor(), dw};
+    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;             // a sum that was shared with dx
+    if (fault == 3) return {dx, needs_grad(0) ? dw : Tensor()};  // asks for the wrong input
+    if (fault == 4) return {needs_grad(1) ? dx : Tensor(), dw};
     return {dx, dw};
   }
 };
@@ -33,7 +33,7 @@ struct OddSlice final : Op {
   bool whole = false;
   const char* name() const override { return "odd_slice"; }
   Tensor forward(const Tensor& x) { return slice(x.detach(), 0, from, from + 2).clone(); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     if (whole) return {cat({dy, dy}, 0)};
     return {Gradient::slice(dy, 0, back, step)};
   }
@@ -44,7 +44,7 @@ struct OddRows final : Op {
   Tensor rows, back;
   const char* name() const override { return "odd_rows"; }
   Tensor forward(const Tensor& x) { return index_select(x.detach(), 0, rows); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {Gradient::rows(dy, back)};
   }
 };
@@ -64,7 +64,7 @@ struct OddExp final : Op {
     }
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     if (fault == 2) return {dy * kept.value().detach()};  // its own derivative is lost
     return {dy * kept.value()};
   }
@@ -79,7 +79,7 @@ struct OddRelu final : Op {
     x = in;
     return relu(in.detach());
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor in = x.value().detach();
     const Tensor positive = greater(fault == 1 ? dy : in, 0.0).to(dy.dtype());
     if (fault == 0) return {dy * 1.0};

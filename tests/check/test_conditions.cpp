@@ -28,7 +28,9 @@ struct Jealous final : Op {
     const Tensor t = input.detach();
     return (t * t).detach();
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * factor * x.value()}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
+    return {dy * factor * x.value()};
+  }
 };
 
 /// x², whose second backward writes into what the first returned.
@@ -41,7 +43,7 @@ struct Rewriting final : Op {
     const Tensor t = input.detach();
     return (t * t).detach();
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     Tensor dx = dy * 2.0 * x.value();
     if (first.defined()) first.fill_(0);
     return {first = dx};
@@ -57,8 +59,8 @@ struct Product final : Op {
     a = x, b = y, c = z;
     return (x.detach() * y.detach() * z.detach()).detach();
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    const double factor = wants(0) + wants(1) + wants(2) == wrong_for ? 1.5 : 1.0;
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
+    const double factor = needs_grad(0) + needs_grad(1) + needs_grad(2) == wrong_for ? 1.5 : 1.0;
     const Tensor x = a.value(), y = b.value(), z = c.value(), d = dy * factor;
     return {d * y * z, d * x * z, d * x * y};
   }
@@ -74,7 +76,7 @@ struct Unfinished final : Op {
     if (poisoned) y.mutable_data<double>()[y.numel() - 1] = std::nan("");
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * 2.0}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * 2.0}; }
 };
 
 }  // namespace op

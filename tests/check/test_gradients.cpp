@@ -25,7 +25,7 @@ struct FaultyCube final : Op {
     const Tensor t = input.detach();
     return (t * t * t).detach();
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor t = fault == Fault::second ? x.value().detach() : x.value();
     if (fault == Fault::ignores_dy) return {3.0 * t * t};
     if (fault == Fault::formula && GradMode::enabled()) return {dy * 2.0 * t * t};

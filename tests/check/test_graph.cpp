@@ -38,7 +38,9 @@ struct Made final : Op {
     const Tensor y = f(a.detach(), b.detach());
     return y.detach();
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {df(a_.value(), dy), {}}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
+    return {df(a_.value(), dy), {}};
+  }
 
  private:
   F f;
@@ -58,7 +60,7 @@ using testing::has, testing::message_of;
 class WrongBackward : public Observer {
  public:
   explicit WrongBackward(std::string name) : name_(std::move(name)) {}
-  void backward_end(const Node& node, const Gradients& dx) override {
+  void on_backward_end(const Node& node, const Gradients& dx) override {
     if (node.name() != name_) return;
     for (const Gradient& each : dx) {
       if (!each.defined()) continue;
@@ -79,7 +81,7 @@ class WrongBackward : public Observer {
 /// The names of what is recorded.
 class Names : public Observer {
  public:
-  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
     if (y.node()) all.insert(op.name());
   }
   std::set<std::string> all;

@@ -21,7 +21,7 @@ struct OffSquare final : Op {
     const Tensor t = input.detach();
     return (t * t).detach();
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor mixed =
         tensor({{0.25, 1.5, -0.75}, {2.0, -0.5, 0.375}, {-1.25, 0.625, 1.0}}, Dtype::f64);
     const Tensor dx = dy * x.value() * (2 * factor);

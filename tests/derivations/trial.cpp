@@ -21,7 +21,7 @@ constexpr std::int64_t kSizes[kTrials][6] = {
 
 struct BackwardNames : Observer {
   std::set<std::string> seen;
-  void backward_end(const Node& node, const Gradients&) override { seen.insert(node.name()); }
+  void on_backward_end(const Node& node, const Gradients&) override { seen.insert(node.name()); }
 };
 
 Array array_of(const Tensor& x) {

@@ -24,7 +24,9 @@ using testing::message_of;
 Tensor leaf(double value) { return tensor({value}, Dtype::f64).requires_grad_(); }
 
 struct ThrowsAtWalk : Observer {
-  void walk_begin(std::span<const Tensor>, bool) override { throw std::runtime_error("observer"); }
+  void on_walk_begin(std::span<const Tensor>, bool) override {
+    throw std::runtime_error("observer");
+  }
 };
 
 /// A walk that an observer refuses, deeper in the stack than the next one.
@@ -41,8 +43,8 @@ struct ThrowsAtWalk : Observer {
   for (int i = 0; i < 40000; ++i) room[i] = 0x41;
 }
 
-struct Box : Named {
-  std::string name_of(const Named&) const override { return ""; }
+struct Box : Scoped {
+  std::string name_of(const Scoped&) const override { return ""; }
   std::string type_name() const override { return "Box"; }
 };
 
@@ -52,7 +54,7 @@ struct Circular final : Op {
   explicit Circular(std::vector<Tensor>* y) : result(y) {}
   const char* name() const override { return "circular"; }
   Tensor forward(const Tensor& x) { return x * 1.0; }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     for (const Tensor& y : std::exchange(*result, {})) y.backward();
     return {dy};
   }
@@ -70,14 +72,14 @@ TEST_CASE("backward works after an observer threw at the start of a pass") {
 
 TEST_CASE("an observer that throws at the start of a layer leaves no layer behind") {
   struct ThrowsAtScope : Observer {
-    void scope_begin(const Scope&) override { throw std::runtime_error("observer"); }
+    void on_scope_begin(const Scope&) override { throw std::runtime_error("observer"); }
   } observer;
   {
     const ObserverScope observing(observer);
     const Box box;
     CHECK_THROWS_AS(Scope(box), std::runtime_error);
   }
-  CHECK(where_am_i() == "");
+  CHECK(current_context() == "");
 }
 
 TEST_CASE("backward through a node whose backward is running throws GraphError") {
@@ -94,7 +96,7 @@ TEST_CASE("backward through a node whose backward is running throws GraphError")
 TEST_CASE("backward that an observer starts through a running node throws GraphError") {
   struct Starts : Observer {
     Tensor y;
-    void backward_begin(const Node&, const Tensor&) override {
+    void on_backward_begin(const Node&, const Tensor&) override {
       if (const Tensor once = std::exchange(y, {}); once.defined()) once.backward();
     }
   } observer;

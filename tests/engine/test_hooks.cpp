@@ -31,7 +31,7 @@ using List = std::vector<double>;
 struct First final : Op {  // y = a, without a gradient for b
   const char* name() const override { return "first"; }
   Tensor forward(const Tensor& a, const Tensor&) { return a * 1.0; }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy, Gradient{}}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy, Gradient{}}; }
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ struct Cube final : Op {  // y = x³,  dx = 3 x² dy
     x = input;
     return (input.detach() * input.detach() * input.detach()).detach();
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {dy * 3.0 * square(x.value())};
   }
 };
@@ -42,7 +42,7 @@ struct Cube final : Op {  // y = x³,  dx = 3 x² dy
 struct Twice final : Op {
   const char* name() const override { return "twice"; }
   Tensor forward(const Tensor& x) { return doubled(x); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {doubled(dy)}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {doubled(dy)}; }
   static Tensor doubled(const Tensor& x) {
     Tensor y = kernel::copy(x);
     add_(y, x.detach());

@@ -31,31 +31,31 @@ struct Recorder : Observer {
   std::string prefix;
 
   void note(const std::string& what) { lines.push_back(prefix + what); }
-  void op_begin(const Op& op, std::span<const Tensor* const> inputs) override {
+  void on_op_begin(const Op& op, std::span<const Tensor* const> inputs) override {
     note(str_cat("begin ", op.name(), " of ", inputs.size()));
   }
-  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
     note(str_cat("end ", op.name(), " ", y.shape(), y.requires_grad() ? " recorded" : ""));
   }
-  void scope_begin(const Scope& scope) override { note("into '" + scope.path() + "'"); }
-  void scope_end(const Scope& scope) noexcept override { note("out of '" + scope.path() + "'"); }
-  void backward_begin(const Node& node, const Tensor& dy) override {
+  void on_scope_begin(const Scope& scope) override { note("into '" + scope.path() + "'"); }
+  void on_scope_end(const Scope& scope) noexcept override { note("out of '" + scope.path() + "'"); }
+  void on_backward_begin(const Node& node, const Tensor& dy) override {
     note(str_cat("back ", node.name(), " ", dy.shape()));
   }
-  void backward_end(const Node& node, const Gradients& dx) override {
+  void on_backward_end(const Node& node, const Gradients& dx) override {
     note(str_cat("done ", node.name(), " ", dx.size()));
   }
-  void accumulated(const Node& leaf, const Tensor& grad) override {
+  void on_leaf_accumulate(const Node& leaf, const Tensor& grad) override {
     note(str_cat(leaf.name(), " has ", grad.item()));
   }
 };
 
 /// A thing that opens scopes, with one child.
-struct Box : Named {
+struct Box : Scoped {
   explicit Box(std::string type, const Box* own = nullptr) : type(std::move(type)), child(own) {}
   std::string type;
   const Box* child;
-  std::string name_of(const Named& who) const override { return &who == child ? "inner" : ""; }
+  std::string name_of(const Scoped& who) const override { return &who == child ? "inner" : ""; }
   std::string type_name() const override { return type; }
 };
 
@@ -146,31 +146,31 @@ TEST_CASE("scopes have paths, and a scope that is not a child keeps its caller's
   Recorder recorder(lines);
   const ObserverScope observing(recorder);
   const Box inner("Inner"), model("Model", &inner), stranger("Stranger");
-  CHECK(where_am_i() == "");
+  CHECK(current_context() == "");
   {
     const Scope root(model);
     CHECK(root.path() == "");
-    CHECK(where_am_i() == "Model");
+    CHECK(current_context() == "Model");
     const Scope child(inner);
     CHECK(child.path() == "inner");
     CHECK(child.outer() == &root);
-    CHECK(&child.who() == &inner);
-    CHECK(where_am_i() == "Model inner");
+    CHECK(&child.owner() == &inner);
+    CHECK(current_context() == "Model inner");
     const Scope other(stranger);
     CHECK(other.path() == "inner");
     const std::string message = message_of<ValueError>([] { fail<ValueError>("wrong"); });
     CHECK(message == "wrong (in Model inner)");
   }
-  CHECK(where_am_i() == "");
+  CHECK(current_context() == "");
   CHECK(lines == Lines{"into ''", "into 'inner'", "into 'inner'", "out of 'inner'",
                        "out of 'inner'", "out of ''"});
 }
 
-TEST_CASE("op_begin comes before the node exists, and op_end has it") {
+TEST_CASE("on_op_begin comes before the node exists, and on_op_end has it") {
   struct Looker : Observer {
     const Node* node = nullptr;
     const Op* at_end = nullptr;
-    void op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+    void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
       node = y.node().get();
       at_end = &op;
     }
@@ -219,7 +219,7 @@ TEST_CASE("addition reuses a temporary unless an observer reads values") {
 TEST_CASE("an observer sees a gradient before it is added to the leaf") {
   struct Hears final : Observer {
     std::vector<double> heard;
-    void arrived(const Node& leaf, const Tensor& dy) override {
+    void on_leaf_grad(const Node& leaf, const Tensor& dy) override {
       const Tensor& before = leaf.extra_or_null()->grad;
       heard.push_back(dy.item());
       heard.push_back(before.defined() ? before.item() : 0);
@@ -236,7 +236,7 @@ namespace {
 
 struct Counts : Observer {
   std::atomic<int> begun{0};
-  void op_begin(const Op&, std::span<const Tensor* const>) override { ++begun; }
+  void on_op_begin(const Op&, std::span<const Tensor* const>) override { ++begun; }
 };
 
 }  // namespace
@@ -275,14 +275,16 @@ TEST_CASE("an observer sees the start of a backward pass, its additions and its 
   struct Walks final : Observer {
     int begun = 0, ended = 0;
     std::vector<double> starts, sums;
-    void walk_begin(std::span<const Tensor> outputs, bool create_graph) override {
+    void on_walk_begin(std::span<const Tensor> outputs, bool create_graph) override {
       CHECK(outputs.size() == 1);
       CHECK_FALSE(create_graph);
       ++begun;
     }
-    void seeded(const Node&, const Tensor& dy) override { starts.push_back(dy.item()); }
-    void added(const Node&, std::size_t, const Tensor& sum) override { sums.push_back(sum.item()); }
-    void walk_end() noexcept override { ++ended; }
+    void on_grad_seed(const Node&, const Tensor& dy) override { starts.push_back(dy.item()); }
+    void on_grad_accumulate(const Node&, std::size_t, const Tensor& sum) override {
+      sums.push_back(sum.item());
+    }
+    void on_walk_end() noexcept override { ++ended; }
   } walks;
   const ObserverScope scope(walks);
   const Tensor x = leaf(3);
@@ -296,10 +298,12 @@ TEST_CASE("an observer sees the start of a backward pass, its additions and its 
   CHECK(walks.ended == 2);  // of one that threw, too
 }
 
-TEST_CASE("where_am_i names both the layer and the op whose backward runs") {
+TEST_CASE("current_context names both the layer and the op whose backward runs") {
   struct Asker : Observer {
     std::string said;
-    void op_begin(const Op&, std::span<const Tensor* const>) override { said = where_am_i(); }
+    void on_op_begin(const Op&, std::span<const Tensor* const>) override {
+      said = current_context();
+    }
   } asker;
   const Box layer("Layer");
   const Tensor y = negative(leaf(3));

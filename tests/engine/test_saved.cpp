@@ -24,7 +24,7 @@ struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; computed again by who
     return square(input.detach());
   }
   Tensor recompute() const override { return ++remade, square(x.value().detach()); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return {dy * 2.0 * x.value()}; }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * 2.0 * x.value()}; }
 };
 
 struct Taking final : Op {  // y = x³, whose backward writes into what it saved if it may
@@ -36,8 +36,8 @@ struct Taking final : Op {  // y = x³, whose backward writes into what it saved
     const Tensor t = input.detach();
     return (t * t * t).detach();
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
-    const Tensor t = x.take(wants);
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
+    const Tensor t = x.take(needs_grad);
     Tensor dx = reuse_or_empty(t);
     in_place = dx.storage() == t.storage();
     return {dx.copy_(dy * 3.0 * square(t))};

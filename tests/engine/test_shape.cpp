@@ -62,16 +62,16 @@ TEST_CASE("contiguous strides are row-major") {
 }
 
 TEST_CASE("axes count from both ends, and others throw IndexError") {
-  CHECK(normal_axis("op", 0, 3) == 0);
-  CHECK(normal_axis("op", -1, 3) == 2);
-  CHECK(normal_axis("op", -3, 3) == 0);
+  CHECK(normalize_axis("op", 0, 3) == 0);
+  CHECK(normalize_axis("op", -1, 3) == 2);
+  CHECK(normalize_axis("op", -3, 3) == 0);
   for (const int axis : {3, -4}) {
-    const std::string message = message_of<IndexError>([&] { normal_axis("softmax", axis, 3); });
+    const std::string message = message_of<IndexError>([&] { normalize_axis("softmax", axis, 3); });
     CHECK(has(message, "softmax"));
     CHECK(has(message, std::to_string(axis)));
     CHECK(has(message, "-3 to 2"));
   }
-  CHECK_THROWS_AS(normal_axis("op", 0, 0), IndexError);
+  CHECK_THROWS_AS(normalize_axis("op", 0, 0), IndexError);
 }
 
 TEST_CASE("shapes broadcast as in NumPy in both directions") {

@@ -59,7 +59,7 @@ TEST_CASE("entropy ranges from 0 to the logarithm of the number of keys") {
   for (const double each : numbers(logits.grad())) CHECK(std::abs(each) < 1e-6);
   CHECK(attention_entropy(tensor({0, 1, 0})).item() == 0);
   const std::vector<std::int64_t> queries = {2, 4}, keys = {0, 1, 2, 3, 4};
-  CHECK(numbers(attention_span(weights, queries, keys)) ==
+  CHECK(numbers(mean_attention_distance(weights, queries, keys)) ==
         numbers(tensor({{{1.2f, 2.0f}}})));  // means of 2 1 0 1 2 and of 4 3 2 1 0
 }
 

@@ -12,20 +12,21 @@ namespace gradus::testing {
 namespace {
 
 void add_rotary(Mistakes& all) {
-  all.push_back({"rotate", {"rotate", "[1, 2, 3, 5]"}, [] {
-                   rotate(values({1, 2, 3, 5}), std::vector<std::int64_t>{0, 1, 2});
+  all.push_back({"apply_rotary", {"apply_rotary", "[1, 2, 3, 5]"}, [] {
+                   apply_rotary(values({1, 2, 3, 5}), std::vector<std::int64_t>{0, 1, 2});
                  }});
-  all.push_back({"rotate", {"rotate", "[2, 1, 3, 2]", "4"}, [] {
-                   rotate(values({2, 1, 3, 2}), std::vector<std::int64_t>{0, 1, 2, 3});
+  all.push_back({"apply_rotary", {"apply_rotary", "[2, 1, 3, 2]", "4"}, [] {
+                   apply_rotary(values({2, 1, 3, 2}), std::vector<std::int64_t>{0, 1, 2, 3});
                  }});
-  all.push_back(
-      {"rotate", {"rotate", "undefined"}, [] { rotate(Tensor(), std::vector<std::int64_t>{0}); }});
+  all.push_back({"apply_rotary", {"apply_rotary", "undefined"}, [] {
+                   apply_rotary(Tensor(), std::vector<std::int64_t>{0});
+                 }});
   for (const Shape& shape : {Shape{1, 3, 4}, Shape{1, 1, 1, 2, 2}})
-    all.push_back({"rotate", {to_string(shape)}, [=] {
-                     rotate(values(shape), std::vector<std::int64_t>{0});
+    all.push_back({"apply_rotary", {to_string(shape)}, [=] {
+                     apply_rotary(values(shape), std::vector<std::int64_t>{0});
                    }});
-  all.push_back({"rotate", {"rotate", "0"}, [] {
-                   rotate(values({1, 1, 1, 2}), std::vector<std::int64_t>{1}, {.base = 0});
+  all.push_back({"apply_rotary", {"apply_rotary", "0"}, [] {
+                   apply_rotary(values({1, 1, 1, 2}), std::vector<std::int64_t>{1}, {.base = 0});
                  }});
 }
 
@@ -170,14 +171,14 @@ void add_measures(Mistakes& all) {
   all.push_back({"attention_entropy", {"attention_entropy", "single"}, [] {
                    attention_entropy(tensor(0.5));
                  }});
-  all.push_back({"attention_span", {"attention_span", "[1, 2, 3, 5]", "3"}, [=] {
-                   attention_span(values({1, 2, 3, 5}), three, three);
+  all.push_back({"mean_attention_distance", {"mean_attention_distance", "[1, 2, 3, 5]", "3"}, [=] {
+                   mean_attention_distance(values({1, 2, 3, 5}), three, three);
                  }});
   const auto span = [&](const Shape& shape, std::int64_t examples) {
     const std::vector<std::int64_t> positions(
         static_cast<std::size_t>(3 * std::max<std::int64_t>(examples, 1)), 1);
-    all.push_back({"attention_span", {to_string(shape)}, [=] {
-                     attention_span(values(shape), positions, positions, examples);
+    all.push_back({"mean_attention_distance", {to_string(shape)}, [=] {
+                     mean_attention_distance(values(shape), positions, positions, examples);
                    }});
   };
   span({1, 2, 5, 3}, 0), span({2, 3, 3}, 0), span({1, 1, 2, 3, 3}, 0), span({1, 2, 3, 1}, 0);
@@ -185,8 +186,8 @@ void add_measures(Mistakes& all) {
   all.push_back({"attention_entropy", {"attention_entropy", "undefined"}, [] {
                    attention_entropy(Tensor());
                  }});
-  all.push_back({"attention_span", {"attention_span", "undefined"}, [=] {
-                   attention_span(Tensor(), three, three);
+  all.push_back({"mean_attention_distance", {"mean_attention_distance", "undefined"}, [=] {
+                   mean_attention_distance(Tensor(), three, three);
                  }});
   all.push_back({"checkpoint", {"checkpoint", "function"}, [] {
                    const Tensor x = values({2, 3}).requires_grad_();

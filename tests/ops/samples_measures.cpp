@@ -1,7 +1,7 @@
 // Samples of what is measured of attention's weights, and of checkpoints.
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/attention_measures.h"
+#include "gradus/ops/attention_metrics.h"
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/matmul.h"
@@ -48,23 +48,24 @@ void add_entropies(Samples& all) {
 
 void add_spans(Samples& all) {
   const std::vector<std::int64_t> queries = {4, 9, 0}, keys = {0, 3, 4, 5, 9};
-  all.push_back({.op = "multiply",
-                 .what = "distances that all examples and heads share",
-                 .inputs = {values({1, 2, 3, 5})},
-                 .f = [=](const Inputs& in) { return attention_span(in[0], queries, keys); },
-                 .reference =
-                     [=]<class T>(const Arguments<T>& in) {
-                       List<T> y;
-                       for (std::int64_t row = 0; row < 6; ++row) {
-                         T total = 0;
-                         for (std::int64_t j = 0; j < 5; ++j)
-                           total += in[0].values[at(row * 5 + j)] *
-                                    double(std::abs(queries[at(row % 3)] - keys[at(j)]));
-                         y.push_back(total);
-                       }
-                       return y;
-                     },
-                 .function = "attention_span"});
+  all.push_back(
+      {.op = "multiply",
+       .what = "distances that all examples and heads share",
+       .inputs = {values({1, 2, 3, 5})},
+       .f = [=](const Inputs& in) { return mean_attention_distance(in[0], queries, keys); },
+       .reference =
+           [=]<class T>(const Arguments<T>& in) {
+             List<T> y;
+             for (std::int64_t row = 0; row < 6; ++row) {
+               T total = 0;
+               for (std::int64_t j = 0; j < 5; ++j)
+                 total += in[0].values[at(row * 5 + j)] *
+                          double(std::abs(queries[at(row % 3)] - keys[at(j)]));
+               y.push_back(total);
+             }
+             return y;
+           },
+       .function = "mean_attention_distance"});
 }
 
 void add_checkpoints(Samples& all) {

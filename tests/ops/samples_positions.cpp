@@ -39,9 +39,9 @@ Sample turned(const char* what, const Turned& c) {
   return {.op = "flip",
           .what = what,
           .inputs = {values({c.B, c.H, c.T, c.D})},
-          .f = [c](const Inputs& in) { return rotate(in[0], c.positions, c.options); },
+          .f = [c](const Inputs& in) { return apply_rotary(in[0], c.positions, c.options); },
           .reference = [c]<class N>(const Arguments<N>& in) { return turn(c, numbers(in[0])); },
-          .function = "rotate"};
+          .function = "apply_rotary"};
 }
 
 }  // namespace

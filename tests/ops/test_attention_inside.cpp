@@ -25,14 +25,14 @@ struct Watch : Observer {
   Insides inside;
   bool looking = false;
   explicit Watch(Tensor gradient = {}) : dout(std::move(gradient)) {}
-  void op_begin(const Op& op, std::span<const Tensor* const>) override {
+  void on_op_begin(const Op& op, std::span<const Tensor* const>) override {
     if (!looking) names.emplace_back(op.name());
   }
-  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
     if (!has(op.name(), "attention") || !inside.empty()) return;
     const NoGrad quiet;
     looking = true;  // what is inside is composed of operations, too
-    inside = op.inside(dout);
+    inside = op.intermediates(dout);
     looking = false;
   }
 };

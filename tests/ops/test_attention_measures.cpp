@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "gradus/ops/attention_measures.h"
+#include "gradus/ops/attention_metrics.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
 #include "gradus/tests/support/registry.h"
@@ -22,7 +22,7 @@ TEST_CASE("attention span uses the positions of each example") {
              std::abs(static_cast<double>(queries[example * 2 + query] - keys[example * 4 + key]));
     right.push_back(sum);
   }
-  const Tensor span = attention_span(weights, queries, keys, 2);
+  const Tensor span = mean_attention_distance(weights, queries, keys, 2);
   CHECK(span.shape() == Shape{2, 3, 2});
   CHECK(near(numbers(span), right));
 }

@@ -11,12 +11,12 @@ namespace gradus::testing::attending {
 namespace {
 
 /// T 70 and S 97 are two blocks of queries and four tiles of keys, neither of them whole.
-struct Named {
+struct Scoped {
   const char* name;
   Case c;
 };
 
-std::vector<Named> cases() {
+std::vector<Scoped> cases() {
   return {{"causal", {1, 1, 70, 97, 3, 2, Dtype::f64, causal_mask(27)}},
           {"window", {1, 1, 70, 97, 2, 3, Dtype::f64, window_mask(40, 5)}},
           {"grouped heads", {1, 4, 70, 97, 2, 2, Dtype::f64, {}, 0, 2}},

@@ -23,7 +23,7 @@ Tensor leaf(const Numbers& values) { return tensor(values, {std::ssize(values)})
 /// Reads the inputs when the operation has run.
 struct Late final : Observer {
   Numbers values;
-  void op_end(const Op&, std::span<const Tensor* const> x, const Tensor&) override {
+  void on_op_end(const Op&, std::span<const Tensor* const> x, const Tensor&) override {
     for (const Tensor* each : x)
       for (const double value : numbers(*each)) values.push_back(value);
   }
@@ -169,7 +169,7 @@ TEST_CASE("a moved operand never shows the values of the sum") {
 TEST_CASE("a moved operand never shows other values after the sum throws") {
   struct Throws : Observer {
     bool reads_values() const override { return false; }
-    void op_end(const Op&, std::span<const Tensor* const>, const Tensor&) override {
+    void on_op_end(const Op&, std::span<const Tensor* const>, const Tensor&) override {
       throw std::runtime_error("observer");
     }
   } observer;

@@ -43,7 +43,7 @@ Outcome outcome(bool checkpointed) {
 
 struct Counter : Observer {
   int tanhs = 0;
-  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
     tanhs += std::string(op.name()) == "tanh";
   }
 };
@@ -175,7 +175,7 @@ TEST_CASE("checkpoint recomputes with the formulas of its forward pass") {
   }
   struct Linears : Observer {
     int linears = 0;
-    void op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
+    void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
       linears += std::string(op.name()) == "linear";
     }
   } watch;

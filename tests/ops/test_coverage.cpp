@@ -1,5 +1,5 @@
-// Every Op class of ops/ with a backward has a sample, and every wants(i) is true and false under
-// the oracle.
+// Every Op class of ops/ with a backward has a sample, and every needs_grad(i) is true and false
+// under the oracle.
 #include <cctype>
 #include <compare>
 #include <filesystem>
@@ -25,10 +25,12 @@ namespace {
 
 struct Names : Observer {
   std::set<std::string> forward, backward;
-  void op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
     forward.insert(op.name());
   }
-  void backward_end(const Node& node, const Gradients&) override { backward.insert(node.name()); }
+  void on_backward_end(const Node& node, const Gradients&) override {
+    backward.insert(node.name());
+  }
 };
 
 /// Who wanted a gradient in the backward of an op, and was the walk recorded?
@@ -41,7 +43,7 @@ struct Asked {
 
 struct Branches : Observer {
   std::set<Asked> taken;
-  void backward_begin(const Node& node, const Tensor&) override {
+  void on_backward_begin(const Node& node, const Tensor&) override {
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       taken.insert({node.name(), static_cast<int>(i), bool(node.inputs[i]), GradMode::enabled()});
   }
@@ -53,8 +55,8 @@ TEST_CASE("registry: the parser finds an op in a source") {
   std::istringstream source(
       "struct Down final : Op {\n"
       "  const char* name() const override { return low ? \"floor\" : \"trunc\"; }\n"
-      "  Gradients backward(const Tensor&, const Wanted& wants) override {\n"
-      "    return {wants(0) ? a : b, wants(2) ? a : b};\n"
+      "  Gradients backward(const Tensor&, const NeedsGrad& needs_grad) override {\n"
+      "    return {needs_grad(0) ? a : b, needs_grad(2) ? a : b};\n"
       "  }\n"
       "};\n"
       "struct Equal final : Op {\n"
@@ -73,7 +75,8 @@ TEST_CASE("registry: the parser applies a base template to derived ops") {
   std::istringstream source(
       "template <class Self>\n"
       "struct Step : Unary<Self> {\n"
-      "  Gradients backward(const Tensor& dy, const Wanted& wants) override { return {wants(0)}; "
+      "  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override { return "
+      "{needs_grad(0)}; "
       "}\n"
       "};\n"
       "struct Floor final : Step<Floor> {\n"
@@ -119,7 +122,8 @@ TEST_CASE("registry: every op with a backward has a sample") {
   CHECK(count >= 50);  // the scan does find them
 }
 
-TEST_CASE("registry: every wants(i) of a backward is true and false under the oracle", "[once]") {
+TEST_CASE("registry: every needs_grad(i) of a backward is true and false under the oracle",
+          "[once]") {
   Branches branches;
   {
     const ObserverScope scope(branches);

@@ -118,7 +118,7 @@ TEST_CASE("linspace and arange hit exact ends and refuse impossible step counts"
 TEST_CASE("config lists threads, backend, library, kernels, system and compiler") {
   const std::string said = config();
   for (const std::string& part :
-       {std::to_string(num_threads()), products::describe(), products::describe_library(),
+       {std::to_string(num_threads()), gemm::describe(), gemm::describe_library(),
         std::string(simd::name(simd::level())), platform::system_name()})
     CHECK(has(said, part));
   for (const char* key :

@@ -263,7 +263,7 @@ TEST_CASE("an undefined tensor throws an error that names the called operation")
       CHECK_REFUSES(ValueError, call(Tensor()), name, "undefined");
   CHECK_REFUSES(ValueError, embedding(Tensor(), indices({0})), "embedding", "undefined");
   CHECK_REFUSES(ValueError, multinomial(Tensor(), 1), "multinomial", "undefined");
-  CHECK_REFUSES(ValueError, pack(Tensor(), products::Precision::int8), "pack", "undefined");
+  CHECK_REFUSES(ValueError, pack(Tensor(), gemm::Precision::int8), "pack", "undefined");
   CHECK_REFUSES(ValueError, stack(std::vector<Tensor>()), "stack", "tensors");
 }
 

@@ -161,7 +161,7 @@ TEST_CASE("rotary positions of a million are exact in f32") {
   const std::vector<float> in = x.to_vector<float>();
   for (const bool interleaved : {false, true}) {
     const std::vector<float> out =
-        rotate(x, positions, {.base = 10000, .interleaved = interleaved}).to_vector<float>();
+        apply_rotary(x, positions, {.base = 10000, .interleaved = interleaved}).to_vector<float>();
     for (std::size_t t = 0; t < positions.size(); ++t)
       for (std::int64_t i = 0; i < half; ++i) {
         const double angle = static_cast<double>(positions[t]) *

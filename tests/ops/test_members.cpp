@@ -129,7 +129,7 @@ struct OnceOnly final : Op {
       y.mutable_data<double>()[i] = in.data<double>()[i] * in.data<double>()[i];
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     Tensor dx = Tensor::empty_like(dy);
     const Tensor in = x.value();
     const std::vector<double> upstream = dy.to_vector<double>();  // dy may have any strides

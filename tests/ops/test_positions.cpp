@@ -13,10 +13,10 @@ namespace {
 
 using Places = std::vector<std::int64_t>;
 
-/// ⟨rotate(q, i), rotate(k, j)⟩ of two vectors of width 8.
+/// ⟨apply_rotary(q, i), apply_rotary(k, j)⟩ of two vectors of width 8.
 double product(std::int64_t i, std::int64_t j, const RotaryOptions& options) {
-  const Tensor q = rotate(values({1, 1, 1, 8}, 1), Places{i}, options);
-  const Tensor k = rotate(values({1, 1, 1, 8}, 2), Places{j}, options);
+  const Tensor q = apply_rotary(values({1, 1, 1, 8}, 1), Places{i}, options);
+  const Tensor k = apply_rotary(values({1, 1, 1, 8}, 2), Places{j}, options);
   return sum(q * k).item();
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("rotated queries and keys depend only on their distance") {
 }
 
 TEST_CASE("with base 1 every pair rotates by the same angle") {
-  const Tensor y = rotate(ones({1, 1, 1, 4}, Dtype::f64), Places{1}, {.base = 1});
+  const Tensor y = apply_rotary(ones({1, 1, 1, 4}, Dtype::f64), Places{1}, {.base = 1});
   const double first = std::cos(1.0) - std::sin(1.0), second = std::cos(1.0) + std::sin(1.0);
   const std::vector<double> wanted = {first, first, second, second}, got = y.to_vector<double>();
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-15);
@@ -44,25 +44,25 @@ TEST_CASE("with base 1 every pair rotates by the same angle") {
 
 TEST_CASE("rotating a part of the positions gives that part of the whole") {
   const Tensor x = values({2, 3, 5, 4});
-  const Tensor whole = rotate(x, Places{0, 1, 2, 3, 4});
-  const Tensor tail = rotate(slice(x, 2, 3, 5), Places{3, 4});
+  const Tensor whole = apply_rotary(x, Places{0, 1, 2, 3, 4});
+  const Tensor tail = apply_rotary(slice(x, 2, 3, 5), Places{3, 4});
   CHECK(numbers(tail) == numbers(slice(whole, 2, 3, 5)));
-  CHECK(numbers(rotate(x, Places{0, 0, 0, 0, 0})) == numbers(x));
+  CHECK(numbers(apply_rotary(x, Places{0, 0, 0, 0, 0})) == numbers(x));
   // The table that is remembered serves its own positions, width, dtype and options alone.
-  CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
-  CHECK(rotate(x.to(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
+  CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
+  CHECK(apply_rotary(x.to(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
   for (const RotaryOptions& other : {RotaryOptions{.interleaved = true}, RotaryOptions{100}}) {
-    CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
-    const Tensor beside = rotate(x, Places{0, 1, 2, 3, 4}, other);
+    CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
+    const Tensor beside = apply_rotary(x, Places{0, 1, 2, 3, 4}, other);
     CHECK(numbers(beside) != numbers(whole));
-    rotate(x, Places{9, 9, 9, 9, 9});
-    CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4}, other)) == numbers(beside));
+    apply_rotary(x, Places{9, 9, 9, 9, 9});
+    CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4}, other)) == numbers(beside));
   }
-  CHECK(numbers(rotate(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
-  const Tensor wide = rotate(values({2, 3, 5, 6}), Places{0, 1, 2, 3, 4});
+  CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
+  const Tensor wide = apply_rotary(values({2, 3, 5, 6}), Places{0, 1, 2, 3, 4});
   CHECK(numbers(slice(wide, 2, 0, 1)) == numbers(slice(values({2, 3, 5, 6}), 2, 0, 1)));
   const Tensor no_width = zeros({2, 3, 5, 0}, Dtype::f64);
-  CHECK(rotate(no_width, Places{0, 1, 2, 3, 4}).shape() == no_width.shape());
+  CHECK(apply_rotary(no_width, Places{0, 1, 2, 3, 4}).shape() == no_width.shape());
 }
 
 TEST_CASE("ALiBi slopes follow the paper for any number of heads") {

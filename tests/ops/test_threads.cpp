@@ -116,7 +116,7 @@ Samples wide_samples() {
       [](const Inputs& in) { return linear_attention(in[0], in[1], in[2], {.causal = true}); });
   add("rotary", {values({4, 2, 300, 32})}, [](const Inputs& in) {
     const std::vector<std::int64_t> positions = arange(300).to_vector<std::int64_t>();
-    return rotate(in[0], positions);
+    return apply_rotary(in[0], positions);
   });
   add("cross_entropy", {x}, [=](const Inputs& in) { return cross_entropy(in[0], classes); });
   add("mse_loss", {x, more}, [](const Inputs& in) { return mse_loss(in[0], in[1]); });

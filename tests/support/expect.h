@@ -28,7 +28,7 @@ struct Custom final : Op {
   explicit Custom(std::function<Gradients(const Tensor&)> f) : back(std::move(f)) {}
   const char* name() const override { return "custom"; }
   Tensor forward(const Tensor& x) { return x.clone(); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return back(dy); }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return back(dy); }
 };
 
 /// The sum of many inputs; notes which gradients it is asked for. That of input k is (k + 1) · dy.
@@ -41,11 +41,11 @@ struct Many final : Op {
     for (std::size_t k = 1; k < x.size(); ++k) y = (y + x[k]).detach();
     return y;
   }
-  Gradients backward(const Tensor& dy, const Wanted& wants) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     Gradients dx;
     wanted.clear();
     for (int k = 0; k < count; ++k) {
-      wanted.push_back(wants(k));
+      wanted.push_back(needs_grad(k));
       dx.push_back(dy * static_cast<double>(k + 1));
     }
     return dx;
@@ -95,7 +95,9 @@ void expect_error(const std::string& part, const std::function<void()>& f) {
 /// Names of the operations that run.
 struct Seen : Observer {
   std::set<std::string> names;
-  void op_begin(const Op& op, std::span<const Tensor* const>) override { names.insert(op.name()); }
+  void on_op_begin(const Op& op, std::span<const Tensor* const>) override {
+    names.insert(op.name());
+  }
 };
 
 }  // namespace testing

@@ -12,7 +12,7 @@ struct Operation {
   std::string type;                // "Softmax", and the file
   std::vector<std::string> names;  // what its name() may return
   bool differentiable = false;     // has a backward
-  std::set<int> asks = {};         // inputs i of which it asks wants(i)
+  std::set<int> asks = {};         // inputs i of which it asks needs_grad(i)
 };
 
 /// The classes derived from Op in a source, found by how the tree is written: from

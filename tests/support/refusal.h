@@ -26,7 +26,7 @@ std::string refusal_problem(std::initializer_list<std::string_view> nouns) {
         return "\"" + std::string(noun) + "\" is missing in: " + std::string(message);
     return "";
   } catch (const std::exception& other) {
-    return platform::readable_type(typeid(other).name()) + ": " + other.what();
+    return platform::demangle(typeid(other).name()) + ": " + other.what();
   }
 }
 
@@ -48,7 +48,7 @@ std::string refusal(F&& f) {
     f();
   } catch (const std::exception& error) {
     const bool right = dynamic_cast<const E*>(&error) != nullptr;
-    return (right ? "" : platform::readable_type(typeid(error).name()) + ": ") + error.what();
+    return (right ? "" : platform::demangle(typeid(error).name()) + ": ") + error.what();
   }
   return "nothing was thrown";
 }
@@ -58,7 +58,7 @@ inline std::string outcome(const std::function<std::string()>& f) {
   try {
     return f();
   } catch (const Error& error) {
-    return platform::readable_type(typeid(error).name()) + ": " + error.what();
+    return platform::demangle(typeid(error).name()) + ": " + error.what();
   }
 }
 

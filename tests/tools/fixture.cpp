@@ -29,7 +29,7 @@ struct Cube final : Op {  // y = x³,  dx = 3 x² dy; an operation of a user's o
     x = in;
     return in * in * in;
   }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor t = x.value();
     return {3.0 * t * t * dy};
   }

@@ -57,7 +57,7 @@ void train(Automatic& automatic, bool in_backward = false) {
   exp(leaf());
   Tensor w = leaf();
   optim::SGD optimizer({{"w", w}}, {.lr = 0.5});
-  automatic.optimizer_made();
+  automatic.on_optimizer_created();
   for (Tensor (*op)(const Tensor&) : {exp, tanh, square}) {
     if (in_backward) optimizer.step_in_backward();
     sum(op(w)).backward();
@@ -112,7 +112,7 @@ TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
   CHECK(traced(2, [](Automatic& automatic) {  // made after a backward: that was step 1
           backward_of(exp);
           tanh(leaf());
-          automatic.optimizer_made();
+          automatic.on_optimizer_created();
           square(leaf());
         }) == "none\nstep 2: tanh square, 0 visits, 0 updates\ngradus: trace of step 2: x.html\n");
 }
@@ -162,15 +162,15 @@ TEST_CASE("steps before and after the requested one are not kept") {
 
 TEST_CASE("a step has all operations since the first optimizer and all its backward passes") {
   const auto two_optimizers = [](Automatic& automatic) {
-    automatic.optimizer_made();
+    automatic.on_optimizer_created();
     exp(leaf());
-    automatic.optimizer_made();
+    automatic.on_optimizer_created();
   };
   CHECK(contains(traced(1, two_optimizers), "step 1: exp, 0 visits"));
   const auto once_in_backward = [](Automatic& automatic) {
     Tensor w = leaf();
     optim::SGD optimizer({{"w", w}}, {.lr = 0.5});
-    automatic.optimizer_made();
+    automatic.on_optimizer_created();
     optimizer.step_in_backward();
     sum(exp(w)).backward();
     sum(tanh(leaf())).backward();
@@ -184,7 +184,7 @@ TEST_CASE("an automatic trace has the rows of an explicit one") {
   const NoPrograms quick;
   Trace trace;
   Automatic automatic("none.html", 1);
-  automatic.optimizer_made();
+  automatic.on_optimizer_created();
   const Tensor x = leaf();
   for (int i = 0; i < 2; ++i)
     sum(exp(checkpoint([](const std::vector<Tensor>& in) { return tanh(in[0]); }, {exp(x)})))

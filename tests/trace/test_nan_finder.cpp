@@ -34,7 +34,7 @@ namespace op {
 struct BadKernel final : Op {
   const char* name() const override { return "bad_kernel"; }
   Tensor forward(const Tensor& x) { return x.clone(); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {full(dy.shape(), std::numeric_limits<double>::quiet_NaN(), dy.dtype())};
   }
 };
@@ -43,7 +43,7 @@ struct BadKernel final : Op {
 struct BadSecond final : Op {
   const char* name() const override { return "bad_second"; }
   Tensor forward(const Tensor& a, const Tensor&) { return a.clone(); }
-  Gradients backward(const Tensor& dy, const Wanted&) override {
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {dy, full(dy.shape(), std::numeric_limits<double>::quiet_NaN(), dy.dtype())};
   }
 };
@@ -53,7 +53,7 @@ struct Backward final : Op {
   std::function<Gradients(const Tensor&)> run;
   const char* name() const override { return "backward"; }
   Tensor forward(const Tensor& x) { return x.clone(); }
-  Gradients backward(const Tensor& dy, const Wanted&) override { return run(dy); }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return run(dy); }
 };
 
 }  // namespace op
@@ -347,11 +347,12 @@ TEST_CASE("gradients inside a parallel loop are not checked") {
   CHECK(found_in([&] {
           NanFinder finder;
           const ScopedValue<bool> parallel(thread_state.parallel, true);
-          finder.backward_begin(*y.node(), nan);
-          finder.backward_end(*y.node(), {nan});
-          finder.accumulated(*x.node(), nan);
+          finder.on_backward_begin(*y.node(), nan);
+          finder.on_backward_end(*y.node(), {nan});
+          finder.on_leaf_accumulate(*x.node(), nan);
         }) == kNothing);
-  CHECK(has(found_in([&] { NanFinder().accumulated(*x.node(), nan); }), "the gradient of leaf"));
+  CHECK(has(found_in([&] { NanFinder().on_leaf_accumulate(*x.node(), nan); }),
+            "the gradient of leaf"));
 }
 
 TEST_CASE("a NaN starting gradient is recognized in every new backward pass") {

@@ -35,8 +35,8 @@ constexpr auto gradient_of = [](const Slot& slot) { return slot.parameter.grad()
 
 void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
             std::span<const Slot> slots, double factor) {
-  Observers::tell([&](Observer& o) {
-    std::string type = platform::readable_type(typeid(optimizer).name());
+  Observers::notify([&](Observer& o) {
+    std::string type = platform::demangle(typeid(optimizer).name());
     type.erase(0, type.rfind(':') + 1);
     for (const Slot& slot : slots)
       (o.*event)({type, slot.name, slot.parameter, slot.group->lr * factor});
@@ -85,7 +85,7 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
     }
   }
   require(!slots_.empty(), "optimizer: no parameters were given");
-  Observers::tell([](Observer& o) { o.optimizer_made(); });
+  Observers::notify([](Observer& o) { o.on_optimizer_created(); });
 }
 
 Optimizer::~Optimizer() {
@@ -108,7 +108,7 @@ double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions
   prepare_all(work, slots_, options.factor, scale);
   ++steps_;
   update_all(work, slots_, options.factor);
-  Observers::tell([&](Observer& o) { o.step_end(steps_); });
+  Observers::notify([&](Observer& o) { o.on_step_end(steps_); });
   return norm;
 }
 
@@ -120,14 +120,14 @@ void Optimizer::prepare_all(std::vector<Piece>& work, std::span<const Slot> slot
     piece.scale = scale;
   }
   for_each_piece(work, [&](Piece& piece) { prepare(piece); });
-  notify(*this, &Observer::update_begin, slots, factor);
+  notify(*this, &Observer::on_update_begin, slots, factor);
 }
 
 void Optimizer::update_all(std::vector<Piece>& work, std::span<const Slot> slots,
                            double factor) const {
   for (Piece& piece : work) piece.parameter.storage()->written(SourceLocation::current());
   for_each_piece(work, [&](Piece& piece) { update(piece); });
-  notify(*this, &Observer::update_end, slots, factor);
+  notify(*this, &Observer::on_update_end, slots, factor);
 }
 
 void Optimizer::step_in_backward(double factor) {

@@ -27,7 +27,7 @@ void warn_without_grad(const std::vector<const Slot*>& slots, std::size_t all) {
   std::string named;
   for (std::size_t i = 0; i < std::min(slots.size(), kNamed); ++i) {
     std::string end;
-    Observers::tell([&](Observer& o) {
+    Observers::notify([&](Observer& o) {
       if (end.empty()) end = o.path_end(slots[i]->parameter);
     });
     named += str_cat(i == 0 ? "" : ", ", slots[i]->name, " ", slots[i]->parameter.shape(),

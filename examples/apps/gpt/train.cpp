@@ -37,7 +37,7 @@ void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
 void describe_text_and_model(const Corpus& corpus, const GptFlags& flags, const std::string& why) {
   const std::string token = corpus.tokenizer->name();
   say("machine", num_threads(), num_threads() == 1 ? " thread" : " threads",
-      "; products: ", products::describe());
+      "; products: ", gemm::describe());
   if (!corpus.not_text.empty())
     say("note", corpus.not_text, "; its bytes are learnt (--tokenizer byte: that is meant)");
   say("text", io::grouped(corpus.size()), " ", token, "s, ", flags.vocab,

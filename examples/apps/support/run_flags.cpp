@@ -59,7 +59,7 @@ constexpr std::int64_t kMostBatches = 1'000'000'000;
 
 /// What results depend on beside the program and its settings.
 std::string describe_machine() {
-  return str_cat("threads: ", num_threads(), "\nproducts: ", products::describe(), "\n");
+  return str_cat("threads: ", num_threads(), "\nproducts: ", gemm::describe(), "\n");
 }
 
 /// What several processes have cost: what each sent a step, and how long it waited for others.

@@ -209,10 +209,10 @@ TEST_CASE("find_symbol finds existing functions only") {
   CHECK(platform::find_symbol("no_library_has_a_function_of_this_name") == nullptr);
 }
 
-TEST_CASE("readable_type demangles type names") {
-  CHECK(platform::readable_type(typeid(gradus::ShapeError).name()) == "gradus::ShapeError");
-  CHECK(platform::readable_type(typeid(int).name()) == "int");
-  CHECK(platform::readable_type("not a mangled name") == "not a mangled name");
+TEST_CASE("demangle demangles type names") {
+  CHECK(platform::demangle(typeid(gradus::ShapeError).name()) == "gradus::ShapeError");
+  CHECK(platform::demangle(typeid(int).name()) == "int");
+  CHECK(platform::demangle("not a mangled name") == "not a mangled name");
 }
 
 TEST_CASE("sync_file succeeds on files and pipes and fails on a closed descriptor") {
@@ -233,9 +233,9 @@ TEST_CASE("sync_file succeeds on files and pipes and fails on a closed descripto
 #ifdef __GLIBC__
 TEST_CASE("the call stack leads back to main", "[process]") {
   std::vector<std::string> functions;
-  for (const std::vector<platform::Frame>& frames : platform::frames_of(platform::calls()))
+  for (const std::vector<platform::Frame>& frames : platform::symbolize(platform::stack_trace()))
     for (const platform::Frame& frame : frames) functions.push_back(frame.function);
   CHECK(std::count(functions.begin(), functions.end(), "main") == 1);
-  CHECK(platform::frames_of({nullptr}).at(0).empty());
+  CHECK(platform::symbolize({nullptr}).at(0).empty());
 }
 #endif

@@ -60,7 +60,7 @@ TEST_CASE("helper: print the SIMD level", "[.]") {
 // The tests below run this in a process of its own.
 TEST_CASE("helper: print the active matmul backend", "[.]") {
   try {
-    std::printf("products=%s\n", gradus::products::describe().c_str());
+    std::printf("products=%s\n", gradus::gemm::describe().c_str());
   } catch (const gradus::ValueError& error) {
     std::printf("error=%s\n", error.what());
   }
@@ -135,22 +135,22 @@ TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS a
     CAPTURE(output);
     CHECK(output.find(what) != std::string::npos);
   };
-  using gradus::products::Backend;
-  if (gradus::products::chosen().backend == Backend::plain) return;  // the build says so
+  using gradus::gemm::Backend;
+  if (gradus::gemm::chosen().backend == Backend::plain) return;  // the build says so
   const std::string widest(simd::name(simd::widest()));
-  says("GRADUS_BLAS=own GRADUS_SIMD=", "products=own, " + widest);
-  says("GRADUS_BLAS=own GRADUS_SIMD=baseline", "products=own, baseline");
+  says("GRADUS_BLAS=builtin GRADUS_SIMD=", "products=builtin, " + widest);
+  says("GRADUS_BLAS=builtin GRADUS_SIMD=baseline", "products=builtin, baseline");
   says("GRADUS_BLAS=mkl", "error=GRADUS_BLAS=mkl");
-  const auto library = gradus::products::linked_library();
-  if (library == gradus::products::Library::none) {
+  const auto library = gradus::gemm::linked_library();
+  if (library == gradus::gemm::Library::none) {
     says("GRADUS_BLAS=library", "error=GRADUS_BLAS=library");
-    says("GRADUS_BLAS= GRADUS_SIMD=", "products=own, " + widest);
+    says("GRADUS_BLAS= GRADUS_SIMD=", "products=builtin, " + widest);
   } else {
     says("GRADUS_BLAS=library", "products=the BLAS library");
   }
-  if (library == gradus::products::Library::openblas && GRADUS_HAS_LEVELS)
+  if (library == gradus::gemm::Library::openblas && GRADUS_HAS_LEVELS)
     for (const char* core : {"Prescott", "Haswell", "SkylakeX"})
       says(std::string("GRADUS_BLAS= GRADUS_SIMD= OPENBLAS_CORETYPE=") + core,
-           "products=own, " + widest);
+           "products=builtin, " + widest);
 }
 #endif

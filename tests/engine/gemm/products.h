@@ -26,13 +26,13 @@ std::vector<T> numbers(std::int64_t count, std::uint32_t stream) {
 }
 
 /// Each backend and level that this build and this processor have.
-inline std::vector<products::Choice> every_choice() {
-  using products::Backend;
-  std::vector<products::Choice> out{{Backend::plain, simd::Level::baseline, "plain"}};
+inline std::vector<gemm::Choice> every_choice() {
+  using gemm::Backend;
+  std::vector<gemm::Choice> out{{Backend::plain, simd::Level::baseline, "plain"}};
   for (const simd::Level level : {simd::Level::baseline, simd::Level::avx2, simd::Level::avx512})
     if (level <= simd::widest())
-      out.push_back({Backend::own, level, std::string(simd::name(level))});
-  if (products::linked_library() != products::Library::none)
+      out.push_back({Backend::builtin, level, std::string(simd::name(level))});
+  if (gemm::linked_library() != gemm::Library::none)
     out.push_back({Backend::library, simd::Level::baseline, "library"});
   return out;
 }
@@ -53,14 +53,14 @@ struct Case {
   std::vector<T> b() const { return numbers<T>((tb ? n : k) * b_stride(), 2); }
   std::vector<T> c() const { return numbers<T>(m * c_stride(), 3); }
 
-  products::Matrix<const T> left(const std::vector<T>& a) const {
-    const products::Stride stride{a_stride()};
-    if (ta) return products::Matrix<const T>(a.data(), k, m, stride).transpose();
+  gemm::Matrix<const T> left(const std::vector<T>& a) const {
+    const gemm::Stride stride{a_stride()};
+    if (ta) return gemm::Matrix<const T>(a.data(), k, m, stride).transpose();
     return {a.data(), m, k, stride};
   }
-  products::Matrix<const T> right(const std::vector<T>& b) const {
-    const products::Stride stride{b_stride()};
-    if (tb) return products::Matrix<const T>(b.data(), n, k, stride).transpose();
+  gemm::Matrix<const T> right(const std::vector<T>& b) const {
+    const gemm::Stride stride{b_stride()};
+    if (tb) return gemm::Matrix<const T>(b.data(), n, k, stride).transpose();
     return {b.data(), k, n, stride};
   }
 };
@@ -108,13 +108,13 @@ class Expected {
   }
 
   /// How many numbers of C are wrong, the gaps between its rows included.
-  int wrong(const products::Choice& choice) const {
+  int wrong(const gemm::Choice& choice) const {
     std::vector<T> c = c_;
-    products::Options<T> options{.alpha = s.alpha, .beta = s.beta};
+    gemm::Options<T> options{.alpha = s.alpha, .beta = s.beta};
     if (s.bias) options.bias = bias_.data();
-    if (s.residual) options.residual = {residual_.data(), s.m, s.n, products::Stride{s.n + 5}};
-    multiply_by(choice, products::Matrix<T>(c.data(), s.m, s.n, products::Stride{s.c_stride()}),
-                s.left(a_), s.right(b_), options);
+    if (s.residual) options.residual = {residual_.data(), s.m, s.n, gemm::Stride{s.n + 5}};
+    multiply_by(choice, gemm::Matrix<T>(c.data(), s.m, s.n, gemm::Stride{s.c_stride()}), s.left(a_),
+                s.right(b_), options);
     const T tolerance = product_tolerance<T>(s.k, s.alpha);
     int wrong = 0;
     for (std::size_t i = 0; i < c.size(); ++i)

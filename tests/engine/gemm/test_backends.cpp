@@ -24,7 +24,7 @@
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/refusal.h"
 
-namespace products = gradus::products;
+namespace gemm = gradus::gemm;
 using gradus::tests::Case;
 using gradus::tests::every_choice;
 using gradus::tests::Expected;
@@ -36,7 +36,7 @@ namespace {
 template <class T>
 void check(const Case<T>& s) {
   const Expected<T> expected(s);
-  for (const products::Choice& choice : every_choice()) {
+  for (const gemm::Choice& choice : every_choice()) {
     CAPTURE(choice.reason, s.m, s.n, s.k, s.ta, s.tb, s.alpha, s.beta, s.bias, s.residual);
     CHECK(expected.wrong(choice) == 0);
   }
@@ -60,11 +60,11 @@ void check_options(int64_t m, int64_t n, int64_t k) {
 template <class Set, class T>
 struct TileOf {
   using Number = T;
-  using Tile = products::Tile<Set, T>;
+  using Tile = gemm::Tile<Set, T>;
 };
-using products::Avx2;
-using products::Avx512;
-using products::Baseline;
+using gemm::Avx2;
+using gemm::Avx512;
+using gemm::Baseline;
 
 }  // namespace
 
@@ -130,7 +130,7 @@ TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every
     const Expected<T> expected(s);
     for (const int threads : {1, 2, 3}) {
       const gradus::tests::Threads scope(threads);
-      for (const products::Choice& choice : every_choice()) {
+      for (const gemm::Choice& choice : every_choice()) {
         CAPTURE(choice.reason, threads, s.m, s.n, s.k, s.ta, s.tb);
         CHECK(expected.wrong(choice) == 0);
       }
@@ -144,16 +144,16 @@ TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every
 TEST_CASE("the built-in matmul gives the same bits for any number of threads", "[kernel]") {
   for (const auto& [m, n, k] :
        std::vector<std::array<int64_t, 3>>{{300, 90, 570}, {40, 40, 1000}, {70, 30, 1100}})
-    for (const products::Choice& choice : every_choice()) {
-      if (choice.backend != products::Backend::own) continue;
+    for (const gemm::Choice& choice : every_choice()) {
+      if (choice.backend != gemm::Backend::builtin) continue;
       const auto a = numbers<float>(m * k, 1), b = numbers<float>(n * k, 2);
-      const products::Matrix<const float> left(a.data(), m, k), right(b.data(), n, k);
+      const gemm::Matrix<const float> left(a.data(), m, k), right(b.data(), n, k);
       std::vector<float> first(static_cast<std::size_t>(m * n)), again(first.size());
-      multiply_by(choice, products::Matrix<float>(first.data(), m, n), left, right.transpose(),
-                  {.threads = products::Threads::one});
+      multiply_by(choice, gemm::Matrix<float>(first.data(), m, n), left, right.transpose(),
+                  {.threads = gemm::Threads::one});
       for (const int threads : {1, 2, 3, 4, 4, 4}) {
         const gradus::tests::Threads scope(threads);
-        multiply_by(choice, products::Matrix<float>(again.data(), m, n), left, right.transpose());
+        multiply_by(choice, gemm::Matrix<float>(again.data(), m, n), left, right.transpose());
         CAPTURE(choice.reason, threads, m, n, k);
         REQUIRE(first == again);
       }
@@ -169,15 +169,14 @@ TEST_CASE("few rows or columns with long sums agree with a plain loop", "[kernel
 }
 
 TEST_CASE("NaN and infinity stay in their rows and columns in every backend", "[kernel]") {
-  for (const products::Choice& choice : every_choice())
+  for (const gemm::Choice& choice : every_choice())
     for (const int64_t m : {int64_t{3}, int64_t{30}, int64_t{120}}) {
       const int64_t n = 70, k = 20;
       auto a = numbers<double>(m * k, 1), b = numbers<double>(k * n, 2);
       a[static_cast<std::size_t>((m - 1) * k + 3)] = std::numeric_limits<double>::quiet_NaN();
       b[7 * 70 + 41] = std::numeric_limits<double>::infinity();  // column 41
       std::vector<double> c(static_cast<std::size_t>(m * n));
-      multiply_by(choice, products::Matrix<double>(c.data(), m, n), {a.data(), m, k},
-                  {b.data(), k, n});
+      multiply_by(choice, gemm::Matrix<double>(c.data(), m, n), {a.data(), m, k}, {b.data(), k, n});
       CAPTURE(choice.reason, m);
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j)
@@ -219,12 +218,12 @@ template <class T>
 void check_product(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool at_end) {
   const Fenced<T> a(numbers<T>(m * k, 1), at_end), b(numbers<T>(k * n, 2), at_end),
       residual(numbers<T>(m * n, 3), at_end), bias(numbers<T>(n, 4), at_end);
-  const products::Matrix<const T> left(a.data, ta ? k : m, ta ? m : k),
+  const gemm::Matrix<const T> left(a.data, ta ? k : m, ta ? m : k),
       right(b.data, tb ? n : k, tb ? k : n);
   std::vector<T> expected;
-  for (const products::Choice& choice : every_choice()) {
+  for (const gemm::Choice& choice : every_choice()) {
     const Fenced<T> c(std::vector<T>(static_cast<std::size_t>(m * n), T(7)), at_end);
-    multiply_by(choice, products::Matrix<T>(c.data, m, n), ta ? left.transpose() : left,
+    multiply_by(choice, gemm::Matrix<T>(c.data, m, n), ta ? left.transpose() : left,
                 tb ? right.transpose() : right,
                 {.bias = bias.data, .residual = {residual.data, m, n}});
     if (expected.empty()) expected.assign(c.data, c.data + c.size);  // by plain loops
@@ -268,22 +267,22 @@ TEMPLATE_TEST_CASE("transposes with gaps between rows write only inside their ta
 #endif
 
 TEST_CASE("the linked library and GRADUS_BLAS select the matmul backend") {
-  using products::Backend, products::Library, products::choice_of, gradus::ValueError;
-  if (products::chosen().backend == Backend::plain) {  // the build says so
+  using gemm::Backend, gemm::Library, gemm::choice_of, gradus::ValueError;
+  if (gemm::chosen().backend == Backend::plain) {  // the build says so
     CHECK(choice_of("", Library::openblas).backend == Backend::plain);
     return;
   }
-  const Backend beside_openblas = GRADUS_HAS_LEVELS ? Backend::own : Backend::library;
-  for (const auto& [library, backend] : {std::pair{Library::none, Backend::own},
+  const Backend beside_openblas = GRADUS_HAS_LEVELS ? Backend::builtin : Backend::library;
+  for (const auto& [library, backend] : {std::pair{Library::none, Backend::builtin},
                                          {Library::mkl, Backend::library},
                                          {Library::blis, Backend::library},
-                                         {Library::other, Backend::own},
+                                         {Library::other, Backend::builtin},
                                          {Library::openblas, beside_openblas}}) {
     CAPTURE(static_cast<int>(library));
     CHECK(choice_of("", library).backend == backend);
-    CHECK(choice_of("own", library).backend == Backend::own);
+    CHECK(choice_of("builtin", library).backend == Backend::builtin);
     for (const char* wrong : {"mkl", "Own", "library ", "0"})
-      CHECK_REFUSES(ValueError, choice_of(wrong, library), wrong, "own", "library");
+      CHECK_REFUSES(ValueError, choice_of(wrong, library), wrong, "builtin", "library");
     if (library == Library::none)
       CHECK_REFUSES(ValueError, choice_of("library", library), "GRADUS_BLAS=library");
     else
@@ -292,9 +291,8 @@ TEST_CASE("the linked library and GRADUS_BLAS select the matmul backend") {
 }
 
 TEST_CASE("the description of a backend includes the level and the reason for its choice") {
-  const std::string own =
-      products::describe({products::Backend::own, gradus::simd::Level::avx2, "so"});
+  const std::string own = gemm::describe({gemm::Backend::builtin, gradus::simd::Level::avx2, "so"});
   CHECK(own.find("avx2") != own.npos);
   CHECK(own.find("so") != own.npos);
-  CHECK(products::describe() == products::describe(products::chosen()));
+  CHECK(gemm::describe() == gemm::describe(gemm::chosen()));
 }

@@ -17,9 +17,9 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-using gradus::products::Matrix;
-using gradus::products::multiply;
-using gradus::products::Stride;
+using gradus::gemm::Matrix;
+using gradus::gemm::multiply;
+using gradus::gemm::Stride;
 using gradus::tests::numbers;
 using std::int64_t;
 
@@ -50,7 +50,7 @@ TEST_CASE("a matmul inside parallel_for runs on its own thread") {
   std::vector<double> expected(static_cast<std::size_t>(d * d));
   const Matrix<const double> left(a.data(), d, d), right(b.data(), d, d);
   multiply(Matrix<double>(expected.data(), d, d), left, right.transpose(),
-           {.threads = gradus::products::Threads::one});
+           {.threads = gradus::gemm::Threads::one});
   std::vector<std::vector<double>> results(6, std::vector<double>(expected.size()));
   gradus::parallel_for(6, 1, [&](int64_t begin, int64_t) {
     multiply(Matrix<double>(results[static_cast<std::size_t>(begin)].data(), d, d), left,
@@ -128,13 +128,13 @@ TEST_CASE("multiply refuses sizes and strides that do not fit, with both shapes"
 TEST_CASE("strides beyond 32 bits throw for a BLAS library and work in the built-in matmul") {
   std::vector<float> x(4, 1.0F);
   const int64_t large = int64_t{1} << 31;
-  for (const gradus::products::Choice& choice : gradus::tests::every_choice()) {
+  for (const gradus::gemm::Choice& choice : gradus::tests::every_choice()) {
     CAPTURE(choice.reason);
     const std::string said = message_of<gradus::Error>([&] {
       multiply_by(choice, Matrix<float>(&x[2], 1, 2), {&x[0], 1, 1},
                   {&x[0], 1, 2, Stride{large}});  // of one row, so no other is read
     });
-    const bool library = choice.backend == gradus::products::Backend::library;
+    const bool library = choice.backend == gradus::gemm::Backend::library;
     CHECK((said == "nothing was thrown") == !library);
     if (library) CHECK(said.find("2147483648") != std::string::npos);
   }

@@ -16,7 +16,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/simd_levels.h"
 
-using namespace gradus::products;
+using namespace gradus::gemm;
 using gradus::testing::LevelScope;
 using gradus::tests::numbers;
 using std::int64_t;

@@ -63,8 +63,8 @@ TEST_CASE("a packed cache returns the rounded keys and values of all its tokens"
     std::vector<double> out;
     for (const double each : row) {
       const auto x = static_cast<float>(each), scale = static_cast<float>(largest) / 127;
-      out.push_back(precision == Precision::bf16  ? widen(products::to_bfloat16(x))
-                    : precision == Precision::f16 ? widen(products::to_float16(x))
+      out.push_back(precision == Precision::bf16  ? widen(gemm::to_bfloat16(x))
+                    : precision == Precision::f16 ? widen(gemm::to_float16(x))
                                                   : scale * std::nearbyint(x / scale));
     }
     return out;

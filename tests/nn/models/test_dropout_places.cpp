@@ -93,7 +93,7 @@ TEST_CASE("GPT applies dropout to its embedding and blocks") {
 int dropouts(const std::function<void()>& f) {
   struct Counter : Observer {
     int count = 0;
-    void op_begin(const Op& op, std::span<const Tensor* const>) override {
+    void on_op_begin(const Op& op, std::span<const Tensor* const>) override {
       count += std::string(op.name()) == "dropout";
     }
   } counter;

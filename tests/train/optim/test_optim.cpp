@@ -199,9 +199,9 @@ nn::NamedTensor trained(const std::string& name, const Shape& shape, double grad
 /// Each event as text.
 struct Told final : Observer {
   std::string text;
-  void update_begin(const Update& u) override { add("begin", u); }
-  void update_end(const Update& u) override { add("end", u); }
-  void step_end(std::int64_t step) override { text += str_cat("step ", step, "\n"); }
+  void on_update_begin(const Update& u) override { add("begin", u); }
+  void on_update_end(const Update& u) override { add("end", u); }
+  void on_step_end(std::int64_t step) override { text += str_cat("step ", step, "\n"); }
   void add(const char* what, const Update& u) {
     text += str_cat(what, " ", u.optimizer, " ", u.name, " ", u.rate, " ",
                     u.parameter.to_vector<double>()[0], "\n");

@@ -1,4 +1,4 @@
-#include "gradus/ops/attention_measures.h"
+#include "gradus/ops/attention_metrics.h"
 
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/checks.h"
@@ -14,14 +14,14 @@ Tensor attention_entropy(const Tensor& weights) {
   return -sum(weights * logs, {-1});
 }
 
-Tensor attention_span(const Tensor& weights, PositionList queries, PositionList keys,
-                      std::int64_t examples) {
-  check_defined("attention_span", weights);
+Tensor mean_attention_distance(const Tensor& weights, PositionList queries, PositionList keys,
+                               std::int64_t examples) {
+  check_defined("mean_attention_distance", weights);
   const Tensor apart = position_distances(queries, keys, examples, weights.dtype());
   require<ShapeError>(
       weights.rank() == 4 && weights.size(2) == apart.size(-2) &&
           weights.size(3) == apart.size(-1) && (examples == 0 || weights.size(0) == examples),
-      "attention_span: weights ", weights.shape(), " for ", apart.size(-2), " query and ",
+      "mean_attention_distance: weights ", weights.shape(), " for ", apart.size(-2), " query and ",
       apart.size(-1), " key positions of ", examples, " examples (0: shared)");
   return sum(weights * apart, {-1});
 }

@@ -5,7 +5,7 @@
 #include "gradus/engine/base/simd.h"
 #include "gradus/engine/gemm/multiply.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 
 /// How a product is added up. Decided for the whole of it, so that a slab of few rows has the same
 /// bits as any other.
@@ -16,7 +16,7 @@ Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>
 /// Like multiply, on this thread, with the vectors of one level, which the processor must have.
 /// Sizes of at least 1.
 template <class T>
-void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
-                 const Matrix<const T>& b, const Options<T>& options);
+void builtin_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                     const Matrix<const T>& b, const Options<T>& options);
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm

@@ -12,7 +12,7 @@ Tensor attention_entropy(const Tensor& weights);
 
 /// Σ_s p_s |query − key_s|: the mean distance that a query looks, weights [B, H, T, S] → [B, H, T].
 /// Positions as in position_bias.h.
-Tensor attention_span(const Tensor& weights, PositionList queries, PositionList keys,
-                      std::int64_t examples = 0);
+Tensor mean_attention_distance(const Tensor& weights, PositionList queries, PositionList keys,
+                               std::int64_t examples = 0);
 
 }  // namespace gradus

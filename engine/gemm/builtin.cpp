@@ -1,4 +1,4 @@
-#include "gradus/engine/gemm/own.h"
+#include "gradus/engine/gemm/builtin.h"
 
 #include <optional>
 
@@ -6,7 +6,7 @@
 #include "gradus/engine/gemm/dots.h"
 #include "gradus/engine/gemm/tile.h"
 
-namespace gradus::products {
+namespace gradus::gemm {
 namespace {
 
 // Rows of B that are on their way from memory while others are packed.
@@ -283,15 +283,15 @@ Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>
 }
 
 template <class T>
-void own_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
-                 const Matrix<const T>& b, const Options<T>& options) {
+void builtin_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                     const Matrix<const T>& b, const Options<T>& options) {
   if (form == Form::tiles) return product_with<false>(level, form, c, a, b, options);
   product_with<true>(level, form, c, a, b, options);
 }
 
 template decltype(form_of<float>) form_of<float>;
 template decltype(form_of<double>) form_of<double>;
-template decltype(own_product<float>) own_product<float>;
-template decltype(own_product<double>) own_product<double>;
+template decltype(builtin_product<float>) builtin_product<float>;
+template decltype(builtin_product<double>) builtin_product<double>;
 
-}  // namespace gradus::products
+}  // namespace gradus::gemm
