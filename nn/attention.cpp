@@ -5,6 +5,7 @@
 
 #include "gradus/nn/attention_record.h"
 #include "gradus/nn/cache.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
@@ -24,10 +25,6 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& 
   const AttentionOutput attended = attention_with_weights(q, k, v, mask, options);
   record->add(attended.weights);
   return attended.output;
-}
-
-void check_dropout(const char* layer, double p) {
-  require(0 <= p && p < 1, layer, ": dropout ", p, " is not in [0, 1)");
 }
 
 /// Checks what both layers have. Returns D, the width of a head.

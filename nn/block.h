@@ -11,8 +11,8 @@ namespace gradus::nn {
 
 enum class NormPlacement { pre, post };
 
-/// A model may have an activation and a placement of norms of its own, which its header names.
-/// Yours replace them.
+/// The options of a block. BERT and Translator have other defaults for `activation` and `norm`,
+/// which their headers name; a value given here replaces them.
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
   std::optional<std::int64_t> kv_heads = {};  // default: heads

@@ -8,9 +8,9 @@
 
 namespace gradus::nn {
 
-/// Stands in for the weight W of a Linear or an Embedding: an adapter beside it (nn/extras/lora.h),
-/// or its values in fewer bytes (nn/extras/packing.h). A provider may build on another one,
-/// `inner`: by default it computes what `inner` does, or without one what the layer does.
+/// Replaces the weight W of a Linear or an Embedding: by W and an adapter (nn/extras/lora.h), or by
+/// its values in fewer bytes (nn/extras/packing.h). A provider may build on another one, `inner`:
+/// by default it computes what `inner` does, or without one what the layer does.
 class WeightProvider {
  public:
   virtual ~WeightProvider() = default;

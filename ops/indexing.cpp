@@ -106,9 +106,9 @@ struct IndexSelect final : Op {
   std::optional<std::int64_t> padding_idx;  // a position that gets no gradient
   Shape from;
   Saved index;
-  IndexSelect(int axis, const Shape& from) : axis(axis), embeds(false), from(from) {}
-  IndexSelect(std::optional<std::int64_t> padding_idx, const Shape& from)
-      : axis(0), embeds(true), padding_idx(padding_idx), from(from) {}
+  IndexSelect(int axis, const Shape& from, bool embeds = false,
+              std::optional<std::int64_t> padding_idx = {})
+      : axis(axis), embeds(embeds), padding_idx(padding_idx), from(from) {}
   const char* name() const override { return embeds ? "embedding" : "index_select"; }
 
   Tensor forward(const Tensor& x, const Tensor& positions) {
@@ -276,7 +276,7 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, std::optional<std::int
   require(!padding_idx || (0 <= *padding_idx && *padding_idx < weight.size(0)),
           "embedding: padding_idx ", padding_idx.value_or(0), " is no row of ", weight.shape(),
           ": give one of [0, ", weight.size(0), "), or none");
-  return apply(op::IndexSelect(padding_idx, weight.shape()), weight, ids);
+  return apply(op::IndexSelect(0, weight.shape(), true, padding_idx), weight, ids);
 }
 
 Tensor Tensor::operator[](const Tensor& index) const {

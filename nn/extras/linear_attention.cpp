@@ -5,6 +5,7 @@
 #include "gradus/nn/attention.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/attention/attention.h"
+#include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -62,8 +63,7 @@ LinformerAttention::LinformerAttention(const LinformerAttentionOptions& given) :
   check_heads("LinformerAttention", C, options.heads);
   require(options.length > 0 && options.reduced > 0, "LinformerAttention: length ", options.length,
           " reduced to ", options.reduced, ": both must be positive");
-  require(0 <= options.dropout && options.dropout < 1, "LinformerAttention: dropout ",
-          options.dropout, " is not in [0, 1)");
+  check_dropout("LinformerAttention", options.dropout);
   qkv_proj = Linear(C, 3 * C, {options.bias});
   out_proj = Linear(C, C, {options.bias});
   for (Tensor* map : {&key_map, &value_map}) {
