@@ -268,7 +268,7 @@ nn::BERTOptions bert_options(const Json& config) {
 
 nn::VisionTransformerOptions vision_transformer_options(const Json& config, std::int64_t classes) {
   const std::string type = config.at("model_type").text();
-  if (type != "vit") config.at("model_type").fail(str_cat(quote(type), " is no vit"));
+  if (type != "vit") config.at("model_type").fail(str_cat(quote(type), " is not a vit"));
   Asked asked(config);
   nn::VisionTransformerOptions o{.size = asked.as_int("image_size"),
                                  .patch = asked.as_int("patch_size"),

@@ -130,7 +130,7 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
     const Json prefix = model.at("continuing_subword_prefix"), unknown = model.at("unk_token");
     if (prefix.text() != "##") prefix.fail(prefix.describe() + " is not known here");
     const auto found = std::find(tokens.begin(), tokens.end(), unknown.text());
-    if (found == tokens.end()) unknown.fail(unknown.describe() + " is no token");
+    if (found == tokens.end()) unknown.fail(unknown.describe() + " is not a token");
     const std::int64_t at = found - tokens.begin();
     const Json longest = model.at("max_input_chars_per_word");
     if (longest.as_int() < 1 || longest.as_int() > 200) longest.fail("1 to 200 is wanted");
@@ -161,7 +161,7 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
   const std::string type = json.at("type").text();
   const auto id_in = [&](const Json& id) {
     if (id.as_int() < 0 || id.as_int() >= vocab_size())
-      id.fail(str_cat(id.as_int(), " is no token: ids are 0 to ", vocab_size() - 1));
+      id.fail(str_cat(id.as_int(), " is not a token: ids are 0 to ", vocab_size() - 1));
     return id.as_int();
   };
   if (type == "Sequence") {

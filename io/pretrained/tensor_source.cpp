@@ -96,7 +96,7 @@ void TensorSource::add_shards(const std::string& index) {
   for (const auto& [name, file] : weights) {
     const std::string shard = file.text();
     const bool beside = shard.ends_with(".safetensors") && fs::path(shard).filename() == shard;
-    if (!beside) file.fail(quote(shard) + " is no .safetensors file beside the index");
+    if (!beside) file.fail(quote(shard) + " is not a .safetensors file in the folder of the index");
     if (!shards.try_emplace(shard, files_.size()).second) continue;
     add(Input((fs::path(index).parent_path() / shard).string()));
     if (gguf_) file.fail("a GGUF file is no shard");

@@ -59,6 +59,8 @@ double ShardedOptimizer::step(const Tensor& gradient, const std::vector<char>& r
   const std::vector<Slot>& slots = optimizer_.slots_;
   require<ShapeError>(gradient.numel() == end() - begin(), "ShardedOptimizer: a gradient of ",
                       gradient.numel(), " elements, not ", end() - begin());
+  require<ShapeError>(reached.size() == parameters_.size(), "ShardedOptimizer: reached has ",
+                      reached.size(), " entries for ", parameters_.size(), " parameters");
   const bool warn = optimizer_.steps_ == 0 && optimizer_.warns_;
   std::vector<optim::Piece> work = optim::pieces(slots, warn, [&](const Slot& slot) {
     const auto i = static_cast<std::size_t>(&slot - slots.data());

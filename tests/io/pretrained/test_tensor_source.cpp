@@ -153,13 +153,13 @@ TEST_CASE("shards with an index form one source") {
           "weight_map.b: tensor \"b\" is not in \"one.safetensors\"");
   refused(R"("a":"one.safetensors","c":"two.safetensors")", "tensor \"c\" is not in");
   refused(R"("a":"one.safetensors","a":"two.safetensors")", "the key \"a\"");
-  refused(R"("a":"../one.safetensors")", "is no .safetensors file beside the index");
+  refused(R"("a":"../one.safetensors")", ".safetensors file");
   write_bytes(folder / "one.bin", read_bytes(folder / "one.safetensors"));
   write_bytes(folder / "g.safetensors", Gguf().bytes());
-  refused(R"("a":"one.bin")", "is no .safetensors file beside the index");
-  refused(R"("a":"./one.safetensors")", "is no .safetensors file beside the index");
+  refused(R"("a":"one.bin")", ".safetensors file");
+  refused(R"("a":"./one.safetensors")", ".safetensors file");
   refused(R"("a":"g.safetensors")", "a GGUF file is no shard");
-  refused(R"("a":"/etc/passwd")", "is no .safetensors file beside the index");
+  refused(R"("a":"/etc/passwd")", ".safetensors file");
   refused(R"("a":7)", "a: 7");
   refused(R"("a":"three.safetensors")", "three.safetensors");
   io::save_safetensors(folder / "two.safetensors", {{"b", b}, {"c", b}});

@@ -139,9 +139,12 @@ TEST_CASE("a sharded optimizer steps only as such, once, and requires gradients 
     error([&] { set.optimizer->state_dict(); }, "ShardedOptimizer");
     const Tensor zero = zeros({sharded.end() - sharded.begin()});
     error([&] { sharded.step(zero, std::vector<char>(6, 0)); }, "parameter");
-    const std::string problem = refusal_problem<ShapeError>(
-        [&] { sharded.step(zeros({7}), std::vector<char>(6, 1)); }, {"7 elements"});
-    require<Error>(problem.empty(), problem);
+    const auto shape_error = [](const std::function<void()>& call, const char* noun) {
+      const std::string problem = refusal_problem<ShapeError>(call, {noun});
+      require<Error>(problem.empty(), problem);
+    };
+    shape_error([&] { sharded.step(zeros({7}), std::vector<char>(6, 1)); }, "7 elements");
+    shape_error([&] { sharded.step(zero, std::vector<char>(5, 1)); }, "5 entries");
     require<Error>(sharded.step(zero, std::vector<char>(6, 1)) == 0, "a norm");
     require<Error>(sharded.step(zero, {0, 0, 0, 0, 0, 1}) == 0, "a norm");
     require<Error>(set.optimizer->steps() == 2, "steps");
