@@ -5,6 +5,7 @@
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
+#include "gradus/ops/cross_entropy.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/linear.h"
@@ -13,6 +14,8 @@
 
 namespace gradus::nn {
 namespace {
+
+const std::int64_t kIgnored = CrossEntropyOptions().ignore_index;
 
 /// Weights from normal(0, 0.02), truncated at two deviations; biases 0.
 void initialise(Module& module) {
@@ -86,7 +89,7 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
   const std::vector<std::int64_t> wanted = targets.to_vector<std::int64_t>();
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < std::ssize(wanted); ++i)
-    if (wanted[static_cast<std::size_t>(i)] != -1) chosen.push_back(i);
+    if (wanted[static_cast<std::size_t>(i)] != kIgnored) chosen.push_back(i);
   const Tensor places = tensor(chosen, {std::ssize(chosen)});                   // [M]
   const Tensor x = index_select(flatten(bert(ids, lengths), 0, 1), 0, places);  // [M, C]
   const Tensor target = index_select(flatten(targets), 0, places);              // [M]
@@ -118,7 +121,7 @@ MaskedTokens mask_tokens(const Tensor& ids, const MaskTokensOptions& options,
           options.first_id, " is not in [0, ", options.vocab, ")");
   require(0 <= options.rate && options.rate <= 1, "mask_tokens: a rate of ", options.rate,
           " is not in [0, 1]");
-  std::vector<std::int64_t> seen = ids.to_vector<std::int64_t>(), wanted(seen.size(), -1);
+  std::vector<std::int64_t> seen = ids.to_vector<std::int64_t>(), wanted(seen.size(), kIgnored);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const auto at = static_cast<std::int64_t>(3 * i);  // three numbers for each token
     if (seen[i] < options.first_id || random.uniform(at) >= options.rate) continue;

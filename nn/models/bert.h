@@ -48,8 +48,8 @@ class MaskedLM : public Layer<MaskedLM> {
  public:
   explicit MaskedLM(const BERTOptions& options);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {}) const;
-  /// Mean cross-entropy over the places whose target is not −1, 0 where there are none. Logits are
-  /// made for these places alone.
+  /// Mean cross-entropy over the positions whose target is not −100, 0 if there are none. Only these
+  /// positions get logits.
   Tensor loss(const Tensor& ids, const Tensor& targets,
               const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
@@ -85,7 +85,7 @@ struct MaskTokensOptions {
 };
 struct MaskedTokens {
   Tensor ids;      // [B, T]
-  Tensor targets;  // [B, T]: the original at the chosen places, −1 elsewhere
+  Tensor targets;  // [B, T]: the original at the chosen positions, −100 elsewhere
 };
 /// Chooses `rate` of the tokens; of those 80 % become mask_id, 10 % a random token, 10 % stay.
 MaskedTokens mask_tokens(const Tensor& ids, const MaskTokensOptions& options,

@@ -293,8 +293,8 @@ TEST_CASE("cached memory counts toward the limit") {
   memory::release_cached();
   const std::int64_t limit = memory::usage().reserved_bytes + (100 << 20);
   const Limit limited(limit);
-  for (const std::size_t size : {20, 30, 45, 65, 85}) {
-    const std::size_t bytes = size << 20;
+  for (const int mebibytes : {20, 30, 45, 65, 85}) {
+    const std::size_t bytes = std::size_t(mebibytes) << 20;
     memory::release(memory::allocate(bytes), bytes);
     CHECK(memory::usage().reserved_bytes <= limit);
   }

@@ -91,7 +91,8 @@ List<N> words(const std::vector<std::int64_t>& tokens, const Parameters<N>& p) {
 void add_heads_of_bert(Samples& all) {
   all.push_back(layer(
       "cross_entropy", "MaskedLM's loss at three of six places",
-      {text(), ids({0, 3, -1, 1, -1, -1}, {B, T})}, [] { return nn::MaskedLM(bert_options()); },
+      {text(), ids({0, 3, -100, 1, -100, -100}, {B, T})},
+      [] { return nn::MaskedLM(bert_options()); },
       [](const nn::MaskedLM& m, const Inputs& in) { return m.loss(in[0], in[1], kLengths); },
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
         return List<N>{mean_loss(words(in[0].integers, p), in[1].integers)};

@@ -28,7 +28,7 @@ TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged"
   double chosen = 0, hidden = 0, other = 0, may = 0, least = 0, ids = 0;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     may += given[i] >= first;
-    if (wanted[i] < 0) {
+    if (wanted[i] == -100) {
       CHECK(seen[i] == given[i]);
       continue;
     }
@@ -77,7 +77,7 @@ TEST_CASE("patchify reads patches in reading order, channels within them") {
 
 TEST_CASE("a masked loss without masks is 0, with gradient 0") {
   nn::MaskedLM model({.vocab = 7, .context = 5, .layers = 1, .block = {.width = 8, .heads = 2}});
-  const Tensor loss = model.loss(tensor(Ids{1, 2, 3}, {1, 3}), full({1, 3}, -1, Dtype::i64));
+  const Tensor loss = model.loss(tensor(Ids{1, 2, 3}, {1, 3}), full({1, 3}, -100, Dtype::i64));
   CHECK(loss.item() == 0);
   loss.backward();
   for (const float each : model.dense.weight.grad().to_vector<float>()) CHECK(each == 0.0f);
