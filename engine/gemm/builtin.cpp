@@ -87,28 +87,23 @@ struct Panels {
   const T* edge;        // the last one where it is narrower than a tile: packed
 };
 
-template <class T>
-Finish<T> finish_of(const Options<T>& options) {
-  return {options.alpha, options.beta, options.bias, options.residual.data,
-          options.residual.stride};
-}
-
 /// One element of C, of alpha times its sum.
 template <class T>
-GRADUS_ALWAYS_INLINE void finish_one(const Matrix<T>& c, std::int64_t i, std::int64_t j, T sum,
-                                     const Finish<T>& finish) {
+GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int64_t j, T sum,
+                                    const Options<T>& options) {
   T* to = c.data + i * c.stride + j;
-  if (finish.bias != nullptr) sum += finish.bias[j];
-  if (finish.beta != 0) sum += finish.beta * *to;
-  if (finish.residual != nullptr) sum += finish.residual[i * finish.residual_stride + j];
+  if (options.bias != nullptr) sum += options.bias[j];
+  if (options.beta != 0) sum += options.beta * *to;
+  if (options.residual.data != nullptr)
+    sum += options.residual.data[i * options.residual.stride + j];
   *to = sum;
 }
 
 /// All tiles of some rows of C, `strip` of A against each panel of B.
 template <class Set, bool transposed_a, class T>
-GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& strip,
-                                         const Panels<T>& b, const Finish<T>& finish,
-                                         Ahead<T> next) {
+GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>& strip,
+                                         const Panels<T>& b, const Options<T>& options,
+                                         Prefetch<T> next) {
   using P = Tile<Set, T>;
   alignas(64) T edge[P::rows * P::columns];
   for (std::int64_t j = 0, panel = 0; j < c.columns; j += P::columns, ++panel) {
@@ -116,24 +111,24 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const Terms<T>& str
     // Others go through `edge`, which takes longer.
     const bool whole = columns == P::columns || columns == P::lanes;
     T* to = c.at(0, j);
-    Terms<T> terms = strip;
-    terms.b = columns < P::columns ? b.edge : b.data + panel * b.next;
-    terms.b_stride = columns < P::columns ? P::columns : b.stride;
-    const Finish<T> here = finish.at(0, j), sums_alone{finish.alpha, 0, nullptr, nullptr, 0};
+    TileInput<T> in = strip;
+    in.b = columns < P::columns ? b.edge : b.data + panel * b.next;
+    in.b_stride = columns < P::columns ? P::columns : b.stride;
+    const Options<T> here = options.at(0, j), sums_alone{.alpha = options.alpha};
     multiply_rows<Set, transposed_a, static_cast<int>(P::rows)>(
-        c.rows, columns, terms, whole ? to : edge, whole ? c.stride : P::columns,
+        c.rows, columns, in, whole ? to : edge, whole ? c.stride : P::columns,
         whole ? here : sums_alone, next);
     next.line += next.tile;
     for (std::int64_t i = 0; !whole && i < c.rows; ++i)
       for (std::int64_t l = 0; l < columns; ++l)
-        finish_one(c, i, j + l, edge[i * P::columns + l], finish);
+        write_one(c, i, j + l, edge[i * P::columns + l], options);
   }
 }
 
 /// C = A · (panels of B), strip by strip.
 template <class Set, bool transposed_a, class T>
 GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const T>& a,
-                                          const Panels<T>& b, const Finish<T>& finish) {
+                                          const Panels<T>& b, const Options<T>& options) {
   using P = Tile<Set, T>;
   alignas(64) T strip[P::whole_rows * P::strip_stride];
   std::int64_t rows = P::rows;
@@ -142,19 +137,19 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
     copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
     // While this strip is multiplied most of the next one is fetched: a row of it a tile, or the
     // lines where its columns end.
-    Ahead<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
+    Prefetch<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
     if (transposed_a)
       next = {a.at(i + 2 * rows - 1, 0), a.stride, P::depth / P::fetch_interval * a.stride};
-    const Terms<T> terms{strip, nullptr, 0, a.columns};
-    multiply_strip<Set, transposed_a>(c.row_range(i, i + rows), terms, b, finish.at(i, 0), next);
+    const TileInput<T> in{strip, nullptr, 0, a.columns};
+    multiply_strip<Set, transposed_a>(c.row_range(i, i + rows), in, b, options.at(i, 0), next);
   }
 }
 
-/// Space for n numbers: of few on the stack.
+/// Room for n numbers: on the stack if they are few.
 template <class T>
-class Space {
+class SmallBuffer {
  public:
-  explicit Space(std::int64_t n) {
+  explicit SmallBuffer(std::int64_t n) {
     if (n > kNear) data = far_.emplace(n).data;
   }
 
@@ -189,7 +184,7 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
                      depth = (k + parts - 1) / parts;
   const bool in_place = !b.transposed && c.rows <= kFewStrips * P::rows;
   const std::int64_t panels = (std::min(c.columns, P::panel_columns) + P::columns - 1) / P::columns;
-  const Space<T> packed(depth * P::columns * (in_place ? 1 : panels));
+  const SmallBuffer<T> packed(depth * P::columns * (in_place ? 1 : panels));
   for (std::int64_t j = 0; j < c.columns; j += P::panel_columns)
     for (std::int64_t p = 0; p < k; p += depth) {
       const std::int64_t columns = std::min(P::panel_columns, c.columns - j),
@@ -197,12 +192,13 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
       const Panels<T> right = pack<Set>(b.block(p, j, terms, columns), in_place, packed.data);
       const Matrix<T> part = c.column_range(j, j + columns);
       const Matrix<const T> left = a.column_range(p, p + terms);
-      Finish<T> finish{options.alpha, 1, nullptr, nullptr, 0};  // adds to what came before
-      if (p == 0) finish = finish_of(options).at(0, j);
+      // Later terms are added to the sum of the earlier ones.
+      const Options<T> epilogue =
+          p == 0 ? options.at(0, j) : Options<T>{.alpha = options.alpha, .beta = 1};
       if (a.transposed)
-        multiply_strips<Set, true>(part, left, right, finish);
+        multiply_strips<Set, true>(part, left, right, epilogue);
       else
-        multiply_strips<Set, false>(part, left, right, finish);
+        multiply_strips<Set, false>(part, left, right, epilogue);
     }
 }
 
@@ -222,15 +218,14 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
                                   const Matrix<const T>& b, const Options<T>& options) {
   if constexpr (by_dots) {
     const std::int64_t k = a.columns;
-    const Finish<T> finish = finish_of(options);
     const auto write = [&](std::int64_t i, std::int64_t j, T sum) {
-      finish_one(c, i, j, options.alpha * sum, finish);
+      write_one(c, i, j, options.alpha * sum, options);
     };
     if (form == Form::few_rows) {
-      const Space<T> space(a.transposed ? c.rows * k : 0);
+      const SmallBuffer<T> space(a.transposed ? c.rows * k : 0);
       dots<Set>(k, rows_of(a, space.data), RowsOf<T>{b.data, c.columns, b.stride}, write);
     } else {
-      const Space<T> space(b.transposed ? 0 : c.columns * k);
+      const SmallBuffer<T> space(b.transposed ? 0 : c.columns * k);
       dots<Set>(k, rows_of(b.transpose(), space.data), RowsOf<T>{a.data, c.rows, a.stride},
                 [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
     }

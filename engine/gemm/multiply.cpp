@@ -57,16 +57,6 @@ void serial(const Choice& choice, Form form, const Matrix<T>& c, const Matrix<co
     builtin_product(choice.level, form, c, a, b, options);
 }
 
-/// What belongs to some rows and columns of C.
-template <class T>
-Options<T> part_of(Options<T> options, std::int64_t row, std::int64_t column,
-                   const Matrix<T>& part) {
-  if (options.bias != nullptr) options.bias += column;
-  if (options.residual.data != nullptr)
-    options.residual = options.residual.block(row, column, part.rows, part.columns);
-  return options;
-}
-
 }  // namespace
 
 template <class T>
@@ -86,12 +76,12 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
   const std::int64_t even = (longer + threads - 1) / threads,
                      slab = (even + kSlabUnit - 1) / kSlabUnit * kSlabUnit;
   parallel_for(longer, slab, [&](std::int64_t begin, std::int64_t end) {
-    const Matrix<T> part = by_rows ? c.row_range(begin, end) : c.column_range(begin, end);
-    const Options<T> own = part_of(options, by_rows ? begin : 0, by_rows ? 0 : begin, part);
     if (by_rows)
-      serial(choice, form, part, a.row_range(begin, end), b, own);
+      serial(choice, form, c.row_range(begin, end), a.row_range(begin, end), b,
+             options.at(begin, 0));
     else
-      serial(choice, form, part, a, b.column_range(begin, end), own);
+      serial(choice, form, c.column_range(begin, end), a, b.column_range(begin, end),
+             options.at(0, begin));
   });
 }
 

@@ -28,6 +28,14 @@ struct Options {
   const T* bias = nullptr;     // [columns of C], added to every row
   Matrix<const T> residual{};  // rows × columns like C, added to it; not transposed, no part of C
   Threads threads = Threads::all;
+
+  /// The same for the part of C that begins at (row, column).
+  Options at(std::int64_t row, std::int64_t column) const {
+    Options part = *this;
+    if (bias != nullptr) part.bias += column;
+    if (residual.data != nullptr) part.residual.data = residual.at(row, column);
+    return part;
+  }
 };
 
 /// C [m, n] = alpha · A [m, k] B [k, n] + beta · C + bias + residual. C is not transposed, and is

@@ -13,6 +13,7 @@
 
 #include "gradus/engine/base/simd.h"
 #include "gradus/engine/base/transpose.h"
+#include "gradus/engine/gemm/multiply.h"
 
 namespace gradus::gemm {
 
@@ -50,25 +51,10 @@ struct Tile {
   static constexpr std::int64_t fetch_interval = 8;
 };
 
-/// What happens to a sum while it is written: alpha · sum + beta · c + bias + residual.
-template <class T>
-struct Finish {
-  T alpha, beta;
-  const T* bias;
-  const T* residual;
-  std::int64_t residual_stride;
-
-  Finish at(std::int64_t row, std::int64_t column) const {
-    return {alpha, beta, bias != nullptr ? bias + column : nullptr,
-            residual != nullptr ? residual + row * residual_stride + column : nullptr,
-            residual_stride};
-  }
-};
-
 /// Lines of memory that will be needed soon, and that the processor cannot guess: `step` numbers
 /// apart, and those that the next tile fetches `tile` numbers on.
 template <class T>
-struct Ahead {
+struct Prefetch {
   const T* line;
   std::int64_t step, tile;
 };
@@ -76,43 +62,43 @@ struct Ahead {
 /// What one tile reads: `depth` terms of a strip of A (rows, strip_stride apart, or where
 /// `transposed_a` columns, whole_rows apart) and of B (rows, b_stride apart).
 template <class T>
-struct Terms {
+struct TileInput {
   const T *a, *b;
   std::int64_t b_stride, depth;
 };
 
 /// Asks for the lines of C and of the residual that a tile ends in: they come while it is summed.
 template <int rows, class T>
-GRADUS_ALWAYS_INLINE void fetch_tile(const T* c, std::int64_t stride, const Finish<T>& finish,
+GRADUS_ALWAYS_INLINE void fetch_tile(const T* c, std::int64_t stride, const Options<T>& options,
                                      std::int64_t columns) {
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; j += 64 / static_cast<std::int64_t>(sizeof(T))) {
       __builtin_prefetch(c + i * stride + j, 1);
-      if (finish.residual != nullptr)
-        __builtin_prefetch(finish.residual + i * finish.residual_stride + j);
+      if (options.residual.data != nullptr)
+        __builtin_prefetch(options.residual.data + i * options.residual.stride + j);
     }
 }
 
 /// C [rows, vectors · lanes] of `sums`.
 template <class Set, int rows, int vectors, class T>
 GRADUS_ALWAYS_INLINE void write_tile(const typename Tile<Set, T>::Vector (&sums)[rows][vectors],
-                                     T* c, std::int64_t stride, const Finish<T>& finish) {
+                                     T* c, std::int64_t stride, const Options<T>& options) {
   using V = typename Tile<Set, T>::Vector;
   constexpr std::int64_t lanes = Tile<Set, T>::lanes;
 #pragma GCC unroll 2
   for (int v = 0; v < vectors; ++v) {
     V bias{};
-    if (finish.bias != nullptr) std::memcpy(&bias, finish.bias + v * lanes, sizeof bias);
+    if (options.bias != nullptr) std::memcpy(&bias, options.bias + v * lanes, sizeof bias);
 #pragma GCC unroll 14
     for (int i = 0; i < rows; ++i) {
       T* to = c + i * stride + v * lanes;
-      V x, y = finish.alpha * sums[i][v] + bias;
-      if (finish.beta != 0) {
+      V x, y = options.alpha * sums[i][v] + bias;
+      if (options.beta != 0) {
         std::memcpy(&x, to, sizeof x);
-        y += finish.beta * x;
+        y += options.beta * x;
       }
-      if (finish.residual != nullptr) {
-        std::memcpy(&x, finish.residual + i * finish.residual_stride + v * lanes, sizeof x);
+      if (options.residual.data != nullptr) {
+        std::memcpy(&x, options.residual.data + i * options.residual.stride + v * lanes, sizeof x);
         y += x;
       }
       std::memcpy(to, &y, sizeof y);
@@ -122,17 +108,17 @@ GRADUS_ALWAYS_INLINE void write_tile(const typename Tile<Set, T>::Vector (&sums)
 
 /// One tile of C: Σ_p a[i, p] · b[p, j], finished and written.
 template <class Set, bool transposed_a, int rows, int vectors, class T>
-GRADUS_ALWAYS_INLINE void multiply_tile(const Terms<T>& terms, T* c, std::int64_t stride,
-                                        const Finish<T>& finish, Ahead<T> next) {
+GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64_t stride,
+                                        const Options<T>& options, Prefetch<T> next) {
   using P = Tile<Set, T>;
   typename P::Vector sums[rows][vectors] = {}, b[vectors];
-  fetch_tile<rows>(c, stride, finish, vectors * P::lanes);
-  const T *pa = terms.a, *pb = terms.b;
-  for (std::int64_t begin = 0; begin < terms.depth; begin += P::fetch_interval) {
+  fetch_tile<rows>(c, stride, options, vectors * P::lanes);
+  const T *pa = in.a, *pb = in.b;
+  for (std::int64_t begin = 0; begin < in.depth; begin += P::fetch_interval) {
     __builtin_prefetch(next.line, 0, 2);  // into the second level
     next.line += next.step;
-    const std::int64_t end = std::min(begin + P::fetch_interval, terms.depth);
-    for (std::int64_t p = begin; p < end; ++p, pb += terms.b_stride) {
+    const std::int64_t end = std::min(begin + P::fetch_interval, in.depth);
+    for (std::int64_t p = begin; p < end; ++p, pb += in.b_stride) {
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) std::memcpy(&b[v], pb + v * P::lanes, sizeof b[v]);
 #pragma GCC unroll 14
@@ -144,26 +130,26 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const Terms<T>& terms, T* c, std::int64_
       pa += transposed_a ? P::whole_rows : 1;
     }
   }
-  write_tile<Set, rows, vectors>(sums, c, stride, finish);
+  write_tile<Set, rows, vectors>(sums, c, stride, options);
 }
 
 /// The same for a number of rows that is known at run time, at most `most`, and for one vector of
 /// columns or two.
 template <class Set, bool transposed_a, int most, class T>
 GRADUS_ALWAYS_INLINE void multiply_rows(std::int64_t rows, std::int64_t columns,
-                                        const Terms<T>& terms, T* c, std::int64_t stride,
-                                        const Finish<T>& finish, Ahead<T> next) {
+                                        const TileInput<T>& in, T* c, std::int64_t stride,
+                                        const Options<T>& options, Prefetch<T> next) {
   using P = Tile<Set, T>;
   if (rows == most) {
     if (columns <= P::lanes)
-      multiply_tile<Set, transposed_a, most, 1>(terms, c, stride, finish, next);
+      multiply_tile<Set, transposed_a, most, 1>(in, c, stride, options, next);
     else
-      multiply_tile<Set, transposed_a, most, 2>(terms, c, stride, finish, next);
+      multiply_tile<Set, transposed_a, most, 2>(in, c, stride, options, next);
     return;
   }
   if constexpr (most > 1)
-    multiply_rows<Set, transposed_a, static_cast<int>(P::fewer(most))>(rows, columns, terms, c,
-                                                                       stride, finish, next);
+    multiply_rows<Set, transposed_a, static_cast<int>(P::fewer(most))>(rows, columns, in, c, stride,
+                                                                       options, next);
 }
 
 }  // namespace gradus::gemm
