@@ -317,7 +317,7 @@ TEST_CASE("a trace lists operations up to its limit and counts the others") {
 
 TEST_CASE("every tensor of a trace has its values or is counted as omitted") {
   const NoPrograms quick;
-  for (const std::size_t most : {0, 400, 3'000, 40'000, 1'000'000}) {
+  for (const std::size_t most : {0u, 400u, 3'000u, 40'000u, 1'000'000u}) {
     CAPTURE(most);
     Trace trace({.most_bytes = most});
     Tensor y = zeros({});

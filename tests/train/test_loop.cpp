@@ -196,7 +196,7 @@ TEST_CASE("a resumed run shows its latest evaluation, metric and items from its 
 TEST_CASE("evaluations run in eval mode and all draw the same numbers, none of the run's") {
   const Folder here;
   std::vector<double> drawn;
-  for (const std::uint64_t begin : {5, 6}) {
+  for (const std::uint64_t begin : {5u, 6u}) {
     Task task;
     seed(begin);
     train::Trainer trainer(task.net, task.optimizer, kSchedule, options(here / str_cat(begin), 20));

@@ -26,7 +26,7 @@ double mean_of_last(const std::vector<double>& losses, std::int64_t n) {
 // much while it converges: over 20 seeds the curves were 4e-5 apart at most, of losses from 2.4 to
 // 0.02. Other kernels round in other places, hence 20 times that.
 TEST_CASE("a thousand training steps in f32 have the loss curve of f64", "[slow]") {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
     CAPTURE(seed);
     const std::vector<double> f32 = curve(seed, Dtype::f32), f64 = curve(seed, Dtype::f64);
     double apart = 0;

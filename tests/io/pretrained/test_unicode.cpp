@@ -57,7 +57,7 @@ TEST_CASE("kinds, lower case, decomposition and composition match Unicode") {
 TEST_CASE("each Hangul syllable decomposes into its parts and composes from them") {
   for (char32_t lead = 0; lead < 19; ++lead)
     for (char32_t vowel = 0; vowel < 21; ++vowel)
-      for (const char32_t tail : {0, 1, 14, 27}) {
+      for (const char32_t tail : {0u, 1u, 14u, 27u}) {
         const char32_t whole = 0xAC00 + (lead * 21 + vowel) * 28 + tail;
         Characters parts = {0x1100 + lead, 0x1161 + vowel};
         if (tail > 0) parts.push_back(0x11A7 + tail);

@@ -146,7 +146,7 @@ TEST_CASE("batched sampling equals sampling each sequence alone") {
           Tokens text = prompts[b], expected;
           for (std::uint64_t n = 0; n < 12 && (expected.empty() || expected.back() != end); ++n) {
             const List scores = scores_after(text, V), p = distribution(scores, o, text);
-            expected.push_back(at(scores, p, random.uniform(n * B + b)));
+            expected.push_back(at(scores, p, random.uniform(static_cast<std::int64_t>(n * B + b))));
             text.push_back(expected.back());
           }
           CHECK(added[b] == expected);

@@ -152,7 +152,9 @@ TEST_CASE("presets are found by name") {
 
 TEST_CASE("GPT::parameter_count equals the number of parameters of the model") {
   std::mt19937 random(1);
-  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n); };
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
   for (int i = 0; i < 200; ++i) {
     nn::GPTOptions o;
     nn::BlockOptions& b = o.block;

@@ -62,7 +62,7 @@ Made make(const Setup& s, const std::vector<nn::NamedTensor>& all) {
     case Rule::muon:
       return std::make_unique<optim::Muon>(
           groups[0], groups[1],
-          optim::MuonOptions{kRate, kMomentum, true, s.decay, {kAdamRate, kBeta1, kBeta2, kEps}});
+          optim::MuonOptions{kRate, kMomentum, true, s.decay, {kAdamRate, {kBeta1, kBeta2}, kEps}});
     default:
       return std::make_unique<optim::SGD>(
           groups, optim::SGDOptions{kRate, s.rule == Rule::sgd ? 0 : kMomentum, s.decay,
