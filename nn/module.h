@@ -203,7 +203,7 @@ class Layer : public Module {
     if constexpr (requires { self.same_architecture(); })
       return std::unique_ptr<Module>(new Derived(self.same_architecture()));
     else if constexpr (requires { Derived(self.options); })
-      return std::make_unique<Derived>(self.options);
+      return std::unique_ptr<Module>(new Derived(self.options));
     else
       return Module::empty_like();
   }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "gradus/train/distributed/shards.h"
+
 namespace gradus::train {
 
 Loop::Loop(optim::Optimizer& optimizer, optim::Schedule schedule, const LoopOptions& options)
@@ -12,6 +14,8 @@ Loop::Loop(optim::Optimizer& optimizer, optim::Schedule schedule, const LoopOpti
   for (const double limit : {options.clip_norm, options.clip_value})
     require(limit >= 0, "training loop: gradients clipped to ", limit, ": must be positive, or 0");
 }
+
+Loop::~Loop() = default;
 
 void Loop::run(const LossOf& loss_of, const std::function<void()>& evaluate) {
   while (begin_step()) {

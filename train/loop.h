@@ -7,9 +7,13 @@
 #include <limits>
 #include <memory>
 
-#include "gradus/train/distributed/shards.h"
+#include "gradus/train/distributed/batch_loss.h"
 #include "gradus/train/optim/optim.h"
 #include "gradus/train/optim/schedule.h"
+
+namespace gradus::distributed {
+class Shards;
+}
 
 namespace gradus::train {
 
@@ -34,11 +38,11 @@ struct LoopOptions {
 class Loop {
  public:
   /// The loss of batch i, a scalar.
-  using LossOf = distributed::Shards::LossOf;
+  using LossOf = distributed::LossOf;
 
   /// Keeps a reference to the optimizer. ValueError names an option that is out of range.
   Loop(optim::Optimizer& optimizer, optim::Schedule schedule, const LoopOptions& options = {});
-  virtual ~Loop() = default;
+  virtual ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 

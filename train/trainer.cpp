@@ -15,6 +15,7 @@
 #include "gradus/io/output_file.h"
 #include "gradus/io/safetensors.h"
 #include "gradus/trace/nan_finder.h"
+#include "gradus/train/distributed/shards.h"
 
 namespace gradus::train {
 namespace {
@@ -129,6 +130,8 @@ void Trainer::average(optim::EMA& ema) {
          ema.load_state_dict(with_prefix(checkpoint, "ema."));
        });
 }
+
+bool Trainer::writes() const { return transport_.rank() == 0; }
 
 void Trainer::start() {
   if (writes()) {

@@ -28,6 +28,10 @@
 #include "gradus/train/progress.h"
 #include "gradus/train/time_budget.h"
 
+namespace gradus::distributed {
+class Transport;
+}
+
 namespace gradus::train {
 
 /// The files of a run. Each is complete at any moment: a crash, a full disk or `kill -9` costs the
@@ -124,7 +128,8 @@ class Trainer : private Loop {
   double last() const { return last_; }                  // of the metric, at the last evaluation
   double best() const { return best_; }                  // of the metric; ±∞ before the first
   std::int64_t best_step() const { return best_step_; }  // 0: none yet
-  const distributed::Shards* shards() const { return shards_.get(); }  // null: one, one process
+  /// Null if there is one shard and one process. Include train/distributed/shards.h to use it.
+  const distributed::Shards* shards() const { return shards_.get(); }
 
  private:
   bool begin_step() override;
@@ -133,7 +138,7 @@ class Trainer : private Loop {
   bool evaluates() override { return budget_.evaluates(step_); }
   void end_step() override;
 
-  bool writes() const { return transport_.rank() == 0; }
+  bool writes() const;
   void begin(std::int64_t metrics_bytes);
   void save();
   bool rescale();

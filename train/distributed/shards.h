@@ -13,32 +13,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <utility>
 #include <vector>
 
 #include "gradus/nn/module.h"
+#include "gradus/train/distributed/batch_loss.h"
 #include "gradus/train/distributed/fold.h"
 #include "gradus/train/distributed/sharded_optimizer.h"
 #include "gradus/train/distributed/transport.h"
 
 namespace gradus::distributed {
 
-/// The result of a shard's forward pass: a scalar, the mean of the losses of `count` tokens (or
-/// other items). Each shard weighs by its count; one with a count of 0 is left out.
-struct BatchLoss {
-  BatchLoss(Tensor loss) : mean(std::move(loss)) {}  // NOLINT: implicit for loss functions
-  BatchLoss(Tensor loss, std::int64_t of) : mean(std::move(loss)), count(of) {}
-  Tensor mean;
-  std::int64_t count = 1;
-};
-
 inline constexpr std::int64_t kCheckEvery = 50;  // steps between comparisons of all parameters
 
 class Shards {
  public:
-  using LossOf = std::function<BatchLoss(std::int64_t i)>;  // i = step · count + shard
-
   /// Keeps references, and shards the optimizer. ValueError if there are fewer shards than
   /// processes; DtypeError unless parameters and floating-point buffers have one dtype.
   Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transport, std::int64_t count);

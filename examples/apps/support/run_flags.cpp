@@ -19,6 +19,7 @@
 #include "gradus/io/text.h"
 #include "gradus/nn/block.h"
 #include "gradus/train/distributed/faults/agreement.h"
+#include "gradus/train/distributed/shards.h"
 
 namespace gradus::examples {
 namespace {
