@@ -48,8 +48,8 @@ class MaskedLM : public Layer<MaskedLM> {
  public:
   explicit MaskedLM(const BERTOptions& options);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {}) const;
-  /// Mean cross-entropy over the positions whose target is not −100, 0 if there are none. Only these
-  /// positions get logits.
+  /// Mean cross-entropy over the positions whose target is not −100, 0 if there are none. Only
+  /// these positions get logits.
   Tensor loss(const Tensor& ids, const Tensor& targets,
               const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
