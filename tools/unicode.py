@@ -35,22 +35,33 @@ def ranges(of):
 
 
 def decompositions():
-    """[character, first part, second or 0, do they compose again]"""
+    """[character, its part] or [character, first part, second], and a 0 where those two do not compose again"""
     found = []
     for c in CHARACTERS:
         parts = unicodedata.decomposition(c)
         if not parts or parts.startswith("<") or ord(c) in HANGUL:
             continue
-        codes = [int(part, 16) for part in parts.split()] + [0]
-        text = "".join(map(chr, codes[:-1]))
-        composes = len(text) == 2 and unicodedata.normalize("NFC", text) == c
-        found.append([ord(c), codes[0], codes[1], int(composes)])
+        codes = [int(part, 16) for part in parts.split()]
+        lost = len(codes) == 2 and unicodedata.normalize("NFC", "".join(map(chr, codes))) != c
+        found.append([ord(c), *codes] + [0] * lost)
     return found
 
 
-def lower(c):
-    """The whole mapping: one character, two for the capital I with a dot."""
-    return [ord(each) for each in c.lower()] + [0]
+def lowered():
+    """[first, last, step, lower case of the first]: the lower case of the others is as far from them. Of the capital I
+    with a dot, the only one that becomes two characters, the first."""
+    found = []
+    for c in CHARACTERS:
+        code, lower = ord(c), ord(c.lower()[0])
+        if lower == code:
+            continue
+        if found:
+            first, last, step, to = found[-1]
+            if lower - code == to - first and code - last in ([1, 2] if first == last else [step]):
+                found[-1][1:3] = code, code - last
+                continue
+        found.append([code, code, 1, lower])
+    return found
 
 
 def table(declaration, rows):
@@ -65,15 +76,14 @@ def table(declaration, rows):
 
 
 def text():
-    lowered = [[ord(c), *lower(c)[:2]] for c in CHARACTERS if c.lower() != c]
     return "\n".join([
         f"// Unicode {unicodedata.unidata_version}. Made by tools/unicode.py: do not edit.",
         "// clang-format off",
-        "// NOLINTBEGIN(modernize-use-bool-literals): 0 and 1 keep the lines short",
+        "// NOLINTBEGIN(modernize-use-bool-literals): 0 keeps the lines short",
         table("KindRange kKinds", ranges(kind)),
         table("CombiningRange kCombining", ranges(unicodedata.combining)),
         table("Decomposition kDecompositions", decompositions()),
-        table("Lowered kLowered", lowered) + "// NOLINTEND(modernize-use-bool-literals)", "// clang-format on", ""])
+        table("Lowered kLowered", lowered()) + "// NOLINTEND(modernize-use-bool-literals)", "// clang-format on", ""])
 
 
 if sys.argv[1:] == ["check"]:

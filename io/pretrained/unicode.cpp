@@ -23,11 +23,12 @@ struct CombiningRange {
   int value;  // marks are sorted by it
 };
 struct Decomposition {
-  char32_t first, a, b;  // b may be 0
-  bool composes;         // a and b become this again
+  char32_t first, a, b = 0;
+  bool composes = true;  // a and b, where there is one, become this again
 };
 struct Lowered {
-  char32_t first, a, b;  // b may be 0
+  char32_t first, last, step;  // each step-th character
+  char32_t lower;              // of the first; of the others as far from them
 };
 
 #include "gradus/io/pretrained/unicode_tables.inc"
@@ -76,7 +77,7 @@ char32_t together(char32_t a, char32_t b) {
   static const auto pairs = [] {
     std::unordered_map<std::uint64_t, char32_t> made;
     for (const Decomposition& row : kDecompositions)
-      if (row.composes) made.emplace(std::uint64_t{row.a} << 32 | row.b, row.first);
+      if (row.b && row.composes) made.emplace(std::uint64_t{row.a} << 32 | row.b, row.first);
     return made;
   }();
   const auto found = pairs.find(std::uint64_t{a} << 32 | b);
@@ -104,9 +105,9 @@ Characters lower_case(const Characters& text) {
   Characters out;
   for (const char32_t c : text) {
     const Lowered* row = row_of(kLowered, c);
-    const bool changes = row && row->first == c;
-    out.push_back(changes ? row->a : c);
-    if (changes && row->b) out.push_back(row->b);
+    const bool changes = row && c <= row->last && (c - row->first) % row->step == 0;
+    out.push_back(changes ? c - row->first + row->lower : c);
+    if (c == U'İ') out.push_back(0x307);  // its dot: all others become one character
   }
   return out;
 }
