@@ -117,20 +117,11 @@ Tensor TensorSource::read(const std::string& name, Dtype dtype) {
   require<FileError>(found != tensors_.end(), name_, ": there is no tensor ", quote(name));
   const StoredTensor& stored = found->second;
   const Dtype loaded = loaded_as(stored.stored);
-  const auto is_float = [](Dtype d) { return d == Dtype::f32 || d == Dtype::f64; };
   require<FileError>(loaded == dtype || (is_float(loaded) && is_float(dtype)),
                      files_[stored.file].name(), ": tensor ", quote(name), " is ", stored.dtype,
                      ", which gives ", loaded, ", but ", dtype, " is wanted");
-  Tensor x = read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape);
-  if (loaded == dtype) return x;
-  Tensor y = Tensor::empty(x.shape(), dtype);
-  dispatch(dtype, [&]<class To>() {
-    dispatch(loaded, [&]<class From>() {
-      std::transform(x.data<From>(), x.data<From>() + x.numel(), y.mutable_data<To>(),
-                     [](From number) { return static_cast<To>(number); });
-    });
-  });
-  return y;
+  return kernel::convert(read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape),
+                         dtype);
 }
 
 namespace {
@@ -141,20 +132,10 @@ Tensor rows_turned(const Tensor& x, std::int64_t heads, bool to_pairs) {
   require<ShapeError>(heads > 0 && rows > 0 && rows % heads == 0 && rows / heads % 2 == 0,
                       "rows of rotary heads: ", x.shape(), " does not hold ", heads,
                       " heads of an even number of rows");
-  const std::int64_t half = rows / heads / 2, row = x.numel() / rows;
-  const Tensor packed = kernel::contiguous(x);
-  Tensor y = Tensor::empty_like(packed);
-  dispatch(x.dtype(), [&]<class T>() {
-    const T* from = packed.data<T>();
-    T* to = y.mutable_data<T>();
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const std::int64_t head = r / (2 * half), i = r % half, j = r / half % 2;  // by halves
-      const std::int64_t paired = (head * half + i) * 2 + j;
-      const std::int64_t source = to_pairs ? r : paired, target = to_pairs ? paired : r;
-      std::copy_n(from + source * row, row, to + target * row);
-    }
-  });
-  return y;
+  const std::int64_t half = rows / heads / 2;
+  const Tensor parts =
+      kernel::reshaped(x, {heads, to_pairs ? 2 : half, to_pairs ? half : 2, x.numel() / rows});
+  return kernel::reshaped(kernel::copy(kernel::transposed(parts, 1, 2)), x.shape());
 }
 
 }  // namespace
