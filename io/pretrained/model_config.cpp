@@ -1,80 +1,39 @@
-// Options from what a model says of itself. Each key is asked for once; what is left over and not
+// config.json both ways. Of one that is read each key is asked for once; what is left over and not
 // in the list of those that change no number is refused.
 #include "gradus/io/pretrained/model_config.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/io/pieces.h"
 #include "gradus/io/text.h"
 
 namespace gradus::io {
 namespace {
 
 /// Keys that change no logit: names, tokens, what training drops, what a head of another kind does.
-const std::set<std::string> kHarmless = {"_name_or_path",
-                                         "architectures",
-                                         "model_type",
-                                         "torch_dtype",
-                                         "dtype",
-                                         "transformers_version",
-                                         "use_cache",
-                                         "initializer_range",
-                                         "initializer_factor",
-                                         "bos_token_id",
-                                         "eos_token_id",
-                                         "pad_token_id",
-                                         "cls_token_id",
-                                         "sep_token_id",
-                                         "attn_pdrop",
-                                         "embd_pdrop",
-                                         "resid_pdrop",
-                                         "attention_dropout",
-                                         "hidden_dropout_prob",
-                                         "attention_probs_dropout_prob",
-                                         "classifier_dropout",
-                                         "classifier_dropout_prob",
-                                         "summary_activation",
-                                         "summary_first_dropout",
-                                         "summary_proj_to_labels",
-                                         "summary_type",
-                                         "summary_use_proj",
-                                         "task_specific_params",
-                                         "id2label",
-                                         "label2id",
-                                         "num_labels",
-                                         "n_ctx",
-                                         "gradient_checkpointing",
-                                         "max_window_layers",
-                                         "reorder_and_upcast_attn",
-                                         "pretraining_tp",
-                                         "is_llama_config",
-                                         "transformers.js_config",
-                                         "down_scale_factor",
-                                         "gap_size",
-                                         "net_structure_type",
-                                         "num_memory_blocks",
-                                         "layers_to_keep",
-                                         "encoder_stride",
-                                         "pooler_act",
-                                         "pooler_output_size",
-                                         "directionality",
-                                         "pooler_fc_size",
-                                         "pooler_num_attention_heads",
-                                         "pooler_num_fc_layers",
-                                         "pooler_size_per_head",
-                                         "pooler_type",
-                                         "do_sample",
-                                         "eos_token_ids",
-                                         "length_penalty",
-                                         "max_length",
-                                         "num_beams",
-                                         "num_return_sequences",
-                                         "output_past",
-                                         "repetition_penalty",
-                                         "temperature",
-                                         "top_k",
-                                         "top_p",
-                                         "finetuning_task"};
+bool is_harmless(const std::string& key) {
+  static const std::vector<std::string> keys = split_text(
+      "_name_or_path architectures model_type torch_dtype dtype transformers_version use_cache "
+      "initializer_range initializer_factor bos_token_id eos_token_id pad_token_id "
+      "cls_token_id sep_token_id attn_pdrop embd_pdrop resid_pdrop attention_dropout "
+      "hidden_dropout_prob attention_probs_dropout_prob classifier_dropout "
+      "classifier_dropout_prob summary_activation summary_first_dropout summary_proj_to_labels "
+      "summary_type summary_use_proj task_specific_params id2label label2id num_labels n_ctx "
+      "gradient_checkpointing max_window_layers reorder_and_upcast_attn pretraining_tp "
+      "is_llama_config transformers.js_config down_scale_factor gap_size net_structure_type "
+      "num_memory_blocks layers_to_keep encoder_stride pooler_act pooler_output_size "
+      "directionality pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers "
+      "pooler_size_per_head pooler_type do_sample eos_token_ids length_penalty max_length "
+      "num_beams num_return_sequences output_past repetition_penalty temperature top_k top_p "
+      "finetuning_task",
+      ' ');
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
 
 /// An object whose keys are ticked off.
 class Asked {
@@ -115,7 +74,7 @@ class Asked {
       const bool empty = (value.is_object() && value.members().empty()) ||
                          (value.is_list() && value.elements().empty());
       const bool nothing = !json_.has(key) || empty || value.describe() == "false";
-      if (!nothing && !seen_.contains(key) && !kHarmless.contains(key)) refuse(key);
+      if (!nothing && !seen_.contains(key) && !is_harmless(key)) refuse(key);
     }
     if (!refused_.empty()) json_.fail("asks for what Gradus does not have:" + refused_);
   }
@@ -127,18 +86,33 @@ class Asked {
   std::string refused_;
 };
 
-const std::map<std::string, nn::Activation> kActivations = {
+/// The first name of each is the one that is written.
+constexpr std::pair<const char*, nn::Activation> kActivations[] = {
     {"gelu", nn::Activation::gelu},           {"gelu_new", nn::Activation::gelu_tanh},
     {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
     {"relu", nn::Activation::relu},           {"silu", nn::Activation::silu},
     {"swish", nn::Activation::silu}};
 
 nn::Activation activation(Asked& config, const std::string& key) {
-  const auto found = kActivations.find(config.text(key));
-  if (found != kActivations.end()) return found->second;
+  const std::string name = config.text(key);
+  for (const auto& [known, activation] : kActivations)
+    if (name == known) return activation;
   config.refuse(key);
   return nn::Activation::gelu;
 }
+
+const char* name_of(nn::Activation activation) {
+  for (const auto& [name, known] : kActivations)
+    if (activation == known) return name;
+  fail<ValueError>("config_of: swiglu is written for models with rotary positions and RMS norms ",
+                   "only: no other family has it");
+}
+
+/// Llama and its relatives, each with its class.
+const std::map<std::string, const char*> kLlamas = {{"llama", "LlamaForCausalLM"},
+                                                    {"mistral", "MistralForCausalLM"},
+                                                    {"qwen2", "Qwen2ForCausalLM"},
+                                                    {"qwen3", "Qwen3ForCausalLM"}};
 
 constexpr std::int64_t kOpenLayersOfQwen = 28;  // where max_window_layers is left out
 
@@ -226,12 +200,98 @@ nn::BlockOptions encoder_block(Asked& config) {
           .norm_eps = config.number("layer_norm_eps", 1e-12)};
 }
 
+using Written = nlohmann::ordered_json;
+
+/// As many heads of keys as of queries, of their usual width, biases and layer norms everywhere.
+bool is_plain(const nn::BlockOptions& o) {
+  return o.norm_kind == nn::NormKind::layer && o.kv_heads.value_or(o.heads) == o.heads && o.bias &&
+         o.head.position == nn::HeadPosition::none && !o.head.width && !o.head.qk_norm &&
+         o.head.qkv_bias.value_or(true) && o.head.out_bias.value_or(true);
+}
+
+Written gpt2_config(const nn::GPTOptions& o) {
+  const nn::BlockOptions block = nn::with_defaults(o.block);
+  require(
+      is_plain(block) && block.norm == nn::NormPlacement::pre && o.window == 0 &&
+          o.embedding_factor == 1,
+      "config_of: a GPT with learned positions is written as gpt2, which has layer norms before ",
+      "its branches, biases, as many heads of keys as of queries, and no window: ",
+      "this one differs (--positions rotary --norm rms --activation swiglu is written as llama)");
+  return {{"model_type", "gpt2"},
+          {"architectures", {"GPT2LMHeadModel"}},
+          {"vocab_size", o.vocab},
+          {"n_positions", o.context},
+          {"n_embd", block.width},
+          {"n_layer", o.layers},
+          {"n_head", block.heads},
+          {"n_inner", block.hidden.value_or(4 * block.width)},
+          {"activation_function", name_of(*block.activation)},
+          {"layer_norm_epsilon", block.norm_eps},
+          {"tie_word_embeddings", o.tied}};
+}
+
+/// Which of Llama's relatives has these options.
+std::string llama_type(const nn::GPTOptions& o) {
+  const bool bias = o.block.bias;
+  const nn::HeadOptions& head = o.block.head;
+  const bool qkv = head.qkv_bias.value_or(bias), out = head.out_bias.value_or(bias);
+  const bool llama = o.window == 0 && !head.qk_norm && qkv == out;
+  if (llama) return "llama";
+  if (!bias && !qkv && !out && !head.qk_norm) return "mistral";
+  if (!bias && !out && !head.qk_norm) return "qwen2";
+  if (!bias && qkv == out && head.qk_norm == o.block.norm_eps) return "qwen3";
+  fail<ValueError>(
+      "config_of: none of llama, mistral, qwen2 and qwen3 has these biases, window and ",
+      "norms of queries and keys together");
+}
+
+Written llama_config(const nn::GPTOptions& o) {
+  const nn::BlockOptions block = nn::with_defaults(o.block);
+  require(block.head.position == nn::HeadPosition::rotary && block.norm_kind == nn::NormKind::rms &&
+              block.activation == nn::Activation::swiglu && block.norm == nn::NormPlacement::pre &&
+              !block.head.rotary.interleaved && o.embedding_factor == 1,
+          "config_of: a GPT with rotary positions is written as llama, which has RMS norms before ",
+          "its branches, swiglu, and pairs half a head apart: this one differs");
+  const std::string type = llama_type(o);
+  Written config = {{"model_type", type},
+                    {"architectures", {kLlamas.at(type)}},
+                    {"vocab_size", o.vocab},
+                    {"max_position_embeddings", o.context},
+                    {"hidden_size", block.width},
+                    {"intermediate_size", block.hidden.value_or(4 * block.width)},
+                    {"num_hidden_layers", o.layers},
+                    {"num_attention_heads", block.heads},
+                    {"num_key_value_heads", block.kv_heads.value_or(block.heads)},
+                    {"head_dim", block.head.width.value_or(block.width / block.heads)},
+                    {"hidden_act", "silu"},
+                    {"rms_norm_eps", block.norm_eps},
+                    {"rope_theta", block.head.rotary.base},
+                    {"tie_word_embeddings", o.tied}};
+  if (type == "llama") config["mlp_bias"] = block.bias;
+  if (type == "llama" || type == "qwen3")
+    config["attention_bias"] = block.head.out_bias.value_or(block.bias);
+  if (o.window > 0) config["sliding_window"] = o.window;
+  if (type != "llama" && type != "mistral") {
+    config["use_sliding_window"] = o.window > 0;
+    config["max_window_layers"] = o.window > 0 ? 0 : o.layers;  // those before it see all
+  }
+  return config;
+}
+
+/// Names for classes, which tell `transformers` how many there are.
+Written labels(std::int64_t classes) {
+  Written names = Written::object();
+  for (std::int64_t i = 0; i < classes; ++i) names[std::to_string(i)] = str_cat("LABEL_", i);
+  return names;
+}
+
+std::string text_of(const Written& config) { return config.dump(2) + "\n"; }
+
 }  // namespace
 
 nn::GPTOptions gpt_options(const Json& config) {
-  static const std::set<std::string> llamas = {"llama", "mistral", "qwen2", "qwen3"};
   const std::string type = config.at("model_type").text();
-  if (type != "gpt2" && !llamas.contains(type))
+  if (type != "gpt2" && !kLlamas.contains(type))
     config.at("model_type")
         .fail(str_cat(quote(type), " is no GPT that Gradus knows: ",
                       "those are gpt2, llama, mistral, qwen2 and qwen3"));
@@ -279,6 +339,60 @@ nn::VisionTransformerOptions vision_transformer_options(const Json& config, std:
   asked.must_be("qkv_bias", true);
   asked.finish();
   return o;
+}
+
+std::string config_of(const nn::GPTOptions& options) {
+  return text_of(options.learns_positions() ? gpt2_config(options) : llama_config(options));
+}
+
+std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
+                      std::int64_t classes) {
+  const nn::BlockOptions block =
+      nn::with_defaults(o.block, nn::Activation::gelu, nn::NormPlacement::post);
+  require(block.norm == nn::NormPlacement::post, "config_of: BERT's norms come after its branches");
+  require(is_plain(block), "config_of: BERT has layer norms, biases, and as many heads of keys as ",
+          "of queries: this one differs");
+  require(o.shared == o.embedding_width.has_value(),
+          "config_of: albert shares one block and projects its embeddings, bert neither: ",
+          "this model has one of both");
+  Written config = {{"model_type", o.shared ? "albert" : "bert"},
+                    {"architectures", {architecture}},
+                    {"vocab_size", o.vocab},
+                    {"max_position_embeddings", o.context},
+                    {"num_hidden_layers", o.layers},
+                    {"num_attention_heads", block.heads},
+                    {"hidden_size", block.width},
+                    {"intermediate_size", block.hidden.value_or(4 * block.width)},
+                    {"type_vocab_size", o.segments},
+                    {"hidden_act", name_of(*block.activation)},
+                    {"layer_norm_eps", block.norm_eps}};
+  if (o.shared) config["embedding_size"] = *o.embedding_width;
+  if (classes > 0) config["id2label"] = labels(classes);
+  if (o.padding_idx)
+    config["pad_token_id"] = *o.padding_idx;
+  else
+    config["pad_token_id"] = nullptr;
+  return text_of(config);
+}
+
+std::string config_of(const nn::VisionTransformerOptions& o) {
+  const nn::BlockOptions block = nn::with_defaults(o.block);
+  require(is_plain(block) && block.norm == nn::NormPlacement::pre,
+          "config_of: ViT has layer norms before its branches, biases, and as many heads of keys ",
+          "as of queries: this one differs");
+  return text_of({{"model_type", "vit"},
+                  {"architectures", {"ViTForImageClassification"}},
+                  {"image_size", o.size},
+                  {"patch_size", o.patch},
+                  {"num_channels", o.channels},
+                  {"num_hidden_layers", o.layers},
+                  {"num_attention_heads", block.heads},
+                  {"hidden_size", block.width},
+                  {"intermediate_size", block.hidden.value_or(4 * block.width)},
+                  {"hidden_act", name_of(*block.activation)},
+                  {"layer_norm_eps", block.norm_eps},
+                  {"qkv_bias", true},
+                  {"id2label", labels(o.classes)}});
 }
 
 }  // namespace gradus::io

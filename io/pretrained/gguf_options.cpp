@@ -1,0 +1,88 @@
+// The options of a model in a GGUF file.
+#include <set>
+#include <utility>
+
+#include "gradus/engine/base/error.h"
+#include "gradus/io/pretrained/model_config.h"
+#include "gradus/io/text.h"
+
+namespace gradus::io {
+namespace {
+
+/// GGUF's keys of one architecture: "llama.block_count".
+class Facts {
+ public:
+  Facts(const std::map<std::string, Fact>& facts, std::string name)
+      : facts_(facts), name_(std::move(name)) {
+    architecture = get<std::string>("general.architecture", nullptr);
+  }
+  std::int64_t as_int(const char* key, const std::int64_t* otherwise = nullptr) {
+    return get(architecture + "." + key, otherwise);
+  }
+  double number(const char* key, const double* otherwise = nullptr) {
+    return get(architecture + "." + key, otherwise);
+  }
+  /// FileError names what the architecture's keys say beside those that were asked for.
+  void finish() const {
+    std::string left;
+    for (const auto& [key, value] : facts_)
+      if (key.starts_with(architecture + ".") && !asked_.contains(key)) left += "\n  " + key;
+    require<FileError>(left.empty(), name_, ": asks for what Gradus does not have:", left);
+  }
+
+  std::string architecture;
+
+ private:
+  template <class T>
+  T get(const std::string& key, const T* otherwise) {
+    asked_.insert(key);
+    const auto found = facts_.find(key);
+    if (found == facts_.end() && otherwise) return *otherwise;
+    require<FileError>(found != facts_.end(), name_, ": the key ", quote(key), " is missing");
+    const T* value = std::get_if<T>(&found->second);
+    require<FileError>(value != nullptr, name_, ": ", quote(key), " has another type");
+    return *value;
+  }
+  const std::map<std::string, Fact>& facts_;
+  std::string name_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace
+
+nn::GPTOptions gguf_options(const std::map<std::string, Fact>& given, const std::string& name) {
+  Facts facts(given, name);
+  const std::string& type = facts.architecture;
+  require<FileError>(type == "llama" || type == "qwen2" || type == "qwen3", name,
+                     ": the architecture is ", quote(type),
+                     ": those that Gradus knows are llama, qwen2 and qwen3");
+  nn::GPTOptions o{
+      .context = facts.as_int("context_length"),
+      .layers = facts.as_int("block_count"),
+      .block = {.width = facts.as_int("embedding_length"),
+                .heads = facts.as_int("attention.head_count"),
+                .hidden = facts.as_int("feed_forward_length"),
+                .bias = false,
+                .activation = nn::Activation::swiglu,
+                .norm_kind = nn::NormKind::rms,
+                .norm_eps = facts.number("attention.layer_norm_rms_epsilon"),
+                .head = {.position = nn::HeadPosition::rotary, .qkv_bias = type == "qwen2"}}};
+  const std::int64_t heads = o.block.heads;
+  require<FileError>(heads > 0, name, ": ", heads, " heads");
+  const double base = 10000;
+  o.block.kv_heads = facts.as_int("attention.head_count_kv", &heads);
+  nn::HeadOptions& head = o.block.head;
+  head.rotary.base = facts.number("rope.freq_base", &base);
+  const std::int64_t narrow = o.block.width / heads;
+  const std::int64_t D = facts.as_int("attention.key_length", &narrow);
+  head.width = D;
+  for (const char* key : {"attention.value_length", "rope.dimension_count"})
+    require<FileError>(facts.as_int(key, &D) == D, name, ": ", type, ".", key, " is ",
+                       facts.as_int(key, &D), ", but a head is ", D, " wide: they must agree");
+  facts.as_int("vocab_size", &o.vocab);  // the embedding says it too
+  if (type == "qwen3") head.qk_norm = o.block.norm_eps;
+  facts.finish();
+  return o;
+}
+
+}  // namespace gradus::io
