@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
-#include <type_traits>
 
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
@@ -70,39 +70,6 @@ std::optional<double> number_in(std::string_view field) {
 
 bool is_number(const std::string& field) { return number_in(field).has_value(); }
 
-/// Goes through the lines of a text and counts them.
-class Lines {
- public:
-  Lines(std::string_view text, std::string name) : rest_(text), name_(std::move(name)) {
-    if (rest_.rfind("\xEF\xBB\xBF", 0) == 0) rest_.remove_prefix(3);
-    rest_ = rest_.substr(0, rest_.find_last_not_of(" \t\r\n") + 1);
-  }
-  bool more() const { return !rest_.empty(); }
-  std::vector<std::string> next() {
-    const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-    const std::string_view line = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    return fields_of(line, ++number_, name_);
-  }
-  std::string where() const { return str_cat(name_, ": line ", number_); }
-
- private:
-  std::string_view rest_;
-  std::string name_;
-  std::size_t number_ = 0;
-};
-
-void append_numbers(std::vector<double>& values, const std::vector<std::string>& fields,
-                    const Lines& lines) {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const auto value = number_in(fields[i]);
-    if (!value)
-      fail<FileError>(lines.where(), ", column ", i + 1, ": ", quote(fields[i]),
-                      " is not a number that a double can hold");
-    values.push_back(*value);
-  }
-}
-
 /// The name of a column as a field: in quotes where it would be read as something else.
 std::string field_of(const std::string& column) {
   require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
@@ -116,27 +83,21 @@ std::string field_of(const std::string& column) {
   return field + '"';
 }
 
-template <class T>
-void append_number(std::string& out, T value) {
-  char digits[32];
-  if constexpr (std::is_same_v<T, bool>)
-    out += value ? '1' : '0';
-  else
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-}
-
 }  // namespace
 
 Table parse_csv(std::string_view text, const std::string& name, Dtype dtype) {
   require<DtypeError>(is_float(dtype), name, ": a table is read as f32 or f64, not ", dtype);
-  Lines lines(text, name);
-  require<FileError>(lines.more(), name,
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  require<FileError>(!text.empty(), name,
                      ": there is nothing in this file: it wants lines of numbers");
   Table table;
   std::vector<double> values;
   std::size_t columns = 0, rows = 0;
-  while (lines.more()) {
-    const std::vector<std::string> fields = lines.next();
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::vector<std::string> fields = fields_of(text.substr(0, end), number, name);
+    text.remove_prefix(std::min(end + 1, text.size()));
     if (columns == 0) {
       columns = fields.size();
       if (std::none_of(fields.begin(), fields.end(), is_number)) {
@@ -145,9 +106,15 @@ Table parse_csv(std::string_view text, const std::string& name, Dtype dtype) {
       }
     }
     if (fields.size() != columns)
-      fail<FileError>(lines.where(), " has ", fields.size(), " fields, the first line has ",
-                      columns);
-    append_numbers(values, fields, lines);
+      fail<FileError>(name, ": line ", number, " has ", fields.size(),
+                      " fields, the first line has ", columns);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const auto value = number_in(fields[j]);
+      if (!value)
+        fail<FileError>(name, ": line ", number, ", column ", j + 1, ": ", quote(fields[j]),
+                        " is not a number that a double can hold");
+      values.push_back(*value);
+    }
     ++rows;
   }
   const Shape shape = {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)};
@@ -177,7 +144,8 @@ void save_csv(const std::string& path, const Table& table) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
         if (j > 0) out += ',';
-        append_number(out, *value++);
+        char digits[32];
+        out.append(digits, std::to_chars(digits, std::end(digits), +*value++).ptr);  // +: no bool
       }
       out += '\n';
     }
