@@ -1,31 +1,22 @@
-// Ids rise with creation and an input is older than what was made from it: a queue of the newest
-// first visits a node after everything that uses it.
+// Ids rise with creation and an input is older than what was made from it: taking the newest first
+// visits a node after everything that uses it.
 #include "gradus/trace/recorded.h"
 
 #include <algorithm>
 #include <functional>
-#include <queue>
+#include <iterator>
 
 namespace gradus::trace {
-namespace {
-
-struct Older {
-  bool operator()(const Node* a, const Node* b) const { return a->id < b->id; }
-};
-
-}  // namespace
 
 std::vector<const Node*> nodes_behind(const Tensor& x) {
   std::vector<const Node*> nodes;
-  std::priority_queue<const Node*, std::vector<const Node*>, Older> queue;
-  if (x.node()) queue.push(x.node().get());
-  while (!queue.empty()) {
-    const Node* node = queue.top();
-    queue.pop();
-    if (!nodes.empty() && nodes.back() == node) continue;
+  std::map<std::uint64_t, const Node*> found;  // by id
+  if (x.node()) found.emplace(x.node()->id, x.node().get());
+  while (!found.empty()) {
+    const Node* node = found.extract(std::prev(found.end())).mapped();
     nodes.push_back(node);
     for (const auto& input : node->inputs)
-      if (input) queue.push(input.get());
+      if (input) found.emplace(input->id, input.get());
   }
   return nodes;
 }
