@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iomanip>
-#include <sstream>
 #include <system_error>
 
 #include "gradus/engine/base/error.h"
@@ -17,10 +16,9 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 std::string hex(std::uint32_t value, int digits) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out << std::uppercase << std::hex << std::setw(digits) << std::setfill('0') << value;
-  return out.str();
+  char text[9];
+  std::snprintf(text, sizeof text, "%0*X", digits, value);
+  return text;
 }
 
 /// A lead byte says how many follow it and, for E0 ED F0 F4, narrows the range of the first of

@@ -3,9 +3,9 @@
 #include "gradus/engine/strided.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <iomanip>
-#include <sstream>
+#include <iterator>
 
 namespace gradus::trace {
 namespace {
@@ -30,10 +30,8 @@ ValueRange range_of_numbers(const T* x, std::int64_t n) {
 }
 
 std::string short_number(double value) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  out << std::setprecision(4) << value;
-  return out.str();
+  char text[16];
+  return {text, std::to_chars(text, std::end(text), value, std::chars_format::general, 4).ptr};
 }
 
 }  // namespace
