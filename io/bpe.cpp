@@ -1,8 +1,6 @@
 // Encoding, and files. Pairs of ids are looked up as one number of 64 bits.
 #include "gradus/io/bpe.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -124,10 +122,7 @@ std::string BpeTokenizer::to_json() const {
   for (const std::string& each : tokens_) tokens += (tokens.empty() ? "" : " ") + visible(each);
   for (const auto& [a, b] : merges_)
     merges += (merges.empty() ? "" : "\n") + visible(bytes_of(a)) + " " + visible(bytes_of(b));
-  return nlohmann::json{
-             {"gradus_tokenizer", 1}, {"type", "bpe"}, {"tokens", tokens}, {"merges", merges}}
-             .dump(2) +
-         "\n";
+  return json_of({{"type", "bpe"}, {"tokens", tokens}, {"merges", merges}});
 }
 
 BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,

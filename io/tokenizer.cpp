@@ -16,8 +16,6 @@
 namespace gradus::io {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t kTokenizerFormat = 1;
 constexpr const char* kTokenizerKey = "gradus_tokenizer";
 
@@ -33,6 +31,12 @@ std::string Tokenizer::decode(std::span<const std::int64_t> ids) const {
   bytes.reserve(ids.size());
   for (const std::int64_t id : ids) bytes += bytes_of(id);
   return replace_invalid_utf8(bytes);
+}
+
+std::string Tokenizer::json_of(const std::map<std::string, std::string>& fields) {
+  nlohmann::json made = fields;
+  made[kTokenizerKey] = kTokenizerFormat;
+  return made.dump(2) + "\n";
 }
 
 CharTokenizer::CharTokenizer(std::string_view text) {
@@ -80,11 +84,7 @@ std::string CharTokenizer::bytes_of(std::int64_t id) const {
 }
 
 std::string CharTokenizer::to_json() const {
-  return json{{kTokenizerKey, kTokenizerFormat},
-              {"type", name()},
-              {"characters", encode_utf8(characters_)}}
-             .dump(2) +
-         "\n";
+  return json_of({{"type", name()}, {"characters", encode_utf8(characters_)}});
 }
 
 std::vector<std::int64_t> ByteTokenizer::encode(std::string_view text) const {
@@ -99,9 +99,7 @@ std::string ByteTokenizer::bytes_of(std::int64_t id) const {
   return {static_cast<char>(static_cast<unsigned char>(id))};
 }
 
-std::string ByteTokenizer::to_json() const {
-  return json{{kTokenizerKey, kTokenizerFormat}, {"type", name()}}.dump(2) + "\n";
-}
+std::string ByteTokenizer::to_json() const { return json_of({{"type", name()}}); }
 
 WordTokenizer WordTokenizer::train(std::string_view text, std::int64_t vocab_size,
                                    std::int64_t min_count) {
@@ -148,7 +146,7 @@ std::string WordTokenizer::bytes_of(std::int64_t id) const {
 std::string WordTokenizer::to_json() const {
   std::string words;
   for (const std::string& each : words_) words += (words.empty() ? "" : " ") + visible(each);
-  return json{{kTokenizerKey, kTokenizerFormat}, {"type", name()}, {"words", words}}.dump(2) + "\n";
+  return json_of({{"type", name()}, {"words", words}});
 }
 
 std::string StreamDecoder::push(std::int64_t id) {

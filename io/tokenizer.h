@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,6 +29,8 @@ class Tokenizer {
 
  protected:
   void check_id(std::int64_t id) const;
+  /// What to_json() gives: these fields, and the version of the format.
+  static std::string json_of(const std::map<std::string, std::string>& fields);
 };
 
 /// One token for each code point that some text has, in rising order.
