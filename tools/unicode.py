@@ -11,6 +11,7 @@ TARGET = Path(__file__).resolve().parent.parent / "io" / "pretrained" / "unicode
 CHARACTERS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 SPACES = {*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
 HANGUL = range(0xAC00, 0xD7A4)  # composed by a formula
+IDEOGRAPHS = {"kIdeographs": range(0xF900, 0xFADA), "kMoreIdeographs": range(0x2F800, 0x2FA1E)}  # of one part each
 KINDS = {"L": "letter", "N": "number", "P": "punctuation", "Mn": "mark", "Cc": "control", "Cf": "control",
          "Co": "control"}
 
@@ -22,52 +23,62 @@ def kind(c):
     return KINDS.get(category) or KINDS.get(category[0])
 
 
+def run(first, value, last, step=1):
+    """A row of a table, without a last that is the first, and without a step of 1"""
+    return [first, value] + [last] * (last > first) + [step] * (step > 1)
+
+
 def ranges(of):
-    """[first, last, value] of neighbours with an equal value, where there is one."""
+    """Runs of neighbours with an equal value, where there is one"""
     found = []
     for c in CHARACTERS:
         value = of(c)
-        if found and found[-1][1] == ord(c) - 1 and found[-1][2] == value:
-            found[-1][1] = ord(c)
+        if found and found[-1][2] == ord(c) - 1 and found[-1][1] == value:
+            found[-1][2] = ord(c)
         elif value:
-            found.append([ord(c), ord(c), value])
-    return found
+            found.append([ord(c), value, ord(c)])
+    return [run(*row) for row in found]
+
+
+def parts_of(code):
+    """What it decomposes into, unless that changes its looks"""
+    parts = unicodedata.decomposition(chr(code))
+    return [] if parts.startswith("<") else [int(part, 16) for part in parts.split()]
 
 
 def decompositions():
     """[character, its part] or [character, first part, second], and a 0 where those two do not compose again"""
     found = []
     for c in CHARACTERS:
-        parts = unicodedata.decomposition(c)
-        if not parts or parts.startswith("<") or ord(c) in HANGUL:
-            continue
-        codes = [int(part, 16) for part in parts.split()]
-        lost = len(codes) == 2 and unicodedata.normalize("NFC", "".join(map(chr, codes))) != c
-        found.append([ord(c), *codes] + [0] * lost)
+        parts = parts_of(ord(c))
+        if parts and not any(ord(c) in block for block in [HANGUL, *IDEOGRAPHS.values()]):
+            lost = len(parts) == 2 and unicodedata.normalize("NFC", "".join(map(chr, parts))) != c
+            found.append([ord(c), *parts] + [0] * lost)
     return found
 
 
 def lowered():
-    """[first, last, step, lower case of the first]: the lower case of the others is as far from them. Of the capital I
-    with a dot, the only one that becomes two characters, the first."""
+    """Runs with the lower case of the first: that of the others is as far from them. Of the capital I with a dot, the
+    only one that becomes two characters, the first."""
     found = []
     for c in CHARACTERS:
         code, lower = ord(c), ord(c.lower()[0])
         if lower == code:
             continue
         if found:
-            first, last, step, to = found[-1]
+            first, to, last, step = found[-1]
             if lower - code == to - first and code - last in ([1, 2] if first == last else [step]):
-                found[-1][1:3] = code, code - last
+                found[-1][2:] = code, code - last
                 continue
-        found.append([code, code, 1, lower])
-    return found
+        found.append([code, lower, code, 1])
+    return [run(*row) for row in found]
 
 
 def table(declaration, rows):
     lines, line = [], " "
     for row in rows:
-        each = " {" + ", ".join(f"{x:#x}" if isinstance(x, int) and x > 255 else str(x) for x in row) + "},"
+        each = ", ".join(f"{x:#x}" if isinstance(x, int) and x > 255 else str(x) for x in row)
+        each = f" {{{each}}}," if len(row) > 1 else f" {each},"
         if len(line) + len(each) > 118:
             lines.append(line)
             line = " "
@@ -83,6 +94,7 @@ def text():
         table("KindRange kKinds", ranges(kind)),
         table("CombiningRange kCombining", ranges(unicodedata.combining)),
         table("Decomposition kDecompositions", decompositions()),
+        *(table(f"char32_t {name}", [parts_of(code) or [0] for code in block]) for name, block in IDEOGRAPHS.items()),
         table("Lowered kLowered", lowered()) + "// NOLINTEND(modernize-use-bool-literals)", "// clang-format on", ""])
 
 

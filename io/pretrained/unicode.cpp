@@ -15,20 +15,22 @@ constexpr CharKind letter = CharKind::letter, number = CharKind::number, space =
                    mark = CharKind::mark, punctuation = CharKind::punctuation,
                    control = CharKind::control;
 struct KindRange {
-  char32_t first, last;
+  char32_t first;
   CharKind value;
+  char32_t last = first;
 };
 struct CombiningRange {
-  char32_t first, last;
+  char32_t first;
   int value;  // marks are sorted by it
+  char32_t last = first;
 };
 struct Decomposition {
   char32_t first, a, b = 0;
   bool composes = true;  // a and b, where there is one, become this again
 };
 struct Lowered {
-  char32_t first, last, step;  // each step-th character
-  char32_t lower;              // of the first; of the others as far from them
+  char32_t first, lower;            // lower: of the first; of the others as far from them
+  char32_t last = first, step = 1;  // each step-th character
 };
 
 #include "gradus/io/pretrained/unicode_tables.inc"
@@ -50,6 +52,13 @@ int combining_class(char32_t c) {
 constexpr char32_t kSyllable = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTail = 0x11A7;
 constexpr char32_t kLeads = 19, kVowels = 21, kTails = 28;
 
+/// What a compatibility ideograph stands for: two blocks of them have one part each; else 0.
+char32_t ideograph(char32_t c) {
+  if (c - 0xF900 < std::size(kIdeographs)) return kIdeographs[c - 0xF900];
+  if (c - 0x2F800 < std::size(kMoreIdeographs)) return kMoreIdeographs[c - 0x2F800];
+  return 0;
+}
+
 void decompose(char32_t c, Characters& out) {
   if (c - kSyllable < kLeads * kVowels * kTails) {
     const char32_t place = c - kSyllable;
@@ -58,6 +67,7 @@ void decompose(char32_t c, Characters& out) {
     if (place % kTails > 0) out.push_back(kTail + place % kTails);
     return;
   }
+  if (const char32_t part = ideograph(c)) return decompose(part, out);
   const Decomposition* row = row_of(kDecompositions, c);
   if (!row || row->first != c) {
     out.push_back(c);
