@@ -48,10 +48,6 @@ int OutputFile::start(FileChange::Kind kind, const std::string& path) {
   return 0;
 }
 
-int OutputFile::create(const std::string& path) { return start(FileChange::create, path); }
-
-int OutputFile::open(const std::string& path) { return start(FileChange::open, path); }
-
 int OutputFile::write(const void* data, std::size_t size) {
   const std::string_view bytes(static_cast<const char*>(data), size);
   const int cause = asked({.kind = FileChange::write, .path = path_, .bytes = bytes});

@@ -34,8 +34,10 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  int create(const std::string& path);  // EEXIST where there is one, another process's too
-  int open(const std::string& path);    // goes on after what is there
+  /// EEXIST where there is one, another process's too.
+  int create(const std::string& path) { return start(FileChange::create, path); }
+  /// Goes on after what is there.
+  int open(const std::string& path) { return start(FileChange::open, path); }
   int write(const void* data, std::size_t size);
   int sync();  // what was written is on the disk
   int close();

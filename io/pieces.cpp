@@ -46,8 +46,8 @@ struct Alphabet {
   std::array<char32_t, 256> letter;
   std::array<int, 0x144> byte;  // of a letter; −1: none
 };
-Alphabet make_alphabet() {
-  Alphabet a;
+constexpr Alphabet make_alphabet() {
+  Alphabet a{};
   a.byte.fill(-1);
   char32_t next = 0x100;
   for (unsigned b = 0; b < 256; ++b) {
@@ -57,10 +57,7 @@ Alphabet make_alphabet() {
   }
   return a;
 }
-const Alphabet& alphabet() {
-  static const Alphabet made = make_alphabet();
-  return made;
-}
+constexpr Alphabet kAlphabet = make_alphabet();
 
 }  // namespace
 
@@ -81,14 +78,14 @@ std::vector<std::string_view> pieces(std::string_view text) {
 
 std::string visible(std::string_view bytes) {
   std::string out;
-  for (const char c : bytes) out += encode_utf8(alphabet().letter[static_cast<unsigned char>(c)]);
+  for (const char c : bytes) out += encode_utf8(kAlphabet.letter[static_cast<unsigned char>(c)]);
   return out;
 }
 
 std::string from_visible(std::string_view text, const std::string& name) {
   std::string out;
   for (const char32_t c : decode_utf8(text, name)) {
-    const int byte = c < alphabet().byte.size() ? alphabet().byte[c] : -1;
+    const int byte = c < kAlphabet.byte.size() ? kAlphabet.byte[c] : -1;
     if (byte < 0)  // escape() costs: not for every character
       fail<FileError>(name, ": ", escape(c), " in ", quote(text), " stands for no byte");
     out += static_cast<char>(byte);

@@ -55,10 +55,6 @@ CharTokenizer::CharTokenizer(std::string_view text) {
     if (present[c]) characters_.push_back(c);
 }
 
-std::int64_t CharTokenizer::vocab_size() const {
-  return static_cast<std::int64_t>(characters_.size());
-}
-
 std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
   std::vector<std::int64_t> ids;
   ids.reserve(text.size());

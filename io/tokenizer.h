@@ -40,7 +40,7 @@ class CharTokenizer final : public Tokenizer {
   explicit CharTokenizer(std::string_view text);
 
   std::string name() const override { return "character"; }
-  std::int64_t vocab_size() const override;
+  std::int64_t vocab_size() const override { return std::ssize(characters_); }
   /// ValueError names a character that is not in the vocabulary (or not UTF-8), and its offset.
   std::vector<std::int64_t> encode(std::string_view text) const override;
   std::string bytes_of(std::int64_t id) const override;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
+#include "gradus/io/pieces.h"
 #include "gradus/io/text.h"
 #include "gradus/trace/recorded.h"
 #include "gradus/trace/watch.h"
@@ -26,10 +26,8 @@ std::string quoted(const std::string& s) {
 
 /// Tiny, blocks, 0, attention
 std::vector<std::string> parts_of(const Watch::Layer& layer) {
-  std::vector<std::string> parts;
-  if (!layer.model.empty()) parts.push_back(layer.model);
-  std::istringstream path(layer.path);
-  for (std::string part; std::getline(path, part, '.');) parts.push_back(part);
+  std::vector<std::string> parts = io::split_text(layer.path, '.');
+  if (!layer.model.empty()) parts.insert(parts.begin(), layer.model);
   return parts;
 }
 

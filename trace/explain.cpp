@@ -152,13 +152,6 @@ std::string tally(const Line* begin, const Line* end) {
   return out + (sorted.size() > 6 ? ", …" : "");
 }
 
-/// Where the chain that begins at `first` ends: lines of which each is the only child of the last.
-std::size_t end_of_chain(const std::vector<Line>& order, std::size_t first) {
-  std::size_t end = first + 1;
-  while (end < order.size() && order[end].link) ++end;
-  return end;
-}
-
 /// All lines, but for the middles of long chains and for what is too much: of that the oldest, a
 /// quarter of the lines, is written too.
 void write_lines(const std::vector<Line>& order, std::size_t lines, Writer& writer) {
@@ -174,7 +167,8 @@ void write_lines(const std::vector<Line>& order, std::size_t lines, Writer& writ
       skip(i, size - tail, 0);
       return write(size - tail, size);
     }
-    end = end_of_chain(order, i);
+    end = i + 1;  // of a chain: lines of which each is the only child of the last
+    while (end < size && order[end].link) ++end;
     if (end - i > 2 * kEnds + 2) {
       write(i, i + kEnds);
       skip(i + kEnds, end - kEnds, order[i].depth);

@@ -3,12 +3,12 @@
 #include <map>
 #include <set>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "gradus/io/crc32.h"
+#include "gradus/io/pieces.h"
 #include "gradus/io/text.h"
 #include "gradus/trace/derive.h"
 #include "gradus/trace/embedded.h"
@@ -36,10 +36,9 @@ std::string files_ending_in(std::string_view end) {
 
 /// The formulas of an operation's derivation, `expression ⟵ reason`, one a line.
 std::vector<std::string> derivation_lines(const std::string& name) {
-  std::istringstream text(derivation(name));
   std::vector<std::string> out;
   bool inside = false;
-  for (std::string line; std::getline(text, line);)
+  for (const std::string& line : io::split_text(derivation(name), '\n'))
     if (line.starts_with("```"))
       inside = !inside;
     else if (inside && !line.empty())
@@ -83,10 +82,11 @@ std::string page(const std::string& title, const std::string& json) {
                                                  {"PAYLOAD", json},
                                                  {"OTHER", ""}};
   std::string out;
-  std::istringstream text(kViewer[0].text);  // each second piece names a part
-  bool named = false;
-  for (std::string piece; std::getline(text, piece, '@'); named = !named)
+  bool named = false;  // each second piece names a part
+  for (const std::string& piece : io::split_text(kViewer[0].text, '@')) {
     out += named ? parts.at(piece) : piece;
+    named = !named;
+  }
   return out;
 }
 
@@ -95,9 +95,8 @@ std::map<std::string, Json> definitions(const std::set<std::string>& ops) {
   std::map<std::string, Json> found;
   for (const EmbeddedFile& each : std::span<const EmbeddedFile>(kOps, kOpsFiles)) {
     Definition block;
-    std::istringstream text(each.text);
     Id number = 0;
-    for (std::string line; std::getline(text, line);) {
+    for (const std::string& line : io::split_text(each.text, '\n')) {
       ++number;
       if (line.starts_with("struct ")) block = {each.path, number};
       block.take(line, number);

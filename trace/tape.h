@@ -98,7 +98,6 @@ class Tape {
   bool folds(Id module) const;
   void fold();
   void note_product(const Op& product);
-  JsonTable ops_table() const;
   Json meta(const std::string& title, const std::string& program, Id step) const;
   Json tensors_json(const std::vector<Id>& values) const;
 

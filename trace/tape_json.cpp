@@ -98,17 +98,12 @@ Json Tape::tensors_json(const std::vector<Id>& values) const {
   return tensors.json();
 }
 
-JsonTable Tape::ops_table() const {
-  JsonTable out{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
-  for (const Op& each : ops)
-    out.add(each.name, each.in, each.out, each.module, each.stack, each.saved, each.within,
-            each.node);
-  return out;
-}
-
 std::string Tape::json(const std::string& title, const std::string& program, Id step) {
   const std::string code = places.json();
-  JsonTable all_ops = ops_table();
+  JsonTable all_ops{{"op", "in", "out", "module", "stack", "saved", "within", "node"}};
+  for (const Op& each : ops)
+    all_ops.add(each.name, each.in, each.out, each.module, each.stack, each.saved, each.within,
+                each.node);
   JsonTable all_modules{{"path", "type", "parent"}};
   for (const Module& each : modules) all_modules.add(each.path, each.type, each.parent);
   std::size_t structure = code.size() + rows_.size() * kRowBytes + ledger.size() * kLineBytes;

@@ -129,12 +129,15 @@ std::uint64_t alignment_in(const std::map<std::string, Fact>& facts, const std::
 
 }  // namespace
 
-GgufHeader read_gguf_header(Input& input) {
-  const std::string& file = input.name();
+bool begins_as_gguf(Input& input) {
   char magic[4] = {};
   input.read(0, magic, std::min<std::uint64_t>(sizeof magic, input.size()));
-  require<FileError>(std::string_view(magic, 4) == "GGUF", file,
-                     ": its first 4 bytes are not \"GGUF\"");
+  return std::string_view(magic, 4) == "GGUF";
+}
+
+GgufHeader read_gguf_header(Input& input) {
+  const std::string& file = input.name();
+  require<FileError>(begins_as_gguf(input), file, ": its first 4 bytes are not \"GGUF\"");
   Reader reader(input);
   reader.number<std::uint32_t>();
   const auto version = reader.number<std::uint32_t>();

@@ -37,6 +37,9 @@ struct GgufHeader {
   std::uint64_t data = 0;             // where the numbers begin
 };
 
+/// Does it begin with "GGUF"?
+bool begins_as_gguf(Input& input);
+
 /// FileError names what is wrong: no GGUF, another version, a type that cannot be read, a name
 /// twice, a length or an offset that does not fit the file.
 GgufHeader read_gguf_header(Input& input);

@@ -1,7 +1,6 @@
 // Files that hold tensors, brought to one table.
 #include "gradus/io/pretrained/tensor_source.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -19,12 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kWhole = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
-
-bool begins_as_gguf(Input& input) {
-  char magic[4] = {};
-  input.read(0, magic, std::min<std::uint64_t>(sizeof magic, input.size()));
-  return std::string_view(magic, 4) == "GGUF";
-}
 
 /// The file in a directory that holds its model.
 std::string file_in(const fs::path& directory) {

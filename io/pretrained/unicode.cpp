@@ -11,9 +11,7 @@
 namespace gradus::io {
 namespace {
 
-constexpr CharKind letter = CharKind::letter, number = CharKind::number, space = CharKind::space,
-                   mark = CharKind::mark, punctuation = CharKind::punctuation,
-                   control = CharKind::control;
+using enum CharKind;
 struct KindRange {
   char32_t first;
   CharKind value;
