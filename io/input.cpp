@@ -21,16 +21,20 @@ static_assert(std::endian::native == std::endian::little, "these files are copie
 static_assert(sizeof(bool) == 1);
 
 struct StoredKind {
+  const char* name;
   std::size_t bytes;  // of one block in the file
   Dtype dtype;        // in memory
   std::int64_t block = 1;
 };
 constexpr StoredKind kStoredKinds[] = {
-    {4, Dtype::f32},      {8, Dtype::f64},      {8, Dtype::i64},     {1, Dtype::bool_},
-    {2, Dtype::f32},      {2, Dtype::f32},      {4, Dtype::i64},     {1, Dtype::i64},
-    {34, Dtype::f32, 32}, {18, Dtype::f32, 32}, {20, Dtype::f32, 32}};
+    {"F32", 4, Dtype::f32},       {"F64", 8, Dtype::f64},      {"I64", 8, Dtype::i64},
+    {"BOOL", 1, Dtype::bool_},    {"F16", 2, Dtype::f32},      {"BF16", 2, Dtype::f32},
+    {"I32", 4, Dtype::i64},       {"U8", 1, Dtype::i64},       {"Q8_0", 34, Dtype::f32, 32},
+    {"Q4_0", 18, Dtype::f32, 32}, {"Q4_1", 20, Dtype::f32, 32}};
 static_assert(std::size(kStoredKinds) ==
               static_cast<std::size_t>(Stored::q4_1) + 1);  // in its order
+
+const StoredKind& kind_of(Stored stored) { return kStoredKinds[static_cast<std::size_t>(stored)]; }
 
 /// The 32 numbers of a block. Each d·q has at most 19 bits: no rounding until m is added.
 void unpack(Stored stored, const std::byte* block, float* y) {
@@ -115,11 +119,10 @@ void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
                      " could be read: it shrank meanwhile, or the disk has a fault");
 }
 
-std::int64_t block_of(Stored stored) {
-  return kStoredKinds[static_cast<std::size_t>(stored)].block;
-}
-std::size_t bytes_of(Stored stored) { return kStoredKinds[static_cast<std::size_t>(stored)].bytes; }
-Dtype loaded_as(Stored stored) { return kStoredKinds[static_cast<std::size_t>(stored)].dtype; }
+const char* name_of(Stored stored) { return kind_of(stored).name; }
+std::int64_t block_of(Stored stored) { return kind_of(stored).block; }
+std::size_t bytes_of(Stored stored) { return kind_of(stored).bytes; }
+Dtype loaded_as(Stored stored) { return kind_of(stored).dtype; }
 
 std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;  // 8 bytes a number

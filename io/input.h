@@ -30,11 +30,13 @@ class Input {
   std::uint64_t size_ = 0, place_ = 0;  // place_: where file_ stands
 };
 
-/// How numbers lie in a file, little-endian. From f16 on they are converted while they are read:
-/// i32 and u8 to i64, the others to f32. The last three are GGUF's blocks of 32 numbers, with d and
-/// m in f16: q8_0 = d·q, q in int8; q4_0 = d·(q − 8) and q4_1 = d·q + m, q in 4 bits. Byte j holds
-/// q of number j in its lower half, of number j + 16 in its upper one.
+/// How numbers lie in a file, little-endian. The first four are those of Dtype, in its order. From
+/// f16 on they are converted while they are read: i32 and u8 to i64, the others to f32. The last
+/// three are GGUF's blocks of 32 numbers, with d and m in f16: q8_0 = d·q, q in int8;
+/// q4_0 = d·(q − 8) and q4_1 = d·q + m, q in 4 bits. Byte j holds q of number j in its lower half,
+/// of number j + 16 in its upper one.
 enum class Stored { f32, f64, i64, bool_, f16, bf16, i32, u8, q8_0, q4_0, q4_1 };
+const char* name_of(Stored stored);    // "BF16", as safetensors and GGUF call it
 std::int64_t block_of(Stored stored);  // numbers that are stored together: 1 or 32
 std::size_t bytes_of(Stored stored);   // of one block
 Dtype loaded_as(Stored stored);

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <iterator>
+#include <utility>
 
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
@@ -29,18 +28,6 @@ TensorFile read_safetensors(Input input) {
   return file;
 }
 
-/// Of each Dtype: its name in the format, and its place. Like the reference's writer we put first
-/// what needs the wider alignment.
-struct Spelling {
-  const char* name;
-  int place;
-};
-constexpr Spelling kSpellings[] = {{"F32", 2}, {"F64", 1}, {"I64", 0}, {"BOOL", 3}};
-static_assert(std::size(kSpellings) == static_cast<std::size_t>(Dtype::bool_) + 1);
-const Spelling& spelling_of(const Tensor& x) {
-  return kSpellings[static_cast<std::size_t>(x.dtype())];
-}
-
 using Entry = std::map<std::string, Tensor>::const_pointer;
 
 std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
@@ -54,9 +41,12 @@ std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
             " is undefined");
     order.push_back(&entry);
   }
-  std::stable_sort(order.begin(), order.end(), [](Entry a, Entry b) {
-    return spelling_of(a->second).place < spelling_of(b->second).place;
-  });
+  // Like the reference's writer we put first what needs the wider alignment: I64, F64, F32, BOOL.
+  const auto place = [](Entry each) {
+    return std::pair(size_of(each->second.dtype()), each->second.dtype());
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Entry a, Entry b) { return place(a) > place(b); });
   return order;
 }
 
@@ -76,7 +66,7 @@ std::string header_of(const std::vector<Entry>& order,
   for (const Entry entry : order) {
     const Tensor& x = entry->second;
     header += str_cat(",", json_string(entry->first, "the name"), ":{\"dtype\":\"",
-                      spelling_of(x).name, "\",\"shape\":[");
+                      name_of(static_cast<Stored>(x.dtype())), "\",\"shape\":[");
     for (int axis = 0; axis < x.rank(); ++axis)
       header += str_cat(axis > 0 ? "," : "", x.size(axis));
     header += str_cat("],\"data_offsets\":[", begin, ",", begin + bytes_of(x), "]}");

@@ -13,14 +13,9 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 32;
 
-struct Type {
-  const char* name;
-  Stored stored;
-};
-const std::map<std::uint32_t, Type> kTypes = {
-    {0, {"F32", Stored::f32}},   {1, {"F16", Stored::f16}},   {2, {"Q4_0", Stored::q4_0}},
-    {3, {"Q4_1", Stored::q4_1}}, {8, {"Q8_0", Stored::q8_0}}, {26, {"I32", Stored::i32}},
-    {27, {"I64", Stored::i64}},  {28, {"F64", Stored::f64}},  {30, {"BF16", Stored::bf16}}};
+const std::map<std::uint32_t, Stored> kTypes = {
+    {0, Stored::f32},  {1, Stored::f16},  {2, Stored::q4_0}, {3, Stored::q4_1}, {8, Stored::q8_0},
+    {26, Stored::i32}, {27, Stored::i64}, {28, Stored::f64}, {30, Stored::bf16}};
 
 enum FactType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, flag, text, list, u64, i64, f64 };
 
@@ -104,8 +99,8 @@ TensorEntry read_entry(Reader& reader, const std::string& file) {
   const auto found = kTypes.find(type);
   require<FileError>(found != kTypes.end(), where, "its type ", type,
                      " cannot be read: F32 F16 BF16 F64 I32 I64 Q8_0 Q4_0 Q4_1 can");
-  entry.dtype = found->second.name;
-  entry.stored = found->second.stored;
+  entry.stored = found->second;
+  entry.dtype = name_of(entry.stored);
   const auto block = static_cast<std::uint64_t>(block_of(entry.stored));
   const std::uint64_t row = rank == 0 ? 1 : entry.shape.back();
   require<FileError>(row % block == 0, where, entry.dtype, " wants rows of a multiple of ", block,
