@@ -1,7 +1,6 @@
 // Learning merges. Each distinct piece is kept once with its count. A merge visits only the pieces
 // that have the pair, and a heap knows the most frequent pair; entries of the heap whose count is
 // no longer true are put right when they come up.
-#include <algorithm>
 #include <queue>
 
 #include "gradus/engine/base/error.h"

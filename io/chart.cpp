@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 
 #include "gradus/engine/base/error.h"
 #include "gradus/io/text.h"

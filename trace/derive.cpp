@@ -2,8 +2,6 @@
 // product of dy and the other operand, summed down to the operand's letters.
 #include "gradus/trace/derive.h"
 
-#include <algorithm>
-
 #include "gradus/engine/base/error.h"
 
 namespace gradus {

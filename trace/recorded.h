@@ -19,7 +19,6 @@ std::vector<const Node*> inputs_of(const Node& node);
 /// Parameters by their node: what a model adds to a graph.
 class Parameters {
  public:
-  Parameters() = default;
   explicit Parameters(const nn::Module* model);  // null: none
 
   const nn::NamedTensor* of(const Node& leaf) const;  // nullptr: not of this model

@@ -1,8 +1,6 @@
 // Each splitter looks at kinds of characters alone, and decides from where it stands.
 #include "gradus/io/pretrained/splitter.h"
 
-#include <algorithm>
-
 #include "gradus/io/pretrained/unicode.h"
 #include "gradus/io/text.h"
 

@@ -2,14 +2,12 @@
 #include "gradus/io/pretrained/tensor_source.h"
 
 #include <filesystem>
-#include <set>
 
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/json.h"
 #include "gradus/io/safetensors_header.h"
 #include "gradus/io/text.h"
-#include "gradus/ops/members.h"
 
 namespace gradus::io {
 namespace {
