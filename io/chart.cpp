@@ -23,19 +23,13 @@ constexpr const char* kStyle = R"(<style>
 text { font-family: system-ui, "DejaVu Sans", sans-serif; font-size: 13px; fill: #444 }
 .paper { fill: #fff } .title { font-size: 16px; font-weight: 600; fill: #111 }
 .grid { stroke: #e4e4e4 } .axis { stroke: #888 } .mark { stroke: #444; fill: none }
-.line { fill: none; stroke-width: 1.8; stroke-linejoin: round }
-.band { stroke: none; fill-opacity: 0.2 }
-.line.c0 { stroke: #0072b2 } .band.c0, .dot.c0 { fill: #0072b2 }
-.line.c1 { stroke: #d55e00 } .band.c1, .dot.c1 { fill: #d55e00 }
-.line.c2 { stroke: #009e73 } .band.c2, .dot.c2 { fill: #009e73 }
-.line.c3 { stroke: #aa4499 } .band.c3, .dot.c3 { fill: #aa4499 }
+.line { fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linejoin: round }
+.band, .dot { fill: currentColor } .band { stroke: none; fill-opacity: 0.2 }
+.c0 { color: #0072b2 } .c1 { color: #d55e00 } .c2 { color: #009e73 } .c3 { color: #aa4499 }
 @media (prefers-color-scheme: dark) {
 text { fill: #bbb } .paper { fill: #16181d } .title { fill: #eee }
 .grid { stroke: #2c3038 } .axis { stroke: #777 } .mark { stroke: #bbb }
-.line.c0 { stroke: #56b4e9 } .band.c0, .dot.c0 { fill: #56b4e9 }
-.line.c1 { stroke: #f0a040 } .band.c1, .dot.c1 { fill: #f0a040 }
-.line.c2 { stroke: #3fd0a0 } .band.c2, .dot.c2 { fill: #3fd0a0 }
-.line.c3 { stroke: #dd88cc } .band.c3, .dot.c3 { fill: #dd88cc }
+.c0 { color: #56b4e9 } .c1 { color: #f0a040 } .c2 { color: #3fd0a0 } .c3 { color: #dd88cc }
 }
 </style>
 )";
