@@ -17,7 +17,7 @@ namespace gradus {
 namespace trace {
 namespace {
 
-constexpr std::int64_t kMost = 40;    // lines of one kind
+constexpr std::size_t kMost = 40;     // lines of one kind
 constexpr std::size_t kMostEnds = 3;  // ends of one parameter's paths
 
 constexpr const char* kMayBe =
@@ -124,23 +124,14 @@ struct Reach {
 };
 
 /// Lines of one kind, not too many of them.
-class Lines {
- public:
-  Lines(const char* head, std::string& out) : head_(head), out_(out) {}
-  ~Lines() {
-    if (count_ > kMost) out_ += str_cat("  … and ", io::grouped(count_ - kMost), " more\n");
-  }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-  void add(const std::string& what) {
-    if (count_++ < kMost) out_ += std::string("  ") + head_ + "  " + what + "\n";
-  }
-
- private:
-  const char* head_;
-  std::string& out_;
-  std::int64_t count_ = 0;
-};
+std::string listed(const char* head, const std::vector<std::string>& lines) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(lines.size(), kMost); ++i)
+    out += std::string("  ") + head + "  " + lines[i] + "\n";
+  if (lines.size() > kMost)
+    out += "  … and " + io::grouped(static_cast<std::int64_t>(lines.size() - kMost)) + " more\n";
+  return out;
+}
 
 /// Why nothing at all is recorded behind x.
 std::string nothing_behind(const Tensor& x) {
@@ -165,11 +156,12 @@ std::string head(const Tensor& x, const Reach& reach) {
   std::string out = str_cat("#", x.node()->id, " ", x.node()->name(), " ", x.shape(), " reaches ",
                             reach.leaves.size(), reach.leaves.size() == 1 ? " leaf" : " leaves",
                             reach.used.empty() ? "\n" : " that can still be seen\n");
-  Lines used("used up     ", out);
+  std::vector<std::string> used;
   for (const Node* node : reach.used)
-    used.add(str_cat("#", node->id, " ", node->name(),
-                     ": an earlier backward took what is behind it, which is not known any more"));
-  return out;
+    used.push_back(
+        str_cat("#", node->id, " ", node->name(),
+                ": an earlier backward took what is behind it, which is not known any more"));
+  return out + listed("used up     ", used);
 }
 
 std::string describe(const Node& leaf) { return str_cat("leaf #", leaf.id, " ", leaf.shape); }
@@ -191,34 +183,30 @@ std::string why(const Tensor& x, const nn::Module* model) {
   if (!x.defined()) return "an undefined tensor\n";
   const Reach reach(x);
   const Parameters parameters(model);
-  std::string out = head(x, reach);
-  {
-    Lines reached("reached     ", out);
-    for (const nn::NamedTensor& each : parameters.all())
-      if (reach.has(each.tensor))
-        reached.add(str_cat(each.name, " ", each.tensor.shape(),
-                            reach.wanted.contains(each.tensor.node().get())
-                                ? ""
-                                : ": has a gradient, of this backward or an earlier one"));
-    for (const Node* leaf : reach.leaves)
-      if (!parameters.of(*leaf)) reached.add(describe(*leaf) + (model ? ", not of the model" : ""));
-  }
+  std::vector<std::string> reached, others;
+  for (const nn::NamedTensor& each : parameters.all())
+    if (reach.has(each.tensor))
+      reached.push_back(str_cat(each.name, " ", each.tensor.shape(),
+                                reach.wanted.contains(each.tensor.node().get())
+                                    ? ""
+                                    : ": has a gradient, of this backward or an earlier one"));
+  for (const Node* leaf : reach.leaves)
+    if (!parameters.of(*leaf))
+      reached.push_back(describe(*leaf) + (model ? ", not of the model" : ""));
+  const std::string out = head(x, reach) + listed("reached     ", reached);
   if (!model) {
-    Lines frozen("frozen      ", out);
-    for (const Node* leaf : reach.frozen) frozen.add(describe(*leaf));
+    for (const Node* leaf : reach.frozen) others.push_back(describe(*leaf));
+    return out + listed("frozen      ", others);
   }
-  if (!model) return out;
   bool guess = false;
-  {
-    Lines missing("not reached ", out);
-    for (const Unreached& each : beyond(reach, *model)) {
-      const std::string reason =
-          each.frozen ? "frozen: requires_grad_(true) or freeze(false)" : each.ended_at;
-      guess = guess || reason.empty();
-      missing.add(str_cat(each.name, " ", each.shape, reason.empty() ? "" : ": ", reason));
-    }
+  for (const Unreached& each : beyond(reach, *model)) {
+    const std::string reason =
+        each.frozen ? "frozen: requires_grad_(true) or freeze(false)" : each.ended_at;
+    guess = guess || reason.empty();
+    others.push_back(str_cat(each.name, " ", each.shape, reason.empty() ? "" : ": ", reason));
   }
-  return guess ? out + "why not: " + kMayBe + "\n" : out;
+  return out + listed("not reached ", others) +
+         (guess ? std::string("why not: ") + kMayBe + "\n" : "");
 }
 
 }  // namespace
