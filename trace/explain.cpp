@@ -65,32 +65,28 @@ std::string formula(const Node& node, const Parameters& parameters) {
   return out + ")";
 }
 
-/// The range of the node's tensor, where its numbers are still to be had.
-std::string known_range(const Node& node, const Parameters& parameters, const Tensor& x) {
-  if (x.node().get() == &node) return to_string(range_of(x));
-  if (const nn::NamedTensor* named = parameters.of(node)) return to_string(range_of(named->tensor));
-  if (const Watch* watch = Watch::current())
-    if (const Watch::Event* event = watch->of(node.id)) return to_string(event->range);
-  return "";
-}
-
 class Writer {
  public:
   Writer(const Tensor& x, const Parameters& parameters) : x_(x), parameters_(parameters) {}
 
   void line(const Line& line) {
     const Node& node = *line.node;
-    std::string layer;
-    if (const Watch* watch = Watch::current())
-      if (const Watch::Event* event = watch->of(node.id)) layer = watch->layer(*event).text();
-    std::string values = known_range(node, parameters_, x_);
+    const Watch* watch = Watch::current();
+    const Watch::Event* event = watch ? watch->of(node.id) : nullptr;
+    std::string values;  // their range, where they are still to be had
+    if (x_.node().get() == &node)
+      values = to_string(range_of(x_));
+    else if (const nn::NamedTensor* named = parameters_.of(node))
+      values = to_string(range_of(named->tensor));
+    else if (event)
+      values = to_string(event->range);
     const Node::Extra* extra = node.extra_or_null();
     if (extra && extra->grad.defined())
       values +=
           (values.empty() ? "" : "  ") + str_cat("gradient ", to_string(range_of(extra->grad)));
     rows_.push_back(
         {bars(line.depth) + "#" + std::to_string(node.id) + " " + formula(node, parameters_),
-         str_cat(node.shape), values, layer});
+         str_cat(node.shape), values, event ? watch->layer(*event).text() : ""});
   }
 
   void note(std::size_t depth, const std::string& what) {

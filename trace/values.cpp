@@ -16,14 +16,10 @@ constexpr std::int64_t kCorner = 4;  // rows and columns at each end
 constexpr std::int64_t kBins = 32;
 
 template <class T>
-std::string bytes_of(const T* numbers, std::size_t n) {
-  return {reinterpret_cast<const char*>(numbers), n * sizeof(T)};
-}
-
-template <class T>
 Json encoded(const std::vector<T>& numbers, Id rows, Id columns) {
-  return object("rows", rows, "columns", columns, sizeof(T) == 4 ? "f32" : "f64",
-                base64(bytes_of(numbers.data(), numbers.size())));
+  return object(
+      "rows", rows, "columns", columns, sizeof(T) == 4 ? "f32" : "f64",
+      base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)}));
 }
 
 template <class T>
