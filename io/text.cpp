@@ -146,16 +146,13 @@ std::string abbreviate(std::string_view complaint) {
 }
 
 std::string escape_xml(std::string_view text) {
+  constexpr std::string_view kOwn = "&<>\"";
+  constexpr const char* kEscapes[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
   std::string out;
   for (const char c : replace_invalid_utf8(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
+    const std::size_t own = kOwn.find(c);
+    if (own != kOwn.npos)
+      out += kEscapes[own];
     else if (static_cast<unsigned char>(c) >= ' ')
       out += c;
   }

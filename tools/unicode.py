@@ -91,8 +91,8 @@ def text():
         f"// Unicode {unicodedata.unidata_version}. Made by tools/unicode.py: do not edit.",
         "// clang-format off",
         "// NOLINTBEGIN(modernize-use-bool-literals): 0 keeps the lines short",
-        table("KindRange kKinds", ranges(kind)),
-        table("CombiningRange kCombining", ranges(unicodedata.combining)),
+        table("Range<CharKind> kKinds", ranges(kind)),
+        table("Range<int> kCombining", ranges(unicodedata.combining)),
         table("Decomposition kDecompositions", decompositions()),
         *(table(f"char32_t {name}", [parts_of(code) or [0] for code in block]) for name, block in IDEOGRAPHS.items()),
         table("Lowered kLowered", lowered()) + "// NOLINTEND(modernize-use-bool-literals)", "// clang-format on", ""])

@@ -12,14 +12,11 @@ namespace gradus::io {
 namespace {
 
 using enum CharKind;
-struct KindRange {
+
+template <class T>
+struct Range {
   char32_t first;
-  CharKind value;
-  char32_t last = first;
-};
-struct CombiningRange {
-  char32_t first;
-  int value;  // marks are sorted by it
+  T value;
   char32_t last = first;
 };
 struct Decomposition {
@@ -41,10 +38,15 @@ const Row* row_of(const Row (&table)[n], char32_t c) {
   return after == std::begin(table) ? nullptr : after - 1;
 }
 
-int combining_class(char32_t c) {
-  const CombiningRange* row = row_of(kCombining, c);
-  return row && c <= row->last ? row->value : 0;
+/// Of the range that c is in, else T{}: CharKind::other, class 0.
+template <class T, std::size_t n>
+T value_of(const Range<T> (&table)[n], char32_t c) {
+  const Range<T>* row = row_of(table, c);
+  return row && c <= row->last ? row->value : T{};
 }
+
+/// Marks are sorted by it.
+int combining_class(char32_t c) { return value_of(kCombining, c); }
 
 // A syllable of Hangul is 0xAC00 + (lead · 21 + vowel) · 28 + tail; tail 0 is none.
 constexpr char32_t kSyllable = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTail = 0x11A7;
@@ -94,10 +96,7 @@ char32_t together(char32_t a, char32_t b) {
 
 }  // namespace
 
-CharKind kind_of(char32_t c) {
-  const KindRange* row = row_of(kKinds, c);
-  return row && c <= row->last ? row->value : CharKind::other;
-}
+CharKind kind_of(char32_t c) { return value_of(kKinds, c); }
 
 Characters characters_of(std::string_view text) {
   Characters out;
