@@ -29,13 +29,12 @@ std::pair<std::string, Id> numbered(const std::string& path) {
   return {path.substr(0, at), number ? std::atoll(&path[at]) : kNone};
 }
 
-std::vector<Id> list_of(std::span<const std::int64_t> dims) { return {dims.begin(), dims.end()}; }
-
 }  // namespace
 
-Id Tape::shape_of(const std::vector<Id>& sizes) {
-  const auto [at, is_new] = shape_index_.try_emplace(sizes, std::ssize(shapes_));
-  if (is_new) shapes_.push_back(sizes);
+Id Tape::shape_of(std::span<const std::int64_t> sizes) {
+  std::vector<Id> list(sizes.begin(), sizes.end());
+  const auto [at, is_new] = shape_index_.try_emplace(list, std::ssize(shapes_));
+  if (is_new) shapes_.push_back(std::move(list));
   return at->second;
 }
 
@@ -55,10 +54,8 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
     seen.views.push_back(view);
     values_.emplace_back(x, kLevels[level_], std::string_view(kind) == "inside" ? kFavour : 1);
     value_bytes_ += values_.back().bytes();
-    rows_.push_back({kind, name_of(x.dtype()), "", shape_of(list_of(x.shape())), row, seen.storage,
-                     x.offset(), x.is_contiguous() ? kNone : shape_of(list_of(x.strides())),
-                     layer});
-    makers_.push_back(kNone);
+    rows_.push_back({kind, name_of(x.dtype()), "", shape_of(x.shape()), row, seen.storage,
+                     x.offset(), x.is_contiguous() ? kNone : shape_of(x.strides()), layer});
     seen_.note(x, std::move(seen));
     // Bounds the memory while recording; json() leaves less.
     if (value_bytes_ > kWorkingSpace * most_bytes_) fit(kWorkingSpace / 2 * most_bytes_);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,7 @@ class Tape {
   struct Row {
     std::string kind, dtype, name;
     Id shape, values, storage, offset, strides, layer;
+    Id maker = kNone;  // an op
   };
   struct Seen {  // what a storage has been spoken of as
     Id storage;
@@ -91,7 +93,7 @@ class Tape {
     };
     std::vector<View> views;
   };
-  Id shape_of(const std::vector<Id>& sizes);
+  Id shape_of(std::span<const std::int64_t> sizes);
   const Op* maker(Id tensor) const;
   Id maker_id(Id tensor) const;
   void fit(std::size_t bytes);
@@ -113,7 +115,6 @@ class Tape {
   Id storages_ = 0;
   std::map<std::uint64_t, Id> by_node_;
   std::map<std::uint64_t, std::string> names_;
-  std::vector<Id> makers_;  // of each tensor, an op
 };
 
 }  // namespace gradus::trace

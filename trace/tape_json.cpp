@@ -13,7 +13,7 @@ constexpr std::size_t kRowBytes = 56;   // of a tensor, about
 }  // namespace
 
 Id Tape::maker_id(Id tensor) const {
-  return tensor == kNone ? kNone : makers_[static_cast<std::size_t>(tensor)];
+  return tensor == kNone ? kNone : rows_[static_cast<std::size_t>(tensor)].maker;
 }
 
 const Tape::Op* Tape::maker(Id tensor) const {
@@ -23,8 +23,8 @@ const Tape::Op* Tape::maker(Id tensor) const {
 
 Id Tape::add_op(Op op) {
   if (op.out != kNone) {
-    makers_[static_cast<std::size_t>(op.out)] = std::ssize(ops);
     Row& row = rows_[static_cast<std::size_t>(op.out)];
+    row.maker = std::ssize(ops);
     if (row.kind == "saved" || row.kind == "input") row.kind = "result";
   }
   ops.push_back(std::move(op));
