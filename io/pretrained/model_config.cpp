@@ -95,8 +95,8 @@ constexpr std::pair<const char*, nn::Activation> kActivations[] = {
 
 nn::Activation activation(Asked& config, const std::string& key) {
   const std::string name = config.text(key);
-  for (const auto& [known, activation] : kActivations)
-    if (name == known) return activation;
+  for (const auto& [known, value] : kActivations)
+    if (name == known) return value;
   config.refuse(key);
   return nn::Activation::gelu;
 }
