@@ -134,9 +134,8 @@ void save_csv(const std::string& path, const Table& table) {
   require<ShapeError>(names == 0 || names == columns, "save_csv: ", path, ": ", names,
                       " names for ", columns, " columns");
   std::string out;
-  for (std::int64_t j = 0; j < names; ++j) {
-    out += (j > 0 ? "," : "") + field_of(table.columns[static_cast<std::size_t>(j)]);
-  }
+  for (const std::string& column : table.columns)
+    out += (out.empty() ? "" : ",") + field_of(column);  // which is never empty
   if (names > 0) out += '\n';
   dispatch(table.values.dtype(), [&]<class T>() {
     const Tensor packed = kernel::contiguous(table.values);
