@@ -19,24 +19,6 @@ int asked(const FileChange& change) { return file_watch ? file_watch(change) : 0
 
 int cause_unless(bool good) { return good ? 0 : errno; }
 
-/// A file that was not there before: create() refuses what is, another process's too.
-int create_beside(const std::string& path, std::string& name, OutputFile& file) {
-  int cause = EEXIST;
-  for (int i = 0; i < 10000 && cause == EEXIST; ++i) {
-    name = str_cat(path, ".tmp-", i);
-    cause = file.create(name);
-  }
-  return cause;
-}
-
-/// 0, or why not all of it is on the disk.
-int fill(OutputFile& file, const void* data, std::size_t size) {
-  int cause = file.write(data, size);
-  if (cause == 0) cause = file.sync();
-  const int at_end = file.close();
-  return cause != 0 ? cause : at_end;
-}
-
 }  // namespace
 
 int OutputFile::start(FileChange::Kind kind, const std::string& path) {
@@ -105,9 +87,18 @@ int sync_directory_of(const std::string& path) {
 void write_file_atomically(const std::string& path, const void* data, std::size_t size) {
   std::string temporary;
   OutputFile file;
-  int cause = create_beside(path, temporary, file);
+  int cause = EEXIST;  // create() refuses what is there, another process's too
+  for (int i = 0; i < 10000 && cause == EEXIST; ++i) {
+    temporary = str_cat(path, ".tmp-", i);
+    cause = file.create(temporary);
+  }
   const bool created = cause == 0;
-  if (created) cause = fill(file, data, size);
+  if (created) {
+    cause = file.write(data, size);
+    if (cause == 0) cause = file.sync();
+    const int at_end = file.close();
+    if (cause == 0) cause = at_end;
+  }
   if (cause == 0) cause = rename_file(temporary, path);
   if (cause != 0) {
     if (created) remove_file(temporary);

@@ -16,10 +16,6 @@ namespace {
 constexpr std::int64_t kLongest = 1024;  // sequences whose attention matrices are computed again
 thread_local Recorder* innermost_recorder = nullptr;
 
-void tell_recorder(const std::string& error) {
-  if (innermost_recorder) innermost_recorder->heard(error);
-}
-
 /// While it lives no observer hears what runs, and nothing is recorded.
 struct ScopedMute {
   ScopedValue<Observer*> no_observer{thread_state.observer, nullptr};
@@ -34,7 +30,9 @@ Recorder::Recorder(TraceOptions options)
       outer_(innermost_recorder),
       scope_(*this) {
   innermost_recorder = this;
-  on_error = tell_recorder;
+  on_error = [](const std::string& error) {
+    if (innermost_recorder) innermost_recorder->heard(error);
+  };
 }
 
 Recorder::~Recorder() { unlink(innermost_recorder, this, &Recorder::outer_); }
