@@ -6,11 +6,10 @@
 namespace gradus::io {
 namespace {
 
-/// Table k holds the
-/// checksums of a byte followed by k zero bytes, so that eight bytes are taken at once.
-using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
-constexpr CrcTables crc_tables() {
-  CrcTables tables{};
+/// Table k holds the checksums of a byte followed by k zero bytes, so that eight bytes are taken at
+/// once.
+constexpr auto kTables = [] {
+  std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t crc = byte;
     for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1u ? 0xEDB88320u : 0u);
@@ -22,8 +21,7 @@ constexpr CrcTables crc_tables() {
       tables[k][byte] = before >> 8 ^ tables[0][before & 0xFFu];
     }
   return tables;
-}
-constexpr CrcTables kTables = crc_tables();
+}();
 
 }  // namespace
 

@@ -46,7 +46,7 @@ struct Alphabet {
   std::array<char32_t, 256> letter;
   std::array<int, 0x144> byte;  // of a letter; −1: none
 };
-constexpr Alphabet make_alphabet() {
+constexpr Alphabet kAlphabet = [] {
   Alphabet a{};
   a.byte.fill(-1);
   char32_t next = 0x100;
@@ -56,8 +56,7 @@ constexpr Alphabet make_alphabet() {
     a.byte[a.letter[b]] = static_cast<int>(b);
   }
   return a;
-}
-constexpr Alphabet kAlphabet = make_alphabet();
+}();
 
 }  // namespace
 
