@@ -7,18 +7,15 @@
 
 namespace gradus::check {
 
-inline Values times(const SmallMatrix& a, const Values& x) {
-  Values y(a.rows, 0.0);
-  for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t j = 0; j < a.columns; ++j) y[i] += a(i, j) * x[j];
-  return y;
-}
 inline SmallMatrix product(const SmallMatrix& a, const SmallMatrix& b) {
   SmallMatrix c{a.rows, b.columns};
   for (std::size_t i = 0; i < a.rows; ++i)
     for (std::size_t k = 0; k < a.columns; ++k)
       for (std::size_t j = 0; j < b.columns; ++j) c(i, j) += a(i, k) * b(k, j);
   return c;
+}
+inline Values times(const SmallMatrix& a, const Values& x) {
+  return product(a, {x.size(), 1, x}).values;
 }
 
 /// B [numbers, dimension]: six points, whose error at this step is a few roundings.
@@ -186,13 +183,8 @@ inline SmallMatrix orthonormal(SmallMatrix rows) {
 }
 
 GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
-  const auto columns = [rows, count](const Values& x) {  // as rows
-    SmallMatrix result{count, rows};
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < count; ++j) result(j, i) = x[i * count + j];
-    return result;
-  };
-  const auto plus = [rows, count, columns](const Values& given, const Values& d) {
+  const auto columns = [=](const Values& x) { return transposed({rows, count, x}); };
+  const auto plus = [=](const Values& given, const Values& d) {
     const SmallMatrix x = columns(given);
     const SmallMatrix outside = complement(x);
     SmallMatrix moved = x;
@@ -206,11 +198,7 @@ GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count) {
     for (std::size_t r = 0; r < outside.rows; ++r)
       for (std::size_t c = 0; c < count; ++c, ++at)
         for (std::size_t i = 0; i < rows; ++i) moved(c, i) += d[at] * outside(r, i);
-    moved = orthonormal(moved);
-    Values result = given;
-    for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t j = 0; j < count; ++j) result[i * count + j] = moved(j, i);
-    return result;
+    return transposed(orthonormal(moved)).values;
   };
   const auto residual = [=](const Values& x) {
     return x.size() == rows * count ? orthonormal_residual(columns(x)) : 1.0;

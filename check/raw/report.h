@@ -172,7 +172,11 @@ requires std::is_enum_v<Enum> std::string json_of(Enum value) {
   return json_of(std::string(to_string(value)));
 }
 template <class T>
-std::string json_of(const std::vector<T>& items);
+std::string json_of(const std::vector<T>& items) {
+  std::string result;
+  for (const T& item : items) result += (result.empty() ? "\n  " : ",\n  ") + json_of(item);
+  return "[" + result + "]";
+}
 
 /// object("name", value, …)
 template <class... Parts>
@@ -200,13 +204,6 @@ inline std::string json_of(const Finding& f) {
                 f.allowed, "note", f.note);
 }
 
-template <class T>
-std::string json_of(const std::vector<T>& items) {
-  std::string result;
-  for (const T& item : items) result += (result.empty() ? "\n  " : ",\n  ") + json_of(item);
-  return "[" + result + "]";
-}
-
 GRADUS_CHECK_INLINE std::string Report::json() const {
   return object("name", name, "verdict", verdict, "seed", seed, "forward_calls", counts.forward,
                 "vjp_calls", counts.vjp, "conditions", counts.conditions, "inputs", inputs,
@@ -220,14 +217,11 @@ inline std::string xml_of(const std::string& text) {
   std::string result;
   for (const char c : text) {
     const bool space = c == '\n' || c == '\t' || c == '\r';
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += static_cast<unsigned char>(c) < 0x20 && !space ? '?' : c;
+    const bool control = static_cast<unsigned char>(c) < 0x20 && !space;
+    result += c == '&'   ? "&amp;"
+              : c == '<' ? "&lt;"
+              : c == '"' ? "&quot;"
+                         : std::string(1, control ? '?' : c);
   }
   return result;
 }

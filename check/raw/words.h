@@ -60,30 +60,21 @@ inline std::string without_trailing_blanks(std::string text) {
 /// Breaks at spaces (or inside a word that is longer than a line) so that no line is over 76
 /// columns; what follows the first line is indented further. Counts characters of UTF-8.
 inline std::string wrapped(const std::string& text, std::size_t indent) {
-  constexpr std::size_t columns = 76;
-  std::string result(indent, ' ');
-  std::size_t column = indent, last_space = std::string::npos;
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+  std::string result, line(indent, ' ');
   for (char c : text) {
     if (static_cast<unsigned char>(c) < 0x20U) c = ' ';
-    const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-    if (!continues && column == columns) {
-      std::string rest;
-      if (c != ' ' && last_space != std::string::npos) {
-        rest = result.substr(last_space + 1);
-        result.resize(last_space);
-      }
-      result = without_trailing_blanks(result) + "\n" + std::string(indent + 2, ' ') + rest;
-      column = indent + 2;
-      for (char r : rest) column += (static_cast<unsigned char>(r) & 0xC0U) != 0x80U ? 1U : 0U;
-      last_space = std::string::npos;
+    if (begins(c) && std::count_if(line.begin(), line.end(), begins) == 76) {
+      const std::size_t space = line.rfind(' ');
+      // What follows a space further left would fill the next line too.
+      const bool breaks = c != ' ' && space != std::string::npos && space > indent + 1;
+      result += without_trailing_blanks(line.substr(0, breaks ? space : line.size())) + "\n";
+      line = std::string(indent + 2, ' ') + (breaks ? line.substr(space + 1) : "");
       if (c == ' ') continue;
     }
-    // What follows a space further left would fill the next line too.
-    if (c == ' ' && column > indent + 1) last_space = result.size();
-    result += c;
-    if (!continues) ++column;
+    line += c;
   }
-  return without_trailing_blanks(result) + "\n";
+  return result + without_trailing_blanks(line) + "\n";
 }
 
 /// Does this stream of the process end at a terminal? Only systems that have unistd.h can say.
