@@ -138,13 +138,12 @@ bool Trial::equal(const std::string& what, const Cause& cause, const Run& run,
 }
 
 void Trial::add(std::size_t input, const Cause& cause, const std::string& note) {
-  InputSummary& summary = report.inputs[input];
   const auto count = std::count_if(
       report.findings.begin(), report.findings.end(),
       [&](const Finding& each) { return each.kind == Kind::condition && each.input == input; });
-  if (count >= 3 || (count > 0 && summary.cause.name == cause.name)) return;  // one tells it
-  report.add({.kind = Kind::condition, .input = input, .input_name = summary.name, .note = note});
-  if (summary.cause.name.empty()) summary.cause = cause;
+  if (count >= 3 || (count > 0 && report.inputs[input].cause.name == cause.name))
+    return;  // one tells it
+  report.add(Kind::condition, input, note, cause);
 }
 
 void check_conditions(const CheckedTensorFunction& function, const RowSum& rows, Report& report) {

@@ -81,40 +81,6 @@ struct gradus_check {
       return result;
     };
   }
-
-  Verdict run() {
-    report = check_vjp(name, functions, inputs, options);
-    return report->verdict;
-  }
-
-  void set(const std::string& option, double value) {
-    const std::pair<const char*, double*> numbers[] = {{"rtol", &options.rtol},
-                                                       {"atol", &options.atol},
-                                                       {"resolution", &options.resolution},
-                                                       {"ulp", &functions.ulp}};
-    for (const auto& [known, where] : numbers)
-      if (option == known) return static_cast<void>(*where = value);
-    if (option == "seed")
-      return static_cast<void>(options.seed = static_cast<std::uint64_t>(value));
-    if (option == "accumulates") return static_cast<void>(functions.accumulates = value != 0);
-    if (option != "full" && option != "sampled")
-      throw BadInput("there is no option '" + option +
-                     "', but rtol, atol, resolution, ulp, seed, accumulates, full and sampled");
-    options.mode = option == "full" ? Mode::full : Mode::projections;
-    if (value == 0) options.mode = Mode::automatic;
-  }
-
-  Verdict condition(std::size_t k, const char* note, const char* const* cause) {
-    if (!report || k >= report->inputs.size())
-      throw BadInput(joined("there is no report with an input ", k));
-    ++report->counts.conditions;
-    if (!note) return Verdict::pass;
-    InputSummary& summary = report->inputs[k];
-    report->add({.kind = Kind::condition, .input = k, .input_name = summary.name, .note = note});
-    if (summary.cause.name.empty())
-      summary.cause = {string_of(cause[0]), string_of(cause[1]), string_of(cause[2])};
-    return Verdict::fail;
-  }
 };
 
 namespace {
@@ -165,7 +131,23 @@ int gradus_check_output(gradus_check* check, int rank, const std::int64_t* shape
 }
 
 int gradus_check_set(gradus_check* check, const char* option, double value) {
-  return kept_inside(check, [&] { check->set(string_of(option), value); });
+  return kept_inside(check, [&] {
+    RawOptions& options = check->options;
+    const std::string name = string_of(option);
+    const std::pair<const char*, double*> numbers[] = {{"rtol", &options.rtol},
+                                                       {"atol", &options.atol},
+                                                       {"resolution", &options.resolution},
+                                                       {"ulp", &check->functions.ulp}};
+    for (const auto& [known, where] : numbers)
+      if (name == known) return static_cast<void>(*where = value);
+    if (name == "seed") return static_cast<void>(options.seed = static_cast<std::uint64_t>(value));
+    if (name == "accumulates") return static_cast<void>(check->functions.accumulates = value != 0);
+    if (name != "full" && name != "sampled")
+      throw BadInput("there is no option '" + name +
+                     "', but rtol, atol, resolution, ulp, seed, accumulates, full and sampled");
+    options.mode = name == "full" ? Mode::full : Mode::projections;
+    if (value == 0) options.mode = Mode::automatic;
+  });
 }
 
 int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
@@ -174,7 +156,8 @@ int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp
     check->functions.forward = check->forward(forward, "forward", user);
     check->functions.into = check->derivative(vjp, user);
     check->functions.reference = check->forward(reference, "the reference", user);
-    return check->run();
+    check->report = check_vjp(check->name, check->functions, check->inputs, check->options);
+    return check->report->verdict;
   });
 }
 
@@ -184,8 +167,17 @@ void gradus_check_says(gradus_check* check, const char* message) {
 
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]) {
-  return kept_inside(
-      check, [&] { return check->condition(static_cast<std::size_t>(input), note, cause); });
+  return kept_inside(check, [&] {
+    std::optional<Report>& report = check->report;
+    const auto k = static_cast<std::size_t>(input);
+    if (!report || k >= report->inputs.size())
+      throw BadInput(joined("there is no report with an input ", k));
+    ++report->counts.conditions;
+    if (!note) return Verdict::pass;
+    report->add(Kind::condition, k, note,
+                {string_of(cause[0]), string_of(cause[1]), string_of(cause[2])});
+    return Verdict::fail;
+  });
 }
 
 const char* gradus_check_report(gradus_check* check, const char* form) {

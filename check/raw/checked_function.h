@@ -17,16 +17,6 @@ struct Abort {
   std::string note;
 };
 
-inline std::vector<InputSummary> summaries(const std::vector<Input>& inputs) {
-  std::vector<InputSummary> result;
-  for (const Input& input : inputs)
-    result.push_back({.name = input.name,
-                      .shape = input.shape,
-                      .differentiable = input.differentiable,
-                      .elements = std::ssize(input.values)});
-  return result;
-}
-
 using Place = std::pair<std::size_t, std::size_t>;  // an input, and an element of it
 
 class CheckedFunction {
@@ -41,8 +31,7 @@ class CheckedFunction {
   const Values& output() const { return output_; }
   std::size_t outputs() const { return output_.size(); }
   const Counts& counts() const { return counts_; }
-  void add_counts(const CheckedFunction& other) { counts_.add(other.counts_); }
-  void forget_counts() { counts_ = {}; }
+  Counts& counts() { return counts_; }
 
   /// Runs forward twice: a function that changes by itself has no derivative that could be
   /// measured. Returns the seconds of the faster call.
@@ -82,14 +71,19 @@ class CheckedFunction {
 
   /// The derivative under test. Parts that do not fit the inputs go into the report.
   Arguments vjp(const Values& dy, Report& report) {
-    if (f_.vjp) return derivative([&] { return f_.vjp(arguments_, dy); }, report);
+    if (!f_.into) return into(dy, {}, report);
     const bool zeros = f_.accumulates || from_zeros_;
     return into(dy, filled(zeros ? 0 : std::numeric_limits<double>::quiet_NaN()), report);
   }
 
   /// The same on buffers that hold `start`.
   Arguments into(const Values& dy, const Arguments& start, Report& report) {
-    return derivative([&] { return f_.into(arguments_, dy, start); }, report);
+    ++counts_.vjp;
+    Arguments dx =
+        guarded([&] { return f_.into ? f_.into(arguments_, dy, start) : f_.vjp(arguments_, dy); },
+                "the derivative", Verdict::fail);
+    check_structure(dx, report);
+    return dx;
   }
 
   /// Buffers as large as the gradients.
@@ -177,7 +171,7 @@ class CheckedFunction {
 
   /// call(); an exception becomes a part of the report.
   template <class Call>
-  static auto guarded(Call call, const std::string& function, Verdict verdict) {
+  static auto guarded(Call call, const std::string& function, Verdict verdict) -> decltype(call()) {
     const char* elsewhere =
         verdict == Verdict::fail ? "" : ". It is called at the inputs and close by: choose others";
     try {
@@ -214,14 +208,6 @@ class CheckedFunction {
     }
   }
 
-  template <class Call>
-  Arguments derivative(Call call, Report& report) {
-    ++counts_.vjp;
-    Arguments dx = guarded(call, "the derivative", Verdict::fail);
-    check_structure(dx, report);
-    return dx;
-  }
-
   void check_structure(const Arguments& dx, Report& report) const {
     if (dx.size() != inputs_.size())
       throw Abort{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
@@ -232,12 +218,10 @@ class CheckedFunction {
       if (dx[k].size() == input.values.size()) continue;
       if (!input.differentiable && dx[k].empty()) continue;
       fits = false;
-      report.add({.kind = Kind::structure,
-                  .input = k,
-                  .input_name = input.name,
-                  .note = joined("the gradient of input ", k, " '", input.name, "' has ",
-                                 dx[k].size(), " values, the input has ", input.values.size(),
-                                 " (shape ", list(input.shape), ")")});
+      report.add(Kind::structure, k,
+                 joined("the gradient of input ", k, " '", input.name, "' has ", dx[k].size(),
+                        " values, the input has ", input.values.size(), " (shape ",
+                        list(input.shape), ")"));
     }
     if (!fits) throw Abort{Verdict::fail, ""};
   }

@@ -89,6 +89,13 @@ struct Report {
     findings.push_back(std::move(finding));
   }
 
+  /// A finding about an input, and its cause where none is known yet.
+  void add(Kind kind, std::size_t input, std::string note, const Cause& cause = {}) {
+    InputSummary& summary = inputs[input];
+    add({.kind = kind, .input = input, .input_name = summary.name, .note = std::move(note)});
+    if (summary.cause.name.empty()) summary.cause = cause;
+  }
+
   /// Plain text: no line over 76 columns; escape sequences only where `colour` asks for them.
   std::string text(bool colour = false) const;
 

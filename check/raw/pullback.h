@@ -74,10 +74,7 @@ class Pullback {
           "AMBIENT", found_[k],
           right ? "multiply it by the derivative of plus at 0: so it is right"
                 : "multiply it by the derivative of plus at 0; it is wrong after that, too"};
-      report.add({.kind = Kind::structure,
-                  .input = k,
-                  .input_name = name,
-                  .note = "the tangent space's derivative is wanted: " + found_[k]});
+      report.add(Kind::structure, k, "the tangent space's derivative is wanted: " + found_[k]);
     }
   }
 

@@ -16,9 +16,9 @@ class SideEffects {
     const Arguments again = function_.vjp(dy_, report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
       if (!wanted(k) || close(again[k], answer[k], 0)) continue;
-      add(Kind::structure, k, "the gradient of '" + name(k) + "' differs from call to call",
-          {"NOT DETERMINISTIC", "nothing that changes by itself can be a derivative",
-           "freeze its randomness; look for memory that was never written"});
+      report_.add(Kind::structure, k, "the gradient of '" + name(k) + "' differs from call to call",
+                  {"NOT DETERMINISTIC", "nothing that changes by itself can be a derivative",
+                   "freeze its randomness; look for memory that was never written"});
     }
     if (function_.functions().linear) return;
     check_linear(answer, 1024);
@@ -52,11 +52,6 @@ class SideEffects {
   bool wanted(std::size_t k) const { return function_.inputs()[k].differentiable; }
   const std::string& name(std::size_t k) const { return function_.inputs()[k].name; }
 
-  void add(Kind kind, std::size_t k, const std::string& note, const Cause& cause) {
-    report_.add({.kind = kind, .input = k, .input_name = name(k), .note = note});
-    if (report_.inputs[k].cause.name.empty()) report_.inputs[k].cause = cause;
-  }
-
   /// vjp(factor dy) = factor vjp(dy), for a power of two, which adds no rounding.
   void check_linear(const Arguments& answer, double factor) {
     const double share = std::max(1e-6, 10 * tolerance_.rtol);
@@ -69,7 +64,8 @@ class SideEffects {
       if (close(dx[k], answer[k], 1e-9)) continue;
       if (report_.inputs[k].cause.name == "NOT LINEAR") continue;
       const std::string times = number(factor, 4);
-      add(Kind::linearity, k,
+      report_.add(
+          Kind::linearity, k,
           joined("the gradient of '", name(k), "' is not linear in dy: for ", times,
                  " dy it is not ", times, " times what it is for dy"),
           {"NOT LINEAR",
@@ -85,21 +81,22 @@ class SideEffects {
     for (std::size_t j = 0; j < sum.size(); ++j) kept += found[j] == start[j] ? 1 : 0;
     const std::string dx = "d" + name(k);
     if (function_.functions().accumulates) {
-      add(Kind::buffer, k, dx + " is declared to be added to, and is written over",
-          {"OVERWRITES", "what other paths contributed to the gradient before is lost",
-           dx + "[i] += …, in place of " + dx + "[i] = …"});
+      report_.add(Kind::buffer, k, dx + " is declared to be added to, and is written over",
+                  {"OVERWRITES", "what other paths contributed to the gradient before is lost",
+                   dx + "[i] += …, in place of " + dx + "[i] = …"});
     } else if (close(found, sum, share_) && kept < std::ssize(sum)) {
-      add(Kind::buffer, k, dx + " is added to: what was there before is still in it",
-          {"ADDS", "what the buffer holds before the call becomes a part of the gradient",
-           "set " + dx + " to 0 first, write = in place of +=, or declare .accumulates()"});
+      report_.add(Kind::buffer, k, dx + " is added to: what was there before is still in it",
+                  {"ADDS", "what the buffer holds before the call becomes a part of the gradient",
+                   "set " + dx + " to 0 first, write = in place of +=, or declare .accumulates()"});
     } else if (kept > 0) {
-      add(Kind::buffer, k, share(kept, std::ssize(sum)) + " of " + dx + " are never written",
-          {"NEVER WRITTEN", "some elements keep what was in the buffer before the call",
-           "do the loops reach every element? Where the gradient is 0, 0 must be written"});
+      report_.add(Kind::buffer, k,
+                  share(kept, std::ssize(sum)) + " of " + dx + " are never written",
+                  {"NEVER WRITTEN", "some elements keep what was in the buffer before the call",
+                   "do the loops reach every element? Where the gradient is 0, 0 must be written"});
     } else {
-      add(Kind::buffer, k, dx + " depends on what was in it before the call",
-          {"DEPENDS ON ITS BUFFER", "some elements are read before they are written",
-           "set " + dx + " to 0 before anything is added to it"});
+      report_.add(Kind::buffer, k, dx + " depends on what was in it before the call",
+                  {"DEPENDS ON ITS BUFFER", "some elements are read before they are written",
+                   "set " + dx + " to 0 before anything is added to it"});
     }
   }
 

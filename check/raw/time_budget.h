@@ -73,7 +73,7 @@ class TimeBudget {
     const std::size_t count = last - first;
     const std::size_t some = std::min(static_cast<std::size_t>(threads_), count);
     std::vector<CheckedFunction> others(std::max<std::size_t>(some, 1) - 1, function);
-    for (CheckedFunction& s : others) s.forget_counts();
+    for (CheckedFunction& s : others) s.counts() = {};
     std::atomic<std::size_t> next{first};
     std::mutex mutex;
     std::exception_ptr error;
@@ -98,7 +98,7 @@ class TimeBudget {
     go_on(function, true);
     for (std::thread& thread : threads) thread.join();
     if (shown > 0) std::fputs("\r\033[K", stderr);
-    for (const CheckedFunction& s : others) function.add_counts(s);
+    for (const CheckedFunction& s : others) function.counts().add(s.counts());
     if (error) std::rethrow_exception(error);
     return std::min(next.load(), last);
   }

@@ -28,7 +28,11 @@ class VjpCheck {
       throw BadInput(name + ": the function to check, or its derivative, is empty");
     report_.name = name;
     report_.seed = options_.seed;
-    report_.inputs = summaries(function_.inputs());
+    for (const Input& input : function_.inputs())
+      report_.inputs.push_back({.name = input.name,
+                                .shape = input.shape,
+                                .differentiable = input.differentiable,
+                                .elements = std::ssize(input.values)});
   }
 
   Report run() {
