@@ -42,18 +42,15 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
                                   " inputs: it must give one for each, undefined where an ",
                                   "input gets none"));
     Gradients out;
-    for (std::size_t k = 0; k < dx.size(); ++k) out.emplace_back(fitting(k, dx[k]));
+    for (std::size_t k = 0; k < dx.size(); ++k) {
+      if (dx[k].defined() && (dx[k].shape() != x[k].shape() || dx[k].dtype() != x[k].dtype()))
+        throw check::Damage(str_cat("vjp returns ", dx[k].dtype(), " ", dx[k].shape(),
+                                    " as the gradient of input ", k, ", which is ", x[k].dtype(),
+                                    " ", x[k].shape(), ": a gradient has the shape and the dtype ",
+                                    "of its input"));
+      out.emplace_back(dx[k]);
+    }
     return out;
-  }
-
- private:
-  const Tensor& fitting(std::size_t k, const Tensor& dx) const {
-    if (dx.defined() && (dx.shape() != x[k].shape() || dx.dtype() != x[k].dtype()))
-      throw check::Damage(str_cat("vjp returns ", dx.dtype(), " ", dx.shape(),
-                                  " as the gradient of input ", k, ", which is ", x[k].dtype(), " ",
-                                  x[k].shape(), ": a gradient has the shape and the dtype ",
-                                  "of its input"));
-    return dx;
   }
 };
 

@@ -186,18 +186,14 @@ Report check_call(const RecordedCall& call, double seconds, const GraphOptions& 
   return report;
 }
 
-std::string described(const RecordedCall& call) {
-  const std::string caller = trace::caller_of(call.stack);
-  return str_cat(call.node->name(), " (node ", call.node->id, ")",
-                 call.layer.empty() ? "" : " in " + call.layer,
-                 caller.empty() ? "" : ", called from " + caller);
-}
-
 /// The worst finding of an operation, which is its own input's.
 Finding finding_of(const RecordedCall& call, const Report& found) {
   Finding result = found.findings.front();
-  result.note = described(call) + ": its derivative is wrong" +
-                (result.note.empty() ? "" : ". " + result.note);
+  const std::string caller = trace::caller_of(call.stack);
+  result.note = str_cat(call.node->name(), " (node ", call.node->id, ")",
+                        call.layer.empty() ? "" : " in " + call.layer,
+                        caller.empty() ? "" : ", called from " + caller,
+                        ": its derivative is wrong", result.note.empty() ? "" : ". " + result.note);
   for (const InputSummary& input : found.inputs)
     if (!input.cause.name.empty())
       result.note += str_cat(". Likely cause: ", input.cause.name, " - ", input.cause.why);

@@ -46,24 +46,22 @@ class Borrowed {
  private:
   void collect(nn::Module& m, const std::string& prefix) {
     for (const nn::Member& member : m.members()) {
-      if (member.parameter() && member.parameter()->defined())
-        add_parameter(member.parameter(), prefix + member.name());
-      if (member.buffer() && member.buffer()->defined()) {
-        own_.emplace(member.buffer(), *member.buffer());
-        buffers_.push_back(member.buffer());
+      if (Tensor* const place = member.parameter(); place && place->defined()) {
+        own_.emplace(place, *place);
+        const auto [at, fresh] = indices_.emplace(place->node().get(), parameters_.size());
+        uses_.emplace_back(place, at->second);
+        if (fresh) {
+          parameters_.push_back(place->detach());
+          names_.push_back(prefix + member.name());
+        }
+      }
+      if (Tensor* const place = member.buffer(); place && place->defined()) {
+        own_.emplace(place, *place);
+        buffers_.push_back(place);
       }
       for (const auto& child : member.children())
         collect(*child.second, prefix + member.name() + child.first + ".");
     }
-  }
-
-  void add_parameter(Tensor* place, const std::string& name) {
-    own_.emplace(place, *place);
-    const auto [at, fresh] = indices_.emplace(place->node().get(), parameters_.size());
-    uses_.emplace_back(place, at->second);
-    if (!fresh) return;
-    parameters_.push_back(place->detach());
-    names_.push_back(name);
   }
 
   std::map<Tensor*, Tensor> own_;                      // what stood at each place

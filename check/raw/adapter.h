@@ -46,25 +46,10 @@ constexpr bool takes() {
   }
 }
 
-/// The form of a derivative of this many inputs, of which `wanted` get a gradient.
+/// The form of a derivative.
 struct DerivativeForm {
   bool known = false, takes_upstream = false, writes = false;
   bool with_value = false;  // f(x, gradient) returns the value and writes the gradient
-
-  template <class D, std::size_t count, std::size_t wanted>
-  static constexpr DerivativeForm of() {
-    using S = SignatureOf<D>;
-    if constexpr (count == 1 && wanted == 1 && S::arity == 2 &&
-                  std::is_arithmetic_v<typename S::Result>) {
-      using P = std::tuple_element_t<1, typename S::Declared>;
-      if ((std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>) ||
-          (std::is_pointer_v<P> && !std::is_const_v<std::remove_pointer_t<P>>))
-        return {true, false, true, true};
-    }
-    constexpr bool writes = std::is_void_v<typename S::Result>;
-    constexpr std::size_t inputs = count + (writes ? wanted : 0);
-    return {S::arity == inputs || S::arity == inputs + 1, S::arity == inputs + 1, writes};
-  }
 };
 
 /// What is known when the functions are called.
@@ -94,7 +79,7 @@ class Adapter {
       Plan& plan = *self.plan_;
       auto x = inputs_for<Function>(plan, in);
       Values y;
-      if constexpr (writes<Function>()) {
+      if constexpr (writes<Function>) {
         if (!plan.output_known)
           throw BadInput(name + " writes its result: say how large that is, .output({2, 3})");
         using Out = GuardedArray<Parameter<Function, count, std::span<double>>>;
@@ -164,12 +149,9 @@ class Adapter {
 
  private:
   template <class Function>
-  static constexpr bool writes() {
-    if constexpr (Plain<Function>)
-      return SignatureOf<Function>::arity == count + 1;
-    else
-      return false;
-  }
+  static constexpr bool writes = requires {
+    requires SignatureOf<Function>::arity == count + 1;
+  };
 
   template <class Function>
   static auto inputs_for(const Plan& plan, const Arguments& in) {
@@ -178,7 +160,7 @@ class Adapter {
 
   /// The type of dy where the derivative does not say: that which forward returns.
   static auto own_upstream() {
-    if constexpr (writes<F>()) {
+    if constexpr (writes<F>) {
       return std::type_identity<std::span<NumberOf<Parameter<F, count, std::span<double>>>>>{};
     } else {
       using Inputs = decltype(inputs_for<F>(Plan(), Arguments()));
@@ -191,10 +173,21 @@ class Adapter {
 
   template <class D>
   static constexpr DerivativeForm form_of() {
-    if constexpr (Plain<D>)
-      return DerivativeForm::of<D, count, wanted>();
-    else  // With `auto` parameters it returns its gradients; more would compile its body.
+    if constexpr (Plain<D>) {
+      using S = SignatureOf<D>;
+      if constexpr (count == 1 && wanted == 1 && S::arity == 2 &&
+                    std::is_arithmetic_v<typename S::Result>) {
+        using P = std::tuple_element_t<1, typename S::Declared>;
+        if ((std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>) ||
+            (std::is_pointer_v<P> && !std::is_const_v<std::remove_pointer_t<P>>))
+          return {true, false, true, true};
+      }
+      constexpr bool writes = std::is_void_v<typename S::Result>;
+      constexpr std::size_t inputs = count + (writes ? wanted : 0);
+      return {S::arity == inputs || S::arity == inputs + 1, S::arity == inputs + 1, writes};
+    } else {  // With `auto` parameters it returns its gradients; more would compile its body.
       return {true, !std::is_invocable_v<D&, typename G::Type&...>, false};
+    }
   }
 
   /// Calls d with the inputs, dy if it takes one, and arrays that hold `start` if it writes.

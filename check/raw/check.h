@@ -130,7 +130,11 @@ class Raw {
 
   /// BadInput where the check itself was called wrongly; all else is in the report.
   const Report& report() const {
-    if (!*report_) *report_ = run();
+    if (!*report_) {
+      *report_ = domains_.any() ? check_on(name_, functions_, inputs_, domains_, options)
+                                : check_vjp(name_, functions_, inputs_, options);
+      (*report_)->reproduce = joined("check::raw(\"", name_, "\", …).seed(", (*report_)->seed, ")");
+    }
     return **report_;
   }
   operator Report() const { return report(); }  // NOLINT: `const Report r = raw(…)` is meant
@@ -163,13 +167,6 @@ class Raw {
     inputs_.push_back({name, shape, std::move(values), Input::wanted});
     using T = NumberOf<const typename Input::Type>;
     if constexpr (std::is_same_v<T, float>) functions_.ulp = std::numeric_limits<float>::epsilon();
-  }
-
-  Report run() const {
-    Report report = domains_.any() ? check_on(name_, functions_, inputs_, domains_, options)
-                                   : check_vjp(name_, functions_, inputs_, options);
-    report.reproduce = "check::raw(\"" + name_ + "\", …).seed(" + std::to_string(report.seed) + ")";
-    return report;
   }
 
   std::string name_;
