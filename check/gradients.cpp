@@ -62,13 +62,6 @@ namespace {
 /// From here on a second thread is worth its start.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;  // elements
 
-/// While it lives, kernels and products run on this thread alone: for a few numbers a second thread
-/// costs more than it gives. (thread_state.parallel is what makes parallel_for run serially.)
-struct SingleThreadScope : ScopedValue<bool> {
-  explicit SingleThreadScope(bool on)
-      : ScopedValue(thread_state.parallel, thread_state.parallel || on) {}
-};
-
 bool holds(const Tensor& x, const std::optional<double>& value) {
   const Values all = numbers(x);
   return !value || std::find(all.begin(), all.end(), *value) != all.end();
@@ -152,7 +145,9 @@ Function recorded(std::string_view name, const Function& forward, const Vjp& bac
 Report run(const CheckedTensorFunction& f, const std::string& call) {
   std::int64_t count = f.output.numel();
   for (const Tensor& x : f.inputs) count += x.numel();
-  const SingleThreadScope serial(count <= kSmall);
+  // For a few numbers a second thread costs more than it gives: as inside of a parallel_for, kernels
+  // run on this thread.
+  const ScopedValue<bool> serial(thread_state.parallel, thread_state.parallel || count <= kSmall);
   Report report = check(f);
   if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);
   report.reproduce =

@@ -88,18 +88,6 @@ class NumberFunction {
   Tensor y_;
 };
 
-RawOptions raw_options(const CheckedTensorFunction& f) {
-  const Options& o = f.options;
-  return {.mode = o.mode,
-          .seed = o.seed,
-          .rtol = o.rtol,
-          .atol = o.atol,
-          .output_shape = sizes_of(f.output),
-          .upstream = o.upstream.defined() ? numbers(o.upstream) : Values(),
-          .kinks = o.kinks,
-          .seconds = o.seconds};
-}
-
 }  // namespace
 
 Values numbers(const Tensor& x) { return kernel::convert(x, Dtype::f64).to_vector<double>(); }
@@ -216,7 +204,15 @@ Report CheckedTensorFunction::compare(RowSum& rows) const {
     raw.push_back({options.names[k], sizes_of(inputs[k]), numbers(inputs[k]), wanted()[k]});
     rows.magnitude.emplace_back(raw[k].values.size(), 0.0);
   }
-  VjpCheck check(name, functions, raw, raw_options(*this));
+  VjpCheck check(name, functions, raw,
+                 {.mode = options.mode,
+                  .seed = options.seed,
+                  .rtol = options.rtol,
+                  .atol = options.atol,
+                  .output_shape = sizes_of(output),
+                  .upstream = options.upstream.defined() ? numbers(options.upstream) : Values(),
+                  .kinks = options.kinks,
+                  .seconds = options.seconds});
   Report report = check.run();
   rows.dy.assign(static_cast<std::size_t>(output.numel()), 0.0);
   for (std::size_t p = 0; p < check.answers().size(); ++p) {

@@ -12,50 +12,33 @@ struct Numeric {
   const std::vector<Probe>* probes = nullptr;
   Tolerance tolerance = {};
   std::vector<Move> moves = {};
-  std::vector<std::vector<Slope>> slopes = {};  // [move][probe]
 
   /// Leaves out what was not measured: of `elements` moves those from `done` on, and of the others
   /// those from `seen` on.
   void keep(std::size_t done, std::size_t elements, std::size_t seen) {
-    const auto cut = [&](auto& all) {
-      all.resize(seen);
-      all.erase(all.begin() + static_cast<std::ptrdiff_t>(done),
-                all.begin() + static_cast<std::ptrdiff_t>(elements));
-    };
-    cut(moves);
-    cut(slopes);
+    moves.resize(seen);
+    moves.erase(moves.begin() + static_cast<std::ptrdiff_t>(done),
+                moves.begin() + static_cast<std::ptrdiff_t>(elements));
   }
 
   /// The largest derivative by this move, of single outputs or of weighted sums of them.
-  double scale(std::size_t move, bool dense) const {
+  double scale(const Move& move, bool dense) const {
     double result = 0;
     for (std::size_t p = 0; p < probes->size(); ++p)
-      if ((*probes)[p].dense() == dense && resolved(slopes[move][p], 0, tolerance))
-        result = std::max(result, slopes[move][p].size());
+      if ((*probes)[p].dense() == dense && resolved(move.slopes[p], 0, tolerance))
+        result = std::max(result, move.slopes[p].size());
     return result;
-  }
-
-  /// Is there an output whose derivative by this move could not be measured at all?
-  bool blind(std::size_t move) const {
-    const auto lost = [](const Slope& n) { return !n.finite(); };
-    return std::any_of(slopes[move].begin(), slopes[move].end(), lost);
   }
 
   /// Is every measured derivative 0; and, if `stationary`, not so next to this point?
   bool flat(bool stationary = false) const {
     bool curved = false;
-    for (const std::vector<Slope>& move : slopes)
-      for (const Slope& n : move) {
+    for (const Move& move : moves)
+      for (const Slope& n : move.slopes) {
         if (!n.looks_zero()) return false;
         curved = curved || n.bend > 100 * n.estimate();
       }
-    return !slopes.empty() && (curved || !stationary);
-  }
-
-  /// Does it stand at a kink for which no convention is declared?
-  bool kinked(std::size_t move) const {
-    return std::any_of(slopes[move].begin(), slopes[move].end(),
-                       [](const Slope& n) { return n.kink && n.lower() != n.upper(); });
+    return !moves.empty() && (curved || !stationary);
   }
 };
 
@@ -116,11 +99,11 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
 /// only where the function itself has no derivative.
 inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& summary,
                                        const Numeric& numeric, const Values& dx) {
-  for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
-    const double value = numeric.moves[m].of(dx);
+  for (const Move& move : numeric.moves) {
+    const double value = move.of(dx);
     if (value == 0) continue;
-    const bool forgiven = !std::isfinite(value) && numeric.blind(m);
-    Finding finding = located(input, summary, numeric.moves[m]);
+    const bool forgiven = !std::isfinite(value) && move.blind();
+    Finding finding = located(input, summary, move);
     finding.kind = Kind::zero_upstream;
     finding.verdict = forgiven ? Verdict::inconclusive : Verdict::fail;
     finding.analytic = value;
@@ -141,20 +124,21 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   const std::string input = "input '" + summary.name + "'";
   const auto some = [&](std::int64_t n) { return share(n, summary.elements) + " of " + input; };
   std::optional<std::size_t> first_kink;
-  for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m)
-    summary.largest = largest_resolved(numeric.slopes[m], summary.largest, t);
+  for (const Move& move : numeric.moves)
+    if (!move.along()) summary.largest = largest_resolved(move.slopes, summary.largest, t);
   std::int64_t coarse = 0, undeclared = 0;
-  for (std::size_t m = 0; m < numeric.slopes.size() && !numeric.moves[m].along(); ++m) {
-    const bool loose = numeric.kinked(m);
+  for (const Move& move : numeric.moves) {
+    if (move.along()) break;
+    const bool loose = move.kinked();
     bool kink = false, rough = false;
-    for (const Slope& n : numeric.slopes[m]) {
+    for (const Slope& n : move.slopes) {
       kink = kink || n.kink;
       rough = rough || (!n.looks_zero() && n.finite() && !within(n, 1e-3, summary.largest, t));
     }
     summary.kinks += kink ? 1 : 0;
     coarse += rough ? 1 : 0;
     undeclared += loose ? 1 : 0;
-    if (loose) first_kink = std::min(first_kink.value_or(SIZE_MAX), *numeric.moves[m].element);
+    if (loose) first_kink = std::min(first_kink.value_or(SIZE_MAX), *move.element);
   }
   if (summary.elements == 0) {
     notes.push_back(input + " has no elements: nothing to compare");

@@ -24,16 +24,26 @@ struct Probe {
   }
 };
 
-/// One element of an input, or a direction for all of them.
+/// One element of an input, or a direction for all of them; with the slopes that were measured.
 struct Move {
   std::optional<std::size_t> element = {};  // empty: along `direction`
   Values direction = {};
+  std::vector<Slope> slopes = {};  // [probe]
 
   bool along() const { return !element; }
   /// What a gradient says of this move.
   double of(const Values& gradient) const {
     if (!along()) return gradient[*element];
     return std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0);
+  }
+  /// Is there an output whose derivative by this move could not be measured at all?
+  bool blind() const {
+    return std::any_of(slopes.begin(), slopes.end(), [](const Slope& n) { return !n.finite(); });
+  }
+  /// Does it stand at a kink for which no convention is declared?
+  bool kinked() const {
+    return std::any_of(slopes.begin(), slopes.end(),
+                       [](const Slope& n) { return n.kink && n.lower() != n.upper(); });
   }
 };
 

@@ -77,9 +77,8 @@ inline std::optional<Finding> wrong_tie(CheckedFunction& function,
                                         const Report& report) {
   std::map<double, std::vector<Place>> tied;
   for (std::size_t k = 0; k < numeric.size(); ++k)
-    for (std::size_t m = 0; m < numeric[k].slopes.size(); ++m) {
-      const Move& move = numeric[k].moves[m];
-      if (move.along() || !numeric[k].kinked(m)) continue;
+    for (const Move& move : numeric[k].moves) {
+      if (move.along() || !move.kinked()) continue;
       const std::string& map = report.inputs[k].map;
       const bool wrong = !map.empty() && map[*move.element] != '.' && map[*move.element] != '~';
       if (!wrong) tied[function.inputs()[k].values[*move.element]].push_back({k, *move.element});

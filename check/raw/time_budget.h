@@ -138,13 +138,13 @@ class TimeBudget {
 /// unit or more.
 inline double shown_along(const Numeric& numeric) {
   double result = 0;
-  for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
-    if (!numeric.moves[m].along()) continue;
+  for (const Move& move : numeric.moves) {
+    if (!move.along()) continue;
     double least = std::numeric_limits<double>::max(), allowed = 0;
-    for (const double d : numeric.moves[m].direction) least = std::min(least, std::abs(d));
+    for (const double d : move.direction) least = std::min(least, std::abs(d));
     for (std::size_t p = 0; p < numeric.probes->size(); ++p) {
-      const Slope& n = numeric.slopes[m][p];
-      const double scale = numeric.scale(m, (*numeric.probes)[p].dense());
+      const Slope& n = move.slopes[p];
+      const double scale = numeric.scale(move, (*numeric.probes)[p].dense());
       allowed = std::max(allowed, judge(n.value, n, scale, numeric.tolerance).allowed);
     }
     result = std::max(result, allowed / least);

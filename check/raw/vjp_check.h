@@ -156,7 +156,8 @@ class VjpCheck {
     Numeric& numeric = numeric_[k];
     goal_.thorough = false;
     return budget_.run(first, last, until, function_, [&](std::size_t i, CheckedFunction& own) {
-      numeric.slopes[i] = contracted(own.column_of(k, numeric.moves[i], goal_, options_), probes_);
+      Move& move = numeric.moves[i];
+      move.slopes = contracted(own.column_of(k, move, goal_, options_), probes_);
     });
   }
 
@@ -171,7 +172,6 @@ class VjpCheck {
     const bool all = !limited && (full_ || automatic || x.size() == some);
     numeric.moves = make_moves(x, all, some, options_.projections, random);
     const std::size_t count = numeric.moves.size();
-    numeric.slopes.resize(count);
     if (!limited) return static_cast<void>(measure_some(k, 0, count, 0));
     // Directions first: they see all elements, and time may run out.
     const std::size_t seen = measure_some(k, some, count, budget_.budget());
@@ -199,8 +199,7 @@ class VjpCheck {
       if (worst.finding.verdict != Verdict::pass && budget_.over() && summary.wrong > 0) {
         worst.finding.verdict = Verdict::inconclusive;  // others are known to be wrong
       } else if (worst.finding.verdict != Verdict::pass) {
-        const std::vector<Slope> column = measure(k, numeric.moves[m], true);
-        numeric.slopes[m] = contracted(column, probes_);
+        numeric.moves[m].slopes = contracted(measure(k, numeric.moves[m], true), probes_);
         worst = judge_move(k, m);
       }
       count(summary, k, m, worst);
@@ -227,7 +226,7 @@ class VjpCheck {
     if (worst.finding.verdict == Verdict::pass) return;
     ++(wrong ? summary.wrong : summary.unseen);
     const std::size_t p = worst.probe;
-    c = wrong ? map_character(move.of(answers_[p][k]), numeric_[k].slopes[m][p].value) : '~';
+    c = wrong ? map_character(move.of(answers_[p][k]), move.slopes[p].value) : '~';
   }
 
   /// The worst of one move's comparisons.
@@ -235,15 +234,15 @@ class VjpCheck {
     Numeric& numeric = numeric_[k];
     const Move& move = numeric.moves[m];
     Mismatch worst;
-    const double scale[] = {numeric.scale(m, false), numeric.scale(m, true)};
+    const double scale[] = {numeric.scale(move, false), numeric.scale(move, true)};
     for (std::size_t p = 0; p < probes_.size(); ++p) {
       const Probe& probe = probes_[p];
-      const Slope& n = numeric.slopes[m][p];
+      const Slope& n = move.slopes[p];
       const double a = move.of(answers_[p][k]);
       Judgement result = judge(a, n, scale[probe.dense()], goal_.tolerance);
       if (result.verdict == Verdict::pass) continue;
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
-      if (!std::isfinite(a) && (numeric.blind(m) || (std::isinf(a) && !seen)))
+      if (!std::isfinite(a) && (move.blind() || (std::isinf(a) && !seen)))
         result.verdict = Verdict::inconclusive;
       // Where all rows are compared, a sum of them that cannot be seen takes nothing away.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
@@ -299,7 +298,7 @@ class VjpCheck {
     Finding& finding = mismatch.finding;
     Probe probe = probes_[mismatch.probe];
     Move move = numeric_[k].moves[mismatch.move];
-    const double scale = numeric_[k].scale(mismatch.move, probe.dense());
+    const double scale = numeric_[k].scale(move, probe.dense());
     const auto wrong = [&](const Probe& part, const Move& way, const Values& dx,
                            const std::vector<Slope>& column) {
       const double a = way.of(dx);
@@ -365,7 +364,7 @@ class VjpCheck {
       const Probe& probe = probes_[p];
       result.ignores_upstream = result.ignores_upstream && close(answers_[p][k], zero_[k], 1e-9);
       for (std::size_t j = 0; j < n && !probe.dense(); ++j) {
-        const Slope s = scaled(numeric_[k].slopes[j][p], 1 / probe.weight[0]);
+        const Slope s = scaled(numeric_[k].moves[j].slopes[p], 1 / probe.weight[0]);
         const double a = answers_[p][k][j] / probe.weight[0];
         result.analytic(*probe.row, j) = a;
         result.numeric(*probe.row, j) =

@@ -12,7 +12,7 @@ ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number"
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
 # Statements and variables that only change time or memory.
 COST = re.compile(r"([\w.>-]+(\.|->))?(\w*prefetch\w*|fetch_rows|madvise|reserve|shrink_to_fit|release_cached|"
-                  r"start_workers|set_num_threads)\(|(const )?((memory::)?Scratch<|SingleThreadScope )")
+                  r"start_workers|set_num_threads)\(|(const )?((memory::)?Scratch<|ScopedValue<bool> serial)")
 COST_VARIABLE = re.compile(r"\w*grain|threads")
 WANTED = re.compile(r"\bwants\(|\w*wanted\b")  # true for this condition computes a gradient that nobody reads
 
