@@ -21,9 +21,9 @@ class GradientOf {
 
   Tensor operator()(const Tensors& in) const {
     Tensors x, wanted;
-    for (std::size_t k = 0; k < u_.size(); ++k) {
-      x.push_back(u_[k].defined() ? apart(in, k) : in[k]);
-      if (u_[k].defined()) wanted.push_back(x[k]);
+    for (std::size_t k = 0; k < f_.wanted().size(); ++k) {
+      x.push_back(f_.wanted()[k] ? apart(in, k) : in[k]);
+      if (f_.wanted()[k]) wanted.push_back(x[k]);
     }
     Tensors dx(wanted.size());
     {
@@ -33,10 +33,8 @@ class GradientOf {
         dx = grad({y}, wanted, {in.back()}, {.create_graph = true, .allow_unused = true});
     }
     Tensor total = full({}, unit_, Dtype::f64);
-    for (std::size_t k = 0, next = 0; k < u_.size(); ++k) {
-      if (!u_[k].defined()) continue;
-      if (const Tensor& d = dx[next++]; d.defined()) total = total + sum(u_[k] * d);
-    }
+    for (std::size_t n = 0; n < dx.size(); ++n)
+      if (dx[n].defined()) total = total + sum(u_[n] * dx[n]);
     return total;
   }
 
@@ -50,7 +48,7 @@ class GradientOf {
   }
 
   const CheckedTensorFunction& f_;
-  Tensors u_;
+  Tensors u_;  // of the inputs that want a gradient
   double unit_;
 };
 
@@ -74,8 +72,7 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   const CheckedTensorFunction function(std::string(name), f, inputs, options);
   Tensors u;
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    u.push_back(function.wanted()[k] ? other_numbers(function.inputs[k], options.seed + 7 + k)
-                                     : Tensor());
+    if (function.wanted()[k]) u.push_back(other_numbers(function.inputs[k], options.seed + 7 + k));
   // Where the terms of a gradient cancel (softmax of equal rows, across them) g is rounding alone,
   // and differences would take it for the truth. A constant of the terms' size tells them how large
   // its rounding is.

@@ -81,35 +81,31 @@ struct gradus_check {
       return result;
     };
   }
-};
 
-namespace {
-
-/// The result of call(), 0 if it has none; GRADUS_ERROR if it throws.
-template <class Call>
-int kept_inside(gradus_check* check, Call call) noexcept {
-  try {
-    check->error.clear();
-    if constexpr (std::is_void_v<decltype(call())>)
-      call();
-    else
-      return static_cast<int>(call());
-    return 0;
-  } catch (const std::exception& problem) {
-    check->error = problem.what();
-  } catch (...) {
-    check->error = "something was thrown that is no std::exception";
+  /// The result of call(), 0 if it has none; GRADUS_ERROR if it throws.
+  template <class Call>
+  int kept_inside(Call call) noexcept {
+    try {
+      error.clear();
+      if constexpr (std::is_void_v<decltype(call())>)
+        call();
+      else
+        return static_cast<int>(call());
+      return 0;
+    } catch (const std::exception& problem) {
+      error = problem.what();
+    } catch (...) {
+      error = "something was thrown that is no std::exception";
+    }
+    return GRADUS_ERROR;
   }
-  return GRADUS_ERROR;
-}
-
-}  // namespace
+};
 
 int gradus_check_version(void) { return GRADUS_CHECK_VERSION; }
 
 gradus_check* gradus_check_new(const char* name) {
   auto* check = new (std::nothrow) gradus_check;
-  if (check && kept_inside(check, [&] { check->name = string_of(name); }) == 0) return check;
+  if (check && check->kept_inside([&] { check->name = string_of(name); }) == 0) return check;
   delete check;
   return nullptr;
 }
@@ -118,7 +114,7 @@ void gradus_check_free(gradus_check* check) { delete check; }
 
 int gradus_check_input(gradus_check* check, const char* name, int rank, const std::int64_t* shape,
                        const double* values, int differentiable) {
-  return kept_inside(check, [&] {
+  return check->kept_inside([&] {
     Input input{string_of(name), shape_of(rank, shape), {}, differentiable != 0};
     if (input.name.empty()) input.name = joined("x", check->inputs.size());
     input.values.assign(values, values + count_of(input.shape));
@@ -127,11 +123,11 @@ int gradus_check_input(gradus_check* check, const char* name, int rank, const st
 }
 
 int gradus_check_output(gradus_check* check, int rank, const std::int64_t* shape) {
-  return kept_inside(check, [&] { check->options.output_shape = shape_of(rank, shape); });
+  return check->kept_inside([&] { check->options.output_shape = shape_of(rank, shape); });
 }
 
 int gradus_check_set(gradus_check* check, const char* option, double value) {
-  return kept_inside(check, [&] {
+  return check->kept_inside([&] {
     RawOptions& options = check->options;
     const std::string name = string_of(option);
     const std::pair<const char*, double*> numbers[] = {{"rtol", &options.rtol},
@@ -152,7 +148,7 @@ int gradus_check_set(gradus_check* check, const char* option, double value) {
 
 int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
                      gradus_forward reference, void* user) {
-  return kept_inside(check, [&] {
+  return check->kept_inside([&] {
     check->functions.forward = check->forward(forward, "forward", user);
     check->functions.into = check->derivative(vjp, user);
     check->functions.reference = check->forward(reference, "the reference", user);
@@ -162,12 +158,12 @@ int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp
 }
 
 void gradus_check_says(gradus_check* check, const char* message) {
-  kept_inside(check, [&] { check->said = string_of(message); });
+  check->kept_inside([&] { check->said = string_of(message); });
 }
 
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]) {
-  return kept_inside(check, [&] {
+  return check->kept_inside([&] {
     std::optional<Report>& report = check->report;
     const auto k = static_cast<std::size_t>(input);
     if (!report || k >= report->inputs.size())
@@ -181,7 +177,7 @@ int gradus_check_condition(gradus_check* check, int input, const char* note,
 }
 
 const char* gradus_check_report(gradus_check* check, const char* form) {
-  kept_inside(check, [&] {
+  check->kept_inside([&] {
     const std::string as = string_of(form);
     check->text = !check->report  ? ""
                   : as == "json"  ? check->report->json()

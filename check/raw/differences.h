@@ -230,7 +230,9 @@ class JacobianColumn {
         done[i] = done[i] || rounded_[i] || settled(now[i], goal_) ||
                   (seen[i] == 0 ? step >= kMostSteps : seen[i] >= kUsualSteps);
       }
-      set_scale(tried);
+      goal_.scale = 0;
+      for (const std::vector<Slope>& steps : tried)
+        goal_.scale = largest_resolved(steps, goal_.scale, goal_.tolerance);
       const bool all_done = std::find(done.begin(), done.end(), false) == done.end();
       if (all_done && (step >= kUsualSteps || !goal_.thorough)) break;
     }
@@ -262,12 +264,6 @@ class JacobianColumn {
     }
     seen = resolved(now, goal_.scale, t) && smooth(now, goal_) ? seen + 1 : 0;
     tried.push_back(now);
-  }
-
-  void set_scale(const Steps& tried) {
-    goal_.scale = 0;
-    for (const std::vector<Slope>& steps : tried)
-      goal_.scale = largest_resolved(steps, goal_.scale, goal_.tolerance);
   }
 
   /// Steps from h on, for the outputs that are not seen well; takes what is better than the best so

@@ -80,8 +80,7 @@ class TimeBudget {
     double shown = 0;
     const auto go_on = [&](CheckedFunction& own, bool shows) {
       try {
-        for (;;) {
-          if (limited_ && seconds() > until) return;
+        while (!limited_ || seconds() <= until) {
           const std::size_t i = next++;
           if (i >= last) return;
           work(i, own);
