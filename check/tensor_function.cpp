@@ -215,13 +215,12 @@ Report CheckedTensorFunction::compare(RowSum& rows) const {
                   .seconds = options.seconds});
   Report report = check.run();
   rows.dy.assign(static_cast<std::size_t>(output.numel()), 0.0);
-  for (std::size_t p = 0; p < check.answers().size(); ++p) {
-    const Probe& probe = check.probes()[p];
-    if (probe.dense()) continue;
+  for (const Probe& probe : check.probes()) {
+    if (probe.dense() || probe.answer.empty()) continue;
     rows.dy[*probe.row] = probe.weight[0];
     for (std::size_t k = 0; k < raw.size(); ++k)
-      for (std::size_t j = 0; j < check.answers()[p][k].size(); ++j)
-        rows.magnitude[k][j] += std::abs(check.answers()[p][k][j]);
+      for (std::size_t j = 0; j < probe.answer[k].size(); ++j)
+        rows.magnitude[k][j] += std::abs(probe.answer[k][j]);
   }
   return report;
 }

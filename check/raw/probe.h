@@ -14,6 +14,7 @@ namespace gradus::check {
 struct Probe {
   Values weight;                        // one per output, or for a row its one weight
   std::optional<std::size_t> row = {};  // empty: dense
+  Arguments answer = {};                // of the derivative under test
 
   bool dense() const { return !row; }
   Values upstream(std::size_t outputs) const {

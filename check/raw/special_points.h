@@ -72,8 +72,7 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
 /// alone, and not by both. Elements that the report calls wrong are left out.
 inline std::optional<Finding> wrong_tie(CheckedFunction& function,
                                         const std::vector<Numeric>& numeric,
-                                        const std::vector<Probe>& probes,
-                                        const std::vector<Arguments>& answers, const Goal& goal,
+                                        const std::vector<Probe>& probes, const Goal& goal,
                                         const Report& report) {
   std::map<double, std::vector<Place>> tied;
   for (std::size_t k = 0; k < numeric.size(); ++k)
@@ -86,15 +85,15 @@ inline std::optional<Finding> wrong_tie(CheckedFunction& function,
   for (const auto& [value, places] : tied) {
     if (places.size() < 2) continue;
     const std::vector<Slope> column = function.column_of(places, goal);
-    for (std::size_t p = 0; p < probes.size(); ++p) {
+    for (const Probe& probe : probes) {
       double a = 0;
-      for (const auto& [k, j] : places) a += answers[p][k][j];
-      const Slope n = contract(column, probes[p]);
+      for (const auto& [k, j] : places) a += probe.answer[k][j];
+      const Slope n = contract(column, probe);
       const Judgement result = judge(a, n, 0, goal.tolerance);
       if (result.verdict != Verdict::fail) continue;
       const std::size_t input = places[0].first;
       Finding finding{.input = input, .input_name = function.inputs()[input].name, .along = true};
-      describe_numbers(finding, a, n, probes[p], result);
+      describe_numbers(finding, a, n, probe, result);
       finding.note =
           joined(places.size(), " elements that are ", number(value, 6),
                  " move together here; each alone lies at a kink, where it may be right");

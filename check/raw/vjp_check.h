@@ -45,9 +45,9 @@ class VjpCheck {
       numeric_.assign(report_.inputs.size(), {&probes_, goal_.tolerance});
       for (std::size_t k = 0; k < report_.inputs.size(); ++k)
         if (report_.inputs[k].differentiable) compare(k);
-      if (auto tie = wrong_tie(function_, numeric_, probes_, answers_, goal_, report_))
+      if (auto tie = wrong_tie(function_, numeric_, probes_, goal_, report_))
         add_extra(report_, *tie);
-      if (!probes_.empty()) side_effects().check_answer(answers_.back());
+      if (!probes_.empty()) side_effects().check_answer(probes_.back().answer);
       if (report_.verdict == Verdict::fail) full_ ? name_causes() : look_at_all();
       if (report_.verdict != Verdict::fail && options_.neighborhood) check_neighborhood();
     } catch (const Abort& stop) {
@@ -61,9 +61,8 @@ class VjpCheck {
     return report_;
   }
 
-  /// The upstream gradients and the gradients that vjp gave for them: [probe][input][element].
+  /// The upstream gradients, with the gradients that the derivative under test gave for them.
   const std::vector<Probe>& probes() const { return probes_; }
-  const std::vector<Arguments>& answers() const { return answers_; }
 
  private:
   SideEffects side_effects() {
@@ -137,8 +136,7 @@ class VjpCheck {
     if (function_.functions().into && count > 0 && !side_effects().check_buffers())
       function_.start_from_zeros();
     if (!function_.functions().linear) zero_ = function_.vjp(Values(count, 0.0), report_);
-    for (const Probe& probe : probes_)
-      answers_.push_back(function_.vjp(probe.upstream(count), report_));
+    for (Probe& probe : probes_) probe.answer = function_.vjp(probe.upstream(count), report_);
     if (all_rows_) return;
     report_.notes.push_back(joined("the Jacobian was sampled: ", options_.rows, " of its ", count,
                                    " rows, and ", options_.projections,
@@ -226,7 +224,7 @@ class VjpCheck {
     if (worst.finding.verdict == Verdict::pass) return;
     ++(wrong ? summary.wrong : summary.unseen);
     const std::size_t p = worst.probe;
-    c = wrong ? map_character(move.of(answers_[p][k]), move.slopes[p].value) : '~';
+    c = wrong ? map_character(move.of(probes_[p].answer[k]), move.slopes[p].value) : '~';
   }
 
   /// The worst of one move's comparisons.
@@ -238,7 +236,7 @@ class VjpCheck {
     for (std::size_t p = 0; p < probes_.size(); ++p) {
       const Probe& probe = probes_[p];
       const Slope& n = move.slopes[p];
-      const double a = move.of(answers_[p][k]);
+      const double a = move.of(probe.answer[k]);
       Judgement result = judge(a, n, scale[probe.dense()], goal_.tolerance);
       if (result.verdict == Verdict::pass) continue;
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
@@ -296,7 +294,7 @@ class VjpCheck {
   /// there is one of each, by bisection.
   void narrow(std::size_t k, Mismatch& mismatch) {
     Finding& finding = mismatch.finding;
-    Probe probe = probes_[mismatch.probe];
+    const Probe& probe = probes_[mismatch.probe];
     Move move = numeric_[k].moves[mismatch.move];
     const double scale = numeric_[k].scale(move, probe.dense());
     const auto wrong = [&](const Probe& part, const Move& way, const Values& dx,
@@ -309,9 +307,8 @@ class VjpCheck {
       return true;
     };
     if (move.along()) {
-      const Values& dx = answers_[mismatch.probe][k];
       const auto moves = [&](const Move& way) {
-        return wrong(probe, way, dx, measure(k, way, !budget_.limited()));
+        return wrong(probe, way, probe.answer[k], measure(k, way, !budget_.limited()));
       };
       const auto element = find_place(move.direction.size(), [&](auto from, auto to) {
         return moves({{}, part_of(move.direction, from, to)});
@@ -362,10 +359,10 @@ class VjpCheck {
     result.ignores_upstream = !zero_.empty() && largest_of(zero_[k]) > 0;
     for (std::size_t p = 0; p < probes_.size(); ++p) {
       const Probe& probe = probes_[p];
-      result.ignores_upstream = result.ignores_upstream && close(answers_[p][k], zero_[k], 1e-9);
+      result.ignores_upstream = result.ignores_upstream && close(probe.answer[k], zero_[k], 1e-9);
       for (std::size_t j = 0; j < n && !probe.dense(); ++j) {
         const Slope s = scaled(numeric_[k].moves[j].slopes[p], 1 / probe.weight[0]);
-        const double a = answers_[p][k][j] / probe.weight[0];
+        const double a = probe.answer[k][j] / probe.weight[0];
         result.analytic(*probe.row, j) = a;
         result.numeric(*probe.row, j) =
             std::isfinite(a) ? std::clamp(a, s.lower(), s.upper()) : s.value;
@@ -383,9 +380,8 @@ class VjpCheck {
   bool full_ = false;      // every element against every row
   bool all_rows_ = false;  // every row is among the probes
   std::vector<Probe> probes_;
-  Arguments zero_;                  // for an upstream gradient of zeros
-  std::vector<Arguments> answers_;  // of the derivative under test
-  std::vector<Numeric> numeric_;    // [input]
+  Arguments zero_;                // for an upstream gradient of zeros
+  std::vector<Numeric> numeric_;  // [input]
 };
 
 /// Compares `vjp` with differences of `forward` at `inputs`. Throws BadInput where the inputs or
