@@ -58,8 +58,7 @@ struct Plan {
   std::vector<Layout> inputs;
   std::vector<Layout> gradients;  // those of the inputs, or of their tangent spaces
   std::vector<bool> wanted;
-  Layout output;
-  bool output_known = false;
+  std::optional<Layout> output;  // empty: until forward was called
   bool accumulates = false;
 };
 
@@ -80,18 +79,17 @@ class Adapter {
       auto x = inputs_for<Function>(plan, in);
       Values y;
       if constexpr (writes<Function>) {
-        if (!plan.output_known)
+        if (!plan.output)
           throw BadInput(name + " writes its result: say how large that is, .output({2, 3})");
         using Out = GuardedArray<Parameter<Function, count, std::span<double>>>;
-        std::tuple<Out> out(Out(self.starts({plan.output}, false)[0], plan.output));
+        std::tuple<Out> out(Out(self.starts({*plan.output}, false)[0], *plan.output));
         call(f, x, out);
         std::get<0>(out).inspect(name, "its output", true);
         y = std::get<0>(out).numbers();
       } else {
         const auto& result = call(f, x);
-        if (!plan.output_known) plan.output = layout_of(result);
-        plan.output_known = true;
-        y = numbers_of(result, plan.output);
+        if (!plan.output) plan.output = layout_of(result);
+        y = numbers_of(result, *plan.output);
       }
       self.inspect(x, name);
       return y;
@@ -111,7 +109,7 @@ class Adapter {
     } else if constexpr (form.takes_upstream) {
       DerivativeInto into = [d, self = *this](const Arguments& in, const Values& dy,
                                               const Arguments& start) mutable {
-        std::tuple<Upstream<D>> up(Upstream<D>(dy, self.plan_->output));
+        std::tuple<Upstream<D>> up(Upstream<D>(dy, *self.plan_->output));
         Arguments dx = self.evaluate(d, in, self.plan_->gradients, start, up);
         std::get<0>(up).inspect("the derivative", "dy", false);
         return dx;
@@ -292,7 +290,7 @@ class Adapter {
       const Layout& gradient = plan_->gradients[k];
       if (found.size() != outputs * count_of(gradient.shape)) continue;  // reported later
       for (std::size_t p = 0; p < found.size(); ++p)
-        matrices[k][p] = found[plan_->output.position(p / n) * n + gradient.position(p % n)];
+        matrices[k][p] = found[plan_->output->position(p / n) * n + gradient.position(p % n)];
     }
   }
 
@@ -303,7 +301,7 @@ class Adapter {
     auto v = arrays_for<D, count, false, G...>(plan_->gradients, directions);
     const auto& result = call(d, x, v);
     inspect(x, "the derivative");
-    return numbers_of(result, plan_->output);
+    return numbers_of(result, *plan_->output);
   }
 
   template <class D>

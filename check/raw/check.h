@@ -81,14 +81,14 @@ class Raw {
     (add(given), ...);
     const Adapter<F, G...> adapter(plan_);
     functions_.forward = adapter.forward(f, "forward");
-    functions_.shape = [plan = plan_] { return plan->output.shape; };
+    functions_.shape = [plan = plan_] { return plan->output->shape; };
     adapter.derivative(std::move(d), functions_);
   }
 
   /// The shape of the result: needed where forward writes it, else for the report.
   Raw& output(Dims shape) {
-    plan_->output.shape = options.output_shape = std::move(shape);
-    plan_->output_known = true;
+    options.output_shape = shape;
+    plan_->output = Layout{std::move(shape)};
     return *this;
   }
   /// The output lives on a manifold: a Jacobian has a row for each of its tangent numbers, and a
@@ -153,18 +153,16 @@ class Raw {
     Layout layout = layout_of(given.value);
     if (!given.shape.empty()) layout.shape = given.shape;
     const std::string name = given.name.empty() ? "x" + std::to_string(inputs_.size()) : given.name;
-    Values values = numbers_of(given.value, layout);
-    const bool fits = count_of(layout.shape) == values.size();
-    const Dims shape = layout.shape;
-    if (!fits) layout = {{std::ssize(values)}, false};
+    inputs_.push_back({name, layout.shape, numbers_of(given.value, layout), Input::wanted});
+    const std::size_t count = inputs_.back().values.size();
+    if (count_of(layout.shape) != count) layout = {{static_cast<std::int64_t>(count)}};
     plan_->inputs.push_back(layout);
-    const bool tangent = given.manifold && given.manifold->gradient != GradientSpace::ambient;
-    const auto steps = [&] { return given.manifold->dimension(values.size()); };
-    plan_->gradients.push_back(tangent ? Layout{{static_cast<std::int64_t>(steps())}} : layout);
+    if (given.manifold && given.manifold->gradient != GradientSpace::ambient)
+      layout = {{static_cast<std::int64_t>(given.manifold->dimension(count))}};
+    plan_->gradients.push_back(layout);
     domains_.inputs.push_back(given.manifold);
     plan_->names.push_back(name);
     plan_->wanted.push_back(Input::wanted);
-    inputs_.push_back({name, shape, std::move(values), Input::wanted});
     using T = NumberOf<const typename Input::Type>;
     if constexpr (std::is_same_v<T, float>) functions_.ulp = std::numeric_limits<float>::epsilon();
   }

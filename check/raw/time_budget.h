@@ -32,21 +32,18 @@ class TimeBudget {
   /// Is there less time than looking at all elements would take? One call has taken `call` seconds.
   void plan(double call, const std::vector<Input>& inputs) {
     const double column = kColumnCalls * call / threads_;
-    std::size_t elements = 0;
     for (const Input& input : inputs) {
       columns_.push_back(input.differentiable ? input.values.size() : 0);
-      elements += columns_.back();
+      elements_ += static_cast<double>(columns_.back());
     }
-    limited_ = budget_ > 0 && column * static_cast<double>(elements) > kShare * budget_;
+    limited_ = budget_ > 0 && column * elements_ > kShare * budget_;
     if (limited_) share(static_cast<std::size_t>(budget_ / column));
   }
   bool limited() const { return limited_; }
   /// Would looking at all elements and outputs take five seconds or less?
   bool affords_all(std::size_t outputs, std::int64_t calls_so_far) const {
-    std::size_t elements = 0;
-    for (const std::size_t n : columns_) elements += n;
-    const double pairs = static_cast<double>(elements) * static_cast<double>(outputs);
-    const double calls = 8 * static_cast<double>(elements) + static_cast<double>(outputs);
+    const double pairs = elements_ * static_cast<double>(outputs);
+    const double calls = 8 * elements_ + static_cast<double>(outputs);
     const double call = seconds() / static_cast<double>(std::max<std::int64_t>(calls_so_far, 1));
     return !limited_ && pairs <= 2e6 && calls * call <= 5;
   }
@@ -130,7 +127,8 @@ class TimeBudget {
   int threads_;
   Clock::time_point begin_ = Clock::now();
   bool limited_ = false;
-  std::vector<std::size_t> columns_;
+  double elements_ = 0;               // that are differentiable
+  std::vector<std::size_t> columns_;  // of each input: as many elements as there is time for
 };
 
 /// The error of one element that each direction is sure to show: it moves an element by 0.6 of its
