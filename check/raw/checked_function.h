@@ -30,7 +30,6 @@ class CheckedFunction {
   const std::vector<Input>& inputs() const { return inputs_; }
   const Values& output() const { return output_; }
   std::size_t outputs() const { return output_.size(); }
-  const Counts& counts() const { return counts_; }
   Counts& counts() { return counts_; }
 
   /// Runs forward twice: a function that changes by itself has no derivative that could be

@@ -89,7 +89,6 @@ class Damage : public std::runtime_error {
 /// Fills in names and shapes; throws BadInput where a shape and its values disagree, and where
 /// there is nothing to differentiate by.
 inline std::vector<Input> completed(const std::string& name, std::vector<Input> inputs) {
-  bool any = false;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Input& input = inputs[k];
     if (input.name.empty()) input.name = joined("x", k);
@@ -101,9 +100,9 @@ inline std::vector<Input> completed(const std::string& name, std::vector<Input> 
     if (count_of(input.shape) != input.values.size())
       throw BadInput(joined(which, ", which takes ", count_of(input.shape), " values, but ",
                             input.values.size(), " were given"));
-    any = any || input.differentiable;
   }
-  if (any) return inputs;
+  if (std::any_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.differentiable; }))
+    return inputs;
   throw BadInput(joined(name, ": none of the ", inputs.size(),
                         " inputs is differentiable, so there is nothing to check. Pass an input "
                         "with differentiable = true"));

@@ -94,7 +94,7 @@ class TimeBudget {
     go_on(function, true);
     for (std::thread& thread : threads) thread.join();
     if (shown > 0) std::fputs("\r\033[K", stderr);
-    for (const CheckedFunction& s : others) function.counts().add(s.counts());
+    for (CheckedFunction& s : others) function.counts().add(s.counts());
     if (error) std::rethrow_exception(error);
     return std::min(next.load(), last);
   }

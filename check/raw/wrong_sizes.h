@@ -28,10 +28,9 @@ inline std::string name_of(const Comparison& d, double c) {
       known.push_back({static_cast<double>(input.shape[a]), std::to_string(input.shape[a]),
                        joined(" (axis ", a, " of '", input.name, "')")});
   }
-  for (const double v : {2.0, 3.0, 4.0}) known.push_back({v, number(v, 3), ""});
+  for (const double v : {2.0, 3.0, 4.0, static_cast<double>(d.a.rows)})
+    known.push_back({v, number(v, 3), ""});
   known.push_back({std::acos(-1.0), "π", ""});
-  const auto rows = static_cast<double>(d.a.rows);
-  known.push_back({rows, number(rows, 3), ""});
   for (const auto& [v, text, where] : known) {
     if (v == 0 || v == 1) continue;
     const std::pair<double, std::string> forms[] = {
