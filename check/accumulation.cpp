@@ -1,6 +1,5 @@
 // Gradients meet: in .grad, at a tensor that is used twice, at inputs of which only some want one.
 #include <algorithm>
-#include <utility>
 
 #include "gradus/check/condition.h"
 #include "gradus/engine/backward.h"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gradus/check/raw/random.h"
-#include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 

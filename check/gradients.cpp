@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "gradus/check/condition.h"
 #include "gradus/check/raw/smallest.h"

@@ -2,7 +2,6 @@
 // is run again by its node, in f64, and checked as a function of numbers.
 #include "gradus/check/graph.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <set>

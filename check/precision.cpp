@@ -14,7 +14,6 @@
 // rounding, is allowed eightfold, up to 32 times the bound: a gradient that is noise is none.
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "gradus/check/condition.h"
 #include "gradus/engine/strided.h"

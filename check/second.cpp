@@ -1,6 +1,5 @@
 // A second derivative is checked as the first one of a function that takes gradients.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "gradus/check/condition.h"

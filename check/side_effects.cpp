@@ -4,7 +4,6 @@
 
 #include "gradus/check/condition.h"
 #include "gradus/engine/base/memory.h"
-#include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 

@@ -9,7 +9,6 @@
 #include "gradus/check/raw/vjp_check.h"
 #include "gradus/engine/backward.h"
 #include "gradus/engine/base/random.h"
-#include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
 

@@ -2,8 +2,6 @@
 // of plain numbers δ, and vjp_check.h checks it at δ = 0.
 #pragma once
 
-#include <memory>
-
 #include "gradus/check/raw/manifolds.h"
 #include "gradus/check/raw/vjp_check.h"
 
@@ -13,28 +11,25 @@ class Pullback {
  public:
   /// BadInput where an input is not on its manifold.
   Pullback(const std::string& name, Functions f, std::vector<Input> inputs, Domains places)
-      : f_(std::move(f)), inputs_(std::move(inputs)), domains_(std::move(places)) {
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      bases_.push_back({0, 0});
-      found_.emplace_back();
-      point_.push_back(inputs_[k].values);
-      if (!on(k)) continue;
-      const Manifold& m = *domains_.inputs[k];
+      : f_(std::move(f)), inputs_(std::move(inputs)), output_(std::move(places.output)) {
+    for (const Input& input : inputs_) point_.push_back(input.values);
+    for (std::size_t k = 0; k < places.inputs.size(); ++k) {
+      if (!places.inputs[k]) continue;
+      const Manifold& m = *places.inputs[k];
       const double apart = m.residual ? m.residual(point_[k]) : 0;
       if (!(apart <= 1e-6))
         throw BadInput(joined(name, ": input '", inputs_[k].name, "' is not on ", m.name, ": by ",
                               number(apart, 2), ", and 1e-6 is allowed"));
-      bases_[k] = tangent_basis(m, point_[k]);
+      placed_.push_back({k, m, tangent_basis(m, point_[k])});
     }
   }
 
   std::vector<Input> inputs() const {
     std::vector<Input> result = inputs_;
-    for (std::size_t k = 0; k < result.size(); ++k) {
-      if (!on(k)) continue;
-      result[k].values.assign(bases_[k].columns, 0.0);
-      result[k].shape = {static_cast<std::int64_t>(bases_[k].columns)};
-      result[k].tangent = true;
+    for (const Placed& p : placed_) {
+      result[p.input].values.assign(p.basis.columns, 0.0);
+      result[p.input].shape = {static_cast<std::int64_t>(p.basis.columns)};
+      result[p.input].tangent = true;
     }
     return result;
   }
@@ -51,30 +46,29 @@ class Pullback {
       };
     if (f_.into)
       g.into = [this](const Arguments&, const Values& dy, Arguments start) {
-        for (std::size_t k = 0; k < start.size(); ++k)
-          if (on(k) && domains_.inputs[k]->gradient == GradientSpace::ambient)
-            start[k] = lifted(bases_[k], start[k]);
+        for (const Placed& p : placed_)
+          if (p.manifold.gradient == GradientSpace::ambient)
+            start[p.input] = lifted(p.basis, start[p.input]);
         return tangent(f_.into(point_, upstream(dy), start));
       };
-    if (domains_.output) g.shape = {};
+    if (output_) g.shape = {};
     return g;
   }
 
   /// Says where the inputs moved, and what their gradients were that should have been tangent.
   void describe(Report& report) const {
-    for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      if (!on(k)) continue;
-      const std::string& name = inputs_[k].name;
-      report.notes.push_back(joined(name, " moved on ", domains_.inputs[k]->name, ": ",
-                                    bases_[k].columns, " tangent numbers, from one of ",
-                                    bases_[k].rows));
-      if (found_[k].empty()) continue;
-      const bool right = report.inputs[k].wrong == 0;
-      report.inputs[k].cause = {
-          "AMBIENT", found_[k],
+    for (const Placed& p : placed_) {
+      report.notes.push_back(joined(inputs_[p.input].name, " moved on ", p.manifold.name, ": ",
+                                    p.basis.columns, " tangent numbers, from one of ",
+                                    p.basis.rows));
+      if (p.found.empty()) continue;
+      InputSummary& summary = report.inputs[p.input];
+      const bool right = summary.wrong == 0;
+      summary.cause = {
+          "AMBIENT", p.found,
           right ? "multiply it by the derivative of plus at 0: so it is right"
                 : "multiply it by the derivative of plus at 0; it is wrong after that, too"};
-      report.add(Kind::structure, k, "the tangent space's derivative is wanted: " + found_[k]);
+      report.add(Kind::structure, p.input, "the tangent space's derivative is wanted: " + p.found);
     }
   }
 
@@ -82,72 +76,75 @@ class Pullback {
   std::vector<Input> neighbor(std::uint64_t seed) const {
     std::vector<Input> result = neighbor_of(inputs_, seed);
     Random random(seed + 98);
-    for (std::size_t k = 0; k < result.size(); ++k) {
-      if (!on(k)) continue;
-      Values delta(bases_[k].columns);
+    for (const Placed& p : placed_) {
+      Values delta(p.basis.columns);
       for (double& d : delta) d = 0.03 * random.upstream();
-      result[k].values = domains_.inputs[k]->plus(point_[k], delta);
+      result[p.input].values = p.manifold.plus(point_[p.input], delta);
     }
     return result;
   }
 
  private:
-  bool on(std::size_t k) const { return k < domains_.inputs.size() && domains_.inputs[k]; }
+  /// An input that lives on a manifold.
+  struct Placed {
+    std::size_t input;
+    Manifold manifold;
+    SmallMatrix basis;
+    std::string found = {};  // what its gradient was instead of tangent
+  };
 
   Values forward(const Forward& f, Arguments delta) {
-    for (std::size_t k = 0; k < delta.size(); ++k)
-      if (on(k)) delta[k] = domains_.inputs[k]->plus(point_[k], delta[k]);
+    for (const Placed& p : placed_)
+      delta[p.input] = p.manifold.plus(point_[p.input], delta[p.input]);
     Values y = f(delta);
-    if (!domains_.output) return y;
+    if (!output_) return y;
     if (origin_.empty()) {
       origin_ = f(point_);
-      output_basis_ = tangent_basis(*domains_.output, origin_);
+      output_basis_ = tangent_basis(*output_, origin_);
     }
-    return tangent_of(*domains_.output, output_basis_, y, origin_);
+    return tangent_of(*output_, output_basis_, y, origin_);
   }
 
   /// dy of the output's tangent space as a matrix takes it, or as a vjp does.
   Values upstream(const Values& dy) const {
-    return domains_.output && !f_.linear ? lifted(output_basis_, dy) : dy;
+    return output_ && !f_.linear ? lifted(output_basis_, dy) : dy;
   }
 
   Arguments tangent(Arguments dx) {
-    for (std::size_t k = 0; k < dx.size() && k < inputs_.size(); ++k) {
-      if (!on(k)) continue;
-      const Manifold& m = *domains_.inputs[k];
-      const SmallMatrix& b = bases_[k];
-      const bool whole = dx[k].size() == b.rows;
-      if (!whole || (m.gradient != GradientSpace::ambient && b.rows == b.columns)) continue;
-      const Values v = times(transposed(b), dx[k]);
-      if (m.gradient != GradientSpace::ambient) look_at(k, dx[k], v);
-      dx[k] = v;
+    for (Placed& p : placed_) {
+      const SmallMatrix& b = p.basis;
+      const bool ambient = p.manifold.gradient == GradientSpace::ambient;
+      if (p.input >= dx.size() || dx[p.input].size() != b.rows) continue;
+      if (!ambient && b.rows == b.columns) continue;
+      const Values v = times(transposed(b), dx[p.input]);
+      if (!ambient) look_at(p, dx[p.input], v);
+      dx[p.input] = v;
     }
     return dx;
   }
 
   /// A gradient in the surrounding space where a tangent one is wanted. All are looked at: for some
   /// dy it may be tangent by chance.
-  void look_at(std::size_t k, const Values& g, const Values& v) {
-    const Values inside = lifted(bases_[k], v);
+  void look_at(Placed& p, const Values& g, const Values& v) const {
+    const Values inside = lifted(p.basis, v);
     double outside = 0;
     for (std::size_t i = 0; i < g.size(); ++i)
       outside = std::max(outside, std::abs(g[i] - inside[i]));
-    const std::string& name = inputs_[k].name;
-    if (domains_.inputs[k]->gradient == GradientSpace::tangent)
-      found_[k] = joined("d", name, " has ", g.size(), " numbers, as ", name, " has; a step on ",
-                         domains_.inputs[k]->name, " has ", v.size());
+    const std::string& name = inputs_[p.input].name;
+    if (p.manifold.gradient == GradientSpace::tangent)
+      p.found = joined("d", name, " has ", g.size(), " numbers, as ", name, " has; a step on ",
+                       p.manifold.name, " has ", v.size());
     else if (outside > 1e-7 * largest_of(g))
-      found_[k] = joined("d", name, " leaves ", domains_.inputs[k]->name,
-                         ": it has a part at right angles to all tangent vectors");
+      p.found = joined("d", name, " leaves ", p.manifold.name,
+                       ": it has a part at right angles to all tangent vectors");
   }
 
   Functions f_;
   std::vector<Input> inputs_;
-  Domains domains_;
   Arguments point_;
-  std::vector<SmallMatrix> bases_;
-  std::vector<std::string> found_;  // of each input: what its gradient was instead of tangent
-  Values origin_;                   // the output at the inputs
+  std::vector<Placed> placed_;
+  std::optional<Manifold> output_;
+  Values origin_;  // the output at the inputs
   SmallMatrix output_basis_{0, 0};
 };
 
