@@ -102,11 +102,7 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
 /// Says which operation of the module is wrong, where one is: parameters of which no pattern was
 /// found are wrong because of it.
 void name_operation(const CheckedTensorFunction& f, Report& report) {
-  Tensors in;
-  const auto loss = [&] {
-    in = f.leaves(f.inputs);
-    return f.call(in);
-  };
+  const auto loss = [&] { return f.call(f.leaves(f.inputs)); };
   const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});
   if (found.findings.empty()) return;
   const Cause cause{"WRONG OPERATION", found.findings.front().note, ""};

@@ -244,8 +244,8 @@ template <class D, class A>
                 "an overloaded function is taken for one number; for another input write a lambda "
                 "that says which is meant: [](const V& x) { return exp(x); }");
   if constexpr (number)
-    return Raw<RealFunction, Given<double, true>>(std::move(name), f, std::move(derivative),
-                                                  Given<double, true>{static_cast<double>(x)});
+    return raw<RealFunction, D, double>(std::move(name), f, std::move(derivative),
+                                        static_cast<double>(x));
   else
     return Rejected();
 }
