@@ -54,11 +54,10 @@ struct DerivativeForm {
 
 /// What is known when the functions are called.
 struct Plan {
-  std::vector<std::string> names;
-  std::vector<Layout> inputs;
-  std::vector<Layout> gradients;  // those of the inputs, or of their tangent spaces
-  std::vector<bool> wanted;
-  std::optional<Layout> output;  // empty: until forward was called
+  std::vector<Input> inputs;
+  std::vector<Layout> layouts;    // of the inputs
+  std::vector<Layout> gradients;  // of theirs, or of those by steps on manifolds
+  std::optional<Layout> output;   // empty: until forward was called
   bool accumulates = false;
 };
 
@@ -120,7 +119,7 @@ class Adapter {
       matrix_vjp(functions, [d, column_major, self = *this](const Arguments& in,
                                                             std::size_t outputs) mutable {
         const Plan& plan = *self.plan_;
-        std::vector<Layout> layouts = form.with_value ? plan.inputs : plan.gradients;
+        std::vector<Layout> layouts = form.with_value ? plan.layouts : plan.gradients;
         const bool matrix = outputs != 1 && !form.with_value;
         for (std::size_t k = 0; k < count && matrix; ++k)
           layouts[k] = {{static_cast<std::int64_t>(outputs),
@@ -153,7 +152,7 @@ class Adapter {
 
   template <class Function>
   static auto inputs_for(const Plan& plan, const Arguments& in) {
-    return arrays_for<Function, 0, true, G...>(plan.inputs, in);
+    return arrays_for<Function, 0, true, G...>(plan.layouts, in);
   }
 
   /// The type of dy where the derivative does not say: that which forward returns.
@@ -220,7 +219,7 @@ class Adapter {
   void inspect(const Arrays& arrays, const std::string& function) const {
     std::apply(
         [&, k = std::size_t{0}](const auto&... each) mutable {
-          (each.inspect(function, plan_->names[k++], false), ...);
+          (each.inspect(function, plan_->inputs[k++].name, false), ...);
         },
         arrays);
   }
@@ -231,8 +230,8 @@ class Adapter {
     Arguments result(count);
     std::size_t k = 0;
     const auto take = [&](const auto& array) {
-      while (!plan_->wanted[k]) ++k;
-      array.inspect("the derivative", "d" + plan_->names[k], true);
+      while (!plan_->inputs[k].differentiable) ++k;
+      array.inspect("the derivative", "d" + plan_->inputs[k].name, true);
       result[k++] = array.numbers();
     };
     std::apply([&](const auto&... each) { (take(each), ...); }, arrays);
@@ -248,7 +247,7 @@ class Adapter {
     Arguments result(given == wanted ? count : given);
     std::size_t k = 0;
     each_part(returned, one, [&](const auto& part) {
-      while (given == wanted && !plan_->wanted[k]) ++k;
+      while (given == wanted && !plan_->inputs[k].differentiable) ++k;
       result[k] = numbers_of(part, k < layouts.size() ? layouts[k] : Layout());
       ++k;
     });
@@ -310,7 +309,7 @@ class Adapter {
     Random random(7);
     Values sum(outputs, 0.0);
     for (std::size_t k = 0; k < count; ++k) {
-      if (!plan_->wanted[k]) continue;
+      if (!plan_->inputs[k].differentiable) continue;
       const std::size_t n = directions[k].size();
       result[k].assign(outputs * n, 0.0);
       for (std::size_t j = 0; j < n; ++j) {

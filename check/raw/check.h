@@ -131,8 +131,8 @@ class Raw {
   /// BadInput where the check itself was called wrongly; all else is in the report.
   const Report& report() const {
     if (!*report_) {
-      *report_ = domains_.any() ? check_on(name_, functions_, inputs_, domains_, options)
-                                : check_vjp(name_, functions_, inputs_, options);
+      *report_ = domains_.any() ? check_on(name_, functions_, plan_->inputs, domains_, options)
+                                : check_vjp(name_, functions_, plan_->inputs, options);
       (*report_)->reproduce = joined("check::raw(\"", name_, "\", …).seed(", (*report_)->seed, ")");
     }
     return **report_;
@@ -148,29 +148,27 @@ class Raw {
     return *this;
   }
 
-  template <class Input>
-  void add(const Input& given) {
+  template <class A>
+  void add(const A& given) {
     Layout layout = layout_of(given.value);
     if (!given.shape.empty()) layout.shape = given.shape;
-    const std::string name = given.name.empty() ? "x" + std::to_string(inputs_.size()) : given.name;
-    inputs_.push_back({name, layout.shape, numbers_of(given.value, layout), Input::wanted});
-    const std::size_t count = inputs_.back().values.size();
+    std::vector<Input>& inputs = plan_->inputs;
+    const std::string name = given.name.empty() ? joined("x", inputs.size()) : given.name;
+    inputs.push_back({name, layout.shape, numbers_of(given.value, layout), A::wanted});
+    const std::size_t count = inputs.back().values.size();
     if (count_of(layout.shape) != count) layout = {{static_cast<std::int64_t>(count)}};
-    plan_->inputs.push_back(layout);
+    plan_->layouts.push_back(layout);
     if (given.manifold && given.manifold->gradient != GradientSpace::ambient)
       layout = {{static_cast<std::int64_t>(given.manifold->dimension(count))}};
     plan_->gradients.push_back(layout);
     domains_.inputs.push_back(given.manifold);
-    plan_->names.push_back(name);
-    plan_->wanted.push_back(Input::wanted);
-    using T = NumberOf<const typename Input::Type>;
+    using T = NumberOf<const typename A::Type>;
     if constexpr (std::is_same_v<T, float>) functions_.ulp = std::numeric_limits<float>::epsilon();
   }
 
   std::string name_;
   std::shared_ptr<Plan> plan_;
   Functions functions_;
-  std::vector<Input> inputs_;
   Domains domains_;
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
