@@ -33,9 +33,7 @@ Tensors sums(const Tensors& a, const Tensors& b) {
 }
 
 Tensors grads_of(const Tensors& leaves) {
-  Tensors out;
-  for (const Tensor& x : leaves) out.push_back(x.grad());
-  return out;
+  return for_each_defined(leaves, [&](std::size_t k) { return leaves[k].grad(); });
 }
 
 /// What f makes of these inputs; undefined where it refuses them, as a module does with parameters

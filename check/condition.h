@@ -62,12 +62,12 @@ Tensor other_numbers(const Tensor& like, std::uint64_t seed = 77);
 /// Each number moved by up to 5/4 of its `share`, one way or the other.
 Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_t seed = 11);
 
-/// f(k) for each input that has a gradient in dx; undefined for the others.
+/// f(k) where x[k] is defined; undefined for the others.
 template <class F>
-Tensors for_each_defined(const Tensors& dx, F f) {
-  Tensors out(dx.size());
-  for (std::size_t k = 0; k < dx.size(); ++k)
-    if (dx[k].defined()) out[k] = f(k);
+Tensors for_each_defined(const Tensors& x, F f) {
+  Tensors out(x.size());
+  for (std::size_t k = 0; k < x.size(); ++k)
+    if (x[k].defined()) out[k] = f(k);
   return out;
 }
 

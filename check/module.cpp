@@ -81,21 +81,17 @@ Dtype float_dtype(const Tensors& in) {
 
 /// The options for all tensors, of which those of the inputs come after `borrowed`'s.
 Options extended(const Options& options, const Borrowed& borrowed, const Tensors& inputs) {
-  const std::size_t count = borrowed.parameters().size();
+  const Tensors& own = borrowed.parameters();
   Options all = options;
   all.names = borrowed.names();
-  all.differentiable.assign(count, true);
+  all.differentiable.assign(own.size(), true);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     all.names.push_back(options.names.empty() ? str_cat("input ", k) : options.names[k]);
     all.differentiable.push_back(options.differentiable.empty() ? is_float(inputs[k].dtype())
                                                                 : options.differentiable[k]);
   }
-  for (Kink& kink : all.kinks) kink.input += count;
-  for (Tensors& in : all.refused) {
-    Tensors with = borrowed.parameters();
-    with.insert(with.end(), in.begin(), in.end());
-    in = with;
-  }
+  for (Kink& kink : all.kinks) kink.input += own.size();
+  for (Tensors& in : all.refused) in.insert(in.begin(), own.begin(), own.end());
   return all;
 }
 

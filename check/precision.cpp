@@ -28,10 +28,9 @@ const Cause kPrecision = {
     "f32 cannot hold: an eps of 1e-10, a mask of -1e300"};
 
 Tensors converted(const Tensors& x, Dtype dtype) {
-  Tensors out;
-  for (const Tensor& each : x)
-    out.push_back(is_float(each.dtype()) ? kernel::convert(each, dtype) : each);
-  return out;
+  return for_each_defined(x, [&](std::size_t k) {
+    return is_float(x[k].dtype()) ? kernel::convert(x[k], dtype) : x[k];
+  });
 }
 
 /// Do all numbers exist in f32? Beyond 1e30 products are at its end.

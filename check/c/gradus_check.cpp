@@ -1,7 +1,7 @@
 // The C interface: pointers become inputs and functions, and exceptions become GRADUS_ERROR.
 #include "gradus/check/c/gradus_check.h"
 
-#include <memory>
+#include <new>
 
 #include "gradus/check/raw/arguments.h"
 #include "gradus/check/raw/report.h"
