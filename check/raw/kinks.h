@@ -36,8 +36,7 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
     const double gap = now.gap();
     const double movement =
         std::max(std::abs(now.left - before.left), std::abs(now.right - before.right));
-    if (!(gap > 0 && std::isfinite(gap)) || !(movement <= 0.1 * gap)) continue;
-    if (!(movement < least)) continue;
+    if (!(gap > 0 && std::isfinite(gap) && movement <= 0.1 * gap && movement < least)) continue;
     least = movement;
     result = now;
     result.kink = true;
