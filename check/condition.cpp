@@ -81,11 +81,17 @@ double Trial::sensitivity(std::size_t k) {
 }
 
 /// Terms that cancel are larger than their sum. Those of a gradient are of the size |dy| |y| / |x|.
-double Trial::size_of_terms(std::size_t k) const {
+/// If all of y cancels, rounding is left: moving the inputs in their 30th bit then changes y
+/// entirely, and its terms are at least as large as the inputs.
+double Trial::size_of_terms(std::size_t k) {
   if (k >= x.size()) return 0;
   const double unit = rms(numbers(x[k]));
   const double weight = largest_of(numbers(dy));
-  return weight * largest_of(numbers(base.y)) / (unit > 1e-100 ? unit : 1.0);
+  double y = largest_of(numbers(base.y));
+  if (sensitivity(x.size()) * kNudge >= y / 4)
+    for (const Tensor& each : x)
+      if (is_float(each.dtype())) y = std::max(y, largest_of(numbers(each)));
+  return weight * y / (unit > 1e-100 ? unit : 1.0);
 }
 
 double Trial::carried(std::size_t k) { return sensitivity(k) + size_of_terms(k); }

@@ -170,8 +170,9 @@ int gradus_check_condition(gradus_check* check, int input, const char* note,
       throw BadInput(joined("there is no report with an input ", k));
     ++report->counts.conditions;
     if (!note) return Verdict::pass;
-    report->add(Kind::condition, k, note,
-                {string_of(cause[0]), string_of(cause[1]), string_of(cause[2])});
+    report->add(
+        Kind::condition, k, note,
+        cause ? Cause{string_of(cause[0]), string_of(cause[1]), string_of(cause[2])} : Cause());
     return Verdict::fail;
   });
 }

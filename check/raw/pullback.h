@@ -9,17 +9,17 @@ namespace gradus::check {
 
 class Pullback {
  public:
-  /// BadInput where an input is not on its manifold.
+  /// BadInput if an input is not on its manifold, or later the output.
   Pullback(const std::string& name, Functions f, std::vector<Input> inputs, Domains places)
-      : f_(std::move(f)), inputs_(std::move(inputs)), output_(std::move(places.output)) {
+      : name_(name),
+        f_(std::move(f)),
+        inputs_(std::move(inputs)),
+        output_(std::move(places.output)) {
     for (const Input& input : inputs_) point_.push_back(input.values);
     for (std::size_t k = 0; k < places.inputs.size(); ++k) {
       if (!places.inputs[k]) continue;
       const Manifold& m = *places.inputs[k];
-      const double apart = m.residual ? m.residual(point_[k]) : 0;
-      if (!(apart <= 1e-6))
-        throw BadInput(joined(name, ": input '", inputs_[k].name, "' is not on ", m.name, ": by ",
-                              number(apart, 2), ", and 1e-6 is allowed"));
+      require_on(m, point_[k], "input '" + inputs_[k].name + "'");
       placed_.push_back({k, m, tangent_basis(m, point_[k])});
     }
   }
@@ -93,6 +93,13 @@ class Pullback {
     std::string found = {};  // what its gradient was instead of tangent
   };
 
+  void require_on(const Manifold& m, const Values& x, const std::string& what) const {
+    const double apart = m.residual ? m.residual(x) : 0;
+    if (!(apart <= 1e-6))
+      throw BadInput(joined(name_, ": ", what, " is not on ", m.name, ": by ", number(apart, 2),
+                            ", and 1e-6 is allowed"));
+  }
+
   Values forward(const Forward& f, Arguments delta) {
     for (const Placed& p : placed_)
       delta[p.input] = p.manifold.plus(point_[p.input], delta[p.input]);
@@ -100,6 +107,7 @@ class Pullback {
     if (!output_) return y;
     if (origin_.empty()) {
       origin_ = f(point_);
+      require_on(*output_, origin_, "the output");
       output_basis_ = tangent_basis(*output_, origin_);
     }
     return tangent_of(*output_, output_basis_, y, origin_);
@@ -139,6 +147,7 @@ class Pullback {
                        ": it has a part at right angles to all tangent vectors");
   }
 
+  std::string name_;
   Functions f_;
   std::vector<Input> inputs_;
   Arguments point_;

@@ -317,6 +317,22 @@ TEST_CASE("manifolds: a point that is not on its manifold is refused") {
     refused(m, {-1, 0, 0, 0, 1});
 }
 
+TEST_CASE("manifolds: an output that is not on its manifold is refused") {
+  const auto refused = [](const Manifold& m, const Values& y) {
+    const Functions f{[=](const Arguments&) { return y; },
+                      [](const Arguments&, const Values&) { return Arguments{{0}}; }};
+    const auto message = testing::message_of<BadInput>([&] {
+      run_on({{std::nullopt}, m}, f, {{"x", {1}, {1}}});
+    });
+    CAPTURE(m.name, message);
+    CHECK(testing::has(message, "output"));
+    CHECK(testing::has(message, m.name));
+  };
+  refused(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
+  for (const Manifold& m : {quaternion(), so3(), se3(), frame(3, 2), symmetric(), positive()})
+    refused(m, {-1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+}
+
 TEST_CASE("manifolds: a custom one consists of a name, a dimension and plus") {
   const Manifold circle{.name = "angles",
                         .dimension = [](std::size_t) { return std::size_t{1}; },
