@@ -29,32 +29,26 @@ namespace {
 /// y[i] = c[i] ? a[i] : b[i]. Both are loaded first, so that the choice is no branch, and the bools
 /// are read as the bytes that they are: so compilers vectorise it.
 template <class T>
-GRADUS_INLINE void select_row(StridedRow<unsigned char> which, StridedRow<T> left,
-                              StridedRow<T> right, T* y, std::int64_t n) {
-  const unsigned char* c = which.data;
-  const T *a = left.data, *b = right.data;
-  const std::int64_t c_step = which.stride, a_step = left.stride, b_step = right.stride;
+GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, StridedRow<T> b, T* y,
+                              std::int64_t n) {
+  const auto choose = [=](auto from_a, auto from_b) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T left = from_a(i), right = from_b(i);
+      y[i] = c.data[i] != 0 ? left : right;
+    }
+  };
+  const auto each = [](const T* x) { return [x](std::int64_t i) { return x[i]; }; };
+  const auto same = [](const T* x) { return [v = *x](std::int64_t) { return v; }; };
   // The last loop serves for all strides; the others are fast paths.
-  if (c_step == 1 && a_step == 1 && b_step == 1) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T from_a = a[i], from_b = b[i];
-      y[i] = c[i] != 0 ? from_a : from_b;
-    }
-  } else if (c_step == 1 && a_step == 1 && b_step == 0) {
-    const T from_b = *b;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T from_a = a[i];
-      y[i] = c[i] != 0 ? from_a : from_b;
-    }
-  } else if (c_step == 1 && a_step == 0 && b_step == 1) {
-    const T from_a = *a;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T from_b = b[i];
-      y[i] = c[i] != 0 ? from_a : from_b;
-    }
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) y[i] = c[i * c_step] != 0 ? a[i * a_step] : b[i * b_step];
-  }
+  if (c.stride == 1 && a.stride == 1 && b.stride == 1)
+    choose(each(a.data), each(b.data));
+  else if (c.stride == 1 && a.stride == 1 && b.stride == 0)
+    choose(each(a.data), same(b.data));
+  else if (c.stride == 1 && a.stride == 0 && b.stride == 1)
+    choose(same(a.data), each(b.data));
+  else
+    for (std::int64_t i = 0; i < n; ++i)
+      y[i] = c.data[i * c.stride] != 0 ? a.data[i * a.stride] : b.data[i * b.stride];
 }
 
 /// c ? a : b, all broadcast to `shape`.
@@ -187,7 +181,7 @@ struct IsNan final : Test<IsNan> {
   static GRADUS_INLINE bool value(auto v) { return v != v; }
 };
 
-/// All (every = true): is there no false along the axis? Any: is there a true?
+/// All (every = true): is as much true as there is along the axis? Any: is something?
 struct Quantifier final : Op {
   bool every;
   Reduced r;
@@ -196,19 +190,10 @@ struct Quantifier final : Op {
   const char* name() const override { return every ? "all" : "any"; }
 
   Tensor forward(const Tensor& x) {
-    const Groups g = groups_of(x, r);
+    const Tensor trues = kernel::sum(name(), kernel::convert(x, Dtype::i64), r);
     Tensor y = Tensor::empty(r.shape, Dtype::bool_);
-    const bool* from = g.x.data<bool>();
-    bool* to = y.mutable_data<bool>();
-    parallel_for(g.outer, rows_grain(g.n * g.inner), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t o = begin; o < end; ++o) {
-        bool* row = to + o * g.inner;
-        std::fill_n(row, g.inner, every);
-        for (std::int64_t i = 0; i < g.n; ++i)
-          for (std::int64_t c = 0; c < g.inner; ++c)
-            if (from[(o * g.n + i) * g.inner + c] != every) row[c] = !every;
-      }
-    });
+    const std::int64_t least = every ? r.n : 1;
+    map_into<std::int64_t, bool>(y, trues, [=](std::int64_t count) { return count >= least; });
     return y;
   }
 };
