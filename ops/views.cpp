@@ -158,12 +158,10 @@ Tensor flatten(const Tensor& x, int first, int last) {
   last = normalize_axis("flatten", last, x.rank());
   require<ShapeError>(first <= last, "flatten: axis ", first, " comes after axis ", last, " in ",
                       x.shape());
-  Shape shape;
-  std::int64_t together = 1;
-  for (int axis = 0; axis < x.rank(); ++axis) {
-    if (axis >= first && axis <= last) together *= x.shape()[axis];
-    if (axis == last) shape.push_back(together);
-    if (axis < first || axis > last) shape.push_back(x.shape()[axis]);
+  Shape shape = x.shape();
+  for (int axis = first; axis < last; ++axis) {
+    shape[first] *= shape[first + 1];
+    shape.erase(first + 1);
   }
   return reshape(x, shape);
 }
@@ -254,9 +252,8 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
   require(size >= 1, "split: parts of size ", size, " of ", x.shape(), ": give at least 1");
   const std::int64_t n = x.shape()[axis];
   std::vector<std::int64_t> sizes;
-  for (std::int64_t start = 0; start < n; start += std::min(size, n - start))
-    sizes.push_back(std::min(size, n - start));
-  if (n == 0) sizes.push_back(0);
+  for (std::int64_t left = n; left > 0 || sizes.empty(); left -= sizes.back())
+    sizes.push_back(std::min(size, left));
   return split(x, sizes, axis);
 }
 
