@@ -58,20 +58,14 @@ void fold_windows(const Windows& w, std::int64_t B, std::int64_t C, const T* u, 
   });
 }
 
-/// y[t] += w · x[t·stride] for n places, and its backward x[t·stride] += w · y[t].
+/// to[t·to_step] += w · from[t·from_step] for n places.
 template <class T>
-GRADUS_INLINE void add_tap(T w, const T* x, std::int64_t stride, T* y, std::int64_t n) {
-  if (stride == 1)  // fast path: vectorizes
-    for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t];
+GRADUS_INLINE void add_tap(T w, const T* from, std::int64_t from_step, T* to, std::int64_t to_step,
+                           std::int64_t n) {
+  if (from_step == 1 && to_step == 1)  // fast path: vectorizes
+    for (std::int64_t t = 0; t < n; ++t) to[t] += w * from[t];
   else
-    for (std::int64_t t = 0; t < n; ++t) y[t] += w * x[t * stride];
-}
-template <class T>
-GRADUS_INLINE void add_tap_backward(T w, const T* dy, std::int64_t stride, T* dx, std::int64_t n) {
-  if (stride == 1)  // fast path: vectorizes
-    for (std::int64_t t = 0; t < n; ++t) dx[t] += w * dy[t];
-  else
-    for (std::int64_t t = 0; t < n; ++t) dx[t * stride] += w * dy[t];
+    for (std::int64_t t = 0; t < n; ++t) to[t * to_step] += w * from[t * from_step];
 }
 template <class T>
 GRADUS_INLINE T tap_dot(const T* dy, const T* x, std::int64_t stride, std::int64_t n) {
@@ -123,20 +117,7 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
   Tensor forward(const Tensor& input, const Tensor& taps) {
     x = input;
     weight = taps;
-    const std::int64_t C = input.size(1);
-    const Tensor from = kernel::contiguous(input), factors = kernel::contiguous(taps);
-    Tensor y = Tensor::empty({input.size(0), C, w.count}, input.dtype()).fill_(0);
-    dispatch_float("conv1d", y.dtype(), [&]<class T>() {
-      const T *rows = from.data<T>(), *f = factors.data<T>();
-      T* to = y.mutable_data<T>();
-      parallel_for(input.size(0) * C, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
-        for (std::int64_t i = begin; i < end; ++i)
-          for (std::int64_t k = 0; k < w.taps; ++k)
-            simd::run<add_tap<T>>(f[i % C * w.taps + k], rows + i * w.length + k * w.dilation,
-                                  w.stride, to + i * w.count, w.count);
-      });
-    });
-    return y;
+    return add_taps(kernel::contiguous(input), kernel::contiguous(taps), true);
   }
 
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
@@ -148,25 +129,30 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
       return {dx, dw};
     }
     const Tensor g = kernel::contiguous(dy);
-    if (needs_grad(0)) dx = dx_backward(g, kernel::contiguous(weight.value()));
+    if (needs_grad(0)) dx = add_taps(g, kernel::contiguous(weight.value()), false);
     if (needs_grad(1)) dw = dw_backward(g, kernel::contiguous(x.value()));
     return {dx, dw};
   }
 
-  Tensor dx_backward(const Tensor& dy, const Tensor& factors) const {
-    const std::int64_t C = factors.size(0);
-    Tensor dx = Tensor::empty({dy.size(0), C, w.length}, dy.dtype()).fill_(0);
-    dispatch_float("conv1d", dx.dtype(), [&]<class T>() {
-      const T *g = dy.data<T>(), *f = factors.data<T>();
-      T* to = dx.mutable_data<T>();
-      parallel_for(dy.size(0) * C, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
+  /// x → y, or backward dy → dx: each tap of x's row at its place, with the same row of y.
+  Tensor add_taps(const Tensor& from, const Tensor& factors, bool forward) const {
+    const std::int64_t C = factors.size(0), rows = from.size(0) * C;
+    Tensor to = Tensor::empty({from.size(0), C, forward ? w.count : w.length}, from.dtype());
+    to.fill_(0);
+    dispatch_float("conv1d", to.dtype(), [&]<class T>() {
+      const T *in = from.data<T>(), *f = factors.data<T>();
+      T* out = to.mutable_data<T>();
+      parallel_for(rows, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
         for (std::int64_t i = begin; i < end; ++i)
-          for (std::int64_t k = 0; k < w.taps; ++k)
-            simd::run<add_tap_backward<T>>(f[i % C * w.taps + k], g + i * w.count, w.stride,
-                                           to + i * w.length + k * w.dilation, w.count);
+          for (std::int64_t k = 0; k < w.taps; ++k) {
+            const std::int64_t x = i * w.length + k * w.dilation, y = i * w.count;
+            simd::run<add_tap<T>>(f[i % C * w.taps + k], in + (forward ? x : y),
+                                  forward ? w.stride : 1, out + (forward ? y : x),
+                                  forward ? 1 : w.stride, w.count);
+          }
       });
     });
-    return dx;
+    return to;
   }
 
   Tensor dw_backward(const Tensor& dy, const Tensor& input) const {
@@ -208,16 +194,11 @@ void check_conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
       Cin % o.groups == 0 && Cout % o.groups == 0 && weight.size(1) == Cin / o.groups,
       "conv1d: the weight ", weight.shape(), " does not fit ", Cin, " channels in ", o.groups,
       " groups: it must be [out, ", Cin, " / groups, ", "taps], and groups divide both");
-  require<ShapeError>(!bias.defined() || bias.shape() == Shape{Cout}, "conv1d: the bias has shape ",
-                      bias.shape(), " where the weight ", weight.shape(), " wants [", Cout, "]");
   const std::int64_t reach = o.dilation * (K - 1) + 1;
   require<ShapeError>(K > 0 && x.size(2) + 2 * o.padding >= reach, "conv1d: a length of ",
                       x.size(2), " with padding ", o.padding, " at both ends is shorter than ",
                       "the ", reach, " places that ", K, " taps reach");
-  for (const Tensor* each : {&weight, &bias})
-    require<DtypeError>(!each->defined() || each->dtype() == x.dtype(), "conv1d: the input is ",
-                        x.dtype(), ", the ", each == &weight ? "weight " : "bias ", each->dtype(),
-                        ": convert one with to(x, dtype)");
+  check_weight_and_bias("conv1d", x, weight, bias);
 }
 
 /// Windows [B, Lout, Cin, K] times the weights of each group: [B, Lout, Cout]

@@ -118,8 +118,7 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
   require<ShapeError>(w.shape() == Shape{x.size(-1)}, name, ": input ", x.shape(),
                       " with class weights ", w.shape(), ": there must be one for each class, [",
                       x.size(-1), "]");
-  require<DtypeError>(w.dtype() == x.dtype(), name, ": the input is ", x.dtype(),
-                      " but the class weights ", w.dtype(), ": convert one with to(x, dtype)");
+  check_same_dtype(name, "the input", x, "the class weights", w);
   require<GraphError>(!GradMode::enabled() || !w.requires_grad(), name,
                       ": class weights are constants and get no gradient: pass weight.detach()");
 }

@@ -112,16 +112,11 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_defined("linear", x, weight);
   require<ShapeError>(weight.rank() == 2, "linear: the weight has shape ", weight.shape(),
                       ", not [out, in]");
-  const std::int64_t out = weight.size(0), in = weight.size(1);
+  const std::int64_t in = weight.size(1);
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == in, "linear: the input ", x.shape(),
                       " does not end in the weight's input size: ", weight.shape(),
                       " is [out, in] and wants [..., ", in, "]: ", advice(x, in));
-  require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias has shape ",
-                      bias.shape(), " where the weight ", weight.shape(), " wants [", out, "]");
-  require<DtypeError>(x.dtype() == weight.dtype(), "linear: the input is ", x.dtype(),
-                      " but the weight ", weight.dtype(), ": convert one with to(x, dtype)");
-  require<DtypeError>(!bias.defined() || bias.dtype() == x.dtype(), "linear: the bias is ",
-                      bias.dtype(), " but the input ", x.dtype());
+  check_weight_and_bias("linear", x, weight, bias);
 }
 
 }  // namespace

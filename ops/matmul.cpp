@@ -136,9 +136,7 @@ struct MatMul final : Op {
 }  // namespace op
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  check_defined("matmul", a, b);
-  require<DtypeError>(a.dtype() == b.dtype(), "matmul: the operands are ", a.dtype(), " and ",
-                      b.dtype(), ": convert one with to(x, dtype)");
+  check_pair("matmul", a, b);
   require<ShapeError>(a.rank() >= 1 && b.rank() >= 1, "matmul: ", a.shape(), " x ", b.shape(),
                       ": a single number is no matrix; multiply with *");
   if (a.rank() == 1) {

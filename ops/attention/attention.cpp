@@ -237,8 +237,7 @@ AttentionProblem make_problem(const Tensor& q, const Tensor& k, const Tensor& v,
     require<ShapeError>(x->rank() == 4,
                         "attention: q, k and v must be [batch, heads, length, width], not ",
                         x->shape(), ": split the heads first");
-    require<DtypeError>(x->dtype() == q.dtype(), "attention: q is ", q.dtype(), " but k or v is ",
-                        x->dtype());
+    check_same_dtype("attention", "q", q, "k or v", *x);
   }
   return make_problem(q.shape(), k.shape(), v.shape(), q.dtype(), mask, options);
 }

@@ -39,6 +39,23 @@ inline void check_pair(const char* op, const Tensor& a, const Tensor& b) {
                       " and ", b.dtype(), " ", b.shape(), ": convert one with to(x, dtype)");
 }
 
+/// y is undefined or of x's dtype. The names stand in an error.
+inline void check_same_dtype(const char* op, const char* x_name, const Tensor& x,
+                             const char* y_name, const Tensor& y) {
+  require<DtypeError>(!y.defined() || y.dtype() == x.dtype(), op, ": ", x_name, " is ", x.dtype(),
+                      " but ", y_name, " ", y.dtype(), ": convert one with to(x, dtype)");
+}
+
+/// Both are of the input's dtype; the bias is undefined or one number for each output.
+inline void check_weight_and_bias(const char* op, const Tensor& x, const Tensor& weight,
+                                  const Tensor& bias) {
+  require<ShapeError>(!bias.defined() || bias.shape() == Shape{weight.size(0)}, op,
+                      ": the bias has shape ", bias.shape(), " where the weight ", weight.shape(),
+                      " wants [", weight.size(0), "]");
+  check_same_dtype(op, "the input", x, "the weight", weight);
+  check_same_dtype(op, "the input", x, "the bias", bias);
+}
+
 /// `p`, called `which` in an error, is undefined or one number for each of x's last axis, of x's
 /// dtype.
 inline void check_parameter(const char* op, const Tensor& x, int axis, const char* which,
@@ -48,8 +65,7 @@ inline void check_parameter(const char* op, const Tensor& x, int axis, const cha
   require<ShapeError>(p.shape() == Shape{size}, op, ": x ", x.shape(), " with ", which, " ",
                       p.shape(), ": it must have the size of x's ",
                       axis == -1 ? "last axis" : "channels", ", [", size, "]");
-  require<DtypeError>(p.dtype() == x.dtype(), op, ": x is ", x.dtype(), " but ", which, " ",
-                      p.dtype(), ": convert one with to(x, dtype)");
+  check_same_dtype(op, "x", x, which, p);
 }
 
 }  // namespace gradus
