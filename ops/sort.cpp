@@ -64,6 +64,13 @@ void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
 template <class T>
 void write_order(const Line<T>& x, std::int64_t count, Order before, std::int64_t* y,
                  std::int64_t step) {
+  if (count == 1) {  // fast path
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < x.n; ++i)
+      if (before(x[i], x[best])) best = i;
+    *y = best;
+    return;
+  }
   std::vector<std::int64_t> order(static_cast<std::size_t>(x.n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto first = [&](std::int64_t a, std::int64_t b) {
@@ -81,37 +88,17 @@ void write_order(const Line<T>& x, std::int64_t count, Order before, std::int64_
 
 namespace op {
 
-struct ArgExtreme final : Op {
-  bool largest;
-  int axis;
-  Shape shape;
-  ArgExtreme(bool largest, int axis, const Shape& shape)
-      : largest(largest), axis(axis), shape(shape) {}
-  const char* name() const override { return largest ? "argmax" : "argmin"; }
-  Tensor forward(const Tensor& x) {
-    Tensor y = Tensor::empty(shape, Dtype::i64);
-    const Order before{.descending = largest, .nan_first = true};
-    dispatch(x.dtype(), [&]<class T>() {
-      for_each_line<T>(x, axis, y, [=](const Line<T>& line, std::int64_t* best, std::int64_t) {
-        *best = 0;
-        for (std::int64_t i = 1; i < line.n; ++i)
-          if (before(line[i], line[*best])) *best = i;
-      });
-    });
-    return y;
-  }
-};
-
-/// The first `count` positions along the axis in an order: argsort and topk.
+/// The first `count` positions along the axis in an order: argmax, argmin, argsort and topk.
 struct Positions final : Op {
+  const char* label;
   int axis;
   std::int64_t count;
+  Shape shape;  // of the result
   Order order;
-  Positions(int axis, std::int64_t count, Order order) : axis(axis), count(count), order(order) {}
-  const char* name() const override { return order.nan_first ? "topk" : "argsort"; }
+  Positions(const char* label, int axis, std::int64_t count, const Shape& shape, Order order)
+      : label(label), axis(axis), count(count), shape(shape), order(order) {}
+  const char* name() const override { return label; }
   Tensor forward(const Tensor& x) {
-    Shape shape = x.shape();
-    shape[axis] = count;
     Tensor y = Tensor::empty(shape, Dtype::i64);
     dispatch(x.dtype(), [&]<class T>() {
       for_each_line<T>(x, axis, y, [&](const Line<T>& line, std::int64_t* to, std::int64_t step) {
@@ -200,7 +187,7 @@ namespace {
 Tensor arg_extreme(const char* op, const Tensor& x, bool largest, int axis, bool keepdim) {
   const Reduced r = reduced(op, x, {axis}, keepdim);
   require<ShapeError>(r.n > 0, op, ": ", x.shape(), " has no elements along axis ", axis);
-  return apply(op::ArgExtreme(largest, static_cast<int>(r.axes[0]), r.shape), x);
+  return apply(op::Positions(op, static_cast<int>(r.axes[0]), 1, r.shape, {largest, true}), x);
 }
 
 }  // namespace
@@ -216,7 +203,8 @@ Tensor argmin(const Tensor& x, int axis, bool keepdim) {
 Tensor argsort(const Tensor& x, int axis, bool descending) {
   check_defined("argsort", x);
   axis = normalize_axis("argsort", axis, x.rank());
-  return apply(op::Positions(axis, x.shape()[axis], {descending, false}), x);
+  const Shape& shape = x.shape();
+  return apply(op::Positions("argsort", axis, shape[axis], shape, {descending, false}), x);
 }
 
 SortResult sort(const Tensor& x, int axis, bool descending) {
@@ -229,9 +217,11 @@ SortResult sort(const Tensor& x, int axis, bool descending) {
 SortResult topk(const Tensor& x, std::int64_t k, int axis) {
   check_defined("topk", x);
   axis = normalize_axis("topk", axis, x.rank());
-  require(0 <= k && k <= x.shape()[axis], "topk: ", k, " of the ", x.shape()[axis],
-          " elements along axis ", axis, " of ", x.shape());
-  const Tensor indices = apply(op::Positions(axis, k, {true, true}), x);
+  Shape shape = x.shape();
+  require(0 <= k && k <= shape[axis], "topk: ", k, " of the ", shape[axis], " elements along axis ",
+          axis, " of ", shape);
+  shape[axis] = k;
+  const Tensor indices = apply(op::Positions("topk", axis, k, shape, {true, true}), x);
   return {gather(x, axis, indices), indices};
 }
 
