@@ -53,6 +53,7 @@ struct Again : Scoped {
 /// What a second run needs to be like the first.
 struct Replay {
   TensorFunction f;
+  std::size_t given;  // arguments of f
   Generator start = generator();
   bool formula = thread_state.formula;
 
@@ -68,21 +69,21 @@ struct Replay {
 
 using Places = std::vector<std::size_t>;
 
-/// The gradients of run(inputs) by the inputs at `by` and by `leaves`, undefined where it does not
-/// depend on one. Inputs are outside any graph.
-Tensors gradients(const Replay& run, const Tensors& inputs, const Places& by, const Tensors& leaves,
-                  const Tensor& dy, bool create_graph) {
+/// The gradients of f by those of x that are `wanted`, undefined where it does not depend on one.
+/// x: the inputs, outside any graph, then the leaves.
+Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tensor& dy,
+                  bool create_graph) {
   const GradMode recorded(true);
-  Tensors x = inputs, wanted;
-  for (const std::size_t i : by) wanted.push_back(x[i].requires_grad_());
-  wanted.insert(wanted.end(), leaves.begin(), leaves.end());
+  Tensors by;
+  for (const std::size_t i : wanted) by.push_back(i < run.given ? x[i].requires_grad_() : x[i]);
+  x.resize(run.given);
   const Tensor y = run(x);
   require<GraphError>(y.defined() && y.shape() == dy.shape() && y.dtype() == dy.dtype(),
                       "checkpoint: run again, the function gives ",
                       y.defined() ? to_string(y.shape()) : "nothing", ", but gave ", dy.shape(),
                       " before: it must do the same each time");
-  if (!y.requires_grad()) return Tensors(wanted.size());
-  return grad({y}, wanted, {dy}, {.create_graph = create_graph, .allow_unused = true});
+  if (!y.requires_grad()) return Tensors(by.size());
+  return grad({y}, by, {dy}, {.create_graph = create_graph, .allow_unused = true});
 }
 
 /// Gradients as one row of numbers, zeros where there are none.
@@ -100,54 +101,47 @@ namespace op {
 
 struct Checkpoint final : Op {
   Replay run;
-  Tensor y;  // until forward hands it out
-  std::vector<Saved> inputs, leaves;
-  std::size_t given;  // inputs; what apply() gets besides are leaves
+  Tensor y;                   // until forward hands it out
+  std::vector<Saved> inputs;  // those of f, then the leaves
 
-  Checkpoint(Replay again, Tensor result, std::size_t inputs)
-      : run(std::move(again)), y(std::move(result)), given(inputs) {}
+  Checkpoint(Replay again, Tensor result) : run(std::move(again)), y(std::move(result)) {}
   const char* name() const override { return "checkpoint"; }
 
   Tensor forward(std::span<const Tensor> x) {
-    inputs.assign(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(given));
-    leaves.assign(x.begin() + static_cast<std::ptrdiff_t>(given), x.end());
+    inputs.assign(x.begin(), x.end());
     return std::exchange(y, {});
   }
 
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
-    Tensors x, reached;
-    Places by, out_of;  // which inputs, and of all that apply() got
-    for (std::size_t i = 0; i < inputs.size() + leaves.size(); ++i) {
-      const bool is_input = i < given;
-      const Tensor value = (is_input ? inputs[i] : leaves[i - given]).value();
-      const bool wanted = value.requires_grad() && needs_grad(static_cast<int>(i));
-      if (wanted) out_of.push_back(i);
-      if (wanted && is_input) by.push_back(i);
-      if (is_input) x.push_back(value);
-      if (wanted && !is_input) reached.push_back(value);
+    Tensors x;
+    Places wanted;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      x.push_back(inputs[i].value());
+      if (x[i].requires_grad() && needs_grad(static_cast<int>(i))) wanted.push_back(i);
     }
     Tensors dx;
     if (GradMode::enabled()) {
-      dx = again(dy, x, by, reached);
+      dx = again(dy, x, wanted);
     } else {
-      for (Tensor& each : x) each = each.detach();
-      dx = gradients(run, x, by, reached, dy, false);
+      for (std::size_t i = 0; i < run.given; ++i) x[i] = x[i].detach();
+      dx = gradients(run, x, wanted, dy, false);
     }
-    Gradients out(inputs.size() + leaves.size());
-    for (std::size_t k = 0; k < out_of.size(); ++k) out[out_of[k]] = dx[k];
+    Gradients out(inputs.size());
+    for (std::size_t k = 0; k < wanted.size(); ++k) out[wanted[k]] = dx[k];
     return out;
   }
 
   /// The gradients as a checkpoint of dy and x, which can be differentiated in turn.
-  Tensors again(const Tensor& dy, const Tensors& x, const Places& by,
-                const Tensors& reached) const {
+  Tensors again(const Tensor& dy, const Tensors& x, const Places& wanted) const {
     Tensors like, all{dy};
-    for (const std::size_t i : by) like.push_back(x[i].metadata_only());
-    for (const Tensor& leaf : reached) like.push_back(leaf.metadata_only());
-    all.insert(all.end(), x.begin(), x.end());
-    const auto row_of = [run = run, by, reached, like](const Tensors& in) {
-      const Tensors inner(in.begin() + 1, in.end());
-      return joined(gradients(run, inner, by, reached, in[0], GradMode::enabled()), like);
+    for (const std::size_t i : wanted) like.push_back(x[i].metadata_only());
+    const auto given = x.begin() + static_cast<std::ptrdiff_t>(run.given);
+    all.insert(all.end(), x.begin(), given);
+    const auto row_of = [run = run, wanted, like,
+                         leaves = Tensors(given, x.end())](const Tensors& in) {
+      Tensors inner(in.begin() + 1, in.end());
+      inner.insert(inner.end(), leaves.begin(), leaves.end());
+      return joined(gradients(run, inner, wanted, in[0], GradMode::enabled()), like);
     };
     const Tensor row = checkpoint(row_of, all);
     Tensors dx;
@@ -169,7 +163,7 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs) {
     return y;
   };
   if (!GradMode::enabled()) return checked(inputs);
-  Replay run{f};
+  Replay run{f, inputs.size()};
   Tensors all = inputs;
   Tensor y;
   {
@@ -181,7 +175,7 @@ Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs) {
     reached.note("its result", y);
     all.insert(all.end(), reached.leaves.begin(), reached.leaves.end());
   }
-  return apply(op::Checkpoint(std::move(run), y, inputs.size()), std::span<const Tensor>(all));
+  return apply(op::Checkpoint(std::move(run), y), std::span<const Tensor>(all));
 }
 
 }  // namespace gradus
