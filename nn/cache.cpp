@@ -108,25 +108,20 @@ void KVCache::advance(std::int64_t batch, std::int64_t tokens,
   for (std::size_t b = 0; b < B; ++b) {
     const std::int64_t padding = lengths.empty() ? 0 : tokens - lengths[b];
     for (std::int64_t j = 0; j < tokens; ++j) queries_[b].push_back(j < padding ? -1 : next_[b]++);
-    place_keys(slots_[b], queries_[b], keys_[b]);
+    std::vector<std::int64_t>& slots = slots_[b];
+    if (way_ == Way::replace) {
+      slots[static_cast<std::size_t>(oldest_)] = queries_[b][0];
+    } else {
+      std::rotate(slots.begin(), slots.begin() + oldest_, slots.end());  // oldest first
+      slots.insert(slots.end(), queries_[b].begin(), queries_[b].end());
+    }
+    keys_[b] = slots;
+    if (way_ == Way::slide) slots.erase(slots.begin(), slots.end() - options_.capacity);
   }
   newest_ = oldest_;
   oldest_ = way_ == Way::replace ? (oldest_ + 1) % options_.capacity
             : way_ == Way::slide ? 0
                                  : oldest_;
-}
-
-/// What the slots of one example hold after its new tokens, and what its queries may look at.
-void KVCache::place_keys(std::vector<std::int64_t>& slots, const std::vector<std::int64_t>& fresh,
-                         std::vector<std::int64_t>& keys) const {
-  if (way_ == Way::replace) {
-    slots[static_cast<std::size_t>(oldest_)] = fresh[0];
-  } else {
-    std::rotate(slots.begin(), slots.begin() + oldest_, slots.end());  // oldest first
-    slots.insert(slots.end(), fresh.begin(), fresh.end());
-  }
-  keys = slots;
-  if (way_ == Way::slide) slots.erase(slots.begin(), slots.end() - options_.capacity);
 }
 
 void KVCache::check_ready() const {
@@ -179,35 +174,27 @@ KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor
   Layer& mine = layers_[layer.id()];
   mine.advances = advances_;
   const Precision as = options_.precision;
-  if (as == Precision::f32) return keep(mine, {keys, values});
-  const KeysValues all = keep(mine, {packed(keys, as), packed(values, as)});
-  return {unpacked(all.keys, keys, as), unpacked(all.values, values, as)};
+  if (as == Precision::f32) return {keep(mine.kept.keys, keys), keep(mine.kept.values, values)};
+  const Tensor k = packed(keys, as), v = packed(values, as);
+  return {unpacked(keep(mine.kept.keys, k), keys, as),
+          unpacked(keep(mine.kept.values, v), values, as)};
 }
 
-/// Puts the new tokens in their slots; all that the queries may look at.
-KeysValues KVCache::keep(Layer& layer, const KeysValues& fresh) {
-  if (way_ == Way::slide) return slide(layer, fresh);
-  const auto both = [&](Tensor& kept, const Tensor& latest) {
-    if (!kept.defined())
-      kept = Tensor::empty({batch_, latest.size(1), options_.capacity, latest.size(3)},
-                           latest.dtype());
-    put(kept, way_ == Way::replace ? newest_ : before_, latest);
-    return slice(kept, 2, 0, held_);
-  };
-  return {both(layer.kept.keys, fresh.keys), both(layer.kept.values, fresh.values)};
-}
-
-/// Everything from the oldest slot on, then the new tokens; the last `capacity` of them are kept.
-KeysValues KVCache::slide(Layer& layer, const KeysValues& fresh) {
-  const auto both = [&](Tensor& kept, const Tensor& latest) {
+/// Puts new tokens in their slots of a layer's keys or values; all that the queries may look at.
+Tensor KVCache::keep(Tensor& kept, const Tensor& latest) const {
+  if (way_ == Way::slide) {  // the last `capacity`, from the oldest slot on
     Tensor all =
         kept.defined()
             ? cat({slice(kept, 2, newest_, before_), slice(kept, 2, 0, newest_), latest}, 2)
             : latest;
     kept = kernel::copy(slice(all, 2, -options_.capacity, all.size(2)));
     return all;
-  };
-  return {both(layer.kept.keys, fresh.keys), both(layer.kept.values, fresh.values)};
+  }
+  if (!kept.defined())
+    kept =
+        Tensor::empty({batch_, latest.size(1), options_.capacity, latest.size(3)}, latest.dtype());
+  put(kept, way_ == Way::replace ? newest_ : before_, latest);
+  return slice(kept, 2, 0, held_);
 }
 
 const KeysValues* KVCache::cross(const Scoped& layer) const {

@@ -90,10 +90,7 @@ class KVCache {
   void check_ready() const;
   void check_advance(std::int64_t batch, std::int64_t tokens,
                      const std::vector<std::int64_t>& lengths) const;
-  void place_keys(std::vector<std::int64_t>& slots, const std::vector<std::int64_t>& fresh,
-                  std::vector<std::int64_t>& keys) const;
-  KeysValues keep(Layer& layer, const KeysValues& fresh);
-  KeysValues slide(Layer& layer, const KeysValues& fresh);
+  Tensor keep(Tensor& kept, const Tensor& latest) const;
 
   CacheOptions options_;
   std::int64_t batch_ = 0, advances_ = 0;
