@@ -21,17 +21,15 @@ void check_prompts(const char* who, const std::vector<Tokens>& prompts) {
     require(!prompt.empty(), who, ": the prompt has no token: give at least one");
 }
 
+CacheOptions cache_options(const GPTOptions& of, Precision precision) {
+  const bool sliding = of.window > 0 && !of.learns_positions();
+  return {.capacity = sliding ? of.window : of.context, .sliding = sliding, .precision = precision};
+}
+
 }  // namespace
 
 GPTDecoderState::GPTDecoderState(const GPT& model, Precision cache)
-    : model_(model), precision_(cache), cache_(cache_options()) {}
-
-CacheOptions GPTDecoderState::cache_options() const {
-  const GPTOptions& of = model_.options;
-  const bool sliding = of.window > 0 && !of.learns_positions();
-  return {
-      .capacity = sliding ? of.window : of.context, .sliding = sliding, .precision = precision_};
-}
+    : model_(model), cache_(cache_options(model.options, cache)) {}
 
 Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
   require<ShapeError>(seen_.empty() || seen_.size() == tokens.size(),
@@ -106,7 +104,7 @@ struct Candidate {
 };
 
 /// The `count` best ways to go on, best first, as sums of log-probabilities.
-std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double>& log_p,
+std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<Beam>& open,
                                   std::int64_t count) {
   const std::vector<double> steps =
       log_softmax(logits.to(Dtype::f64), -1).to_vector<double>();  // [beams · V]
@@ -114,7 +112,7 @@ std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<double
   std::vector<Candidate> all;
   all.reserve(steps.size());
   for (std::int64_t i = 0; i < std::ssize(steps); ++i)
-    all.push_back({log_p[static_cast<std::size_t>(i / V)] + steps[static_cast<std::size_t>(i)],
+    all.push_back({open[static_cast<std::size_t>(i / V)].score + steps[static_cast<std::size_t>(i)],
                    i / V, i % V});
   const auto better = [](const Candidate& a, const Candidate& b) {
     return std::tuple(-a.log_p, a.beam, a.token) < std::tuple(-b.log_p, b.beam, b.token);
@@ -142,40 +140,36 @@ std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
   const auto score = [&](double log_p, std::size_t length) {
     return log_p / std::pow((5 + static_cast<double>(length)) / 6, options.length_penalty);
   };
-  std::vector<Beam> finished;
-  std::vector<Tokens> open = {{}}, latest = {prompt};
-  std::vector<double> log_p = {0};
+  std::vector<Beam> finished, open = {{{}, 0}};  // the score of an open one is its log p
+  std::vector<Tokens> latest = {prompt};
   for (std::int64_t n = 0; n < options.tokens && !open.empty(); ++n) {
-    std::vector<Tokens> longer, newest;
-    std::vector<double> sums;
+    std::vector<Beam> longer;
     std::vector<std::int64_t> parents;
     // Twice as many as beams: even if each of those ended, as many would go on.
-    for (const Candidate& way : best_steps(model.next(latest), log_p, 2 * options.beams)) {
-      Tokens text = open[static_cast<std::size_t>(way.beam)];
+    for (const Candidate& way : best_steps(model.next(latest), open, 2 * options.beams)) {
+      if (std::ssize(longer) == options.beams) break;
+      Tokens text = open[static_cast<std::size_t>(way.beam)].tokens;
       text.push_back(way.token);
       if (way.token == options.end) {
-        if (std::ssize(longer) < options.beams)
-          finished.push_back({text, score(way.log_p, text.size())});
-      } else if (std::ssize(longer) < options.beams) {
-        longer.push_back(text);
-        newest.push_back({way.token});
-        sums.push_back(way.log_p);
+        finished.push_back({text, score(way.log_p, text.size())});
+      } else {
+        longer.push_back({text, way.log_p});
         parents.push_back(way.beam);
       }
     }
     open = std::move(longer);
-    latest = std::move(newest);
-    log_p = std::move(sums);
+    latest.clear();
+    for (const Beam& each : open) latest.push_back({each.tokens.back()});
     sort_and_cut(finished, options.beams);
     // log p only falls; no open text can still overtake when each finished one is better.
     const bool done =
         std::ssize(finished) == options.beams && !open.empty() &&
-        finished.back().score >= score(log_p[0], static_cast<std::size_t>(options.tokens));
+        finished.back().score >= score(open[0].score, static_cast<std::size_t>(options.tokens));
     if (done) return finished;
     if (!open.empty()) model.select(parents);
   }
-  for (std::size_t i = 0; i < open.size(); ++i)
-    finished.push_back({open[i], score(log_p[i], open[i].size())});
+  for (const Beam& each : open)
+    finished.push_back({each.tokens, score(each.score, each.tokens.size())});
   sort_and_cut(finished, options.beams);
   return finished;
 }

@@ -48,9 +48,7 @@ class GPTDecoderState final : public DecoderState {
   void select(const std::vector<std::int64_t>& sequences) override;
 
  private:
-  CacheOptions cache_options() const;
   const GPT& model_;
-  Precision precision_;
   KVCache cache_;
   std::vector<Tokens> seen_;
   bool needs_refill_ = false;  // the cache: a call threw
