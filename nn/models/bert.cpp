@@ -7,8 +7,8 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/cross_entropy.h"
 #include "gradus/ops/dropout.h"
-#include "gradus/ops/indexing.h"
 #include "gradus/ops/linear.h"
+#include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/shape_ops.h"
 
@@ -86,14 +86,9 @@ Tensor MaskedLM::forward(const Tensor& ids, const std::vector<std::int64_t>& len
 
 Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
                       const std::vector<std::int64_t>& lengths) const {
-  const std::vector<std::int64_t> wanted = targets.to_vector<std::int64_t>();
-  std::vector<std::int64_t> chosen;
-  for (std::int64_t i = 0; i < std::ssize(wanted); ++i)
-    if (wanted[static_cast<std::size_t>(i)] != kIgnored) chosen.push_back(i);
-  const Tensor places = tensor(chosen, {std::ssize(chosen)});                   // [M]
-  const Tensor x = index_select(flatten(bert(ids, lengths), 0, 1), 0, places);  // [M, C]
-  const Tensor target = index_select(flatten(targets), 0, places);              // [M]
-  return cross_entropy(words(x), target);
+  const Tensor flat = flatten(targets), counts = not_equal(flat, kIgnored);  // [B·T]
+  const Tensor x = flatten(bert(ids, lengths), 0, 1)[counts];          // [M, C]
+  return cross_entropy(words(x), flat[counts]);
 }
 
 /// Vectors [..., C] → logits [..., V].
