@@ -1,21 +1,16 @@
 // B batch, T queries, S keys, C width, H heads, G heads of keys and values, D = C / H.
 #include "gradus/nn/attention.h"
 
-#include <numeric>
-
 #include "gradus/nn/attention_record.h"
 #include "gradus/nn/cache.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
 namespace {
 
-std::vector<std::int64_t> up_to(std::int64_t n) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(n));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
+std::vector<std::int64_t> up_to(std::int64_t n) { return arange(n).to_vector<std::int64_t>(); }
 
 /// softmax(q kᵀ / √D + bias, masked) v, which leaves its weights with a record that wants them.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,

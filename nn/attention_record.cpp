@@ -6,6 +6,7 @@
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention_metrics.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/reduce.h"
 
 namespace gradus::nn {
@@ -47,9 +48,8 @@ std::vector<AttentionRecord::Head> AttentionRecord::heads() const {
   const NoGrad off;
   std::vector<Head> found;
   for (const Entry& each : entries_) {
-    std::vector<std::int64_t> queries, keys;
-    for (std::int64_t i = 0; i < each.weights.size(2); ++i) queries.push_back(i);
-    for (std::int64_t j = 0; j < each.weights.size(3); ++j) keys.push_back(j);
+    const auto queries = arange(each.weights.size(2)).to_vector<std::int64_t>(),
+               keys = arange(each.weights.size(3)).to_vector<std::int64_t>();
     const auto by_head = [](const Tensor& x) {  // [B, H, T] → H numbers
       return kernel::convert(mean(x, {0, 2}), Dtype::f64).to_vector<double>();
     };
