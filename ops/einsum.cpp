@@ -20,6 +20,9 @@ namespace {
 
 bool in(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+std::int64_t count_dots(const std::string& letters) {  // axes of "..."
+  return std::ssize(letters) - std::count_if(letters.begin(), letters.end(), is_letter);
+}
 
 struct Formula {
   std::vector<std::string> operands;
@@ -84,18 +87,12 @@ Tensor arranged(Tensor x, std::string have, const std::string& want) {
   return x;
 }
 
-/// The last `axes` axes but `kept` of them as one: [..., m·n] of [..., m, n].
-std::int64_t product_of(const Tensor& x, std::size_t first, std::size_t count) {
-  std::int64_t n = 1;
-  for (std::size_t i = first; i < first + count; ++i) n *= x.shape()[static_cast<int>(i)];
-  return n;
-}
-
 /// Axes as batch, m of them, n of them, merged: [batch…, M, N].
 Tensor as_matrices(const Tensor& x, std::size_t batch, std::size_t m, std::size_t n) {
-  Shape shape(std::span(x.shape().begin(), batch));
-  shape.push_back(product_of(x, batch, m));
-  shape.push_back(product_of(x, batch + m, n));
+  const std::span<const std::int64_t> sizes(x.shape());
+  Shape shape(sizes.first(batch));
+  shape.push_back(numel(Shape(sizes.subspan(batch, m))));
+  shape.push_back(numel(Shape(sizes.subspan(batch + m, n))));
   return reshape(x, shape);
 }
 
@@ -127,8 +124,7 @@ void check_result(std::string_view formula, const std::string& result, const std
 Tensor einsum(std::string_view formula, const Tensor& a) {
   const Formula parts = parse(formula, 1);
   const std::string la = letters_of(formula, parts.operands[0], a, 1);
-  const auto dots = std::count_if(la.begin(), la.end(), [](char c) { return !is_letter(c); });
-  const std::string result = spell(formula, parts.result, dots);
+  const std::string result = spell(formula, parts.result, count_dots(la));
   check_result(formula, result, la);
   return arranged(a, la, result);
 }
@@ -137,10 +133,7 @@ Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
   const Formula parts = parse(formula, 2);
   const std::string la = letters_of(formula, parts.operands[0], a, 1),
                     lb = letters_of(formula, parts.operands[1], b, 2);
-  const auto dots = [](const std::string& letters) {
-    return std::count_if(letters.begin(), letters.end(), [](char c) { return !is_letter(c); });
-  };
-  const std::string result = spell(formula, parts.result, std::max(dots(la), dots(lb)));
+  const std::string result = spell(formula, parts.result, std::max(count_dots(la), count_dots(lb)));
   check_result(formula, result, la + lb);
   check_sizes(formula, la, a, lb, b);
   check_pair("einsum", a, b);
