@@ -113,12 +113,10 @@ struct IndexSelect final : Op {
 
   Tensor forward(const Tensor& x, const Tensor& positions) {
     const Tensor packed = kernel::contiguous(x), at = kernel::contiguous(positions);
-    if (embeds)
-      check_range("embedding", "id", at, from[0],
-                  ": make the table for a larger vocabulary, or give what is unknown an id that it "
-                  "has");
-    else
-      check_range("index_select", "index", at, from[axis]);
+    check_range(name(), embeds ? "id" : "index", at, from[axis],
+                embeds ? ": make the table for a larger vocabulary, or give what is unknown an id "
+                         "that it has"
+                       : "");
     index = at;
     Shape shape;
     std::int64_t outer = 1, inner = 1;

@@ -22,13 +22,12 @@ namespace {
 /// Cosines and signed sines, [positions, D], and what they were made for.
 struct Table {
   std::vector<std::int64_t> positions;
-  std::int64_t width = -1;  // no caller asks for that
   RotaryOptions options;
   Tensor cos, sin;
 
   bool serves(std::span<const std::int64_t> at, std::int64_t D, const RotaryOptions& o,
               Dtype dtype) const {
-    return width == D && cos.dtype() == dtype && options.base == o.base &&
+    return cos.defined() && cos.size(1) == D && cos.dtype() == dtype && options.base == o.base &&
            options.interleaved == o.interleaved &&
            std::equal(positions.begin(), positions.end(), at.begin(), at.end());
   }
@@ -50,7 +49,6 @@ Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
       sines[a] = -sines[b];
     }
   return {{positions.begin(), positions.end()},
-          D,
           options,
           kernel::convert(tensor(cosines, {n, D}), dtype),
           kernel::convert(tensor(sines, {n, D}), dtype)};
