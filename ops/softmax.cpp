@@ -85,18 +85,17 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
   }
 }
 
-/// kernel(x, y, rows, n) on chunks of rows of x.
+/// kernel(at, x, y, rows, n) on chunks of rows of x, of which the first begins with element `at`.
 template <class Kernel>
-Tensor on_rows(const char* name, const Tensor& x, Kernel kernel) {
+Tensor on_rows(const char* name, const Tensor& x, Tensor y, Kernel kernel) {
   const Tensor packed = kernel::contiguous(x);
-  Tensor y = Tensor::empty_like(packed);
   const Rows rows(packed);
   dispatch_float(name, x.dtype(), [&]<class T>() {
     const T* from = packed.data<T>();
     T* to = y.mutable_data<T>();
     for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t at = begin * rows.length;
-      kernel(from + at, to + at, end - begin, rows.length);
+      kernel(at, from + at, to + at, end - begin, rows.length);
     });
   });
   return y;
@@ -106,18 +105,10 @@ Tensor on_rows(const char* name, const Tensor& x, Kernel kernel) {
 /// dy where nothing else holds that.
 template <class Kernel>
 Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Kernel kernel) {
-  Tensor dx = reuse_or_empty(dy);
-  const Tensor packed_dy = kernel::contiguous(dy);
-  const Rows rows(y);
-  dispatch_float(name, y.dtype(), [&]<class T>() {
-    const T *output = y.data<T>(), *upstream = packed_dy.data<T>();
-    T* to = dx.mutable_data<T>();
-    for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t at = begin * rows.length;
-      kernel(output + at, upstream + at, to + at, end - begin, rows.length);
-    });
-  });
-  return dx;
+  return on_rows(name, dy, reuse_or_empty(dy),
+                 [&]<class T>(std::int64_t at, const T* dy, auto... rest) {
+                   kernel(y.data<T>() + at, dy, rest...);
+                 });
 }
 
 /// The last axis, to reduce over; a tensor of rank 0 is one number.
@@ -133,9 +124,10 @@ struct Softmax final : Op {
   const char* name() const override { return "softmax"; }
 
   Tensor forward(const Tensor& x) {
-    Tensor result = on_rows(name(), x, []<class T>(const T* x, auto... rest) {
-      simd::run<softmax_rows<T>>(x, rest...);
-    });
+    Tensor result = on_rows(name(), x, Tensor::empty_like(x),
+                            []<class T>(std::int64_t, const T* x, auto... rest) {
+                              simd::run<softmax_rows<T>>(x, rest...);
+                            });
     y = result;
     return result;
   }
@@ -158,9 +150,10 @@ struct LogSoftmax final : Op {
   const char* name() const override { return "log_softmax"; }
 
   Tensor forward(const Tensor& x) {
-    Tensor result = on_rows(name(), x, []<class T>(const T* x, auto... rest) {
-      simd::run<log_softmax_rows<T>>(x, rest...);
-    });
+    Tensor result = on_rows(name(), x, Tensor::empty_like(x),
+                            []<class T>(std::int64_t, const T* x, auto... rest) {
+                              simd::run<log_softmax_rows<T>>(x, rest...);
+                            });
     y = result;
     return result;
   }
