@@ -9,14 +9,12 @@
 
 #include "gradus/ops/logic.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
 #include "gradus/engine/apply.h"
-#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
@@ -263,12 +261,8 @@ Tensor quantify(bool every, const Tensor& x, int axis, bool keepdim) {
 bool contains(const char* op, const Tensor& input, bool wanted) {
   check_bool(op, input);
   const Tensor x = kernel::contiguous(input);
-  const bool* first = x.data<bool>();
-  std::atomic<bool> found = false;
-  parallel_for(x.numel(), 8 * kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
-    if (!found && std::find(first + begin, first + end, wanted) != first + end) found = true;
-  });
-  return found;
+  const auto size = static_cast<std::size_t>(x.numel());
+  return size > 0 && std::memchr(x.data<bool>(), wanted, size) != nullptr;
 }
 
 }  // namespace
