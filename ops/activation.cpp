@@ -49,20 +49,18 @@ template <class T>
 GRADUS_INLINE void swiglu_row_backward(StridedRow<T> gates, StridedRow<T> ups, StridedRow<T> dys,
                                        T* dg, T* dx, std::int64_t n) {
   const T *g = gates.data, *x = ups.data, *dy = dys.data;
-  // Any strides; the loop below is the fast path.
-  if (gates.stride != 1 || ups.stride != 1 || dys.stride != 1) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T gate = g[i * gates.stride], up = x[i * ups.stride], d = dy[i * dys.stride];
+  const auto loop = [=](auto g_step, auto x_step, auto dy_step) {
+    for (std::int64_t i = 0; i < n; ++i) {  // read first: dg and dx may stand in their places
+      const T gate = g[i * g_step], up = x[i * x_step], d = dy[i * dy_step];
       dg[i] = d * up * vmath::silu_derivative(gate);
       dx[i] = d * vmath::silu(gate);
     }
-    return;
-  }
-  for (std::int64_t i = 0; i < n; ++i) {
-    const T gate = g[i], up = x[i], d = dy[i];  // read first: dg and dx may stand in their places
-    dg[i] = d * up * vmath::silu_derivative(gate);
-    dx[i] = d * vmath::silu(gate);
-  }
+  };
+  constexpr std::integral_constant<std::int64_t, 1> kOne{};
+  if (gates.stride == 1 && ups.stride == 1 && dys.stride == 1)  // fast path: vectorizes
+    loop(kOne, kOne, kOne);
+  else
+    loop(gates.stride, ups.stride, dys.stride);
 }
 
 }  // namespace
