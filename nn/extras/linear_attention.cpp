@@ -18,11 +18,7 @@ void check_heads(const char* layer, std::int64_t width, std::int64_t heads) {
 }
 
 /// q, k, v of packed projections [B, T, 3C], each [B, H, T, D].
-std::vector<Tensor> packed_heads(const char* layer, const Tensor& x, const Linear& qkv_proj,
-                                 std::int64_t heads) {
-  require(x.defined(), layer, ": the input is undefined");
-  require<ShapeError>(x.rank() == 3, layer, ": the input is ", x.shape(),
-                      ", not [batch, length, width]");
+std::vector<Tensor> packed_heads(const Tensor& x, const Linear& qkv_proj, std::int64_t heads) {
   std::vector<Tensor> parts = chunk(qkv_proj(x), 3, -1);       // 3 × [B, T, C]
   for (Tensor& part : parts) part = split_heads(part, heads);  // [B, H, T, D]
   return parts;
@@ -46,7 +42,7 @@ LinearAttention::LinearAttention(const LinearAttentionLayerOptions& given) : opt
 }
 
 Tensor LinearAttention::forward(const Tensor& x, const std::vector<std::int64_t>& lengths) const {
-  const std::vector<Tensor> qkv = packed_heads("LinearAttention", x, qkv_proj, options.heads);
+  const std::vector<Tensor> qkv = packed_heads(x, qkv_proj, options.heads);
   if (options.kind == LinearAttentionKind::performer)
     return out_proj(merge_heads(
         performer_attention(qkv[0], qkv[1], qkv[2], features,
@@ -74,7 +70,7 @@ LinformerAttention::LinformerAttention(const LinformerAttentionOptions& given) :
 
 Tensor LinformerAttention::forward(const Tensor& x,
                                    const std::vector<std::int64_t>& lengths) const {
-  const std::vector<Tensor> qkv = packed_heads("LinformerAttention", x, qkv_proj, options.heads);
+  const std::vector<Tensor> qkv = packed_heads(x, qkv_proj, options.heads);
   const std::int64_t T = x.size(1);
   require<ShapeError>(T <= options.length, "LinformerAttention: ", T,
                       " tokens, but it was made for a length of ", options.length);
