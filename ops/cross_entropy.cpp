@@ -22,7 +22,6 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/kernels/rows.h"

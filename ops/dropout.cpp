@@ -17,7 +17,6 @@
 #include "gradus/engine/base/simd.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/checks.h"
 
 namespace gradus {

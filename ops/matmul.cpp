@@ -14,7 +14,6 @@
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/gemm/multiply.h"
 #include "gradus/engine/strided.h"
-#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/kernels/checks.h"
 #include "gradus/ops/shape_ops.h"
 

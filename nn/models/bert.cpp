@@ -7,7 +7,6 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/cross_entropy.h"
 #include "gradus/ops/dropout.h"
-#include "gradus/ops/linear.h"
 #include "gradus/ops/logic.h"
 #include "gradus/ops/loss.h"
 #include "gradus/ops/shape_ops.h"

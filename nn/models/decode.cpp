@@ -7,7 +7,6 @@
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/models/padded_batch.h"
-#include "gradus/ops/create.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"

@@ -1,8 +1,6 @@
 // One map for each family: our name, theirs, and the layout of the numbers.
 #include "gradus/nn/models/families.h"
 
-#include "gradus/engine/base/error.h"
-
 namespace gradus::nn {
 namespace {
 

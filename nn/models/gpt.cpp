@@ -7,7 +7,6 @@
 #include "gradus/ops/checkpoint.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
-#include "gradus/ops/linear.h"
 #include "gradus/ops/loss.h"
 
 namespace gradus::nn {

@@ -10,7 +10,6 @@
 #include "gradus/ops/create.h"
 #include "gradus/ops/dropout.h"
 #include "gradus/ops/indexing.h"
-#include "gradus/ops/linear.h"
 #include "gradus/ops/members.h"
 #include "gradus/ops/shape_ops.h"
 

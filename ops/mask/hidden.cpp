@@ -1,7 +1,5 @@
 #include "gradus/ops/kernels/hidden.h"
 
-#include <algorithm>
-
 #include "gradus/ops/create.h"
 #include "gradus/ops/logic.h"
 
