@@ -43,13 +43,10 @@ Tensor dropout_factors(const AttentionProblem& p, Dtype dtype) {
   return z;
 }
 
-/// softmax(q kᵀ · scale + bias), 0 where the mask hides: [B, H, T, S]
-Tensor attention_weights(const AttentionProblem& p, const Tensor& q, const Tensor& k,
-                         const Tensor& bias, const Hidden& hides) {
-  Tensor scores = matmul(q, transpose(k)) * p.scale;
+/// scores + bias, −∞ where the mask hides: [B, H, T, S]
+Tensor masked(Tensor scores, const Tensor& bias, const Hidden& hides) {
   if (bias.defined()) scores = scores + bias;
-  if (hides.pairs.defined()) scores = masked_fill(scores, hides.pairs, -INFINITY);
-  return softmax(scores);
+  return hides.pairs.defined() ? masked_fill(scores, hides.pairs, -INFINITY) : scores;
 }
 
 }  // namespace
@@ -60,7 +57,7 @@ AttentionOutput composed(const AttentionProblem& p, const Tensor& queries, const
   const Tensor q = without_rows(queries, hides.queries),
                k = without_rows(spread(p, keys), hides.keys),
                v = without_rows(spread(p, values), hides.keys);
-  const Tensor weights = attention_weights(p, q, k, bias, hides);
+  const Tensor weights = softmax(masked(matmul(q, transpose(k)) * p.scale, bias, hides));
   const Tensor dropped = p.dropout.threshold ? weights * dropout_factors(p, q.dtype()) : weights;
   return {without_rows(matmul(dropped, v), hides.queries), weights};
 }
@@ -70,15 +67,10 @@ std::vector<std::pair<const char*, Tensor>> intermediates(const AttentionProblem
                                                           const Tensor& values,
                                                           const Tensor& dout) {
   const Hidden hides = hidden(p);
-  const Tensor k = spread(p, keys);
-  const Tensor scores = matmul(q, transpose(k)) * p.scale;
-  const Tensor weights = attention_weights(p, q, k, p.bias, hides);
+  const Tensor scores = matmul(q, transpose(spread(p, keys))) * p.scale;
+  const Tensor seen = masked(scores, p.bias, hides), weights = softmax(seen);
   std::vector<std::pair<const char*, Tensor>> all{{"scores", scores}, {"weights", weights}};
-  if (p.bias.defined() || hides.pairs.defined()) {
-    const Tensor biased = p.bias.defined() ? scores + p.bias : scores;
-    all.emplace_back("masked",
-                     hides.pairs.defined() ? masked_fill(biased, hides.pairs, -INFINITY) : biased);
-  }
+  if (p.bias.defined() || hides.pairs.defined()) all.emplace_back("masked", seen);
   if (!dout.defined()) return all;
   Tensor dp = matmul(dout, transpose(spread(p, values)));
   if (hides.pairs.defined()) dp = masked_fill(dp, hides.pairs, 0);
