@@ -15,7 +15,7 @@ namespace gradus::nn {
 namespace {
 
 Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
-  return index_select(x, 0, tensor(examples, {std::ssize(examples)}));
+  return index_select(x, 0, tensor(examples));
 }
 
 /// Some examples of a buffer [B, G, capacity, D], of whose slots the first `held` are in use.

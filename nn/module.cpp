@@ -183,12 +183,12 @@ std::unique_ptr<Module> Module::copy() const {
 void Module::copy_members(const Module& from, Copies& copies) {
   match_structure(from);
   const Members own = members(), others = const_cast<Module&>(from).members();
-  bool alike = own.size() == others.size();
-  for (std::size_t i = 0; alike && i < own.size(); ++i)
-    alike = own[i].name() == others[i].name() && !own[i].parameter() == !others[i].parameter() &&
-            !own[i].buffer() == !others[i].buffer() &&
-            own[i].children().size() == others[i].children().size();
-  require<GraphError>(alike, "clone: another ", type_name(),
+  const auto alike = [](const Member& a, const Member& b) {
+    return a.name() == b.name() && !a.parameter() == !b.parameter() && !a.buffer() == !b.buffer() &&
+           a.children().size() == b.children().size();
+  };
+  require<GraphError>(std::equal(own.begin(), own.end(), others.begin(), others.end(), alike),
+                      "clone: another ", type_name(),
                       ", from same_architecture() or from its options, has other members");
   training_ = from.training_;
   for (std::size_t i = 0; i < own.size(); ++i) {

@@ -140,8 +140,7 @@ Tensor randperm(std::int64_t n) {
 Tensor tensor(Scalar value, Dtype dtype) { return full({}, value, dtype); }
 
 Tensor tensor(std::initializer_list<double> values, Dtype dtype) {
-  return kernel::convert(tensor(std::span(values.begin(), values.size()), {std::ssize(values)}),
-                         dtype);
+  return kernel::convert(tensor(std::vector(values)), dtype);
 }
 
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, Dtype dtype) {
@@ -156,10 +155,7 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
   return blocks_of({blocks.begin(), blocks.size()}, dtype);
 }
 
-Tensor indices(std::initializer_list<std::int64_t> values) {
-  return tensor(std::span<const std::int64_t>(values.begin(), values.size()),
-                {static_cast<std::int64_t>(values.size())});
-}
+Tensor indices(std::initializer_list<std::int64_t> values) { return tensor(std::vector(values)); }
 
 template <class T>
 Tensor tensor(std::span<const T> values, const Shape& shape) {

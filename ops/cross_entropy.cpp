@@ -124,7 +124,11 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
 
 /// Σ of w_target over the targets that count. IndexError for a class out of range.
 double checked_weights(const char* name, const Tensor& target, std::int64_t classes,
-                       std::int64_t ignored, const std::vector<double>& weight) {
+                       const CrossEntropyOptions& options) {
+  const std::int64_t ignored = options.ignore_index;
+  std::vector<double> weight;
+  if (options.weight.defined())
+    weight = kernel::convert(options.weight, Dtype::f64).to_vector<double>();
   const auto* t = target.data<std::int64_t>();
   double total = 0;
   for (std::int64_t i = 0; i < target.numel(); ++i) {
@@ -143,10 +147,6 @@ Tensor cross_entropy_formula(const Tensor& x, const Tensor& classes,
                              const CrossEntropyOptions& options) {
   const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));
   return nll_loss(log_softmax(masked_fill(x, unsqueeze(ignored, -1), 0)), classes, options);
-}
-
-std::vector<double> as_doubles(const Tensor& w) {
-  return w.defined() ? kernel::convert(w, Dtype::f64).to_vector<double>() : std::vector<double>{};
 }
 
 }  // namespace
@@ -240,8 +240,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options) {
   check_arguments("cross_entropy", logits, target, options);
   const Tensor classes = kernel::contiguous(target);
-  const double counted = checked_weights("cross_entropy", classes, logits.size(-1),
-                                         options.ignore_index, as_doubles(options.weight));
+  const double counted = checked_weights("cross_entropy", classes, logits.size(-1), options);
   if (formula_wanted()) return cross_entropy_formula(logits, classes, options);
   CrossEntropyOptions chosen = options;
   chosen.weight = kernel::contiguous(options.weight);
@@ -253,8 +252,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
   check_arguments("nll_loss", log_probabilities, target, options);
   const Tensor classes = kernel::contiguous(target);
   const std::int64_t V = log_probabilities.size(-1);
-  const double counted =
-      checked_weights("nll_loss", classes, V, options.ignore_index, as_doubles(options.weight));
+  const double counted = checked_weights("nll_loss", classes, V, options);
   const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));  // [...]
   const Tensor index = masked_fill(classes, ignored, 0);
   const Tensor picked = gather(log_probabilities, -1, unsqueeze(index, -1));  // [..., 1]

@@ -157,7 +157,7 @@ struct IndexSelect final : Op {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i] != *padding_idx) kept.push_back(static_cast<std::int64_t>(i));
     if (kept.size() == all.size()) return {};
-    return gradus::tensor(kept, {std::ssize(kept)});
+    return gradus::tensor(kept);
   }
 };
 
@@ -278,8 +278,7 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, std::optional<std::int
 }
 
 Tensor Tensor::operator[](const Tensor& index) const {
-  check_defined("[]", *this);
-  check_defined("[]", index);
+  check_defined("[]", *this, index);
   if (index.dtype() != Dtype::bool_) {
     Shape shape = index.shape();
     for (int axis = 1; axis < rank(); ++axis) shape.push_back(size(axis));
@@ -297,8 +296,7 @@ Tensor Tensor::operator[](const Tensor& index) const {
   std::vector<std::int64_t> rows;
   for (std::size_t i = 0; i < chosen.size(); ++i)
     if (chosen[i]) rows.push_back(static_cast<std::int64_t>(i));
-  const auto count = static_cast<std::int64_t>(rows.size());
-  return gradus::index_select(gradus::reshape(*this, shape), 0, tensor(rows, {count}));
+  return gradus::index_select(gradus::reshape(*this, shape), 0, tensor(rows));
 }
 
 }  // namespace gradus

@@ -86,6 +86,14 @@ struct OverAxes : Op {
   Reduced r;
   explicit OverAxes(const Reduced& r) : r(r) {}
   Tensor kept(const Tensor& y) const { return reshape(y, r.kept); }  // broadcasts against x
+  /// finish(the fold of a group) for each.
+  template <template <class> class Rule, class Finish>
+  Tensor folded(const Tensor& x, Finish finish) const {
+    return dispatch_float(name(), x.dtype(), [&]<class T>() {
+      return fold_to<Rule<T>, T>(groups_of(x, r), r.shape, nullptr,
+                                 [&](std::int64_t, double value) { return finish(value); });
+    });
+  }
 };
 
 struct Sum final : OverAxes {
@@ -101,11 +109,7 @@ struct Mean final : OverAxes {
   using OverAxes::OverAxes;
   const char* name() const override { return "mean"; }
   Tensor forward(const Tensor& x) {
-    return dispatch_float("mean", x.dtype(), [&]<class T>() {
-      const auto n = static_cast<double>(r.n);
-      return fold_to<AddRule<T>, T>(groups_of(x, r), r.shape, nullptr,
-                                    [=](std::int64_t, double total) { return total / n; });
-    });
+    return folded<AddRule>(x, [n = static_cast<double>(r.n)](double sum) { return sum / n; });
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {expand(kept(dy / static_cast<double>(r.n)), r.from)};
@@ -201,10 +205,7 @@ struct Norm final : OverAxes {
   const char* name() const override { return "norm"; }
   Tensor forward(const Tensor& in) {
     x = in;
-    Tensor out = dispatch_float("norm", in.dtype(), [&]<class T>() {
-      return fold_to<SquareRule<T>, T>(groups_of(in, r), r.shape, nullptr,
-                                       [](std::int64_t, double total) { return std::sqrt(total); });
-    });
+    Tensor out = folded<SquareRule>(in, [](double sum) { return std::sqrt(sum); });
     y = out;
     return out;
   }
@@ -219,10 +220,7 @@ struct Prod final : OverAxes {
   const char* name() const override { return "prod"; }
   Tensor forward(const Tensor& in) {
     x = in;
-    return dispatch_float("prod", in.dtype(), [&]<class T>() {
-      return fold_to<MultiplyRule<T>, T>(groups_of(in, r), r.shape, nullptr,
-                                         [](std::int64_t, double product) { return product; });
-    });
+    return folded<MultiplyRule>(in, [](double product) { return product; });
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Axes order = reduced_last(r);

@@ -108,7 +108,7 @@ Tensor TranslatorDecoderState::next(const std::vector<Tokens>& tokens) {
 
 void TranslatorDecoderState::select(const std::vector<std::int64_t>& sequences) {
   cache_.select(sequences);
-  memory_ = index_select(memory_, 0, tensor(sequences, {std::ssize(sequences)}));
+  memory_ = index_select(memory_, 0, tensor(sequences));
   std::vector<std::int64_t> lengths;
   for (const std::int64_t i : sequences)
     if (!lengths_.empty()) lengths.push_back(lengths_[static_cast<std::size_t>(i)]);
