@@ -72,7 +72,7 @@ struct Dropout final : Op {
   }
 
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
-    if (GradMode::enabled()) return {apply(Dropout(mask), dy)};
+    if (GradMode::enabled()) return {dropout(dy, mask)};
     Tensor dx = reuse_or_empty(dy);
     drop_into(dx, mask, kernel::contiguous(dy));
     return {dx};
@@ -87,6 +87,8 @@ DropoutMask make_dropout_mask(double p) {
   const double threshold = std::min(std::round(p * kWords), kWords - 1);
   return {generator().next(), static_cast<std::uint32_t>(threshold), 1 / (1 - p)};
 }
+
+Tensor dropout(const Tensor& x, const DropoutMask& mask) { return apply(op::Dropout(mask), x); }
 
 Tensor dropout(Tensor x, double p, bool training) {
   check_float("dropout", x);

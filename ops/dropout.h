@@ -19,6 +19,7 @@ struct DropoutMask {
   double scale = 1;             // 1 / (1 − p)
   bool keeps(std::int64_t index) const { return stream.word(index) >= threshold; }
 };
-DropoutMask make_dropout_mask(double p);  // draws a stream
+DropoutMask make_dropout_mask(double p);                   // draws a stream
+Tensor dropout(const Tensor& x, const DropoutMask& mask);  // with this mask
 
 }  // namespace gradus

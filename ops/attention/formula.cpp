@@ -32,17 +32,6 @@ Tensor spread(const AttentionProblem& p, const Tensor& x) {
   return reshape(expand(one, {p.B, p.Hk, p.group(), S, D}), {p.B, p.H, S, D});
 }
 
-/// The factors that dropout puts on the weights, from the same random numbers as in the kernel.
-Tensor dropout_factors(const AttentionProblem& p, Dtype dtype) {
-  Tensor z = Tensor::empty({p.B, p.H, p.T, p.S}, dtype);
-  dispatch_float("attention", dtype, [&]<class T>() {
-    T* out = z.mutable_data<T>();
-    for (std::int64_t i = 0; i < z.numel(); ++i)
-      out[i] = p.dropout.keeps(i) ? static_cast<T>(p.dropout.scale) : T{0};
-  });
-  return z;
-}
-
 /// scores + bias, −∞ where the mask hides: [B, H, T, S]
 Tensor masked(Tensor scores, const Tensor& bias, const Hidden& hides) {
   if (bias.defined()) scores = scores + bias;
@@ -58,7 +47,7 @@ AttentionOutput composed(const AttentionProblem& p, const Tensor& queries, const
                k = without_rows(spread(p, keys), hides.keys),
                v = without_rows(spread(p, values), hides.keys);
   const Tensor weights = softmax(masked(matmul(q, transpose(k)) * p.scale, bias, hides));
-  const Tensor dropped = p.dropout.threshold ? weights * dropout_factors(p, q.dtype()) : weights;
+  const Tensor dropped = p.dropout.threshold ? dropout(weights, p.dropout) : weights;
   return {without_rows(matmul(dropped, v), hides.queries), weights};
 }
 
@@ -74,7 +63,7 @@ std::vector<std::pair<const char*, Tensor>> intermediates(const AttentionProblem
   if (!dout.defined()) return all;
   Tensor dp = matmul(dout, transpose(spread(p, values)));
   if (hides.pairs.defined()) dp = masked_fill(dp, hides.pairs, 0);
-  if (p.dropout.threshold) dp = dp * dropout_factors(p, q.dtype());
+  if (p.dropout.threshold) dp = dropout(dp, p.dropout);
   all.emplace_back("dweights", dp);
   all.emplace_back("dscores", weights * (dp - sum(weights * dp, -1, true)));
   return all;
