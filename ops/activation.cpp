@@ -235,8 +235,7 @@ Tensor swiglu(const Tensor& gate, const Tensor& x) {
 }
 
 Tensor glu(const Tensor& x, int axis) {
-  check_defined("glu", x);
-  axis = normalize_axis("glu", axis, x.rank());
+  axis = check_axis("glu", x, axis);
   const std::int64_t n = x.shape()[axis];
   require<ShapeError>(n % 2 == 0, "glu: axis ", axis, " of ", x.shape(), " has ", n,
                       " elements and cannot be halved: its size must be even");

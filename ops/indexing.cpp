@@ -231,18 +231,16 @@ struct OneHot final : Op {
 }  // namespace op
 
 Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
-  check_defined("index_select", x);
+  axis = check_axis("index_select", x, axis);
   check_index("index_select", index);
   require<ShapeError>(index.rank() == 1, "index_select: an index ", index.shape(), " into ",
                       x.shape(), " must have one axis; gather() takes more");
-  axis = normalize_axis("index_select", axis, x.rank());
   return apply(op::IndexSelect(axis, x.shape()), x, index);
 }
 
 Tensor gather(const Tensor& x, int axis, const Tensor& index) {
-  check_defined("gather", x);
+  axis = check_axis("gather", x, axis);
   check_index("gather", index);
-  axis = normalize_axis("gather", axis, x.rank());
   check_fits("gather", x, axis, index);
   return apply(op::Gather(axis, x.shape()), x, index);
 }

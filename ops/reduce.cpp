@@ -308,8 +308,7 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdim) {
 }
 
 Tensor cumsum(const Tensor& x, int axis) {
-  check_defined("cumsum", x);
-  return apply(op::Cumsum(normalize_axis("cumsum", axis, x.rank())), x);
+  return apply(op::Cumsum(check_axis("cumsum", x, axis)), x);
 }
 
 }  // namespace gradus

@@ -199,8 +199,7 @@ Tensor tril(const Tensor& x, std::int64_t diagonal) { return triangle("tril", x,
 Tensor triu(const Tensor& x, std::int64_t diagonal) { return triangle("triu", x, false, diagonal); }
 
 Tensor pad(const Tensor& x, int axis, std::int64_t before, std::int64_t after, double value) {
-  check_defined("pad", x);
-  axis = normalize_axis("pad", axis, x.rank());
+  axis = check_axis("pad", x, axis);
   require(before >= 0 && after >= 0, "pad: ", before, " before and ", after, " after axis ", axis,
           " of ", x.shape(), ": neither can be negative; slice() cuts");
   return apply(op::Pad(axis, x.shape()[axis], before, after, value), x);

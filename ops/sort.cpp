@@ -201,22 +201,19 @@ Tensor argmin(const Tensor& x, int axis, bool keepdim) {
 }
 
 Tensor argsort(const Tensor& x, int axis, bool descending) {
-  check_defined("argsort", x);
-  axis = normalize_axis("argsort", axis, x.rank());
+  axis = check_axis("argsort", x, axis);
   const Shape& shape = x.shape();
   return apply(op::Positions("argsort", axis, shape[axis], shape, {descending, false}), x);
 }
 
 SortResult sort(const Tensor& x, int axis, bool descending) {
-  check_defined("sort", x);
-  axis = normalize_axis("sort", axis, x.rank());
+  axis = check_axis("sort", x, axis);
   const Tensor indices = argsort(x, axis, descending);
   return {gather(x, axis, indices), indices};
 }
 
 SortResult topk(const Tensor& x, std::int64_t k, int axis) {
-  check_defined("topk", x);
-  axis = normalize_axis("topk", axis, x.rank());
+  axis = check_axis("topk", x, axis);
   Shape shape = x.shape();
   require(0 <= k && k <= shape[axis], "topk: ", k, " of the ", shape[axis], " elements along axis ",
           axis, " of ", shape);

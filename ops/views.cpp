@@ -167,9 +167,8 @@ Tensor flatten(const Tensor& x, int first, int last) {
 }
 
 Tensor transpose(const Tensor& x, int a, int b) {
-  check_defined("transpose", x);
-  a = normalize_axis("transpose", a, x.rank());
-  b = normalize_axis("transpose", b, x.rank());
+  a = check_axis("transpose", x, a);
+  b = check_axis("transpose", x, b);
   Axes order = all_axes(x);
   std::swap(order[a], order[b]);
   return apply(op::Permute(order), x);
@@ -191,8 +190,7 @@ Tensor permute(const Tensor& x, const Axes& order) {
 }
 
 Tensor squeeze(const Tensor& x, int axis) {
-  check_defined("squeeze", x);
-  axis = normalize_axis("squeeze", axis, x.rank());
+  axis = check_axis("squeeze", x, axis);
   require<ShapeError>(x.shape()[axis] == 1, "squeeze: axis ", axis, " of ", x.shape(), " has size ",
                       x.shape()[axis], ", not 1: use select() to take one position");
   Shape shape = x.shape();
@@ -208,8 +206,7 @@ Tensor unsqueeze(const Tensor& x, int axis) {
 }
 
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
-  check_defined("slice", x);
-  axis = normalize_axis("slice", axis, x.rank());
+  axis = check_axis("slice", x, axis);
   require(step >= 1, "slice: step ", step, " along axis ", axis, " of ", x.shape(),
           " is not positive: flip() turns an axis round");
   const std::int64_t n = x.shape()[axis];
@@ -220,8 +217,7 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, s
 }
 
 Tensor select(const Tensor& x, int axis, std::int64_t position) {
-  check_defined("select", x);
-  axis = normalize_axis("select", axis, x.rank());
+  axis = check_axis("select", x, axis);
   const std::int64_t n = x.shape()[axis];
   require<IndexError>(-n <= position && position < n, "select: position ", position, " of axis ",
                       axis, " of ", x.shape(), ": give ", -n, " to ", n - 1);
@@ -230,8 +226,7 @@ Tensor select(const Tensor& x, int axis, std::int64_t position) {
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis) {
-  check_defined("split", x);
-  axis = normalize_axis("split", axis, x.rank());
+  axis = check_axis("split", x, axis);
   std::vector<Tensor> parts;
   std::int64_t start = 0;
   for (const std::int64_t size : sizes) {
@@ -247,8 +242,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& size
 }
 
 std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
-  check_defined("split", x);
-  axis = normalize_axis("split", axis, x.rank());
+  axis = check_axis("split", x, axis);
   require(size >= 1, "split: parts of size ", size, " of ", x.shape(), ": give at least 1");
   const std::int64_t n = x.shape()[axis];
   std::vector<std::int64_t> sizes;
@@ -258,8 +252,7 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
 }
 
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, int axis) {
-  check_defined("chunk", x);
-  axis = normalize_axis("chunk", axis, x.rank());
+  axis = check_axis("chunk", x, axis);
   require(chunks >= 1, "chunk: ", chunks, " chunks of ", x.shape(), ": give at least 1");
   const std::int64_t n = x.shape()[axis];
   return split(x, std::max<std::int64_t>(1, n / chunks + (n % chunks != 0)), axis);

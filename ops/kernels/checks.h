@@ -14,6 +14,12 @@ void check_defined(const char* op, const X&... x) {
                       ": a tensor is undefined (no numbers were ever put in it)");
 }
 
+/// x is defined and has the axis, which is returned counted from the front.
+inline int check_axis(const char* op, const Tensor& x, int axis) {
+  check_defined(op, x);
+  return normalize_axis(op, axis, x.rank());
+}
+
 /// A probability of dropout.
 inline void check_dropout(const char* op, double p) {
   require<ValueError>(0 <= p && p < 1, op, ": dropout ", p, " is not in [0, 1)");
