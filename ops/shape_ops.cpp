@@ -8,8 +8,6 @@
 // tril and triu are masked_fill.
 #include "gradus/ops/shape_ops.h"
 
-#include <algorithm>
-
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/kernels/checks.h"
@@ -185,14 +183,7 @@ Tensor repeat(const Tensor& x, const Shape& times) {
 
 Tensor flip(const Tensor& x, const Axes& axes) {
   check_defined("flip", x);
-  Axes normal;
-  for (const std::int64_t given : axes) {
-    const std::int64_t axis = normalize_axis("flip", static_cast<int>(given), x.rank());
-    require(std::find(normal.begin(), normal.end(), axis) == normal.end(), "flip: ", axes,
-            " names axis ", axis, " of ", x.shape(), " twice");
-    normal.push_back(axis);
-  }
-  return apply(op::Flip(normal), x);
+  return apply(op::Flip(check_axes("flip", x, axes)), x);
 }
 
 Tensor tril(const Tensor& x, std::int64_t diagonal) { return triangle("tril", x, true, diagonal); }

@@ -179,14 +179,7 @@ Tensor permute(const Tensor& x, const Axes& order) {
   require<ShapeError>(order.rank() == x.rank(), "permute: the order ", order, " names ",
                       order.rank(), " axes, but ", x.shape(), " has ", x.rank(),
                       ": name each axis once");
-  Axes axes = order;
-  for (int i = 0; i < axes.rank(); ++i) {
-    axes[i] = normalize_axis("permute", static_cast<int>(order[i]), x.rank());
-    require(std::find(axes.begin(), axes.begin() + i, axes[i]) == axes.begin() + i,
-            "permute: the order ", order, " names axis ", axes[i], " of ", x.shape(),
-            " twice: name each axis once");
-  }
-  return apply(op::Permute(axes), x);
+  return apply(op::Permute(check_axes("permute", x, order)), x);
 }
 
 Tensor squeeze(const Tensor& x, int axis) {

@@ -2,6 +2,7 @@
 // with.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 
 #include "gradus/engine/tensor.h"
@@ -18,6 +19,18 @@ void check_defined(const char* op, const X&... x) {
 inline int check_axis(const char* op, const Tensor& x, int axis) {
   check_defined(op, x);
   return normalize_axis(op, axis, x.rank());
+}
+
+/// The same of several, each named once.
+inline Axes check_axes(const char* op, const Tensor& x, const Axes& axes) {
+  Axes all;
+  for (const std::int64_t given : axes) {
+    const int axis = check_axis(op, x, static_cast<int>(given));
+    require(std::find(all.begin(), all.end(), axis) == all.end(), op, ": ", axes, " names axis ",
+            axis, " of ", x.shape(), " twice");
+    all.push_back(axis);
+  }
+  return all;
 }
 
 /// A probability of dropout.
