@@ -10,8 +10,6 @@
 //   dx = fold(dy w)      dw[c, k] = Σ_bt dy[b, c, t] x[b, c, t·stride + k·dilation]
 #include "gradus/ops/conv.h"
 
-#include <algorithm>
-
 #include "gradus/engine/apply.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/simd.h"
@@ -31,32 +29,6 @@ namespace {
 struct Windows {
   std::int64_t length, count, taps, stride, dilation;  // L, Lout, K
 };
-
-template <class T>
-void unfold_windows(const Windows& w, std::int64_t B, std::int64_t C, const T* x, T* u) {
-  parallel_for(B * w.count, rows_grain(C * w.taps), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T* from = x + i / w.count * C * w.length + i % w.count * w.stride;
-      T* to = u + i * C * w.taps;
-      for (std::int64_t c = 0; c < C; ++c)
-        for (std::int64_t k = 0; k < w.taps; ++k) *to++ = from[c * w.length + k * w.dilation];
-    }
-  });
-}
-
-template <class T>
-void fold_windows(const Windows& w, std::int64_t B, std::int64_t C, const T* u, T* y) {
-  parallel_for(B * C, rows_grain(w.count * w.taps), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      T* to = y + i * w.length;
-      std::fill_n(to, w.length, T{0});
-      for (std::int64_t t = 0; t < w.count; ++t) {
-        const T* from = u + ((i / C * w.count + t) * C + i % C) * w.taps;
-        for (std::int64_t k = 0; k < w.taps; ++k) to[t * w.stride + k * w.dilation] += from[k];
-      }
-    }
-  });
-}
 
 /// to[t·to_step] += w · from[t·from_step] for n places.
 template <class T>
@@ -81,10 +53,20 @@ struct Unfold final : Op {  // x [B, C, L] → [B, Lout, C, K]
   explicit Unfold(const Windows& windows) : w(windows) {}
   const char* name() const override { return "unfold"; }
   Tensor forward(const Tensor& x) {
-    const Tensor from = kernel::contiguous(x);
-    Tensor u = Tensor::empty({x.size(0), w.count, x.size(1), w.taps}, x.dtype());
+    const std::int64_t B = x.size(0), C = x.size(1);
+    const Tensor packed = kernel::contiguous(x);
+    Tensor u = Tensor::empty({B, w.count, C, w.taps}, x.dtype());
     dispatch_float("conv1d", x.dtype(), [&]<class T>() {
-      unfold_windows(w, x.size(0), x.size(1), from.data<T>(), u.mutable_data<T>());
+      const T* in = packed.data<T>();
+      T* out = u.mutable_data<T>();
+      parallel_for(B * w.count, rows_grain(C * w.taps), [&](auto begin, auto end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const T* from = in + i / w.count * C * w.length + i % w.count * w.stride;
+          T* to = out + i * C * w.taps;
+          for (std::int64_t c = 0; c < C; ++c)
+            for (std::int64_t k = 0; k < w.taps; ++k) *to++ = from[c * w.length + k * w.dilation];
+        }
+      });
     });
     return u;
   }
@@ -96,10 +78,20 @@ struct Fold final : Op {  // u [B, Lout, C, K] → [B, C, L]
   explicit Fold(const Windows& windows) : w(windows) {}
   const char* name() const override { return "fold"; }
   Tensor forward(const Tensor& u) {
-    const Tensor from = kernel::contiguous(u);
-    Tensor y = Tensor::empty({u.size(0), u.size(2), w.length}, u.dtype());
+    const std::int64_t B = u.size(0), C = u.size(2);
+    const Tensor packed = kernel::contiguous(u);
+    Tensor y = Tensor::empty({B, C, w.length}, u.dtype()).fill_(0);
     dispatch_float("conv1d", u.dtype(), [&]<class T>() {
-      fold_windows(w, u.size(0), u.size(2), from.data<T>(), y.mutable_data<T>());
+      const T* in = packed.data<T>();
+      T* out = y.mutable_data<T>();
+      parallel_for(B * C, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
+        for (std::int64_t i = begin; i < end; ++i)
+          for (std::int64_t t = 0; t < w.count; ++t) {
+            const T* from = in + ((i / C * w.count + t) * C + i % C) * w.taps;
+            T* to = out + i * w.length + t * w.stride;
+            for (std::int64_t k = 0; k < w.taps; ++k) to[k * w.dilation] += from[k];
+          }
+      });
     });
     return y;
   }
