@@ -30,9 +30,8 @@ Tensor fill_with(const Shape& shape, Dtype dtype, F f) {
 
 template <class T>
 void check_count(const char* name, std::span<T> values, const Shape& shape) {
-  require<ShapeError>(static_cast<std::int64_t>(values.size()) == numel(shape), name, ": ",
-                      values.size(), " values do not fill a shape ", shape, " of ", numel(shape),
-                      " elements");
+  require<ShapeError>(std::ssize(values) == numel(shape), name, ": ", values.size(),
+                      " values do not fill a shape ", shape, " of ", numel(shape), " elements");
 }
 
 using Rows = std::initializer_list<std::initializer_list<double>>;
@@ -144,10 +143,7 @@ Tensor tensor(std::initializer_list<double> values, Dtype dtype) {
 }
 
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows, Dtype dtype) {
-  const std::initializer_list<std::initializer_list<double>> one_block[] = {rows};
-  return blocks_of(one_block, dtype)
-      .view({static_cast<std::int64_t>(rows.size()),
-             rows.size() ? static_cast<std::int64_t>(rows.begin()->size()) : 0});
+  return blocks_of({&rows, 1}, dtype).squeeze(0);
 }
 
 Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<double>>> blocks,

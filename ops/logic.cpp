@@ -198,16 +198,13 @@ struct Quantifier final : Op {
 
 struct Where final : Op {
   Saved condition;
-  Shape a_shape, b_shape;
 
   const char* name() const override { return "where"; }
 
   Tensor forward(const Tensor& c, const Tensor& a, const Tensor& b) {
     condition = c;
-    a_shape = a.shape();
-    b_shape = b.shape();
     const Shape shape =
-        broadcast_shapes(name(), c.shape(), broadcast_shapes(name(), a_shape, b_shape));
+        broadcast_shapes(name(), c.shape(), broadcast_shapes(name(), a.shape(), b.shape()));
     return select(c, a, b, shape);
   }
 

@@ -49,11 +49,9 @@ class Lengths final : public Mask::Rule {
 
 class Dense final : public Mask::Rule {
  public:
-  explicit Dense(const Tensor& allowed) : allowed_(kernel::copy(allowed)) {
-    Shape shape = allowed.shape();
-    if (shape.rank() == 3) shape.insert(1, 1);
-    while (shape.rank() < 4) shape.insert(0, 1);
-    shape_ = shape;
+  explicit Dense(const Tensor& allowed) : allowed_(kernel::copy(allowed)), shape_(allowed.shape()) {
+    if (shape_.rank() == 3) shape_.insert(1, 1);
+    while (shape_.rank() < 4) shape_.insert(0, 1);
   }
 
   void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
