@@ -43,13 +43,6 @@ BatchNorm1d::BatchNorm1d(std::int64_t width, BatchNormOptions given) : options(g
   bias = parameter(zeros({width}));
 }
 
-Members BatchNorm1d::members() {
-  return {{"weight", weight},
-          {"bias", bias},
-          {"running_mean", buffer(running_mean)},
-          {"running_var", buffer(running_var)}};
-}
-
 Tensor BatchNorm1d::forward(const Tensor& x) const {
   return batch_norm(x, weight, bias, running_mean, running_var, training(),
                     {options.momentum, options.eps});

@@ -72,7 +72,12 @@ class BatchNorm1d : public Layer<BatchNorm1d> {
  public:
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});
   Tensor forward(const Tensor& x) const;
-  Members members() override;
+  Members members() override {
+    return {{"weight", weight},
+            {"bias", bias},
+            {"running_mean", buffer(running_mean)},
+            {"running_var", buffer(running_var)}};
+  }
   BatchNorm1d same_architecture() const { return BatchNorm1d(running_mean.numel(), options); }
 
   BatchNormOptions options;

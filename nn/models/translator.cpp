@@ -43,11 +43,6 @@ Translator::Translator(const TranslatorOptions& given)
   tie(source_token.weight, target_token.weight);
 }
 
-Members Translator::members() {
-  return {
-      {"source_token", source_token}, {"target_token", target_token}, {"transformer", transformer}};
-}
-
 /// token · √C + position: [B, T] → [B, T, C]
 Tensor Translator::embed(const Embedding& token, const Tensor& ids, const KVCache* cache) const {
   require<ShapeError>(ids.rank() == 2, "Translator: ids must be [batch, length], ", "not ",

@@ -34,7 +34,11 @@ class Translator : public Layer<Translator> {
                 const std::vector<std::int64_t>& source_lengths = {},
                 KVCache* cache = nullptr) const;
 
-  Members members() override;
+  Members members() override {
+    return {{"source_token", source_token},
+            {"target_token", target_token},
+            {"transformer", transformer}};
+  }
 
   TranslatorOptions options;
   Embedding source_token, target_token;  // [V, C]
