@@ -108,8 +108,7 @@ StateDict Module::state_dict() const {
 
 void Module::load_state_dict(const StateDict& tensors, bool strict) {
   std::ostringstream problems;
-  std::map<std::string, Tensor> own;
-  for (const NamedTensor& each : named_tensors()) own[each.name] = each.tensor;
+  StateDict own = state_dict();
   for (const auto& [name, target] : own) {
     const auto given = tensors.find(name);
     if (given == tensors.end()) {

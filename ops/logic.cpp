@@ -120,30 +120,27 @@ struct Compare final : Op {
 };
 
 /// Of two bool tensors.
-template <class Self>
+template <class Relation>
 struct Logical : Op {
   Tensor forward(const Tensor& a, const Tensor& b) {
     check_bool(name(), a);
     check_bool(name(), b);
     Tensor y = empty_for(name(), a, b, Dtype::bool_);
-    zip_into<bool>(y, a, b, [](bool u, bool v) { return Self::value(u, v); });
+    zip_into<bool>(y, a, b, Relation{});
     return y;
   }
 };
 
-struct LogicalAnd final : Logical<LogicalAnd> {
+struct LogicalAnd final : Logical<std::logical_and<>> {
   const char* name() const override { return "logical_and"; }
-  static GRADUS_INLINE bool value(bool a, bool b) { return a && b; }
 };
 
-struct LogicalOr final : Logical<LogicalOr> {
+struct LogicalOr final : Logical<std::logical_or<>> {
   const char* name() const override { return "logical_or"; }
-  static GRADUS_INLINE bool value(bool a, bool b) { return a || b; }
 };
 
-struct LogicalXor final : Logical<LogicalXor> {
+struct LogicalXor final : Logical<std::not_equal_to<>> {
   const char* name() const override { return "logical_xor"; }
-  static GRADUS_INLINE bool value(bool a, bool b) { return a != b; }
 };
 
 struct LogicalNot final : Op {

@@ -2,7 +2,6 @@
 #include "gradus/nn/extras/linear_attention.h"
 
 #include "gradus/engine/base/random.h"
-#include "gradus/nn/attention.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/kernels/checks.h"
