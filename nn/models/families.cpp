@@ -95,25 +95,22 @@ WeightMap encoder_names(const BERTOptions& o, const std::string& ours) {
                 {ours + "norm.*", theirs + "embeddings.LayerNorm.*"}},
       .prefix = theirs,
       .ignored = {theirs + "embeddings.position_ids"}};
-  const std::string from = ours + "encoder.blocks.{}.", to = theirs + "encoder.layer.{}.",
-                    to_one = theirs + "encoder.albert_layer_groups.0.albert_layers.{}.";
   if (o.shared)
-    append(map.rules, {{ours + "mapping.*", theirs + "encoder.embedding_hidden_mapping_in.*"},
-                       {from + "attention.qkv_proj.*", to_one + "attention.(query|key|value).*",
-                        Form::same, qkv_rows(o.block)},
-                       {from + "attention.out_proj.*", to_one + "attention.dense.*"},
-                       {from + "norm1.*", to_one + "attention.LayerNorm.*"},
-                       {from + "feed_forward.up.*", to_one + "ffn.*"},
-                       {from + "feed_forward.down.*", to_one + "ffn_output.*"},
-                       {from + "norm2.*", to_one + "full_layer_layer_norm.*"}});
-  else
-    append(map.rules, {{from + "attention.qkv_proj.*", to + "attention.self.(query|key|value).*",
-                        Form::same, qkv_rows(o.block)},
-                       {from + "attention.out_proj.*", to + "attention.output.dense.*"},
-                       {from + "norm1.*", to + "attention.output.LayerNorm.*"},
-                       {from + "feed_forward.up.*", to + "intermediate.dense.*"},
-                       {from + "feed_forward.down.*", to + "output.dense.*"},
-                       {from + "norm2.*", to + "output.LayerNorm.*"}});
+    append(map.rules, {{ours + "mapping.*", theirs + "encoder.embedding_hidden_mapping_in.*"}});
+  const std::string from = ours + "encoder.blocks.{}.";
+  const auto to = [&](const std::string& bert, const std::string& albert) {
+    return o.shared ? theirs + "encoder.albert_layer_groups.0.albert_layers.{}." + albert
+                    : theirs + "encoder.layer.{}." + bert;
+  };
+  append(map.rules,
+         {{from + "attention.qkv_proj.*",
+           to("attention.self.(query|key|value).*", "attention.(query|key|value).*"), Form::same,
+           qkv_rows(o.block)},
+          {from + "attention.out_proj.*", to("attention.output.dense.*", "attention.dense.*")},
+          {from + "norm1.*", to("attention.output.LayerNorm.*", "attention.LayerNorm.*")},
+          {from + "feed_forward.up.*", to("intermediate.dense.*", "ffn.*")},
+          {from + "feed_forward.down.*", to("output.dense.*", "ffn_output.*")},
+          {from + "norm2.*", to("output.LayerNorm.*", "full_layer_layer_norm.*")}});
   return map;
 }
 
