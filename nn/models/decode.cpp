@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/models/padded_batch.h"
-#include "gradus/ops/members.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/ops/softmax.h"
+#include "gradus/ops/sort.h"
 
 namespace gradus::nn {
 namespace {
@@ -105,21 +105,17 @@ struct Candidate {
 /// The `count` best ways to go on, best first, as sums of log-probabilities.
 std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<Beam>& open,
                                   std::int64_t count) {
-  const std::vector<double> steps =
-      log_softmax(logits.to(Dtype::f64), -1).to_vector<double>();  // [beams · V]
-  const std::int64_t V = logits.size(1);
-  std::vector<Candidate> all;
-  all.reserve(steps.size());
-  for (std::int64_t i = 0; i < std::ssize(steps); ++i)
-    all.push_back({open[static_cast<std::size_t>(i / V)].score + steps[static_cast<std::size_t>(i)],
-                   i / V, i % V});
-  const auto better = [](const Candidate& a, const Candidate& b) {
-    return std::tuple(-a.log_p, a.beam, a.token) < std::tuple(-b.log_p, b.beam, b.token);
-  };
-  const auto end = all.begin() + std::min(std::ssize(all), std::ptrdiff_t(count));
-  std::partial_sort(all.begin(), end, all.end(), better);
-  all.erase(end, all.end());
-  return all;
+  std::vector<double> sums;
+  for (const Beam& each : open) sums.push_back(each.score);
+  const Tensor steps = log_softmax(logits.to(Dtype::f64), -1);     // [beams, V]
+  const Tensor all = flatten(steps + unsqueeze(tensor(sums), 1));  // [beams · V]
+  const SortResult best = topk(all, std::min(count, all.numel()));
+  const auto log_p = best.values.to_vector<double>();
+  const auto at = best.indices.to_vector<std::int64_t>();
+  std::vector<Candidate> ways;
+  for (std::size_t i = 0; i < at.size(); ++i)
+    ways.push_back({log_p[i], at[i] / logits.size(1), at[i] % logits.size(1)});
+  return ways;
 }
 
 void sort_and_cut(std::vector<Beam>& beams, std::int64_t count) {

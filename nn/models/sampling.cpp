@@ -6,7 +6,8 @@
 #include <set>
 
 #include "gradus/nn/models/decode.h"
-#include "gradus/ops/members.h"
+#include "gradus/ops/create.h"
+#include "gradus/ops/sort.h"
 
 namespace gradus::nn {
 namespace {
@@ -56,21 +57,19 @@ std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, 
   require<ShapeError>(logits.rank() == 1 && logits.numel() > 0,
                       "sample_token: wants logits [V], not ", logits.shape());
   check_options(options);
-  const std::vector<double> scores = scores_of(logits, options, seen);
-  std::vector<std::size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  if (options.temperature == 0) return static_cast<std::int64_t>(order[0]);
+  const SortResult sorted = sort(tensor(scores_of(logits, options, seen)), 0, true);
+  const auto ids = sorted.indices.to_vector<std::int64_t>();
+  if (options.temperature == 0) return ids[0];
 
+  const auto scores = sorted.values.to_vector<double>();
   std::vector<double> weights;
-  for (const std::size_t id : order)
-    weights.push_back(std::exp((scores[id] - scores[order[0]]) / options.temperature));
+  for (const double score : scores)
+    weights.push_back(std::exp((score - scores[0]) / options.temperature));
   weights.resize(kept(weights, options));
   double left = uniform * std::accumulate(weights.begin(), weights.end(), 0.0);
   for (std::size_t i = 0; i < weights.size(); ++i)
-    if ((left -= weights[i]) < 0) return static_cast<std::int64_t>(order[i]);
-  return static_cast<std::int64_t>(order[weights.size() - 1]);  // rounding left a crumb
+    if ((left -= weights[i]) < 0) return ids[i];
+  return ids[weights.size() - 1];  // rounding left a crumb
 }
 
 }  // namespace gradus::nn
