@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -179,16 +180,13 @@ class Layer : public Module {
  public:
   template <class... Args>
   auto operator()(Args&&... args) const {
-    const auto& self = static_cast<const Derived&>(*this);
-    if (RootCall::is_due(*this)) [[unlikely]] {
-      RootCall call(*this, tensors_of(args...));
-      const Scope scope(*this);
-      auto result = self.forward(std::forward<Args>(args)...);
-      call.finish();
-      return result;
-    }
+    std::optional<RootCall> watched;
+    if (RootCall::is_due(*this)) [[unlikely]]
+      watched.emplace(*this, tensors_of(args...));
     const Scope scope(*this);
-    return self.forward(std::forward<Args>(args)...);
+    auto result = static_cast<const Derived&>(*this).forward(std::forward<Args>(args)...);
+    if (watched) watched->finish();
+    return result;
   }
 
   /// The same module with numbers of its own; generator() draws none for it. A class of your own
