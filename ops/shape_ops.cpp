@@ -169,11 +169,10 @@ Tensor repeat(const Tensor& x, const Shape& times) {
   Shape shape = Shape::filled(times.rank() - x.rank(), 1);
   for (const std::int64_t size : x.shape()) shape.push_back(size);
   Tensor y = reshape(x, shape);
-  for (int axis = 0; axis < times.rank(); ++axis) {
+  std::int64_t outer = 1;  // the product of the sizes before `axis`
+  for (int axis = 0; axis < times.rank(); outer *= shape[axis++]) {
     require(times[axis] >= 0, "repeat: ", times, " holds the negative number ", times[axis]);
     if (times[axis] == 1) continue;
-    std::int64_t outer = 1;
-    for (int before = 0; before < axis; ++before) outer *= shape[before];
     const std::int64_t inner = outer == 0 ? 0 : y.numel() / outer;
     shape[axis] *= times[axis];
     y = reshape(expand(reshape(y, {outer, 1, inner}), {outer, times[axis], inner}), shape);
