@@ -126,7 +126,7 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
     return {dx, dw};
   }
 
-  /// x → y, or backward dy → dx: each tap of x's row at its place, with the same row of y.
+  /// x → y, or backward dy → dx: a tap of a channel times its row, added where it falls.
   Tensor add_taps(const Tensor& from, const Tensor& factors, bool forward) const {
     const std::int64_t C = factors.size(0), rows = from.size(0) * C;
     Tensor to = Tensor::empty({from.size(0), C, forward ? w.count : w.length}, from.dtype());
@@ -137,9 +137,9 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
       parallel_for(rows, rows_grain(w.count * w.taps), [&](auto begin, auto end) {
         for (std::int64_t i = begin; i < end; ++i)
           for (std::int64_t k = 0; k < w.taps; ++k) {
-            const std::int64_t x = i * w.length + k * w.dilation, y = i * w.count;
-            simd::run<add_tap<T>>(f[i % C * w.taps + k], in + (forward ? x : y),
-                                  forward ? w.stride : 1, out + (forward ? y : x),
+            const std::int64_t at_x = i * w.length + k * w.dilation, at_y = i * w.count;
+            simd::run<add_tap<T>>(f[i % C * w.taps + k], in + (forward ? at_x : at_y),
+                                  forward ? w.stride : 1, out + (forward ? at_y : at_x),
                                   forward ? 1 : w.stride, w.count);
           }
       });

@@ -176,7 +176,7 @@ struct IsNan final : Test<IsNan> {
   static GRADUS_INLINE bool value(auto v) { return v != v; }
 };
 
-/// All (every = true): is as much true as there is along the axis? Any: is something?
+/// All (every = true): is each element along the axis true? Any: is one?
 struct Quantifier final : Op {
   bool every;
   Reduced r;
