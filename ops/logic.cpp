@@ -9,12 +9,14 @@
 
 #include "gradus/ops/logic.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/create.h"
@@ -185,10 +187,19 @@ struct Quantifier final : Op {
   const char* name() const override { return every ? "all" : "any"; }
 
   Tensor forward(const Tensor& x) {
-    const Tensor trues = kernel::sum(name(), kernel::convert(x, Dtype::i64), r);
+    const Groups g = groups_of(x, r);
     Tensor y = Tensor::empty(r.shape, Dtype::bool_);
-    const std::int64_t least = every ? r.n : 1;
-    map_into<std::int64_t, bool>(y, trues, [=](std::int64_t count) { return count >= least; });
+    const bool* from = g.x.data<bool>();
+    bool* to = y.mutable_data<bool>();
+    parallel_for(g.outer, rows_grain(g.n * g.inner), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t o = begin; o < end; ++o) {
+        bool* row = to + o * g.inner;
+        std::fill_n(row, g.inner, every);
+        for (std::int64_t i = 0; i < g.n; ++i)
+          for (std::int64_t c = 0; c < g.inner; ++c)
+            if (from[(o * g.n + i) * g.inner + c] != every) row[c] = !every;
+      }
+    });
     return y;
   }
 };

@@ -86,7 +86,7 @@ Tensor MaskedLM::forward(const Tensor& ids, const std::vector<std::int64_t>& len
 Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
                       const std::vector<std::int64_t>& lengths) const {
   const Tensor flat = flatten(targets), counts = not_equal(flat, kIgnored);  // [B·T]
-  const Tensor x = flatten(bert(ids, lengths), 0, 1)[counts];          // [M, C]
+  const Tensor x = flatten(bert(ids, lengths), 0, 1)[counts];                // [M, C]
   return cross_entropy(words(x), flat[counts]);
 }
 
