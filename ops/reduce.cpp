@@ -48,14 +48,14 @@ double divisor(const char* op, const Reduced& r, int correction) {
   return std::max(0.0, static_cast<double>(r.n) - correction);
 }
 
-const Reduced& some(const char* op, const Reduced& r) {
+const Reduced& require_nonempty(const char* op, const Reduced& r) {
   require<ShapeError>(r.n > 0, op, ": ", r.from, " has no elements along axes ", r.axes,
                       ", and nothing has no ", op);
   return r;
 }
 
 /// y with 1 in place of 0, to divide by: what it divides is 0 there.
-Tensor nonzero(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
+Tensor zeros_to_ones(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
 /// x [m, n] → Π_{j ≠ i} x_j [m, n]. Up a tree: products of pairs, of pairs of pairs …; down:
 /// what lies outside a node is what lies outside its parent, times its sibling.
@@ -144,7 +144,7 @@ struct Std final : OverAxes {
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor in = x.value();
-    return {kept(dy / (nonzero(attached(y)) * m)) * (in - mean(in, r.axes, true))};
+    return {kept(dy / (zeros_to_ones(attached(y)) * m)) * (in - mean(in, r.axes, true))};
   }
 };
 
@@ -210,7 +210,7 @@ struct Norm final : OverAxes {
     return out;
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
-    return {kept(dy / nonzero(attached(y))) * x.value()};
+    return {kept(dy / zeros_to_ones(attached(y))) * x.value()};
   }
 };
 
@@ -288,11 +288,11 @@ Tensor std(const Tensor& x, const Axes& axes, bool keepdim, int correction) {
 }
 
 Tensor max(const Tensor& x, const Axes& axes, bool keepdim) {
-  return apply(op::Max(some("max", reduced("max", x, axes, keepdim))), x);
+  return apply(op::Max(require_nonempty("max", reduced("max", x, axes, keepdim))), x);
 }
 
 Tensor min(const Tensor& x, const Axes& axes, bool keepdim) {
-  return apply(op::Min(some("min", reduced("min", x, axes, keepdim))), x);
+  return apply(op::Min(require_nonempty("min", reduced("min", x, axes, keepdim))), x);
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim) {
