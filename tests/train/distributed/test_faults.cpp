@@ -7,6 +7,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/train/distributed/runs.h"
 #include "gradus/train/distributed/faults/agreement.h"
+#include "gradus/train/distributed/shards.h"
 #include "gradus/train/distributed/threads.h"
 
 namespace gradus::testing::test_faults {
