@@ -81,16 +81,14 @@ double Trial::sensitivity(std::size_t k) {
 }
 
 /// Terms that cancel are larger than their sum. Those of a gradient are of the size |dy| |y| / |x|.
-/// If all of y cancels, rounding is left: moving the inputs in their 30th bit then changes y
-/// entirely, and its terms are at least as large as the inputs.
-double Trial::size_of_terms(std::size_t k) {
+/// `cancels`: y is the rounding that is left of terms at least as large as the inputs.
+double Trial::size_of_terms(std::size_t k, bool cancels) const {
   if (k >= x.size()) return 0;
   const double unit = rms(numbers(x[k]));
   const double weight = largest_of(numbers(dy));
   double y = largest_of(numbers(base.y));
-  if (sensitivity(x.size()) * kNudge >= y / 4)
-    for (const Tensor& each : x)
-      if (is_float(each.dtype())) y = std::max(y, largest_of(numbers(each)));
+  for (const Tensor& each : x)
+    if (cancels && is_float(each.dtype())) y = std::max(y, largest_of(numbers(each)));
   return weight * y / (unit > 1e-100 ? unit : 1.0);
 }
 
@@ -116,8 +114,10 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
   std::int64_t count = base.y.numel();
   for (const Tensor& each : x) count = std::max(count, each.numel());
   const double roundings = 64 * std::sqrt(static_cast<double>(count)) * 0x1p-52;
+  // Rounding alone: moving the inputs in their 30th bit changes y entirely.
+  const bool cancels = sensitivity(x.size()) * kNudge >= largest_of(numbers(base.y)) / 4;
   if (std::isfinite(apart) &&
-      apart <= roundings * (std::max(largest, size_of_terms(k)) + sensitivity(k)))
+      apart <= roundings * (std::max(largest, size_of_terms(k, cancels)) + sensitivity(k)))
     return true;
   add(input, cause,
       what + ": " + indexed(name, index_of(worst, sizes_of(found))) + " is " +

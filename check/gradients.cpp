@@ -144,8 +144,8 @@ Function recorded(std::string_view name, const Function& forward, const Vjp& bac
 Report run(const CheckedTensorFunction& f, const std::string& call) {
   std::int64_t count = f.output.numel();
   for (const Tensor& x : f.inputs) count += x.numel();
-  // For a few numbers a second thread costs more than it gives: as inside of a parallel_for, kernels
-  // run on this thread.
+  // For a few numbers a second thread costs more than it gives: kernels run on this thread, as
+  // inside of a parallel_for.
   const ScopedValue<bool> serial(thread_state.parallel, thread_state.parallel || count <= kSmall);
   Report report = check(f);
   if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);
