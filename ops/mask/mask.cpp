@@ -1,4 +1,4 @@
-// What masks are: lengths (padding, prefix), dense, and two combined by & or |.
+// What masks are: causal, lengths (padding, prefix), dense, and two combined by & or |.
 #include "gradus/ops/mask/mask.h"
 
 #include <algorithm>
@@ -9,6 +9,32 @@
 namespace gradus {
 namespace {
 
+/// allowed[j] = j < visible, for n keys.
+void allow_first(std::int64_t visible, std::int64_t n, bool* allowed) {
+  visible = std::clamp<std::int64_t>(visible, 0, n);
+  std::fill_n(allowed, visible, true);
+  std::fill(allowed + visible, allowed + n, false);
+}
+
+class Causal final : public Mask::Rule {
+ public:
+  explicit Causal(std::int64_t offset) : offset_(offset) {}
+
+  void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
+    allow_first(first.query + offset_ - first.key + 1, n, allowed);
+  }
+  Coverage coverage(const MaskBlock& b) const override {
+    if (b.last_key - 1 <= b.first_query + offset_) return Coverage::all;
+    return b.first_key > b.last_query - 1 + offset_ ? Coverage::none : Coverage::some;
+  }
+  std::string describe() const override {
+    return offset_ == 0 ? "causal" : "causal, offset " + std::to_string(offset_);
+  }
+
+ private:
+  std::int64_t offset_;
+};
+
 /// Keys before a length: what is not padding, or a prefix. One length for all, or for each example.
 class Lengths final : public Mask::Rule {
  public:
@@ -16,9 +42,7 @@ class Lengths final : public Mask::Rule {
       : what_(what), lengths_(std::move(lengths)), one_(one) {}
 
   void row(const QueryKey& first, std::int64_t n, bool* allowed) const override {
-    const std::int64_t seen = std::clamp<std::int64_t>(length(first.example) - first.key, 0, n);
-    std::fill_n(allowed, seen, true);
-    std::fill(allowed + seen, allowed + n, false);
+    allow_first(length(first.example) - first.key, n, allowed);
   }
   Coverage coverage(const MaskBlock& b) const override {
     if (b.last_key <= length(b.example)) return Coverage::all;
@@ -207,6 +231,14 @@ Mask operator&(const Mask& a, const Mask& b) {
 Mask operator|(const Mask& a, const Mask& b) {
   if (!a.rule_ || !b.rule_) return {};
   return Mask(std::make_shared<Combined>(a.rule_, b.rule_, false));
+}
+
+Mask causal_mask(std::int64_t offset) { return Mask(std::make_shared<Causal>(offset)); }
+
+Mask causal_lower_right(std::int64_t queries, std::int64_t keys) {
+  require(queries >= 0 && keys >= 0, "causal_lower_right: ", queries, " queries and ", keys,
+          " keys: sizes are not negative");
+  return causal_mask(keys - queries);
 }
 
 Mask padding_mask(std::vector<std::int64_t> lengths) {

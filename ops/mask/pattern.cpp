@@ -1,4 +1,4 @@
-// Masks by position: windows (causal ones begin at the first key), and blocks after BigBird.
+// Masks that leave out most pairs of a long sequence: windows, and blocks after BigBird.
 #include <algorithm>
 
 #include "gradus/engine/base/random.h"
@@ -6,8 +6,6 @@
 
 namespace gradus {
 namespace {
-
-constexpr std::int64_t kFar = std::int64_t{1} << 60;  // beyond all positions, and no sum overflows
 
 class Window final : public Mask::Rule {
  public:
@@ -27,7 +25,6 @@ class Window final : public Mask::Rule {
     return apart ? Coverage::none : Coverage::some;
   }
   std::string describe() const override {
-    if (before_ == kFar) return after_ == 0 ? "causal" : "causal, offset " + std::to_string(after_);
     return "window " + std::to_string(before_) +
            (after_ > 0 ? " before, " + std::to_string(after_) + " after" : "");
   }
@@ -106,17 +103,10 @@ class Blocks final : public Mask::Rule {
 
 }  // namespace
 
-Mask causal_mask(std::int64_t offset) { return Mask(std::make_shared<Window>(kFar, offset)); }
-
-Mask causal_lower_right(std::int64_t queries, std::int64_t keys) {
-  require(queries >= 0 && keys >= 0, "causal_lower_right: ", queries, " queries and ", keys,
-          " keys: sizes are not negative");
-  return causal_mask(keys - queries);
-}
-
 Mask window_mask(std::int64_t before, std::int64_t after) {
   require(before >= 0 && after >= 0, "window_mask: ", before, " before and ", after,
           " after: numbers of positions are not negative");
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;  // and no sum overflows
   return Mask(std::make_shared<Window>(std::min(before, kFar), std::min(after, kFar)));
 }
 
