@@ -81,15 +81,11 @@ double Trial::sensitivity(std::size_t k) {
 }
 
 /// Terms that cancel are larger than their sum. Those of a gradient are of the size |dy| |y| / |x|.
-/// `cancels`: y is the rounding that is left of terms at least as large as the inputs.
-double Trial::size_of_terms(std::size_t k, bool cancels) const {
+double Trial::size_of_terms(std::size_t k) const {
   if (k >= x.size()) return 0;
   const double unit = rms(numbers(x[k]));
   const double weight = largest_of(numbers(dy));
-  double y = largest_of(numbers(base.y));
-  for (const Tensor& each : x)
-    if (cancels && is_float(each.dtype())) y = std::max(y, largest_of(numbers(each)));
-  return weight * y / (unit > 1e-100 ? unit : 1.0);
+  return weight * largest_of(numbers(base.y)) / (unit > 1e-100 ? unit : 1.0);
 }
 
 double Trial::carried(std::size_t k) { return sensitivity(k) + size_of_terms(k); }
@@ -114,10 +110,8 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
   std::int64_t count = base.y.numel();
   for (const Tensor& each : x) count = std::max(count, each.numel());
   const double roundings = 64 * std::sqrt(static_cast<double>(count)) * 0x1p-52;
-  // Rounding alone: moving the inputs in their 30th bit changes y entirely.
-  const bool cancels = sensitivity(x.size()) * kNudge >= largest_of(numbers(base.y)) / 4;
   if (std::isfinite(apart) &&
-      apart <= roundings * (std::max(largest, size_of_terms(k, cancels)) + sensitivity(k)))
+      apart <= roundings * (std::max(largest, size_of_terms(k)) + sensitivity(k)))
     return true;
   add(input, cause,
       what + ": " + indexed(name, index_of(worst, sizes_of(found))) + " is " +

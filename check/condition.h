@@ -52,7 +52,7 @@ class Trial {
   bool compare(const std::string& what, const Cause& cause, std::size_t k, const Tensor& found,
                const Tensor& expected);
   double sensitivity(std::size_t k);
-  double size_of_terms(std::size_t k, bool cancels = false) const;
+  double size_of_terms(std::size_t k) const;
   Values sensitivity_;
 };
 

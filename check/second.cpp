@@ -73,11 +73,13 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (function.wanted()[k]) u.push_back(other_numbers(function.inputs[k], options.seed + 7 + k));
   // Where the terms of a gradient cancel (softmax of equal rows, across them) g is rounding alone,
-  // and differences would take it for the truth. A constant of the terms' size tells them how large
-  // its rounding is.
-  const GradientOf g(function, std::move(u), size_of_all_terms(function));
+  // and differences would take it for the truth. A constant of the terms' size, and of g's sign,
+  // tells them how large its rounding is.
   Tensors in = function.inputs;
   in.push_back(other_numbers(function.output, options.seed + 6));
+  const double size = size_of_all_terms(function);
+  const bool negative = GradientOf(function, u, 0)(in).item() < 0;
+  const GradientOf g(function, std::move(u), negative ? -size : size);
   options.names = function.options.names;
   options.names.emplace_back("upstream");
   options.differentiable = function.wanted();
