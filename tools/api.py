@@ -44,7 +44,7 @@ def names(lines):
             beside = text.partition("//")[2].strip()
             if name not in NOT_NAMES and not found.get(name):
                 found[name] = sentence(comment) or sentence([beside])
-        if not text.startswith(("namespace", "}  // namespace")):
+        if not text.startswith("namespace") and not (depth == 0 and text.startswith("}")):
             depth += text.count("{") - text.count("}")
         if text and not text.startswith("template"):
             comment = []
@@ -120,7 +120,14 @@ namespace kernel {
 int inside();
 }  // namespace kernel
 class Later;
-}  // namespace gradus"""
+}  // namespace gradus
+
+namespace gradus::nn {
+class Earlier;
+}
+
+/// After a forward declaration.
+int after();"""
 
 
 def main():
@@ -137,7 +144,7 @@ def main():
             sys.exit("docs/api.md is not what the headers say: run tools/api.py")
     elif sys.argv[1:] == ["--itself"]:
         found = without_comment(SAMPLE.split("\n"))
-        if found != [(2, "none"), (11, "defined")]:
+        if found != [(2, "none"), (11, "defined")] or "after" not in names(SAMPLE.split("\n")):
             sys.exit(f"{found} have no comment in the sample")
     elif sys.argv[1:]:
         sys.exit(__doc__)
