@@ -2,7 +2,6 @@
 #include "gradus/engine/observer.h"
 
 #include <atomic>
-#include <utility>
 
 #include "gradus/engine/node.h"
 

@@ -1,8 +1,6 @@
 // Lines wait in memory until flush(), which writes all of them or none.
 #include "gradus/train/metrics.h"
 
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
