@@ -1,6 +1,7 @@
 // Scopes that say how operations run on this thread: recorded or not, fused or as their formula.
 #pragma once
 
+#include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/thread_state.h"
 
 namespace gradus {
@@ -20,6 +21,10 @@ struct NoGrad : GradMode {
 struct FormulaScope : ScopedValue<bool> {
   [[nodiscard]] explicit FormulaScope(bool on = true) : ScopedValue(thread_state.formula, on) {}
 };
-bool formula_wanted();  // by a scope or by the environment
+/// By a scope, or by the environment, which is read once in a process.
+inline bool formula_wanted() {
+  static const bool always = environment::is_on(environment::Variable::formula);
+  return always || thread_state.formula;
+}
 
 }  // namespace gradus

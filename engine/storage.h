@@ -5,19 +5,23 @@
 #include <cstdint>
 #include <memory>
 
+#include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/source_location.h"
 
 namespace gradus {
 
 class Storage {
  public:
-  explicit Storage(std::size_t bytes);  // fresh, not cleared; MemoryError
+  /// Fresh, not cleared, from the pool. MemoryError.
+  explicit Storage(std::size_t bytes) : data_(memory::allocate(bytes)), bytes_(bytes) {}
 
   /// A buffer from outside, kept alive by `owner` (which may be null: then the caller sees to it).
   Storage(void* data, std::size_t bytes, std::shared_ptr<const void> owner)
       : data_(data), bytes_(bytes), borrowed_(true), owner_(std::move(owner)) {}
 
-  ~Storage();
+  ~Storage() {
+    if (!borrowed_) memory::release(data_, bytes_);
+  }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 

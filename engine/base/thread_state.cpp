@@ -1,7 +1,0 @@
-#include "gradus/engine/base/thread_state.h"
-
-namespace gradus {
-
-thread_local constinit ThreadState thread_state;
-
-}  // namespace gradus
