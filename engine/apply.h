@@ -24,7 +24,7 @@ inline bool wants_gradient(std::span<const Tensor* const> inputs) {
 template <class O, std::size_t N, class Forward>
 Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
   ++thread_state.operations;
-  const OpEvent event(op, inputs);
+  Observers::notify([&](Observer& o) { o.on_op_begin(op, inputs); });
   Tensor y = forward();
   y.set_node(nullptr);  // a forward that hands its input on must not hand on its place in the graph
   const Op* ran = &op;
@@ -32,7 +32,7 @@ Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward
     y.set_node(NodePtr(new OpNode<O, N>(std::move(op), y, inputs)));
     ran = y.node()->op;
   }
-  event.end(*ran, y);
+  Observers::notify([&](Observer& o) { o.on_op_end(*ran, inputs, y); });
   return y;
 }
 

@@ -95,20 +95,6 @@ class Observers {
   }
 };
 
-/// Begin and end of one operation; what apply() opens.
-class OpEvent {
- public:
-  OpEvent(const Op& op, std::span<const Tensor* const> inputs) : inputs_(inputs) {
-    Observers::notify([&](Observer& o) { o.on_op_begin(op, inputs); });
-  }
-  void end(const Op& op, const Tensor& y) const {
-    Observers::notify([&](Observer& o) { o.on_op_end(op, inputs_, y); });
-  }
-
- private:
-  std::span<const Tensor* const> inputs_;
-};
-
 /// Whatever opens scopes (a layer) can name the children it opens them for.
 class Scoped {
  public:
