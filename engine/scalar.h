@@ -1,7 +1,6 @@
 // Scalar: a C++ number on its way into a tensor.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <ostream>
@@ -17,8 +16,8 @@ class Scalar {
   constexpr Scalar(T value)  // NOLINT: implicit
       : real_(static_cast<double>(value)) {
     if constexpr (std::is_integral_v<T>) {
-      is_integer_ = fits(value);
-      if (is_integer_) integer_ = static_cast<std::int64_t>(value);
+      integer_ = static_cast<std::int64_t>(value);
+      is_integer_ = integer_ >= 0 || std::is_signed_v<T>;  // else it was too large
     }
   }
 
@@ -35,13 +34,6 @@ class Scalar {
   }
 
  private:
-  template <class T>
-  static constexpr bool fits(T value) {
-    if constexpr (std::is_unsigned_v<T> && sizeof(T) >= sizeof(std::int64_t))
-      return value <= static_cast<T>(std::numeric_limits<std::int64_t>::max());
-    return true;
-  }
-
   double real_;
   std::int64_t integer_ = 0;
   bool is_integer_ = false;
