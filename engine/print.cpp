@@ -21,24 +21,16 @@ struct Printer {
   std::size_t width = 0, line_start = 0;
   std::string out = {};
 
-  /// body(offset, first) for the positions of `axis` that are shown; gap() stands for the others.
-  template <class Body, class Gap>
-  void each(int axis, std::int64_t at, Body body, Gap gap) const {
-    const std::int64_t n = x.shape()[axis];
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (cut && n > 2 * kEdge && i == kEdge) {
-        gap();
-        i = n - kEdge;
-      }
-      body(at + i * x.strides()[axis], i == 0);
-    }
+  /// The position of `axis` that is shown after i.
+  std::int64_t next(int axis, std::int64_t i) const {
+    return cut && i == kEdge - 1 ? std::max(kEdge, x.size(axis) - kEdge) : i + 1;
   }
 
   template <class F>
   void each_number(int axis, std::int64_t at, F& f) const {
     if (axis == x.rank()) return f(at);
-    const auto part = [&](std::int64_t next, bool) { each_number(axis + 1, next, f); };
-    each(axis, at, part, [] {});
+    for (std::int64_t i = 0; i < x.size(axis); i = next(axis, i))
+      each_number(axis + 1, at + i * x.strides()[axis], f);
   }
 
   std::string number(std::int64_t at) const {
@@ -76,14 +68,13 @@ struct Printer {
       out.append(wrap ? static_cast<std::size_t>(axis) + 1 : 1, ' ');
     };
     out += '[';
-    const auto part = [&](std::int64_t next, bool first) {
-      if (!first) separate();
-      print(axis + 1, next);
-    };
-    each(axis, at, part, [&] {
+    for (std::int64_t i = 0; i < x.size(axis); i = next(axis, i)) {
+      if (i > 0) separate();
+      print(axis + 1, at + i * x.strides()[axis]);
+      if (next(axis, i) == i + 1) continue;
       separate();
       out += "…";
-    });
+    }
     out += ']';
   }
 };
