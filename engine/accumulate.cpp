@@ -6,7 +6,6 @@
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/simd.h"
 #include "gradus/engine/broadcast.h"
-#include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 
 namespace gradus {
@@ -80,16 +79,10 @@ void check_region(const Shape& shape, const Gradient& gradient) {
                       ", every ", region.step, ", does not fit its tensor ", shape);
 }
 
-void make_own(Tensor& sum, const Shape& shape, Dtype dtype) {
-  if (!sum.defined())
-    sum = Tensor::empty(shape, dtype).fill_(0);
-  else if (!is_own(sum))
-    sum = kernel::copy(sum);
-}
-
 void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradient& gradient) {
   check_region(shape, gradient);
-  make_own(sum, shape, dtype);
+  if (!sum.defined()) sum = Tensor::empty(shape, dtype).fill_(0);
+  if (!is_own(sum)) sum = kernel::copy(sum);
   const Gradient::Region& region = gradient.region();
   if (region.index.defined()) return add_rows(sum, gradient.part(), region.index);
   Tensor target = kernel::sliced(sum, region.axis, region.start, gradient.part().size(region.axis),

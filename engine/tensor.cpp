@@ -14,13 +14,6 @@ namespace {
 
 std::atomic<Dtype> default_dtype_now = Dtype::f32;
 
-std::size_t bytes_for(const Shape& shape, Dtype dtype) {
-  const std::int64_t count = numel(shape);
-  require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor ", shape, " of ", dtype,
-                       " would take ", count, " elements: more than any machine's memory");
-  return static_cast<std::size_t>(count) * size_of(dtype);
-}
-
 /// A conversion that C++ leaves undefined is an error.
 template <class T, class S>
 T convert(S x) {
@@ -73,7 +66,11 @@ void set_default_dtype(Dtype dtype) {
 }
 
 Tensor Tensor::empty(const Shape& shape, Dtype dtype) {
-  return kernel::over(std::make_shared<Storage>(bytes_for(shape, dtype)), shape, dtype);
+  const std::int64_t count = gradus::numel(shape);
+  require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor ", shape, " of ", dtype,
+                       " would take ", count, " elements: more than any machine's memory");
+  const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype);
+  return kernel::over(std::make_shared<Storage>(bytes), shape, dtype);
 }
 
 std::int64_t Tensor::numel() const {
@@ -148,18 +145,12 @@ Tensor& Tensor::fill_(Scalar value, SourceLocation where) {
 // ---- outside the graph ----
 
 struct TensorAccess {
-  static Tensor make(const Tensor& like, const Shape& shape, const Strides& strides,
-                     std::int64_t offset) {
-    Tensor out = like.detach();
+  static Tensor make(std::shared_ptr<Storage> storage, Dtype dtype, const Shape& shape,
+                     const Strides& strides, std::int64_t offset) {
+    Tensor out;
     out.shape_ = shape;
     out.strides_ = strides;
     out.offset_ = offset;
-    return out;
-  }
-  static Tensor make(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype) {
-    Tensor out;
-    out.shape_ = shape;
-    out.strides_ = contiguous_strides(shape);
     out.dtype_ = dtype;
     out.storage_ = std::move(storage);
     return out;
@@ -169,7 +160,7 @@ struct TensorAccess {
 namespace kernel {
 
 Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype) {
-  return TensorAccess::make(std::move(storage), shape, dtype);
+  return TensorAccess::make(std::move(storage), dtype, shape, contiguous_strides(shape), 0);
 }
 
 Tensor copy(const Tensor& x) {
@@ -198,7 +189,7 @@ Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
   require<ShapeError>(numel(shape) == 0 || (first >= 0 && last < room), "strided_view: ", shape,
                       " with strides ", strides, " from ", offset, " reaches ", first, " to ", last,
                       " of ", room, " elements");
-  return TensorAccess::make(x, shape, strides, offset);
+  return TensorAccess::make(x.storage(), x.dtype(), shape, strides, offset);
 }
 
 Tensor transposed(const Tensor& x, int a, int b) {
@@ -224,7 +215,8 @@ Tensor reshaped(const Tensor& x, const Shape& shape) {
   require<ShapeError>(numel(shape) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
                       " elements, ", shape, " has ", numel(shape));
   const Tensor packed = contiguous(x);
-  return TensorAccess::make(packed, shape, contiguous_strides(shape), packed.offset());
+  return TensorAccess::make(packed.storage(), packed.dtype(), shape, contiguous_strides(shape),
+                            packed.offset());
 }
 
 }  // namespace kernel
