@@ -4,13 +4,6 @@
 #include "gradus/engine/strided.h"
 
 namespace gradus {
-namespace {
-
-bool contains(const Axes& axes, int axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
-}  // namespace
 
 Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim) {
   require<ValueError>(x.defined(), op,
@@ -39,15 +32,11 @@ Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim)
 
 Groups groups_of(const Tensor& x, const Reduced& r) {
   Groups g{x.detach(), 1, r.n, 1};
-  bool together = x.is_contiguous();
-  int next = -1;
-  for (const std::int64_t axis : r.axes) {
-    for (int between = next; next >= 0 && between < axis; ++between)
-      together &= r.from[between] == 1;
-    next = static_cast<int>(axis) + 1;
-  }
-  if (together) {
-    const std::int64_t first = r.axes.rank() ? r.axes[0] : 0;
+  const bool any = r.axes.rank() > 0;
+  const std::int64_t first = any ? *r.axes.begin() : 0, last = any ? *(r.axes.end() - 1) : 0;
+  const auto is_one = [](std::int64_t size) { return size == 1; };
+  // Between two reduced axes that count as neighbors lie only axes of size 1.
+  if (x.is_contiguous() && std::all_of(r.kept.begin() + first, r.kept.begin() + last, is_one)) {
     for (int axis = 0; axis < x.rank(); ++axis) (axis < first ? g.outer : g.inner) *= r.kept[axis];
     return g;
   }
@@ -55,7 +44,8 @@ Groups groups_of(const Tensor& x, const Reduced& r) {
   Strides strides;
   for (const bool reducing : {false, true})
     for (int axis = 0; axis < x.rank(); ++axis) {
-      if (contains(r.axes, axis) != reducing) continue;
+      const bool is_reduced = std::find(r.axes.begin(), r.axes.end(), axis) != r.axes.end();
+      if (is_reduced != reducing) continue;
       shape.push_back(r.from[axis]);
       strides.push_back(x.strides()[axis]);
       if (!reducing) g.outer *= r.from[axis];
