@@ -26,14 +26,6 @@ constexpr std::int64_t kGroup = 32;  // blocks that are made together
 Word low(std::uint64_t x) { return static_cast<Word>(x); }
 Word high(std::uint64_t x) { return static_cast<Word>(x >> 32); }
 
-void mix(Word& x0, Word& x1, Word& x2, Word& x3, Word k0, Word k1) {
-  const std::uint64_t p0 = std::uint64_t{kFactor0} * x0, p1 = std::uint64_t{kFactor1} * x2;
-  x0 = high(p1) ^ x1 ^ k0;
-  x1 = low(p1);
-  x2 = high(p0) ^ x3 ^ k1;
-  x3 = low(p0);
-}
-
 Block block_of(const RandomStream& s, std::uint64_t block) {
   return philox({low(block), high(block), s.stream, s.rank}, {low(s.seed), high(s.seed)});
 }
@@ -44,22 +36,19 @@ struct Vector {
   using Lanes __attribute__((vector_size(bytes))) = std::uint64_t;
   using Floats __attribute__((vector_size(bytes))) = float;
 };
-using Lanes64 = Vector<64>::Lanes;
-using Lanes32 = Vector<32>::Lanes;
-using Lanes16 = Vector<16>::Lanes;
 
 // x = the lower halves of its lanes times those of y's. Not GRADUS_INLINE: a kernel is compiled for
 // the baseline until it stands in its level's function, and only there may it take these in.
-GRADUS_TARGET_AVX512 inline void multiply(Lanes64& x, const Lanes64& y) {
+GRADUS_TARGET_AVX512 inline void multiply(Vector<64>::Lanes& x, const Vector<64>::Lanes& y) {
   constexpr __mmask8 kAll =
       255;  // lanes: where it is asked, GCC 12 does not warn of its own header
-  x = (Lanes64)_mm512_maskz_mul_epu32(kAll, (__m512i)x, (__m512i)y);
+  x = (Vector<64>::Lanes)_mm512_maskz_mul_epu32(kAll, (__m512i)x, (__m512i)y);
 }
-GRADUS_TARGET_AVX2 inline void multiply(Lanes32& x, const Lanes32& y) {
-  x = (Lanes32)_mm256_mul_epu32((__m256i)x, (__m256i)y);
+GRADUS_TARGET_AVX2 inline void multiply(Vector<32>::Lanes& x, const Vector<32>::Lanes& y) {
+  x = (Vector<32>::Lanes)_mm256_mul_epu32((__m256i)x, (__m256i)y);
 }
-inline void multiply(Lanes16& x, const Lanes16& y) {
-  x = (Lanes16)_mm_mul_epu32((__m128i)x, (__m128i)y);
+inline void multiply(Vector<16>::Lanes& x, const Vector<16>::Lanes& y) {
+  x = (Vector<16>::Lanes)_mm_mul_epu32((__m128i)x, (__m128i)y);
 }
 
 // A block to a lane, a word of it in the lane's lower half. A product reads no more, so what is
@@ -114,15 +103,6 @@ struct Blocks {
   }
 };
 
-template <int bytes>
-GRADUS_INLINE void spread_keys(const RandomStream& s, typename Vector<bytes>::Lanes (*keys)[2]) {
-  Word k0 = low(s.seed), k1 = high(s.seed);
-  for (int round = 0; round < kRounds; ++round, k0 += kStep0, k1 += kStep1) {
-    keys[round][0] = typename Vector<bytes>::Lanes{} + k0;
-    keys[round][1] = typename Vector<bytes>::Lanes{} + k1;
-  }
-}
-
 template <class Each, class Key, std::size_t... v>
 GRADUS_INLINE void mix_all(Each& each, const Key& key, std::index_sequence<v...>) {
   (each[v].mix(key), ...);
@@ -139,7 +119,11 @@ GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std:
   static_assert(kGroup % (kCount * kVectors) == 0);
   Lanes keys[kRounds][2], next = Lanes{} + block;
   const Lanes stream = Lanes{} + s.stream, rank = Lanes{} + s.rank;
-  spread_keys<bytes>(s, keys);
+  Word k0 = low(s.seed), k1 = high(s.seed);
+  for (int i = 0; i < kRounds; ++i, k0 += kStep0, k1 += kStep1) {
+    keys[i][0] = Lanes{} + k0;
+    keys[i][1] = Lanes{} + k1;
+  }
   Blocks<bytes>::number(next, std::make_index_sequence<kCount>{});
   for (const Word* end = words + 4 * kGroup * groups; words < end; words += 4 * kCount * kVectors) {
     Blocks<bytes> each[kVectors];
@@ -175,8 +159,10 @@ Generator global_generator;
 }  // namespace
 
 Block philox(Block x, std::array<Word, 2> key) {
-  for (int round = 0; round < kRounds; ++round, key[0] += kStep0, key[1] += kStep1)
-    mix(x[0], x[1], x[2], x[3], key[0], key[1]);
+  for (int round = 0; round < kRounds; ++round, key[0] += kStep0, key[1] += kStep1) {
+    const std::uint64_t p0 = std::uint64_t{kFactor0} * x[0], p1 = std::uint64_t{kFactor1} * x[2];
+    x = {high(p1) ^ x[1] ^ key[0], low(p1), high(p0) ^ x[3] ^ key[1], low(p0)};
+  }
   return x;
 }
 
