@@ -74,6 +74,11 @@ struct Pool {
   std::size_t fresh_bytes = 0;
   std::vector<Big> bigs;
 
+  void lock() {
+    while (busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  void unlock() { busy.clear(std::memory_order_release); }
+
   Refusal check(std::size_t bytes, std::int64_t machine) const {
     const std::int64_t live = usage.live_bytes;
     if (bytes > kMost) return {"a process can address ", static_cast<std::int64_t>(kMost), live};
@@ -141,13 +146,12 @@ struct Pool {
   }
 };
 
-void lock();
-void unlock();
-
 // Never destroyed: tensors in static storage are released after everything else.
 Pool& pool() {
   static Pool& only = *[] {
-    pthread_atfork(lock, unlock, unlock);  // a child has none of the threads that might unlock
+    // A child has none of the threads that might unlock.
+    const auto unlock = [] { pool().unlock(); };
+    pthread_atfork([] { pool().lock(); }, unlock, unlock);
     return new Pool;
   }();
   return only;
@@ -161,24 +165,12 @@ std::int64_t machine_bytes() {
 // Both are made before main: a child forked while another thread makes one would wait forever.
 [[maybe_unused]] const bool made = (pool(), machine_bytes(), true);
 
-void lock() {
-  while (pool().busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-}
-void unlock() { pool().busy.clear(std::memory_order_release); }
-
 // Locks the pool as long as this lives.
 struct Locked {
-  Locked() { lock(); }
-  ~Locked() { unlock(); }
+  Locked() { pool().lock(); }
+  ~Locked() { pool().unlock(); }
   Pool* operator->() const { return &pool(); }
 };
-
-[[noreturn]] void refuse(std::size_t bytes, const Refusal& why) {
-  fail<MemoryError>("out of memory: ", bytes, " bytes asked for with ", why.live, " live; ",
-                    why.reason, why.most > 0 ? std::to_string(why.most) : "",
-                    ". Less is needed with a smaller batch, shorter sequences or checkpointing, ",
-                    "and under no_grad; memory::set_limit sets the limit");
-}
 
 }  // namespace
 
@@ -201,7 +193,11 @@ void* allocate(std::size_t bytes) {
       refusal = {"the system grants no more", 0, p->usage.live_bytes};
     }
   }
-  if (data == nullptr) refuse(bytes, refusal);
+  if (data == nullptr)
+    fail<MemoryError>("out of memory: ", bytes, " bytes asked for with ", refusal.live, " live; ",
+                      refusal.reason, refusal.most > 0 ? std::to_string(refusal.most) : "",
+                      ". Less is needed with a smaller batch, shorter sequences or ",
+                      "checkpointing, and under no_grad; memory::set_limit sets the limit");
   return poison ? std::memset(data, 0xFF, bytes) : data;
 }
 
