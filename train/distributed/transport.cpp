@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 
 #include "gradus/engine/base/error.h"
 
@@ -56,14 +55,11 @@ void Transport::all_gather(ConstBytes own, const std::vector<std::size_t>& sizes
 }
 
 std::vector<std::string> Transport::all_gather(const std::string& own) {
-  const std::vector<std::size_t> sizes = all_gather(std::vector{own.size()});
-  std::string all(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), ' ');
-  all_gather(std::as_bytes(std::span(own)), sizes, std::as_writable_bytes(std::span(all)));
   std::vector<std::string> texts;
-  for (const std::size_t size : sizes) {
-    texts.push_back(all.substr(0, size));
-    all.erase(0, size);
-  }
+  for (const std::size_t size : all_gather(std::vector{own.size()})) texts.emplace_back(size, ' ');
+  std::vector<Bytes> in;
+  for (std::string& text : texts) in.push_back(std::as_writable_bytes(std::span(text)));
+  exchange(std::vector<ConstBytes>(in.size(), std::as_bytes(std::span(own))), in);
   return texts;
 }
 
