@@ -53,12 +53,6 @@ double silence_seconds() {
   return *asked ? std::atof(asked) : 5;
 }
 
-std::string own_program() {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  return str_cat("checksum ", checksum(std::as_bytes(std::span(all))));
-}
-
 }  // namespace
 
 SideChannel::SideChannel(Transport& transport)
@@ -73,7 +67,12 @@ SideChannel::SideChannel(Transport& transport)
   thread_ = std::thread([this] { watch(); });
 }
 
-void SideChannel::require_same_program() { require_same(transport_, own_program(), "program"); }
+void SideChannel::require_same_program() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::string own{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  require_same(transport_, str_cat("checksum ", checksum(std::as_bytes(std::span(own)))),
+               "program");
+}
 
 SideChannel::~SideChannel() {
   done_ = true;
