@@ -33,8 +33,7 @@ Shards::Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transp
       parameters_(tensors_.size()),
       dtype_(tensors_.front().tensor.dtype()) {
   for (nn::NamedTensor& each : model.buffers())
-    if (each.tensor.dtype() == Dtype::f32 || each.tensor.dtype() == Dtype::f64)
-      tensors_.push_back(std::move(each));
+    if (is_float(each.tensor.dtype())) tensors_.push_back(std::move(each));
   for (const auto& [name, tensor] : tensors_) {
     require<DtypeError>(tensor.dtype() == dtype_, "shards: ", name, " is ", tensor.dtype(),
                         ", but ", tensors_.front().name, " is ", dtype_);

@@ -71,12 +71,10 @@ std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
       const auto part = [&](const Tensor& x) {
         return part_of(x, begin - slot.begin, end - slot.begin);
       };
-      Piece& piece = work.emplace_back(Piece{slot.group,
-                                             part_of(slot.parameter, begin, end),
-                                             part(gradient),
-                                             {},
-                                             slot.chunk + begin / kChunk});
-      for (const nn::NamedTensor& each : slot.state) piece.state.push_back(part(each.tensor));
+      std::vector<Tensor> state;
+      for (const nn::NamedTensor& each : slot.state) state.push_back(part(each.tensor));
+      work.push_back({slot.group, part_of(slot.parameter, begin, end), part(gradient),
+                      std::move(state), slot.chunk + begin / kChunk});
     }
   }
   require<GraphError>(any, "optimizer: no parameter has a gradient: call loss.backward() before ",
