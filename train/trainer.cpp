@@ -97,9 +97,7 @@ SavedState read_state(const RunFiles& files) {
   const io::Checkpoint checkpoint = io::load_checkpoint(path);
   SavedState state{whole_number(checkpoint, "step", path),
                    whole_number(checkpoint, "best_step", path),
-                   exact_number(checkpoint, "best", path),
-                   0,
-                   {}};
+                   exact_number(checkpoint, "best", path)};
   if (checkpoint.facts.contains("pace")) state.steps = whole_number(checkpoint, "pace", path);
   for (const auto& [name, tensor] : with_prefix(checkpoint, "model."))
     state.parameters += tensor.numel();

@@ -52,8 +52,8 @@ bool holds_run(const RunFiles& files);
 struct SavedState {
   std::int64_t step, best_step;  // best_step 0: not yet evaluated
   double best;
-  std::int64_t parameters;
-  std::optional<std::int64_t> steps;  // the goal of a run with a time limit
+  std::int64_t parameters = 0;
+  std::optional<std::int64_t> steps = {};  // the goal of a run with a time limit
 };
 /// Reads it from the checkpoint. FileError: that is missing, damaged, or not a Trainer's.
 SavedState read_state(const RunFiles& files);
