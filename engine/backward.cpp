@@ -289,8 +289,7 @@ void Walk::accumulate_leaves() {
     if (!waits(step)) continue;
     Node::Extra& extra = step.node->extra();
     const std::lock_guard lock(extra.mutex);
-    const Tensor& grad = extra.grad;
-    if (!grad.defined() || !is_own(grad)) step.gradient() = own(step.take());
+    if (!is_own(extra.grad)) step.gradient() = own(step.take());
   }
   for (Step& step : steps)
     if (waits(step)) accumulate_leaf(step);
