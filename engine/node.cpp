@@ -39,8 +39,6 @@ void Node::set_op(Op* recipe) {
   if (op) op->node_ = this;
 }
 
-const char* Node::name() const { return op_name ? op_name : "leaf"; }
-
 Node::Extra& Node::extra() {
   if (!extra_) extra_ = std::make_unique<Extra>();
   return *extra_;

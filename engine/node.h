@@ -33,7 +33,8 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  const char* name() const;     // of its op, "leaf", or the op it had before backward used it up
+  /// Of its op, "leaf", or the op it had before backward used it up.
+  const char* name() const { return op_name ? op_name : "leaf"; }
   virtual void release_op() {}  // with all that it saved
 
   /// The same operation on other inputs, recorded if the caller records: its result. Undefined

@@ -20,8 +20,6 @@ ObserverScope::ObserverScope(Observer& observer) : observer_(observer) {
   thread_state.observer = &observer;
 }
 
-ObserverScope::~ObserverScope() { unlink(thread_state.observer, &observer_, &Observer::outer_); }
-
 std::uint64_t Scoped::next_id() noexcept {
   static std::atomic<std::uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;

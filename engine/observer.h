@@ -65,7 +65,7 @@ class Observer {
 class ObserverScope {
  public:
   [[nodiscard]] explicit ObserverScope(Observer& observer);
-  ~ObserverScope();
+  ~ObserverScope() { unlink(thread_state.observer, &observer_, &Observer::outer_); }
   ObserverScope(const ObserverScope&) = delete;
   ObserverScope& operator=(const ObserverScope&) = delete;
 

@@ -19,11 +19,6 @@ Self Dims<Self>::filled(int rank, std::int64_t value) {
 }
 
 template <class Self>
-void Dims<Self>::push_back(std::int64_t number) {
-  insert(rank_, number);
-}
-
-template <class Self>
 void Dims<Self>::insert(int axis, std::int64_t number) {
   require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank, " axes; ", *this,
                       " has no room for another");

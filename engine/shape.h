@@ -38,8 +38,8 @@ class Dims {
   const std::int64_t* begin() const { return numbers_.data(); }
   const std::int64_t* end() const { return numbers_.data() + rank_; }
 
-  void push_back(std::int64_t number);  // ShapeError beyond kMaxRank axes
-  void insert(int axis, std::int64_t number);
+  void push_back(std::int64_t number) { insert(rank_, number); }
+  void insert(int axis, std::int64_t number);  // ShapeError beyond kMaxRank axes
   void erase(int axis);
 
   friend bool operator==(const Dims&, const Dims&) = default;

@@ -143,8 +143,6 @@ PairBatch PairBatches::gather(const std::vector<std::int64_t>& which) const {
           pad_sequences(outputs, tokens_.pad).ids, count};
 }
 
-PairBatch PairBatches::at(std::int64_t step) const { return gather(buckets_.at(step)); }
-
 std::vector<PairBatch> PairBatches::once() const {
   std::vector<PairBatch> out;
   for (std::int64_t i = 0; i < size();) {

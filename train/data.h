@@ -54,7 +54,7 @@ class PairBatches {
   /// Buckets by the longer of source and target. ValueError: no pairs, or an empty source.
   PairBatches(std::vector<std::pair<Sequence, Sequence>> pairs, std::int64_t batch,
               std::uint64_t seed, PairTokens tokens = {});
-  PairBatch at(std::int64_t step) const;
+  PairBatch at(std::int64_t step) const { return gather(buckets_.at(step)); }
   /// All pairs once, in order: for evaluation.
   std::vector<PairBatch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(pairs_.size()); }

@@ -63,8 +63,6 @@ std::vector<std::string> Transport::all_gather(const std::string& own) {
   return texts;
 }
 
-void Transport::barrier() { all_gather(std::vector<char>{0}); }
-
 std::string Transport::describe() const {
   return str_cat("rank ", rank(), " on host ", host_name(), ", at step ", step_, ", ", doing_);
 }
