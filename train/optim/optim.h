@@ -26,8 +26,10 @@ struct Group {
 
 /// What an optimizer keeps for each parameter of a group.
 struct GroupState {
-  std::vector<std::string> names;  // of tensors like the parameter, which start at zero
-  bool whole = false;              // update() gets the parameter as one piece
+  /// Of tensors like the parameter, which start at zero. PyTorch's names where it has one (SGD's
+  /// "velocity" is older: checkpoints hold it).
+  std::vector<std::string> names;
+  bool whole = false;  // update() gets the parameter as one piece
 };
 
 struct StepOptions {
@@ -87,7 +89,9 @@ class Optimizer {
             const std::vector<GroupState>& state);
   /// Computes into piece.direction what takes memory. May throw, and writes nothing else.
   virtual void prepare(Piece&) const {}
-  virtual void update(const Piece& piece) const = 0;  // does not allocate
+  /// Writes the piece's parameter and state (elements() in stages.h). The gradient counts times
+  /// piece.scale; the group's weight_decay is left to the rule. Must not allocate.
+  virtual void update(const Piece& piece) const = 0;
 
   std::int64_t steps_ = 0;  // includes the step in progress
 

@@ -1,4 +1,5 @@
-// SGD, Adam, AdamW and Lion: each rule is one pass over the elements of a piece.
+// SGD, Adam, AdamW and Lion: each rule is one pass over the elements of a piece. This file is
+// compiled for speed and for every vector width (tools/cmake/GradusLibrary.cmake).
 #include <cmath>
 
 #include "gradus/train/optim/optim.h"
