@@ -22,7 +22,7 @@ struct ThreadState {
   Generator* generator = nullptr;  // where random ops draw their stream; null: the global one
 };
 
-inline thread_local constinit ThreadState thread_state;
+extern thread_local constinit ThreadState thread_state;
 
 /// `variable` is `value` while this lives, and then what it was before.
 template <class T>
