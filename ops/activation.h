@@ -1,4 +1,5 @@
-// Activations, element by element. Formulas with their derivatives stand in activation.cpp.
+// Activations, element by element: results have the shape and dtype (f32, f64) of x, but for glu.
+// DtypeError. Formulas with their derivatives stand in activation.cpp.
 #pragma once
 
 #include "gradus/engine/tensor.h"
