@@ -56,8 +56,8 @@ struct DerivativeForm {
 struct Plan {
   std::vector<Input> inputs;
   std::vector<Layout> layouts;    // of the inputs
-  std::vector<Layout> gradients;  // of theirs, or of those by steps on manifolds
-  std::optional<Layout> output;   // empty: until forward was called
+  std::vector<Layout> gradients;  // of the gradients; on a manifold, of the tangent gradient
+  std::optional<Layout> output;   // empty until forward has run
   bool accumulates = false;
 };
 

@@ -181,8 +181,8 @@ struct Rejected {
 };
 
 /// An argument of raw() as an input; what is one already stays as it is.
-template <class A, bool NeedsGrad>
-Given<A, NeedsGrad> given(const Given<A, NeedsGrad>& value) {
+template <class A, bool Wanted>
+Given<A, Wanted> given(const Given<A, Wanted>& value) {
   return value;
 }
 template <class A>

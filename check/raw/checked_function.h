@@ -70,12 +70,12 @@ class CheckedFunction {
 
   /// The derivative under test. Parts that do not fit the inputs go into the report.
   Arguments vjp(const Values& dy, Report& report) {
-    if (!f_.into) return into(dy, {}, report);
+    if (!f_.into) return into(dy, {}, report);  // f_.vjp uses no buffers
     const bool zeros = f_.accumulates || from_zeros_;
     return into(dy, filled(zeros ? 0 : std::numeric_limits<double>::quiet_NaN()), report);
   }
 
-  /// The same on buffers that hold `start`.
+  /// The same; f_.into writes to buffers that hold `start`.
   Arguments into(const Values& dy, const Arguments& start, Report& report) {
     ++counts_.vjp;
     Arguments dx =

@@ -145,7 +145,7 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
   }
 }
 
-/// Room for n numbers: on the stack if they are few.
+/// Memory for n values, on the stack if they are few.
 template <class T>
 class SmallBuffer {
  public:

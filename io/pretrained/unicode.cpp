@@ -38,14 +38,14 @@ const Row* row_of(const Row (&table)[n], char32_t c) {
   return after == std::begin(table) ? nullptr : after - 1;
 }
 
-/// Of the range that c is in, else T{}: CharKind::other, class 0.
+/// The value of the range that holds c, or T{}: CharKind::other, class 0.
 template <class T, std::size_t n>
 T value_of(const Range<T> (&table)[n], char32_t c) {
   const Range<T>* row = row_of(table, c);
   return row && c <= row->last ? row->value : T{};
 }
 
-/// Marks are sorted by it.
+/// Marks are sorted by their class.
 int combining_class(char32_t c) { return value_of(kCombining, c); }
 
 // A syllable of Hangul is 0xAC00 + (lead · 21 + vowel) · 28 + tail; tail 0 is none.

@@ -29,7 +29,7 @@ Values cross(const Values& a, const Values& b) {
 double dot(const Values& a, const Values& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
-Values apply_rotary(const Values& r, const Values& v) { return times({3, 3, r}, v); }
+Values rotate(const Values& r, const Values& v) { return times({3, 3, r}, v); }
 Values rotate_back(const Values& r, const Values& v) { return times(transposed({3, 3, r}), v); }
 
 /// Of a quaternion of any length.
@@ -70,7 +70,7 @@ Report turned(const Manifold& m, const Values& turn, const ByTurn& by_turn) {
   const bool is_quaternion = turn.size() == 4;
   const auto matrix = [is_quaternion](const Values& t) { return is_quaternion ? matrix_of(t) : t; };
   return run_on({{m, {}}},
-                {[matrix](const Arguments& in) { return apply_rotary(matrix(in[0]), in[1]); },
+                {[matrix](const Arguments& in) { return rotate(matrix(in[0]), in[1]); },
                  [=](const Arguments& in, const Values& dy) {
                    return Arguments{by_turn(in[0], in[1], dy), rotate_back(matrix(in[0]), dy)};
                  }},
@@ -155,7 +155,7 @@ TEST_CASE("manifolds: a gradient by the numbers of a quaternion is reported as A
       for (Index k = 0; k < 4; ++k) {
         Values up = q, down = q;  // the matrix is quadratic in q: this difference is exact
         up[k] += 1, down[k] -= 1;
-        const Values d = apply_rotary(matrix_of(up), v), e = apply_rotary(matrix_of(down), v);
+        const Values d = rotate(matrix_of(up), v), e = rotate(matrix_of(down), v);
         for (Index i = 0; i < 3; ++i) dq[k] += factor * dy[i] * (d[i] - e[i]) / 2;
       }
       return dq;
@@ -184,7 +184,7 @@ TEST_CASE("manifolds: gradients are written to buffers of the tangent space") {
   const auto moved = [part](bool rotation_first) {
     Functions f;
     f.forward = [part](const Arguments& in) {
-      Values y = apply_rotary(part(in[0]), in[1]);
+      Values y = rotate(part(in[0]), in[1]);
       for (Index i = 0; i < 3; ++i) y[i] += in[0][4 * i + 3];
       return y;
     };

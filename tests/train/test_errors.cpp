@@ -21,9 +21,9 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
                  kInf = std::numeric_limits<double>::infinity();
 
-using Scoped = std::vector<nn::NamedTensor>;
+using Named = std::vector<nn::NamedTensor>;
 
-std::string names(const Scoped& all) {
+std::string names(const Named& all) {
   std::string text;
   for (const nn::NamedTensor& each : all) text += each.name + " ";
   return text;
@@ -47,9 +47,9 @@ TEST_CASE("optimizers accept exactly the documented arguments") {
   using optim::SGD;
   using Groups = std::vector<optim::Group>;
   const Tensor x = nn::parameter(ones({2, 3}));
-  const Scoped p = {{"x", x}}, bias = {{"bias", nn::parameter(ones({3}))}}, none;
-  const Scoped twice = {{"x", x}, {"y", x}}, plain = {{"x", ones({2})}}, missing = {{"x", {}}},
-               derived = {{"x", x * 2}};
+  const Named p = {{"x", x}}, bias = {{"bias", nn::parameter(ones({3}))}}, none;
+  const Named twice = {{"x", x}, {"y", x}}, plain = {{"x", ones({2})}}, missing = {{"x", {}}},
+              derived = {{"x", x * 2}};
   CHECK_REFUSES(ValueError, SGD(p, {.lr = -0.1}), "optimizer", "-0.1");
   CHECK_NOTHROW(SGD(p, {.lr = 0}));
   CHECK_REFUSES(ValueError, SGD(p, {.lr = kNaN}), "optimizer", "nan");
@@ -122,7 +122,7 @@ TEST_CASE("optimizers accept exactly the documented arguments") {
 TEST_CASE("patterns select parameters and form groups") {
   nn::Linear model(2, 3);
   const Tensor x = nn::parameter(ones({2}));
-  const Scoped all = {
+  const Named all = {
       {"encoder.weight", x}, {"encoder.bias", x}, {"decoder.weight", x}, {"head", x}, {"", x}};
   using nn::matches;
   using optim::groups;

@@ -95,7 +95,7 @@ class Torch(unittest.TestCase):
             return 2 * x * dy.clamp(-1, 1)
         self.fails(gradus_check.torch(function_of(lambda x: x * x, clipped), self.x), "NOT LINEAR")
 
-        def needs_grad(ctx, dy, x, w):
+        def wants(ctx, dy, x, w):
             half = 1.0 if all(ctx.needs_input_grad) else 0.5
             return dy @ w.t() * half, x.t() @ dy * half
         self.fails(gradus_check.torch(function_of(torch.matmul, wants), self.x, self.w), "WANTS")

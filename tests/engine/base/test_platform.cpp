@@ -209,7 +209,7 @@ TEST_CASE("find_symbol finds existing functions only") {
   CHECK(platform::find_symbol("no_library_has_a_function_of_this_name") == nullptr);
 }
 
-TEST_CASE("demangle demangles type names") {
+TEST_CASE("demangle returns a type's name as C++ spells it") {
   CHECK(platform::demangle(typeid(gradus::ShapeError).name()) == "gradus::ShapeError");
   CHECK(platform::demangle(typeid(int).name()) == "int");
   CHECK(platform::demangle("not a mangled name") == "not a mangled name");
