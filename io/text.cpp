@@ -151,7 +151,7 @@ std::string escape_xml(std::string_view text) {
   std::string out;
   for (const char c : replace_invalid_utf8(text)) {
     const std::size_t own = kOwn.find(c);
-    if (own != kOwn.npos)
+    if (own != std::string_view::npos)
       out += kEscapes[own];
     else if (static_cast<unsigned char>(c) >= ' ')
       out += c;

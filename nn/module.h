@@ -86,8 +86,8 @@ class Module : public Scoped {
   Module(Module&& other) noexcept
       : Scoped(static_cast<Scoped&&>(other)), training_(other.training_) {}
   Module& operator=(Module&& other) noexcept {
-    Scoped::operator=(std::move(other));
     training_ = other.training_;
+    Scoped::operator=(std::move(other));
     return *this;
   }
 

@@ -28,7 +28,7 @@ class ModuleList : public Layer<ModuleList> {
   template <ModuleArg M>
   M& add(const std::string& name, M&& module) {
     check_free(name);
-    items_.push_back({name, std::make_unique<M>(std::move(module))});
+    items_.push_back({name, std::make_unique<M>(std::forward<M>(module))});
     return static_cast<M&>(*items_.back().module);
   }
   template <ModuleArg M>

@@ -40,7 +40,7 @@ class Sequential : public Layer<Sequential> {
     const auto call = [](const Module& m, const Tensor& x) -> Tensor {
       return static_cast<const M&>(m)(x);
     };
-    steps_.push_back({{}, std::make_unique<M>(std::move(layer)), call});
+    steps_.push_back({{}, std::make_unique<M>(std::forward<M>(layer)), call});
   }
   template <SequentialFunction F>
   void add(F&& function) {

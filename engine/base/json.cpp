@@ -23,10 +23,10 @@ void append_json(std::string& out, std::string_view text, JsonEscape escape) {
   out += '"';
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
-    const std::size_t letter = html ? kControl.npos : kControl.find(c);
+    const std::size_t letter = html ? std::string_view::npos : kControl.find(c);
     if (c == '"' || c == '\\')
       out += {'\\', c};
-    else if (letter != kControl.npos)
+    else if (letter != std::string_view::npos)
       out += {'\\', kLetter[letter]};
     else if (code < 0x20 || (html && (c == '<' || c == '>' || c == '&')))
       out += {'\\', 'u', '0', '0', kDigits[code >> 4U], kDigits[code & 15U]};

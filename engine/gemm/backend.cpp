@@ -9,13 +9,13 @@ namespace {
 // Measured with `./bench.sh products` (docs/performance.md has the tables):
 //
 //   linked      processor           backend    why
-//   none        any                 own
-//   OpenBLAS    x86-64, any width   own        it runs at a half or a quarter on processors made
+//   none        any                 builtin
+//   OpenBLAS    x86-64, any width   builtin    it runs at a half or a quarter on processors made
 //                                              after it; on those that it knows ours are as fast
 //   OpenBLAS    others              library    its kernels are as wide as ours (NEON), and measured
 //   MKL, BLIS   any                 library    they look at what the processor can do, and a
 //                                              program that links one has chosen it
-//   another     any                 own        nothing is known of it (Netlib's has plain loops)
+//   another     any                 builtin    nothing is known of it (Netlib's has plain loops)
 Choice rule(Library library) {
   const auto by = [](Backend backend, const char* reason) {
     return Choice{backend, simd::level(), reason};

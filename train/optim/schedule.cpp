@@ -17,7 +17,7 @@ void check_plan(const char* name, std::int64_t warmup, std::int64_t total, doubl
 }
 
 /// (step + 1) / warmup, and then `rest`.
-Schedule after_warmup(std::int64_t warmup, Schedule rest) {
+Schedule after_warmup(std::int64_t warmup, const Schedule& rest) {
   return [=](std::int64_t step) {
     return step < warmup ? static_cast<double>(step + 1) / static_cast<double>(warmup) : rest(step);
   };
