@@ -36,7 +36,7 @@ namespace {
 
 /// What every row's q is made of.
 template <class T>
-struct Rule {
+struct Targets {
   std::int64_t V;              // classes
   const std::int64_t* target;  // [N]
   const T* weight;             // [V], or null: 1
@@ -50,14 +50,14 @@ struct Rule {
 
 /// x, loss and lse begin with row `begin`'s. A row that is ignored has loss 0.
 template <class T>
-GRADUS_INLINE void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, T* lse,
+GRADUS_INLINE void cross_entropy_rows(const Targets<T>& q, const T* x, T* loss, T* lse,
                                       std::int64_t begin, std::int64_t end) {
-  const std::int64_t V = rule.V;
+  const std::int64_t V = q.V;
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   for (std::int64_t r = begin; r < end; ++r, x += V, ++loss, ++lse) {
     *loss = *lse = 0;
-    if (rule.target[r] == rule.ignored) continue;
-    const T m = vmath::max(x, V), c = rule.at_target(r), s = rule.spread;
+    if (q.target[r] == q.ignored) continue;
+    const T m = vmath::max(x, V), c = q.at_target(r), s = q.spread;
     if (m == -kInfinity) {
       *lse = m;
       *loss = kInfinity;
@@ -66,34 +66,34 @@ GRADUS_INLINE void cross_entropy_rows(const Rule<T>& rule, const T* x, T* loss, 
     const T total = vmath::sum_of<T>(V, [=](std::int64_t v) { return vmath::exp(x[v] - m); });
     const T log_total = vmath::log(total);
     *lse = m + log_total;
-    *loss = c * (m - x[rule.target[r]] + log_total);
+    *loss = c * (m - x[q.target[r]] + log_total);
     if (s == T(0)) continue;
-    const T* w = rule.weight;
+    const T* w = q.weight;
     const T below = w ? vmath::sum_of<T>(V, [=](std::int64_t v) { return w[v] * (m - x[v]); })
                       : vmath::sum_of<T>(V, [=](std::int64_t v) { return m - x[v]; });
-    *loss += s * (rule.weights * log_total + below);
+    *loss += s * (q.weights * log_total + below);
   }
 }
 
 /// dx may be x itself.
 template <class T>
-GRADUS_INLINE void cross_entropy_rows_backward(const Rule<T>& rule, const T* x, const T* lse,
+GRADUS_INLINE void cross_entropy_rows_backward(const Targets<T>& q, const T* x, const T* lse,
                                                StridedRow<T> dloss, T* dx, std::int64_t begin,
                                                std::int64_t end) {
-  const std::int64_t V = rule.V;
+  const std::int64_t V = q.V;
   for (std::int64_t r = begin; r < end; ++r, x += V, dx += V) {
-    if (rule.target[r] == rule.ignored || lse[r] == -std::numeric_limits<T>::infinity()) {
+    if (q.target[r] == q.ignored || lse[r] == -std::numeric_limits<T>::infinity()) {
       std::fill_n(dx, V, T(0));
       continue;
     }
-    const T d = dloss.data[r * dloss.stride], c = d * rule.at_target(r), s = d * rule.spread;
-    const T a = c + s * rule.weights, shift = lse[r];
+    const T d = dloss.data[r * dloss.stride], c = d * q.at_target(r), s = d * q.spread;
+    const T a = c + s * q.weights, shift = lse[r];
     if (dx != x) std::copy_n(x, V, dx);  // one array, so the loops vectorize
     for (std::int64_t v = 0; v < V; ++v) dx[v] = a * vmath::exp(dx[v] - shift);
-    const T* w = rule.weight;
+    const T* w = q.weight;
     if (s != T(0))  // label smoothing
       for (std::int64_t v = 0; v < V; ++v) dx[v] -= s * (w ? w[v] : T(1));
-    dx[rule.target[r]] -= c;
+    dx[q.target[r]] -= c;
   }
 }
 
@@ -164,7 +164,7 @@ struct CrossEntropy final : Op {
   const char* name() const override { return "cross_entropy"; }
 
   template <class T>
-  Rule<T> rule(const Tensor& classes) const {
+  Targets<T> targets(const Tensor& classes) const {
     const std::int64_t V = logits.shape()[logits.shape().rank() - 1];
     const T* w = options.weight.defined() ? options.weight.data<T>() : nullptr;
     const double sum = w ? static_cast<double>(vmath::sum(w, V)) : static_cast<double>(V);
@@ -191,7 +191,7 @@ struct CrossEntropy final : Op {
     lse = Tensor::empty(classes.shape(), x.dtype());
     Tensor loss = Tensor::empty_like(lse), result = loss;
     dispatch_float(name(), x.dtype(), [&]<class T>() {
-      const Rule<T> q = rule<T>(classes);
+      const Targets<T> q = targets<T>(classes);
       const T* from = packed.data<T>();
       T *each = loss.mutable_data<T>(), *sums = lse.mutable_data<T>();
       for_rows(rows, 4, [&](std::int64_t begin, std::int64_t end) {
@@ -220,7 +220,7 @@ struct CrossEntropy final : Op {
     const Tensor upstream = kernel::contiguous(dy);
     const std::int64_t step = options.reduction == Reduction::none ? 1 : 0;
     dispatch_float(name(), x.dtype(), [&]<class T>() {
-      const Rule<T> q = rule<T>(classes);
+      const Targets<T> q = targets<T>(classes);
       const T *from = packed.data<T>(), *sums = lse.data<T>(), *in = upstream.data<T>();
       const T shared = step ? T(0) : static_cast<T>(static_cast<double>(*in) * factor());
       T* out = dx.mutable_data<T>();

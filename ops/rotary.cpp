@@ -20,7 +20,7 @@ namespace gradus {
 namespace {
 
 /// Cosines and signed sines, [positions, D], and what they were made for.
-struct Table {
+struct RotaryTable {
   std::vector<std::int64_t> positions;
   RotaryOptions options;
   Tensor cos, sin;
@@ -33,8 +33,8 @@ struct Table {
   }
 };
 
-Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
-                 const RotaryOptions& options, Dtype dtype) {
+RotaryTable make_table(std::span<const std::int64_t> positions, std::int64_t D,
+                       const RotaryOptions& options, Dtype dtype) {
   const auto n = static_cast<std::int64_t>(positions.size());
   std::vector<double> cosines(static_cast<std::size_t>(n * D)), sines(cosines.size());
   for (std::int64_t t = 0; t < n; ++t)
@@ -55,9 +55,9 @@ Table make_table(std::span<const std::int64_t> positions, std::int64_t D,
 }
 
 /// Queries and keys of every layer ask for the same one in turn: the last is remembered.
-Table table_for(std::span<const std::int64_t> positions, std::int64_t D,
-                const RotaryOptions& options, Dtype dtype) {
-  thread_local Table last;
+RotaryTable table_for(std::span<const std::int64_t> positions, std::int64_t D,
+                      const RotaryOptions& options, Dtype dtype) {
+  thread_local RotaryTable last;
   if (!last.serves(positions, D, options, dtype)) last = make_table(positions, D, options, dtype);
   return last;
 }
@@ -88,7 +88,7 @@ Tensor apply_rotary(const Tensor& x, std::span<const std::int64_t> positions,
   const auto count = static_cast<std::int64_t>(positions.size());
   check_rotate(x, count, options);
   const std::int64_t B = x.size(0), T = x.size(2), D = x.size(3);
-  const Table table = table_for(positions, D, options, x.dtype());
+  const RotaryTable table = table_for(positions, D, options, x.dtype());
   const Shape shape = count == T ? Shape{1, 1, T, D} : Shape{B, 1, T, D};
   return x * reshape(table.cos, shape) +
          swapped(x, options.interleaved) * reshape(table.sin, shape);

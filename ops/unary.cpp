@@ -164,21 +164,21 @@ struct Clamp final
 
 /// Steps are flat between their jumps: the derivative is 0.
 template <class Self>
-struct Step : Unary<Self, Keeps::nothing> {
+struct StepFunction : Unary<Self, Keeps::nothing> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {zeros_like(dy)}; }
 };
 
-struct Floor final : Step<Floor> {
+struct Floor final : StepFunction<Floor> {
   const char* name() const override { return "floor"; }
   static GRADUS_INLINE auto value(auto v) { return std::floor(v); }
 };
 
-struct Round final : Step<Round> {
+struct Round final : StepFunction<Round> {
   const char* name() const override { return "round"; }
   static GRADUS_INLINE auto value(auto v) { return std::nearbyint(v); }
 };
 
-struct Sign final : Step<Sign> {
+struct Sign final : StepFunction<Sign> {
   const char* name() const override { return "sign"; }
   static GRADUS_INLINE auto value(auto v) {
     using T = decltype(v);

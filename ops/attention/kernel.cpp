@@ -43,7 +43,7 @@ void clear(const Matrix<T>& x) {
 
 /// −∞ where the mask hides, tile by tile where it hides only some.
 template <class T>
-void hide(const AttentionProblem& p, const Block& block, Range keys, T* scores) {
+void hide(const AttentionProblem& p, const QueryBlock& block, Range keys, T* scores) {
   const Range queries = block.queries;
   const auto coverage = [&](std::int64_t first, std::int64_t last) {
     return p.mask.coverage({block.b, block.h, queries.first, queries.last, first, last});
@@ -61,7 +61,7 @@ void hide(const AttentionProblem& p, const Block& block, Range keys, T* scores) 
 }
 
 template <class T>
-void add_bias(const AttentionProblem& p, const Block& block, Range keys, T* scores) {
+void add_bias(const AttentionProblem& p, const QueryBlock& block, Range keys, T* scores) {
   const Strides& stride = p.bias.strides();
   const T* first = p.bias.data<T>() + block.b * stride[0] + block.h * stride[1];
   for (std::int64_t i = block.queries.first; i < block.queries.last; ++i, scores += keys.size())
@@ -71,7 +71,7 @@ void add_bias(const AttentionProblem& p, const Block& block, Range keys, T* scor
 
 /// scores = q kᵀ · scale + bias, −∞ where hidden; kt [D, keys], however it is stored.
 template <class T>
-void compute_scores(const AttentionProblem& p, const Block& block, Range keys,
+void compute_scores(const AttentionProblem& p, const QueryBlock& block, Range keys,
                     const Matrix<const T>& q, const Matrix<const T>& kt, T* scores) {
   multiply(Matrix<T>(scores, q.rows, keys.size()), q, kt, {.alpha = static_cast<T>(p.scale)});
   if (p.bias.defined()) add_bias(p, block, keys, scores);
@@ -80,7 +80,7 @@ void compute_scores(const AttentionProblem& p, const Block& block, Range keys,
 
 /// What dropout does to one query's weights.
 template <class T>
-DroppedRow<T> draw(const AttentionProblem& p, const Block& block, std::int64_t row, Range keys,
+DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int64_t row, Range keys,
                    std::uint32_t* words) {
   const std::int64_t i = block.queries.first + row;
   p.dropout.stream.words(p.index(block.b, block.h, i, keys.first), keys.size(), words);
@@ -126,7 +126,7 @@ void finish_rows(const Matrix<T>& o, const T* m, const T* l, T* lse) {
 }
 
 template <class T>
-void forward_block(const AttentionProblem& p, const Block& block, const AttentionInputs<T>& x,
+void forward_block(const AttentionProblem& p, const QueryBlock& block, const AttentionInputs<T>& x,
                    const KeyHead<T>& head, const Matrix<T>& o, T* lse, T* buffer) {
   const std::int64_t rows = o.rows;
   T *packed = buffer, *scores = packed + kMaxQueries * p.D;
@@ -172,7 +172,7 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
     Tensor buffer = Tensor::empty({kMaxQueries, width}, dtype_of<T>);
     for (std::int64_t item = begin; item < end; ++item) {
       const std::int64_t head = item / blocks, first = (blocks - 1 - item % blocks) * size;
-      const Block block{head / p.H, head % p.H, {first, std::min(first + size, p.T)}};
+      const QueryBlock block{head / p.H, head % p.H, {first, std::min(first + size, p.T)}};
       const Matrix<T> rows = o.rows(block.b, block.h, block.queries);
       const KeyHead<T>& keys = shared[static_cast<std::size_t>(head / p.group())];
       forward_block(p, block, x, keys, rows, lse, buffer.mutable_data<T>());
@@ -225,7 +225,7 @@ struct PartBuffers {
 /// One block of queries against one span of keys. `lse` and `d` are of each query; dq is
 /// overwritten by the first span.
 template <class T>
-void backward_tile(const AttentionProblem& p, const Block& block, Range keys,
+void backward_tile(const AttentionProblem& p, const QueryBlock& block, Range keys,
                    const PartBuffers<T>& part, const T* lse, const T* d, const Matrix<T>& dq) {
   const std::int64_t rows = block.queries.size(), n = keys.size(), first = keys.first - part.first,
                      last = keys.last - part.first;
@@ -249,7 +249,7 @@ void backward_tile(const AttentionProblem& p, const Block& block, Range keys,
 
 /// One block of queries.
 template <class T>
-void backward_block(const AttentionProblem& p, const Block& block, const AttentionInputs<T>& x,
+void backward_block(const AttentionProblem& p, const QueryBlock& block, const AttentionInputs<T>& x,
                     const AttentionGradients<T>& g, const PartBuffers<T>& part) {
   const std::int64_t b = block.b, h = block.h, i = block.queries.first, rows = block.queries.size();
   const Matrix<T> dq = g.dq.rows(b, h, block.queries);

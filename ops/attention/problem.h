@@ -34,7 +34,7 @@ struct Range {
 };
 
 /// Queries [first, last) of one head of one example.
-struct Block {
+struct QueryBlock {
   std::int64_t b, h;
   Range queries;
 };

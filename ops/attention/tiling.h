@@ -45,7 +45,7 @@ inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
 
 /// A tile without the keys at its ends that no query of the head may see. Such keys are padding:
 /// they take no part, whatever they hold.
-inline Range without_padding(const AttentionProblem& p, const Block& block, Range tile) {
+inline Range without_padding(const AttentionProblem& p, const QueryBlock& block, Range tile) {
   const auto hidden = [&](std::int64_t key) {
     return p.mask.coverage({block.b, block.h, 0, p.T, key, key + 1}) == Coverage::none;
   };
@@ -57,7 +57,7 @@ inline Range without_padding(const AttentionProblem& p, const Block& block, Rang
 /// The part of `keys` that some query of the block may see, in whole tiles but for padding. Splits
 /// a range only where the mask hides some of it, so a window costs the logarithm of the keys that
 /// it leaves out.
-inline void add_visible(const AttentionProblem& p, const Block& block, Range keys,
+inline void add_visible(const AttentionProblem& p, const QueryBlock& block, Range keys,
                         std::vector<Range>& spans) {
   const Range q = block.queries;
   const Coverage seen = p.mask.coverage({block.b, block.h, q.first, q.last, keys.first, keys.last});
@@ -69,7 +69,7 @@ inline void add_visible(const AttentionProblem& p, const Block& block, Range key
   add_visible(p, block, {keys.first + half, keys.last}, spans);
 }
 
-inline std::vector<Range> visible_spans(const AttentionProblem& p, const Block& block) {
+inline std::vector<Range> visible_spans(const AttentionProblem& p, const QueryBlock& block) {
   std::vector<Range> spans;
   add_visible(p, block, {0, p.S}, spans);
   return spans;
@@ -91,7 +91,7 @@ struct Part {
   Range keys;
 };
 
-inline Block block_of(const AttentionProblem& p, const Part& part, std::int64_t item) {
+inline QueryBlock block_of(const AttentionProblem& p, const Part& part, std::int64_t item) {
   const std::int64_t first = item / p.group() * block_size(p);
   return {part.b,
           part.hk * p.group() + item % p.group(),
