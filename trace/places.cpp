@@ -21,8 +21,8 @@ constexpr std::int64_t kAround = 6;    // lines that are shown on both sides of 
 
 /// Part of the library, but nothing that users would recognise: what takes an operation to a trace.
 bool is_machinery(const std::string& function) {
-  constexpr const char* kParts[] = {"gradus5trace", "gradus8platform11stack_trace",
-                                    "gradus9Observers", "gradus6record", "gradus5apply"};
+  constexpr const char* kParts[] = {"gradus5trace", "gradus9Observers", "gradus6record",
+                                    "gradus5apply"};
   return function.starts_with("_ZNSt") || function.starts_with("_ZSt") ||
          function.starts_with("_ZNKSt") ||
          std::any_of(std::begin(kParts), std::end(kParts),

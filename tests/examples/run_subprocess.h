@@ -5,18 +5,12 @@
 #include <vector>
 
 #include "gradus/tests/examples/applications.h"
+#include "gradus/tests/support/sanitizers.h"
 
 namespace gradus::testing {
 
-#ifndef __has_feature  // clang's way to ask; GCC defines __SANITIZE_…
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kMeasured = false;  // memory and time are the sanitizer's
-#else
-inline constexpr bool kMeasured = true;
-#endif
+// Under a sanitizer memory and time are the sanitizer's.
+inline constexpr bool kMeasured = !kAddressSanitizer && !kThreadSanitizer;
 
 struct Ended {
   int code;          // 128 + n where signal n ended it
