@@ -25,12 +25,14 @@ using Ids = std::vector<size_t>;
 struct Tensor {
   Shape shape;
   size_t size = 1;
-  std::shared_ptr<double[]> value, grad;
+  std::shared_ptr<double[]> memory;
+  double *value = nullptr, *grad = nullptr;
 
   explicit Tensor(Shape sizes) : shape(std::move(sizes)) {
     for (const size_t n : shape) size *= n;
-    value.reset(new double[size]());
-    grad.reset(new double[size]());
+    memory.reset(new double[2 * size]());
+    value = memory.get();
+    grad = value + size;
   }
   Tensor reshape(Shape sizes) const {  // the same values in another shape
     Tensor x = *this;
@@ -129,8 +131,7 @@ Tensor causal_softmax(const Tensor& x, double factor) {
   return p;
 }
 
-/// y = x / r with r = √(mean(x²) + 10⁻⁵) for each row (Zhang and Sennrich 2019).
-/// dx += (dy − y · mean(y · dy)) / r
+/// y = x / r with r = √(mean(x²) + 10⁻⁵), by rows.     dx += (dy − y · mean(y · dy)) / r
 Tensor rms_norm(const Tensor& x) {
   const size_t C = x.shape.back();
   Tensor y(x.shape);
@@ -168,8 +169,7 @@ Tensor embedding(const Tensor& table, const Ids& ids, size_t T) {
   return y;
 }
 
-/// The mean of −log p[target] with p = softmax(x) over the rows of x [..., V].
-/// dx += (p − 1 at the target) / rows
+/// The mean of −log p[target], p = softmax(x), by rows.     dx += (p − 1 at the target) / rows
 Tensor cross_entropy(const Tensor& x, const Ids& targets) {
   const size_t V = x.shape.back(), rows = targets.size();
   Tensor loss({1}), p(x.shape);
@@ -248,7 +248,7 @@ struct AdamW {
   /// m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²,  w ← w − lr (m̂ / (√v̂ + ε) + decay · w)
   void step(const std::vector<Tensor>& parameters) {
     const double c1 = 1 / (1 - std::pow(beta1, ++steps)), c2 = 1 / (1 - std::pow(beta2, steps));
-    for (size_t k = 0; const auto& [shape, size, w, g] : parameters) {
+    for (size_t k = 0; const auto& [shape, size, memory, w, g] : parameters) {
       m.resize(std::max(m.size(), k + size));
       v.resize(m.size());
       for (size_t i = 0; i < size; ++i, ++k) {

@@ -24,10 +24,10 @@ namespace nano {  // the file includes nothing but the standard headers above
 }  // namespace nano
 namespace {
 
-using Field = std::shared_ptr<double[]> nano::Tensor::*;
+using Field = double* nano::Tensor::*;
 
 Tensor matrix(const nano::Tensor& x, Field field) {
-  const double* first = (x.*field).get();
+  const double* first = x.*field;
   const auto rows = static_cast<std::int64_t>(x.shape[0]);
   const auto columns = static_cast<std::int64_t>(x.shape[1]);
   return tensor(std::vector<double>(first, first + x.size), {rows, columns});
