@@ -60,42 +60,6 @@ std::vector<Operation> operations(std::istream& source, const std::string& file)
   return found;
 }
 
-}  // namespace
-
-std::vector<Operation> operations(std::istream& source, const std::string& file) {
-  std::vector<Operation> found;
-  std::map<std::string, Operation> skeletons;  // by name
-  bool inside = false;
-  std::string before, skeleton;
-  for (std::string line; std::getline(source, line); before = line) {
-    if (line.rfind("struct ", 0) == 0 && line.find(" : ") != std::string::npos) {
-      const std::string name = line.substr(7, line.find(' ', 7) - 7);
-      const std::string base = line.substr(line.find(" : ") + 3);
-      found.push_back({name + " in " + file, {}, false, {}});
-      if (const auto at = skeletons.find(base.substr(0, base.find('<'))); at != skeletons.end()) {
-        found.back().differentiable = at->second.differentiable;
-        found.back().asks = at->second.asks;
-      }
-      skeleton = before.rfind("template ", 0) == 0 ? name : "";
-      inside = true;
-    }
-    if (line == "};" && inside && !skeleton.empty()) {
-      skeletons[skeleton] = found.back();
-      found.pop_back();
-    }
-    if (line == "};") inside = false;
-    if (!inside) continue;
-    if (line.find(" name() const override") != std::string::npos)
-      for (std::string& name : between_quotes(line)) found.back().names.push_back(std::move(name));
-    if (line.find("Gradients backward(") != std::string::npos) found.back().differentiable = true;
-    for (std::size_t at = line.find("wants("); at != std::string::npos;
-         at = line.find("wants(", at + 1))
-      if (std::isdigit(static_cast<unsigned char>(line[at + 6])))
-        found.back().asks.insert(line[at + 6] - '0');
-  }
-  return found;
-}
-
 std::vector<Operation> all_operations(const std::vector<std::string>& folders) {
   std::vector<Operation> all;
   for (const std::string& folder : folders)
