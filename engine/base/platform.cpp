@@ -144,7 +144,7 @@ std::vector<void*> stack_trace() {
   std::vector<void*> at(64);
 #ifdef __GLIBC__
   at.resize(static_cast<std::size_t>(backtrace(at.data(), static_cast<int>(at.size()))));
-  // Before the caller come this function and, with a sanitizer, what it calls for backtrace().
+  // The first frames are this function's and, under a sanitizer, those of its backtrace().
   const auto caller = std::find(at.begin(), at.end(), __builtin_return_address(0));
   if (caller != at.end()) at.erase(at.begin(), caller);
 #endif

@@ -99,5 +99,16 @@ TEST_CASE("nano's loss and gradients equal the library's to the last digits") {
   CHECK(compared == gradients.size());
 }
 
+TEST_CASE("nano without a readable text ends with exit code 2") {
+  char program[] = "nano", missing[] = "/no/such/file", text[] = GRADUS_SOURCE_DIR "/LICENSE",
+       none[] = "0";
+  char* alone[] = {program, nullptr};
+  char* unreadable[] = {program, missing, nullptr};
+  char* no_steps[] = {program, text, none, nullptr};
+  CHECK(nano::main(1, alone) == 2);
+  CHECK(nano::main(2, unreadable) == 2);
+  CHECK(nano::main(3, no_steps) == 2);
+}
+
 }  // namespace
 }  // namespace gradus::testing::test_nano

@@ -26,8 +26,8 @@ struct Group {
 
 /// What an optimizer keeps for each parameter of a group.
 struct GroupState {
-  /// Of tensors like the parameter, which start at zero. PyTorch's names where it has one (SGD's
-  /// "velocity" is older: checkpoints hold it).
+  /// Each names a tensor that is shaped like the parameter and starts at zero. The names are
+  /// PyTorch's, except SGD's "velocity", which checkpoints hold.
   std::vector<std::string> names;
   bool whole = false;  // update() gets the parameter as one piece
 };
