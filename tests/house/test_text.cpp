@@ -66,6 +66,16 @@ TEST_CASE("a file opens with its description or header, and headers have guards"
   }
 }
 
+// CMake's lists do not end within brackets: ctest would join all tests after such a name into one.
+TEST_CASE("names of tests close their brackets") {
+  for (const Source& source : all_sources())
+    for (const std::string& line : source.lines) {
+      if (line.rfind("TEST_CASE(", 0) != 0) continue;
+      INFO(source.path << ": " << line);
+      CHECK(std::count(line.begin(), line.end(), '[') == std::count(line.begin(), line.end(), ']'));
+    }
+}
+
 TEST_CASE("sources contain no TODO, FIXME, XXX or HACK") {
   for (const Source& source : all_sources()) {
     if (source.path == "tests/house/test_text.cpp") continue;
