@@ -31,6 +31,7 @@ TEST_CASE("helper: run an application in a process of its own", "[.]") {
   for (std::size_t i = 1; i < words.size(); ++i) argv.push_back(words[i].data());
   const auto app = std::find_if(applications().begin(), applications().end(),
                                 [&](const Application& each) { return each.name == words[1]; });
+  std::signal(SIGINT, SIG_DFL);  // Catch2's handler crashes in a process that is ending
   const int code = app->main(static_cast<int>(argv.size()), argv.data());
   std::ofstream("peak") << platform::peak_resident_bytes();
   std::exit(code);
