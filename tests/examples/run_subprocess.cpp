@@ -17,7 +17,7 @@ namespace gradus::testing {
 namespace {
 
 constexpr rlim_t kSeconds = kMeasured ? 10 : 100;  // of processors: then it is killed
-constexpr int kPatience = 150;                     // milliseconds until Ctrl-C
+constexpr int kPatience = kMeasured ? 150 : 1500;  // milliseconds until Ctrl-C
 constexpr const char* kWords = "GRADUS_TEST_APPLICATION";
 
 TEST_CASE("helper: run an application in a process of its own", "[.]") {
