@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `gpt train FILE --config cpu --steps N` does, in PyTorch at its best settings.
+"""What gpt does in ./bench.sh recipe, in PyTorch at its best settings.
 
   pytorch_recipe.py FILE [--steps N] [--seed N] [--threads N]
 

@@ -16,13 +16,15 @@ import sys
 import tempfile
 import time
 
+GPT2 = ["--optimizer", "adamw", "--positions", "learned", "--norm", "layer", "--qk-norm=false", "--bias",
+        "--zero-init=false"]  # nanoGPT's model and optimizer, not what gpt chooses by itself
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def ours(gpt, file, steps, seed):
     with tempfile.TemporaryDirectory() as directory:
         command = [gpt, "train", file, "--config", "cpu", "--steps", str(steps), "--seed", str(seed),
-                   "--out", os.path.join(directory, "run")]
+                   "--out", os.path.join(directory, "run"), *GPT2]
         start = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True)
         seconds = time.perf_counter() - start

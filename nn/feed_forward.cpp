@@ -2,6 +2,7 @@
 #include "gradus/nn/feed_forward.h"
 
 #include "gradus/ops/activation.h"
+#include "gradus/ops/arithmetic.h"
 #include "gradus/ops/shape_ops.h"
 
 namespace gradus::nn {
@@ -14,6 +15,8 @@ Tensor activate(const Tensor& x, Activation activation) {
       return gelu(x);
     case Activation::relu:
       return relu(x);
+    case Activation::relu2:
+      return square(relu(x));
     case Activation::silu:
       return silu(x);
     case Activation::swiglu: {

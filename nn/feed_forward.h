@@ -8,8 +8,9 @@
 
 namespace gradus::nn {
 
-/// swiglu: the first half of the columns gates the second, [..., 2F] → [..., F]. Shazeer 2020.
-enum class Activation { gelu, gelu_tanh, relu, silu, swiglu };  // gelu_tanh: as GPT-2
+/// gelu_tanh: as GPT-2. relu2: relu(x)², So et al. 2021. swiglu: the first half of the columns
+/// gates the second, [..., 2F] → [..., F]; Shazeer 2020.
+enum class Activation { gelu, gelu_tanh, relu, relu2, silu, swiglu };
 Tensor activate(const Tensor& x, Activation activation);
 
 struct FeedForwardOptions {

@@ -90,8 +90,8 @@ class Asked {
 constexpr std::pair<const char*, nn::Activation> kActivations[] = {
     {"gelu", nn::Activation::gelu},           {"gelu_new", nn::Activation::gelu_tanh},
     {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
-    {"relu", nn::Activation::relu},           {"silu", nn::Activation::silu},
-    {"swish", nn::Activation::silu}};
+    {"relu", nn::Activation::relu},           {"relu2", nn::Activation::relu2},
+    {"silu", nn::Activation::silu},           {"swish", nn::Activation::silu}};
 
 nn::Activation activation(Asked& config, const std::string& key) {
   const std::string name = config.text(key);
@@ -251,7 +251,7 @@ Written llama_config(const nn::GPTOptions& o) {
               block.activation == nn::Activation::swiglu && block.norm == nn::NormPlacement::pre &&
               !block.head.rotary.interleaved && o.embedding_factor == 1,
           "config_of: a GPT with rotary positions is written as llama, which has RMS norms before ",
-          "its branches, swiglu, and pairs half a head apart: this one differs");
+          "its branches, swiglu (--activation), and pairs half a head apart: this one differs");
   const std::string type = llama_type(o);
   Written config = {{"model_type", type},
                     {"architectures", {kLlamas.at(type)}},

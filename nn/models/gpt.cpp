@@ -46,7 +46,8 @@ GPT::GPT(const GPTOptions& given)
     head = Linear(C, options.vocab, {.bias = false});
     init::normal_(head.weight, 0, kInitialDeviation);
   }
-  const double residual_std = init::residual_deviation(options.layers, kInitialDeviation);
+  const double residual_std =
+      options.zero_init ? 0 : init::residual_deviation(options.layers, kInitialDeviation);
   for (std::int64_t i = 0; i < options.layers; ++i) {
     Block& block = blocks.emplace_back(options.block);
     initialise(block.attention.qkv_proj, kInitialDeviation);

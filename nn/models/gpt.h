@@ -19,13 +19,14 @@ struct GPTOptions {
   bool checkpoint = false;      // training keeps one block at a time, for a third more arithmetic
   bool tied = true;             // the token embedding is the output projection
   double embedding_factor = 1;  // of tokens, before positions are added
+  bool zero_init = false;  // projections onto the residual stream start at 0: blocks do nothing yet
 
   bool learns_positions() const { return block.head.position == HeadPosition::none; }
 };
 
 /// Radford et al. 2019: token + learned position, blocks under a causal mask, a last norm, and the
 /// token embedding again as output projection (unless untied). Weights start normal(0, 0.02), the
-/// projections onto the residual stream divided by √(2 · layers); biases 0.
+/// projections onto the residual stream divided by √(2 · layers) unless `zero_init`; biases 0.
 class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);

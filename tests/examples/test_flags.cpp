@@ -28,11 +28,15 @@ const std::map<std::string, std::vector<Other>> kOfOne = {
       {"--tokenizer", {"byte", "word", "bpe"}},
       {"--vocab", {"50"}, true, "--tokenizer word"},
       {"--context", {"6"}},
-      {"--positions", {"rotary", "alibi", "relative"}},
+      {"--positions", {"learned", "alibi", "relative"}},
       {"--kv-heads", {"1"}},
       {"--window", {"3"}},
-      {"--norm", {"rms"}},
-      {"--activation", {"gelu_erf", "relu", "silu", "swiglu"}},
+      {"--norm", {"layer"}},
+      {"--activation", {"gelu_erf", "relu", "relu2", "silu", "swiglu"}},
+      {"--qk-norm", {"=false"}},
+      {"--bias", {"=true"}},
+      {"--zero-init", {"=false"}},
+      {"--optimizer", {"adamw"}},
       {"--freeze", {"blocks.*"}},
       {"--lora", {"*.qkv_proj"}},
       {"--lora-rank", {"3"}, true, "--lora *.qkv_proj"}}},
@@ -58,7 +62,7 @@ std::string changed(const std::string& flags, const Other& other, const std::str
     else
       out += word + " ";
   }
-  return out + other.flag + " " + value;
+  return out + other.flag + (value[0] == '=' ? "" : " ") + value;
 }
 
 std::string learned(const Result& result) {

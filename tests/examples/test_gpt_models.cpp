@@ -7,8 +7,10 @@
 namespace gradus::testing::test_gpt_models {
 namespace {
 
-const std::string kOther =
-    "--positions rotary --kv-heads 1 --window 5 --norm rms --activation swiglu --checkpoint ";
+const std::string kOther = "--kv-heads 1 --window 5 --activation swiglu --checkpoint ";
+/// What gpt trained before it had other models, and how.
+const std::string kFirst =
+    "--positions learned --norm layer --qk-norm=false --bias --zero-init=false --optimizer adamw ";
 
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -24,7 +26,8 @@ TEST_CASE("gpt trains, describes and uses a model other than GPT-2") {
   CAPTURE(whole.err);
   REQUIRE(whole.code == 0);
   const std::string what =
-      ", rotary positions, 1 key head, a window of 5, rms norm, swiglu, gradient checkpointing";
+      ", rotary positions, 1 key head, a window of 5, rms norm, q/k norm, no biases, swiglu, "
+      "gradient checkpointing";
   CHECK(holds(whole.out + whole.err, "context 8" + what));
   CHECK(holds(here.gpt("info whole").out, "dropout 0.1" + what));
 
@@ -56,13 +59,15 @@ TEST_CASE("gpt validates model flags and requires them to agree with a resumed r
 
   REQUIRE(here.gpt(train + "plain").code == 0);
   const std::string resume = "train --resume --out plain ";
-  check_refused(here.gpt(resume + "--positions alibi"), {"--positions alibi", "learned"});
+  check_refused(here.gpt(resume + "--positions alibi"), {"--positions alibi", "rotary"});
   check_refused(here.gpt(resume + "--kv-heads 1"), {"--kv-heads 1", "plain, which has 2"});
   check_refused(here.gpt(resume + "--window 4"), {"--window 4", "which has 0"});
-  check_refused(here.gpt(resume + "--norm rms"), {"--norm rms", "layer"});
+  check_refused(here.gpt(resume + "--norm layer"), {"--norm layer", "rms"});
+  check_refused(here.gpt(resume + "--bias"), {"--bias", "has none"});
+  check_refused(here.gpt(resume + "--optimizer adamw"), {"--optimizer adamw", "muon"});
   check_refused(here.gpt(resume + "--activation relu"), {"--activation relu", "gelu"});
   check_refused(here.gpt(resume + "--checkpoint"), {"--checkpoint", "has none"});
-  CHECK(here.gpt(resume + "--positions learned --kv-heads 2 --window 0 --norm layer").code == 0);
+  CHECK(here.gpt(resume + "--positions rotary --kv-heads 2 --window 0 --norm rms").code == 0);
 
   for (const char* kind : {"alibi", "relative"}) {
     INFO(kind);
@@ -75,17 +80,18 @@ TEST_CASE("gpt validates model flags and requires them to agree with a resumed r
 TEST_CASE("gpt reads runs from before models had options") {
   const Workplace here;
   REQUIRE(
-      here.gpt("train text.txt --steps 30 --eval-every 10 --no-trial --out run " + kSmall).code ==
-      0);
+      here.gpt("train text.txt --steps 30 --eval-every 10 --no-trial --out run " + kSmall + kFirst)
+          .code == 0);
   const std::string settings = contents(here.directory / "run/settings.json");
   const std::string sample = "sample run --prompt 'the ' --tokens 20";
   const Outcome now = here.gpt(sample), told = here.gpt("info run");
   const std::string names =
-      "/positions\\|kv_heads\\|window\\|\"norm\"\\|activation\\|\"checkpoint/d";
+      "/positions\\|kv_heads\\|window\\|\"norm\"\\|activation\\|\"checkpoint\\|qk_norm\\|\"bias\\|"
+      "zero_init\\|optimizer/d";
   REQUIRE(here.shell("sed -i '" + names + "' run/settings.json").code == 0);
   const std::string older = contents(here.directory / "run/settings.json");
   CHECK(std::count(older.begin(), older.end(), '\n') ==
-        std::count(settings.begin(), settings.end(), '\n') - 6);
+        std::count(settings.begin(), settings.end(), '\n') - 10);
   CHECK(here.gpt(sample).out == now.out);
   CHECK(now.code == 0);
   CHECK(here.gpt("info run").out.substr(0, told.out.find("files\n")) ==

@@ -116,14 +116,13 @@ TEST_CASE("a run with --minutes that was killed or stopped has the steps of its 
 TEST_CASE("the demo samples with its best weights and honors --minutes") {
   const Workplace here;
   std::string words;
-  for (int i = 0; i < 90; ++i) words += "// step " + std::to_string(i * i % 89) + " is one.\n";
-  fs::create_directory(here.directory / "docs");
-  here.write("docs/text.md", words);
-  const Outcome done = here.gpt("demo --minutes 0.02");
+  for (int i = 0; i < 90; ++i) words += "Step " + std::to_string(i * i % 89) + " is one.\n";
+  here.write("prose.txt", words);
+  const Outcome done = here.gpt("demo prose.txt --minutes 0.02");
   CAPTURE(done.out, done.err);
   REQUIRE(done.code == 0);
   check_log_agrees(here, "build/demo");
-  const Outcome again = here.gpt("sample build/demo --prompt '// ' --tokens 400 --temperature 0.8");
+  const Outcome again = here.gpt("sample build/demo --prompt '\n' --tokens 400 --temperature 0.8");
   CHECK(has(done.out, again.out));
   const auto judged =
       train::read_metric((here.directory / "build/demo/metrics.jsonl").string(), "held_out_loss");
@@ -139,9 +138,9 @@ TEST_CASE("a run that ends above the bigram line suggests changes") {
   const std::string train = "train text.txt --no-trial --eval-every 5 " + kSmall;
   const Outcome few = here.gpt(train + "--steps 5 --out few");
   CHECK(few.code == 0);
-  for (const char* words : {"above the bigram line", "more steps (20)", "--lr 0.001"})
+  for (const char* words : {"above the bigram line", "more steps (20)", "--lr 0.03"})
     CHECK(has(few.err, words));
-  const Outcome wild = here.gpt(train + "--steps 5 --lr 3 --out wild");
+  const Outcome wild = here.gpt(train + "--steps 5 --optimizer adamw --lr 3 --out wild");
   CAPTURE(wild.err);
   for (const char* words :
        {"above the bigram line", "the loss rose", "more steps", "warm-up", "--lr 0.001"})

@@ -130,7 +130,7 @@ std::string words_for(const Application& app, const std::string& command) {
       {"gpt sample", "kept"},
       {"gpt attend", "kept --prompt a --out x.svg"},
       {"gpt chat", "kept"},
-      {"gpt demo", "tree"},
+      {"gpt demo", "text.txt"},
       {"translate run", "kept 8"},
       {"listen to", "kept --class rise"},
       {"listen make", "--class rise x.wav"},
@@ -151,7 +151,7 @@ int check_flags(const Application& app, const Workplace& here) {
       INFO(app.name << " " << command << " " << flag);
       std::string words = without(words_for(app, command), flag);
       if (flag == "--vocab") words += " --tokenizer word";
-      if (flag == "--minutes") words = command == "demo" ? "tree" : "text.txt --out fresh";
+      if (flag == "--minutes") words = command == "demo" ? "text.txt" : "text.txt --out fresh";
       check_refused(app.run(here, command + " " + words + " " + flag + "=-1"), {flag + " -1: "});
       CHECK_FALSE(fs::exists(here.directory / "fresh"));
       ++tried;
@@ -252,9 +252,9 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
     Json json = whole;
     json.erase(key);
     const std::set<std::string> old = {
-        "program", "shards", "tokenizer_vocab", "positions",  "kv_heads",
-        "window",  "norm",   "activation",      "checkpoint", "from",
-        "freeze",  "lora",   "lora_rank"};
+        "program",    "shards",     "tokenizer_vocab", "positions", "kv_heads",  "window",
+        "norm",       "activation", "qk_norm",         "bias",      "zero_init", "optimizer",
+        "checkpoint", "from",       "freeze",          "lora",      "lora_rank"};
     if (old.count(key) == 0) check(json.dump(), {"it lacks \"" + key + "\""}, true);
   }
   check("{", {"parse error"}, true);

@@ -18,10 +18,12 @@ std::string other(const std::string& line) {
     const bool norm = field.find("norm") != std::string::npos;
     const std::string name = field.find("positions") != std::string::npos    ? "alibi"
                              : field.find("activation") != std::string::npos ? "silu"
+                             : field.find("optimizer") != std::string::npos  ? "muon"
                                                                              : "rms";
     return field + '"' + (norm ? "rms" : name) + '"' + end;
   }
   if (value.rfind("false", 0) == 0) return field + "true" + end;
+  if (value.rfind("true", 0) == 0) return field + "false" + end;
   if (value[0] == '[' || value[0] == '{') return line;
   std::ostringstream out;
   out << std::stod(value) / 2;

@@ -93,6 +93,7 @@ TEST_CASE("optimizers accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, Muon({}, {}), "optimizer", "parameters");
   CHECK_REFUSES(ShapeError, optim::newton_schulz(ones({3})), "newton_schulz", "[3]");
   CHECK_REFUSES(ShapeError, optim::newton_schulz(ones({1, 1, 1})), "newton_schulz", "[1, 1, 1]");
+  CHECK_REFUSES(ShapeError, optim::mud(ones({3})), "mud", "[3]");
   CHECK_REFUSES(ValueError, EMA(p, -0.1), "EMA", "-0.1");
   CHECK_NOTHROW(EMA(p, 0));
   CHECK_REFUSES(ValueError, EMA(p, 1), "EMA", "1");

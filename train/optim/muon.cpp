@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "gradus/engine/grad_mode.h"
 #include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/matmul.h"
@@ -20,6 +22,45 @@ constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
 constexpr double kEps = 1e-7;  // Jordan's: a gradient of 0 stays 0
 
+/// f(x), or f(xᵀ)ᵀ where that has fewer rows.
+template <class F>
+Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
+  require<ShapeError>(x.rank() == 2, name, ": needs a matrix, not ", x.shape());
+  return x.size(0) > x.size(1) ? transpose(f(transpose(x, 0, 1)), 0, 1) : f(x);
+}
+
+/// Each row divided by its length.
+Tensor normalize_rows(const Tensor& x) {
+  return x / clamp(norm(x, {1}, true), kEps, std::numeric_limits<double>::infinity());
+}
+
+template <class T>
+GRADUS_INLINE void solve_kernel(const T* lower, std::int64_t stride, T* q, std::int64_t rows,
+                                std::int64_t columns) {
+  for (std::int64_t i = 1; i < rows; ++i)
+    for (std::int64_t j = 0; j < i; ++j)
+      for (std::int64_t c = 0; c < columns; ++c)
+        q[i * columns + c] -= lower[i * stride + j] * q[j * columns + c];
+}
+
+/// Q = T⁻¹ Q in place, where T is the lower triangle of `lower`, ones on its diagonal: the first
+/// half of the rows, then the others less what they have of those.
+void solve_lower(const Tensor& lower, Tensor q) {
+  constexpr std::int64_t kFew = 16;  // rows whose solution costs less than a product
+  const std::int64_t k = q.size(0), half = k / 2;
+  if (k <= kFew) {
+    dispatch_float("mud", q.dtype(), [&]<class T>() {
+      simd::run<solve_kernel<T>>(lower.data<T>(), lower.strides()[0], elements<T>(q), k, q.size(1));
+    });
+    return;
+  }
+  Tensor first = slice(q, 0, 0, half), rest = slice(q, 0, half, k);
+  const Tensor below = slice(lower, 0, half, k);
+  solve_lower(slice(slice(lower, 0, 0, half), 1, 0, half), first);
+  rest.copy_(rest - matmul(slice(below, 1, 0, half), first));
+  solve_lower(slice(below, 1, half, k), rest);
+}
+
 template <class T>
 GRADUS_INLINE void muon_kernel(T* p, const T* g, const T* direction, T* buffer, std::int64_t n,
                                std::array<double, 4> constants) {
@@ -28,6 +69,11 @@ GRADUS_INLINE void muon_kernel(T* p, const T* g, const T* direction, T* buffer, 
     buffer[i] = buffer[i] * momentum + g[i] * scale;
     p[i] = p[i] * keep - direction[i] * size;
   }
+}
+
+bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return nn::matches(pattern, name); });
 }
 
 std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& options) {
@@ -40,16 +86,24 @@ std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& o
 
 }  // namespace
 
-Tensor newton_schulz(const Tensor& x) {
-  require<ShapeError>(x.rank() == 2, "newton_schulz: needs a matrix, not ", x.shape());
-  const bool tall = x.size(0) > x.size(1);  // the smaller of X Xᵀ and Xᵀ X
-  Tensor y = tall ? transpose(x, 0, 1) : x;
-  y = y / std::max(std::sqrt(sum(square(y)).item()), kEps);
-  for (int i = 0; i < kIterations; ++i) {
-    const Tensor gram = matmul(y, transpose(y, 0, 1));
-    y = kA * y + matmul(kB * gram + kC * matmul(gram, gram), y);
-  }
-  return tall ? transpose(y, 0, 1) : y;
+Tensor newton_schulz(const Tensor& matrix) {
+  return with_few_rows("newton_schulz", matrix, [](const Tensor& x) {
+    Tensor y = x / std::max(std::sqrt(sum(square(x)).item()), kEps);
+    for (int i = 0; i < kIterations; ++i) {
+      const Tensor gram = matmul(y, transpose(y, 0, 1));
+      y = kA * y + matmul(kB * gram + kC * matmul(gram, gram), y);
+    }
+    return y;
+  });
+}
+
+Tensor mud(const Tensor& matrix) {
+  const NoGrad off;
+  return with_few_rows("mud", matrix, [](const Tensor& x) {
+    const Tensor q = normalize_rows(x).contiguous();
+    solve_lower(matmul(q, transpose(q, 0, 1)), q);
+    return normalize_rows(q);
+  });
 }
 
 Muon::Muon(Group matrices, Group others, const MuonOptions& options)
@@ -59,6 +113,14 @@ Muon::Muon(Group matrices, Group others, const MuonOptions& options)
       options_(options) {
   require(0 <= options.momentum && options.momentum < 1, "Muon: momentum ", options.momentum,
           " is not in [0, 1)");
+  for (const nn::NamedTensor& each : this->groups().front().parameters)
+    if (matches_any(options.stacked, each.name)) stacked_.push_back(each.tensor.node().get());
+}
+
+std::int64_t Muon::rows_at_once(const Tensor& matrix) const {
+  const bool stacks =
+      std::find(stacked_.begin(), stacked_.end(), matrix.node().get()) != stacked_.end();
+  return stacks ? std::min(matrix.size(0), matrix.size(1)) : matrix.size(0);
 }
 
 void Muon::prepare(Piece& piece) const {
@@ -66,12 +128,20 @@ void Muon::prepare(Piece& piece) const {
   const double mu = options_.momentum;
   const Tensor gradient = piece.gradient * (piece.scale * (1 - mu));
   const Tensor buffer = piece.state[0] * mu + gradient;
-  piece.direction = newton_schulz(options_.nesterov ? gradient + buffer * mu : buffer).contiguous();
+  const Tensor u = options_.nesterov ? gradient + buffer * mu : buffer;
+  const std::int64_t m = u.size(0), rows = rows_at_once(piece.parameter);
+  std::vector<Tensor> directions;
+  for (std::int64_t i = 0; i < m; i += rows) {
+    const Tensor one = slice(u, 0, i, std::min(i + rows, m));
+    directions.push_back(options_.orthogonalizer == Orthogonalizer::mud ? mud(one)
+                                                                        : newton_schulz(one));
+  }
+  piece.direction = cat(directions).contiguous();
 }
 
 void Muon::update(const Piece& piece) const {
   if (!is_matrix(piece)) return adam_update(piece, options_.adam, true, steps_);
-  const auto rows = static_cast<double>(piece.parameter.size(0)),
+  const auto rows = static_cast<double>(rows_at_once(piece.parameter)),
              columns = static_cast<double>(piece.parameter.size(1));
   const std::array constants{options_.momentum, piece.scale * (1 - options_.momentum),
                              1 - piece.learning_rate * piece.group->weight_decay,
@@ -87,10 +157,7 @@ MuonGroups muon_groups(const std::vector<nn::NamedTensor>& parameters,
                        const std::vector<std::string>& not_hidden) {
   MuonGroups out;
   for (const nn::NamedTensor& each : parameters) {
-    const bool excluded =
-        std::any_of(not_hidden.begin(), not_hidden.end(),
-                    [&](const std::string& pattern) { return nn::matches(pattern, each.name); });
-    const bool hidden = each.tensor.rank() == 2 && !excluded;
+    const bool hidden = each.tensor.rank() == 2 && !matches_any(not_hidden, each.name);
     (hidden ? out.matrices : out.others).parameters.push_back(each);
   }
   return out;

@@ -5,17 +5,25 @@
 
 namespace gradus::optim {
 
+/// What gives the directions in a matrix about equal lengths: a step of newton_schulz learns more,
+/// one of mud takes less time.
+enum class Orthogonalizer { newton_schulz, mud };
+
 struct MuonOptions {
   double lr = 0.02;  // of the matrices
   double momentum = 0.95;
   bool nesterov = true;
   double weight_decay = 0;          // of both groups, on the parameter as in AdamW
   AdamOptions adam = {.lr = 3e-4};  // of the other parameters; its weight_decay is not used
+  Orthogonalizer orthogonalizer = Orthogonalizer::newton_schulz;
+  /// Matrices whose names match one of these stack others of as many rows as columns (the last may
+  /// have fewer): each of those counts as a matrix.
+  std::vector<std::string> stacked = {"*qkv_proj*"};
 };
 
 /// Jordan et al. 2024, https://kellerjordan.github.io/posts/muon, for p [m, n]:
 ///   b = μ b + (1−μ) g;  u = (1−μ) g + μ b with Nesterov's rule, else b
-///   p −= lr · weight_decay · p + lr · √max(1, m/n) · newton_schulz(u)
+///   p −= lr · weight_decay · p + lr · √max(1, m/n) · newton_schulz(u)    or mud(u)
 /// Embeddings, the head, and parameters that are not matrices belong to the others.
 class Muon : public Optimizer {
  public:
@@ -26,7 +34,10 @@ class Muon : public Optimizer {
   void prepare(Piece& piece) const override;
   void update(const Piece& piece) const override;
   bool is_matrix(const Piece& piece) const { return piece.group == &groups().front(); }
+  /// How many rows of a matrix count as one.
+  std::int64_t rows_at_once(const Tensor& matrix) const;
   MuonOptions options_;
+  std::vector<const Node*> stacked_;
 };
 
 /// Approximately U Vᵀ where x [m, n] = U S Vᵀ: five steps of X = a X + b (X Xᵀ) X + c (X Xᵀ)² X
@@ -34,12 +45,20 @@ class Muon : public Optimizer {
 /// 0: singular values end between 0.7 and 1.2, not at 1.
 Tensor newton_schulz(const Tensor& x);
 
+/// x [m, n] with its rows (columns if there are fewer) made less alike and of length 1:
+///   Q = x, rows of length 1;  T = tril(Q Qᵀ);  Q = T⁻¹ Q, rows of length 1
+/// This is one step of Gauss–Seidel towards orthonormal rows; a row of zeros stays. Southworth &
+/// Thomas 2026, arXiv:2603.17970.
+Tensor mud(const Tensor& x);
+
 /// The two groups of Muon.
 struct MuonGroups {
   Group matrices, others;
 };
 /// Matrices whose names match no pattern of `not_hidden` (nn/pattern.h), and all other parameters.
+/// The default patterns are of tables and heads, as Gradus's models and others name them.
 MuonGroups muon_groups(const std::vector<nn::NamedTensor>& parameters,
-                       const std::vector<std::string>& not_hidden = {"*embedding*", "*head*"});
+                       const std::vector<std::string>& not_hidden = {
+                           "*embedding*,*token*,*position*,*segment*,*relative*,*head*"});
 
 }  // namespace gradus::optim

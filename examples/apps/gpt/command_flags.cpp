@@ -30,7 +30,7 @@ void AttendFlags::add_to(CLI::App& app) {
 }
 
 void DemoFlags::add_to(CLI::App& app) {
-  option(app, "tree", &tree, "directory of the sources").type_name("DIR");
+  option(app, "file", &text, "text to learn").type_name("FILE");
   option(app, "--minutes", &minutes, "at most, of training");
 }
 

@@ -39,12 +39,11 @@ int evaluate(GptFlags& flags, const std::string& directory, const std::string& f
 int info(GptFlags& flags, const std::string& directory);
 
 struct DemoFlags : Options {
-  std::string tree = ".";
+  std::string text = "examples/data/prose.txt";
   double minutes = 0.8;
   void add_to(CLI::App& app);
 };
-/// Trains for so many minutes at most on the sources and documents below `tree`, and shows what
-/// came of it.
+/// Trains on the text for so many minutes at most, and shows what came of it.
 int demo(GptFlags& flags, const DemoFlags& how);
 
 }  // namespace gradus::examples

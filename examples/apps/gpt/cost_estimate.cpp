@@ -35,16 +35,16 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
 /// for memory, does not count.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
   const ScopedPause trial;  // GRADUS_TRACE_STEP=1 is a step of the run
-  optim::AdamW optimizer(trained_parameters(model));
+  const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);
   const std::int64_t window = flags.context + 1;
   const train::TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,
                                     flags.batch, 0);
   const auto step = [&] {
     const train::Batch batch = batches.at(cost.steps++);
     const Tensor loss = model.loss(batch.x, batch.y);
-    optimizer.zero_grad();
+    optimizer->zero_grad();
     loss.backward();
-    optimizer.step({.clip_norm = flags.clip_norm});
+    optimizer->step({.clip_norm = flags.clip_norm});
   };
   step();
   double seconds = 0;

@@ -28,11 +28,10 @@ const Names<nn::HeadPosition> kPositions = {{"learned", nn::HeadPosition::none},
                                             {"alibi", nn::HeadPosition::alibi},
                                             {"relative", nn::HeadPosition::relative}};
 const Names<nn::NormKind> kNorms = {{"layer", nn::NormKind::layer}, {"rms", nn::NormKind::rms}};
-const Names<nn::Activation> kActivations = {{"gelu", nn::Activation::gelu_tanh},
-                                            {"gelu_erf", nn::Activation::gelu},
-                                            {"relu", nn::Activation::relu},
-                                            {"silu", nn::Activation::silu},
-                                            {"swiglu", nn::Activation::swiglu}};
+const Names<nn::Activation> kActivations = {
+    {"gelu", nn::Activation::gelu_tanh}, {"gelu_erf", nn::Activation::gelu},
+    {"relu", nn::Activation::relu},      {"relu2", nn::Activation::relu2},
+    {"silu", nn::Activation::silu},      {"swiglu", nn::Activation::swiglu}};
 
 const Names<Precision> kPrecisions = {{"f32", Precision::f32},
                                       {"bf16", Precision::bf16},
@@ -116,9 +115,15 @@ void GptFlags::describe_model(CLI::App& app) {
   setting(app, "--window", &window, "tokens that a token sees, itself included; 0: all (0)",
           {.optional = true});
   setting(app, "--norm", &norm, "layer or rms", one_of(kNorms)).type_name("KIND");
-  setting(app, "--activation", &activation, "gelu, gelu_erf, relu, silu or swiglu",
+  setting(app, "--activation", &activation, "gelu, gelu_erf, relu, relu2, silu or swiglu",
           one_of(kActivations))
       .type_name("KIND");
+  setting(app, "--qk-norm", &qk_norm, "queries and keys get an RMS norm (on; --qk-norm=false: off)",
+          {.optional = true});
+  setting(app, "--bias", &bias, "layers and norms add a bias (off)", {.optional = true});
+  setting(app, "--zero-init", &zero_init,
+          "blocks begin without effect (on; --zero-init=false: GPT-2's deviations)",
+          {.optional = true});
   setting(app, "--checkpoint", &checkpoint,
           "keep one block's numbers at a time and compute them again: less memory, more time",
           {.optional = true});
@@ -136,6 +141,9 @@ void GptFlags::describe_model(CLI::App& app) {
 }
 
 void GptFlags::describe_recipe(CLI::App& app) {
+  setting(app, "--optimizer", &optimizer, "muon or adamw",
+          {.optional = true, .choices = {"muon", "adamw"}})
+      .type_name("KIND");
   app.add_option("--minutes", minutes,
                  "as many steps as fit into this time, fitted again on the way");
   option(app, "--no-trial", &no_trial,
@@ -212,6 +220,8 @@ nn::GPTOptions GptFlags::model() const {
     if (!o.learns_positions()) o.context = context;  // a table keeps its length
     return o;
   }
+  nn::HeadOptions head{.position = kPositions.at(positions)};
+  if (qk_norm) head.qk_norm = nn::BlockOptions().norm_eps;
   return {.vocab = vocab,
           .context = context,
           .layers = layers,
@@ -219,11 +229,13 @@ nn::GPTOptions GptFlags::model() const {
                     .heads = heads,
                     .kv_heads = kv_heads,
                     .dropout = dropout,
+                    .bias = bias,
                     .activation = kActivations.at(activation),
                     .norm_kind = kNorms.at(norm),
-                    .head = {.position = kPositions.at(positions)}},
+                    .head = head},
           .window = window,
-          .checkpoint = checkpoint};
+          .checkpoint = checkpoint,
+          .zero_init = zero_init};
 }
 
 nn::GPT GptFlags::make_model(bool load) const {
@@ -246,6 +258,8 @@ std::string GptFlags::non_default_options() const {
   if (kv_heads != heads) all += str_cat(", ", kv_heads, kv_heads == 1 ? " key head" : " key heads");
   if (window > 0) all += str_cat(", a window of ", window);
   if (norm != "layer") all += ", " + norm + " norm";
+  if (qk_norm) all += ", q/k norm";
+  if (!bias) all += ", no biases";
   if (activation != "gelu") all += ", " + activation;
   if (checkpoint) all += ", gradient checkpointing";
   return all;
@@ -284,8 +298,9 @@ void GptFlags::judge_before_text() {
 }
 
 void GptFlags::take_model() {
-  for (const char* flag : {"--config", "--layers", "--heads", "--width", "--positions",
-                           "--kv-heads", "--window", "--norm", "--activation", "--tokenizer"})
+  for (const char* flag :
+       {"--config", "--layers", "--heads", "--width", "--positions", "--kv-heads", "--window",
+        "--norm", "--activation", "--qk-norm", "--bias", "--zero-init", "--tokenizer"})
     require(!given(flag), flag, " contradicts --from: ", from, " decides that");
   const nn::GPTOptions o = io::read_gpt_options(from);
   config = std::filesystem::path(from).filename().string();
@@ -314,6 +329,25 @@ void GptFlags::choose_config(const std::string& name) {
   choose("--width", width, preset.options.block.width);
   choose("--batch", batch, preset.batch);
   choose("--kv-heads", kv_heads, heads);
+  choose_recipe();
+}
+
+/// What reaches the lowest loss in equal time: docs/performance.md, "The recipe".
+void GptFlags::choose_recipe() {
+  const auto choose = [&](const char* flag, auto& setting, const auto& chosen) {
+    if (!given(flag)) setting = chosen;
+  };
+  const bool pairs = heads > 0 && width / heads % 2 == 0;  // which rotary positions turn
+  choose("--positions", positions, pairs ? "rotary" : "learned");
+  choose("--norm", norm, "rms");
+  choose("--qk-norm", qk_norm, true);
+  choose("--bias", bias, false);
+  choose("--zero-init", zero_init, true);
+  choose("--optimizer", optimizer, "muon");
+  if (optimizer != "muon") return;
+  choose("--lr", learning_rate, 0.03);
+  beta2 = 0.95;
+  weight_decay = final_factor = 0;
 }
 
 void GptFlags::take(const Corpus& corpus) {

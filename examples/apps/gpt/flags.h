@@ -24,7 +24,9 @@ class GptFlags : public ModelFlags {
   std::int64_t tokenizer_vocab = 0;  // of word and bpe
   std::string config;                // the preset that the sizes come from; "": the text decides
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
-  std::string positions = "learned", norm = "layer", activation = "gelu";
+  // As older runs have them; choose_recipe() has what new ones get.
+  std::string positions = "learned", norm = "layer", activation = "gelu", optimizer = "adamw";
+  bool bias = true, qk_norm = false, zero_init = false;
   bool checkpoint = false;   // of gradients
   std::string from;          // the model of other people that training goes on from; "": none
   std::string architecture;  // its config.json, which says what the sizes here do not
@@ -32,7 +34,7 @@ class GptFlags : public ModelFlags {
   std::int64_t lora_rank = 8;
   train::TimeLimit time;  // with it, `steps` is the plan that the run began with
   std::int64_t warmup = 100;
-  double final_factor = 0.1;  // the cosine ends at this part of the rate
+  double final_factor = 0.1;  // the rate ends at this part of its highest
   double beta2 = 0.99, weight_decay = 0.1, clip_norm = 1.0;
   // Of the command line alone:
   std::optional<double> minutes;
@@ -75,7 +77,8 @@ class GptFlags : public ModelFlags {
   void describe_text(CLI::App& app);
   void describe_model(CLI::App& app);
   void describe_recipe(CLI::App& app);
-  void take_model();  // the sizes of `from`
+  void take_model();     // the sizes of `from`
+  void choose_recipe();  // of a new run, where no flag says otherwise
 };
 
 /// A preset, and for texts of how many tokens it is: "10,000 to 10,000,000".

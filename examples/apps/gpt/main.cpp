@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   add_command_on_run(app, "info", "what is in the directory of a run", run);
   for (const std::string name : {"sample", "chat", "eval", "logits"})
     flags.add_weights_to(*app.get_subcommand(name), name == "sample" || name == "chat");
-  shown.add_to(*app.add_subcommand("demo", "a minute of training on this project's own text"));
+  shown.add_to(*app.add_subcommand("demo", "a minute of training on this project's own prose"));
   return program(app, "gpt", argc, argv, [&] {
     if (app.got_subcommand("train")) return train(flags);
     if (app.got_subcommand("sample")) return sample(flags, run, sampled);

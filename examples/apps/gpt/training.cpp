@@ -14,10 +14,13 @@
 #include "gradus/nn/extras/packing.h"
 #include "gradus/ops/create.h"
 #include "gradus/train/data.h"
+#include "gradus/train/optim/muon.h"
 #include "pretrained.h"
 
 namespace gradus::examples {
 namespace {
+
+constexpr double kOthersRate = 0.1;  // of Muon's: what AdamW moves, embeddings and norms
 
 train::TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& tokens) {
   train::TrainOptions options = flags.options();
@@ -49,7 +52,8 @@ void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram)
   if (last < bigram) return;
   const double guessing = std::log(static_cast<double>(flags.vocab));
   const bool rose = last > std::min(1.05 * trainer.best(), 1.01 * guessing);
-  const double usual = 1e-3, lower = rate > 30 * usual ? usual : rate / 4;
+  const double usual = flags.optimizer == "muon" ? 0.03 : 1e-3,
+               lower = rate > 30 * usual ? usual : rate / 4;
   const std::string what =
       rose ? str_cat(
                  "the loss rose; try --lr ", lower,
@@ -73,22 +77,34 @@ void print_losses(const GptFlags& flags, const Corpus& corpus, const train::Trai
 
 }  // namespace
 
-std::vector<nn::NamedTensor> trained_parameters(const nn::GPT& model) {
-  std::vector<nn::NamedTensor> all = model.parameters();
-  std::erase_if(all, [](const nn::NamedTensor& each) { return !each.tensor.requires_grad(); });
-  return all;
+std::unique_ptr<optim::Optimizer> make_optimizer(const GptFlags& flags, const nn::GPT& model) {
+  std::vector<nn::NamedTensor> learnt = model.parameters();
+  std::erase_if(learnt, [](const nn::NamedTensor& each) { return !each.tensor.requires_grad(); });
+  const double rate = flags.learning_rate, decay = flags.weight_decay;
+  const std::array betas{0.9, flags.beta2};
+  if (flags.optimizer == "adamw")
+    return std::make_unique<optim::AdamW>(optim::no_decay_on_1d(learnt, decay),
+                                          optim::AdamWOptions{.lr = rate, .betas = betas});
+  optim::MuonGroups groups = optim::muon_groups(learnt);
+  return std::make_unique<optim::Muon>(
+      std::move(groups.matrices), std::move(groups.others),
+      optim::MuonOptions{
+          .lr = rate, .weight_decay = decay, .adam = {.lr = kOthersRate * rate, .betas = betas}});
+}
+
+optim::Schedule make_schedule(const GptFlags& flags) {
+  return (flags.optimizer == "adamw" ? optim::warmup_cosine : optim::warmup_linear)(
+      flags.warmup, flags.steps, flags.final_factor);
 }
 
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun) {
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::GPT model = flags.make_model(!flags.resume);
-  optim::AdamW optimizer(optim::no_decay_on_1d(trained_parameters(model), flags.weight_decay),
-                         {.lr = flags.learning_rate, .betas = {0.9, flags.beta2}});
+  const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);
   const train::TokenBatches batches(corpus.training, flags.context, flags.batch,
                                     static_cast<std::uint64_t>(flags.seed));
-  train::Trainer trainer(model, optimizer,
-                         optim::warmup_cosine(flags.warmup, flags.steps, flags.final_factor),
+  train::Trainer trainer(model, *optimizer, make_schedule(flags),
                          options_for(flags, *corpus.tokenizer));
   if (!flags.resume && flags.writes() && !flags.from.ends_with(".gguf"))
     io::save_tokenizer(flags.tokenizer_file(), *corpus.tokenizer);

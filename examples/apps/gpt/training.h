@@ -23,8 +23,9 @@ namespace gradus::examples {
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun = {});
 
-/// Those that learn: not what is frozen.
-std::vector<nn::NamedTensor> trained_parameters(const nn::GPT& model);
+/// Of the parameters that are not frozen.
+std::unique_ptr<optim::Optimizer> make_optimizer(const GptFlags& flags, const nn::GPT& model);
+optim::Schedule make_schedule(const GptFlags& flags);
 
 /// The tokenizer and best weights of the run in `directory`, for sampling and evaluating; its
 /// settings are put into `flags`. Or a model of other people (pretrained.h). FileError where it

@@ -227,7 +227,7 @@ TEST_CASE("set_num_threads refuses values outside 1 to 1024") {
   CHECK(gradus::num_threads() == 1024);
 }
 
-#ifdef __unix__
+#if defined(__unix__) && defined(_OPENMP)
 TEST_CASE("a forked child keeps working with one thread") {
   if (kThreadSanitizer) return;
   const Threads team(2);

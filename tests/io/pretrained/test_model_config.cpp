@@ -103,6 +103,7 @@ TEST_CASE("GPT options are restored from their configuration or refused") {
                                        [](auto& o) { o.block.norm_kind = nn::NormKind::layer; },
                                        [](auto& o) { o.block.activation = nn::Activation::gelu; },
                                        [](auto& o) { o.block.activation = nn::Activation::relu; },
+                                       [](auto& o) { o.block.activation = nn::Activation::relu2; },
                                        [](auto& o) { o.block.activation = nn::Activation::silu; },
                                        [](auto& o) { o.block.activation = nn::Activation::swiglu; },
                                        [](auto& o) { o.block.kv_heads = 1; },

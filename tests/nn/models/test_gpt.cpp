@@ -42,6 +42,17 @@ TEST_CASE("GPT starts with a loss of ln V") {
   CHECK(std::abs(gpt.loss(ids, targets).item() - std::log(65)) < 0.1);
 }
 
+TEST_CASE("with zero_init the blocks of a new GPT add nothing") {
+  for (const bool zero : {true, false}) {
+    nn::GPTOptions options = small();
+    options.zero_init = zero;
+    const nn::GPT gpt(options);
+    const Tensor ids = counting(2, 5);
+    const Tensor without = gpt.token.project(gpt.norm(gpt.token(ids) + gpt.position(arange(5))));
+    CHECK((numbers(gpt(ids)) == numbers(without)) == zero);
+  }
+}
+
 TEST_CASE("the output head shares the token embedding") {
   nn::GPT gpt(small());
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2}, {1, 2});

@@ -73,6 +73,42 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
   CHECK(optim::newton_schulz(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
+/// Of the shorter side: length 1, less its part along those before, length 1; one after the other.
+Tensor plain_mud(const Tensor& x) {
+  const auto n = static_cast<std::size_t>(std::min(x.size(0), x.size(1)));
+  const bool tall = x.size(0) > x.size(1);
+  std::vector<Tensor> before, out;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Tensor row = select(x, tall ? 1 : 0, static_cast<std::int64_t>(i));
+    before.push_back(row / norm(row));
+    Tensor rest = before[i];
+    for (std::size_t j = 0; j < i; ++j) rest = rest - sum(before[i] * before[j]) * out[j];
+    out.push_back(rest);
+  }
+  for (Tensor& each : out) each = each / norm(each);
+  return stack(out, tall ? 1 : 0);
+}
+
+TEST_CASE("mud solves for what the rows of the shorter side have beside those before them") {
+  seed(5);
+  for (const Shape& shape : {Shape{3, 7}, Shape{7, 3}, Shape{5, 5}, Shape{1, 4}, Shape{4, 1},
+                             Shape{37, 61}, Shape{61, 37}}) {
+    INFO(shape);
+    const Tensor x = randn(shape, Dtype::f64), y = optim::mud(x), right = plain_mud(x);
+    // 37 roundings of 1e-16 a number, which rows this little alike hardly magnify, times 25
+    constexpr double kError = 1e-13;
+    CHECK(max(abs(y - right)).item() < kError);
+    CHECK(max(abs(optim::mud(transpose(transpose(x).contiguous())) - right)).item() < kError);
+    CHECK(optim::mud(x * 1e3).dtype() == Dtype::f64);
+    // f32 rounds 2^29 times as coarsely
+    const Tensor narrow = optim::mud(x.to(Dtype::f32)).to(Dtype::f64);
+    CHECK(max(abs(narrow - right)).item() < kError * std::pow(2, 29));
+  }
+  const Tensor turned = tensor(std::vector<double>{0.6, 0.8, -0.8, 0.6}, {2, 2});
+  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // orthogonal already
+  CHECK(optim::mud(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
+}
+
 struct Net : nn::Layer<Net> {
   nn::Linear encoder{3, 8}, head{8, 2};
   nn::Members members() override { return {{"encoder", encoder}, {"head", head}}; }
@@ -81,24 +117,33 @@ struct Net : nn::Layer<Net> {
 
 using Made = std::unique_ptr<optim::Optimizer>;
 std::vector<std::pair<std::string, std::function<Made(Net&)>>> every_optimiser() {
-  return {{"SGD",
-           [](Net& n) -> Made {
-             return std::make_unique<optim::SGD>(
-                 n.parameters(), optim::SGDOptions{.lr = 0.1, .momentum = 0.9, .nesterov = true});
-           }},
-          {"AdamW",
-           [](Net& n) -> Made {
-             return std::make_unique<optim::AdamW>(n.parameters(), optim::AdamWOptions{.lr = 0.02});
-           }},
-          {"Lion",
-           [](Net& n) -> Made {
-             return std::make_unique<optim::Lion>(n.parameters(), optim::LionOptions{.lr = 0.01});
-           }},
-          {"Muon", [](Net& n) -> Made {
-             const optim::MuonGroups g = optim::muon_groups(n.parameters());
-             return std::make_unique<optim::Muon>(
-                 g.matrices, g.others, optim::MuonOptions{.lr = 0.02, .adam = {.lr = 0.02}});
-           }}};
+  return {
+      {"SGD",
+       [](Net& n) -> Made {
+         return std::make_unique<optim::SGD>(
+             n.parameters(), optim::SGDOptions{.lr = 0.1, .momentum = 0.9, .nesterov = true});
+       }},
+      {"AdamW",
+       [](Net& n) -> Made {
+         return std::make_unique<optim::AdamW>(n.parameters(), optim::AdamWOptions{.lr = 0.02});
+       }},
+      {"Lion",
+       [](Net& n) -> Made {
+         return std::make_unique<optim::Lion>(n.parameters(), optim::LionOptions{.lr = 0.01});
+       }},
+      {"Muon",
+       [](Net& n) -> Made {
+         const optim::MuonGroups g = optim::muon_groups(n.parameters());
+         return std::make_unique<optim::Muon>(g.matrices, g.others,
+                                              optim::MuonOptions{.lr = 0.02, .adam = {.lr = 0.02}});
+       }},
+      {"Muon with mud", [](Net& n) -> Made {
+         const optim::MuonGroups g = optim::muon_groups(n.parameters());
+         return std::make_unique<optim::Muon>(
+             g.matrices, g.others,
+             optim::MuonOptions{
+                 .lr = 0.02, .adam = {.lr = 0.02}, .orthogonalizer = optim::Orthogonalizer::mud});
+       }}};
 }
 
 std::vector<float> weights_of(const Net& net) {
@@ -251,6 +296,21 @@ TEST_CASE("Muon updates each matrix as one piece, however large") {
   CHECK(muon.step() == Approx(norm).epsilon(1e-12));
   const Tensor expected = before - optim::newton_schulz(w.tensor.grad());
   CHECK(max(abs(w.tensor.detach() - expected)).item() <= 1e-12);
+}
+
+TEST_CASE("Muon takes the matrices of a stack one by one") {
+  for (const bool stacked : {true, false}) {
+    const nn::NamedTensor w = trained(stacked ? "a.qkv_proj.weight" : "a.weight", {7, 3});
+    const Tensor before = w.tensor.detach().clone(), g = w.tensor.grad();
+    optim::Muon muon({{w}}, {}, {.lr = 1, .momentum = 0, .nesterov = false});
+    muon.step();
+    const auto one = [&](std::int64_t begin, std::int64_t end) {
+      return optim::newton_schulz(slice(g, 0, begin, end));
+    };
+    const Tensor direction = stacked ? cat({one(0, 3), one(3, 6), one(6, 7)})
+                                     : optim::newton_schulz(g) * std::sqrt(7.0 / 3);
+    CHECK(max(abs(w.tensor.detach() - (before - direction))).item() <= 1e-12);
+  }
 }
 
 TEST_CASE("observers see each parameter before and after its update, and each step") {

@@ -17,7 +17,7 @@ namespace {
 using List = std::vector<double>;
 using Made = std::unique_ptr<optim::Optimizer>;
 
-enum class Rule { sgd, momentum, nesterov, adam, adamw, lion, muon };
+enum class Rule { sgd, momentum, nesterov, adam, adamw, lion, muon, mud };
 enum class Clip { none, norm, value };
 
 /// What the second parameter's group says; a negative setting is the optimiser's own.
@@ -34,6 +34,7 @@ struct Setup {
   bool schedule;
   int accumulate;
   bool in_backward, stops;  // each step by a new optimiser, from the state of the one before
+  bool turns_matrices() const { return rule == Rule::muon || rule == Rule::mud; }
 };
 
 constexpr double kRate = 0.1, kAdamRate = 0.05;
@@ -43,7 +44,7 @@ constexpr std::int64_t kRows = 3, kColumns = 2;  // of the matrix; the other par
 constexpr int kSteps = 4;
 
 std::vector<optim::Group> groups_of(const Setup& s, const std::vector<nn::NamedTensor>& all) {
-  if (!s.own.any() && s.rule != Rule::muon) return {{all}};
+  if (!s.own.any() && !s.turns_matrices()) return {{all}};
   return {{{all[0]}}, {{all[1]}, s.own.rate, s.own.decay}};
 }
 
@@ -60,9 +61,16 @@ Made make(const Setup& s, const std::vector<nn::NamedTensor>& all) {
       return std::make_unique<optim::Lion>(groups,
                                            optim::LionOptions{kRate, {kBeta1, kBeta2}, s.decay});
     case Rule::muon:
+    case Rule::mud:
       return std::make_unique<optim::Muon>(
           groups[0], groups[1],
-          optim::MuonOptions{kRate, kMomentum, true, s.decay, {kAdamRate, {kBeta1, kBeta2}, kEps}});
+          optim::MuonOptions{.lr = kRate,
+                             .momentum = kMomentum,
+                             .weight_decay = s.decay,
+                             .adam = {kAdamRate, {kBeta1, kBeta2}, kEps},
+                             .orthogonalizer = s.rule == Rule::mud
+                                                   ? optim::Orthogonalizer::mud
+                                                   : optim::Orthogonalizer::newton_schulz});
     default:
       return std::make_unique<optim::SGD>(
           groups, optim::SGDOptions{kRate, s.rule == Rule::sgd ? 0 : kMomentum, s.decay,
@@ -103,15 +111,40 @@ List orthogonal(List x) {
   return x;
 }
 
+/// Columns of length 1; each less its part along those before it, as they are after this; and of
+/// length 1 again.
+List decorrelated(List x) {
+  const auto dot = [&](const List& a, const List& b, std::size_t i, std::size_t j) {
+    double sum = 0;
+    for (std::size_t r = 0; r < kRows; ++r) sum += a[r * kColumns + i] * b[r * kColumns + j];
+    return sum;
+  };
+  const auto normalize = [&] {
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      const double length = std::sqrt(dot(x, x, j, j));
+      for (std::size_t r = 0; r < kRows; ++r) x[r * kColumns + j] /= length;
+    }
+  };
+  normalize();
+  const List q = x;
+  for (std::size_t i = 0; i < kColumns; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      for (std::size_t r = 0; r < kRows; ++r)
+        x[r * kColumns + i] -= dot(q, q, i, j) * x[r * kColumns + j];
+  normalize();
+  return x;
+}
+
 /// The rules as their papers have them; g is clipped already, t counts from 1.
 void update(const Setup& s, Plain& x, const List& g, double factor, int t) {
   const double lr = x.rate * factor, wd = x.decay;
   List direction;
-  for (std::size_t i = 0; i < g.size() && s.rule == Rule::muon && x.matrix; ++i) {
+  for (std::size_t i = 0; i < g.size() && s.turns_matrices() && x.matrix; ++i) {
     x.m[i] = kMomentum * x.m[i] + (1 - kMomentum) * g[i];
     direction.push_back((1 - kMomentum) * g[i] + kMomentum * x.m[i]);
   }
-  if (!direction.empty()) direction = orthogonal(direction);
+  if (!direction.empty())
+    direction = s.rule == Rule::mud ? decorrelated(direction) : orthogonal(direction);
   for (std::size_t i = 0; i < g.size(); ++i) {
     double &p = x.p[i], &m = x.m[i], &v = x.v[i];
     if (!direction.empty()) {
@@ -195,7 +228,7 @@ std::array<Plain, 2> plain_of(const Setup& s, const Both& x) {
     const List p = (i == 0 ? x.matrix : x.vector).to_vector<double>();
     out[i] = {p, List(p.size()), List(p.size()), kRate, s.decay, i == 0};
   }
-  if (s.rule == Rule::muon) out[1].rate = kAdamRate;
+  if (s.turns_matrices()) out[1].rate = kAdamRate;
   if (s.own.rate >= 0) out[1].rate = s.own.rate;
   if (s.own.decay >= 0) out[1].decay = s.own.decay;
   return out;
@@ -232,8 +265,8 @@ void walk(const Setup& s) {
 }
 
 TEST_CASE("each optimizer follows its formula under every combination of options", "[kernel]") {
-  for (const Rule rule :
-       {Rule::sgd, Rule::momentum, Rule::nesterov, Rule::adam, Rule::adamw, Rule::lion, Rule::muon})
+  for (const Rule rule : {Rule::sgd, Rule::momentum, Rule::nesterov, Rule::adam, Rule::adamw,
+                          Rule::lion, Rule::muon, Rule::mud})
     for (const double decay : {0.0, 0.3})
       for (const Own own : {Own{}, Own{0.03, 0.4}, Own{-1, 0}, Own{0, -1}})
         for (const bool schedule : {false, true})
