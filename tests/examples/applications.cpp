@@ -135,7 +135,10 @@ const std::vector<Application>& applications() {
   const std::string other = small + "--steps 6 --eval-every 2 ";
   static const std::vector<Application> all = {
       {"gpt", gpt_main, gpt + "--lr 0.3 text.txt", false},
-      {"gpt", gpt_main, gpt + "--lr 3 training.txt --val held_out.txt --tokenizer byte", false},
+      {"gpt", gpt_main,
+       gpt + "--positions learned --norm layer --qk-norm=false --bias --zero-init=false "
+             "--optimizer adamw --lr 3 training.txt --val held_out.txt --tokenizer byte",
+       false},
       {"gpt", gpt_main, gpt + "--lr 0.3 text.txt --tokenizer word --vocab 60", false},
       {"gpt", gpt_main, gpt + "--lr 0.3 text.txt --tokenizer bpe --vocab 290", false},
       {"translate", translate_main, other + "--lr 0.1 --examples 40 --task dates"},

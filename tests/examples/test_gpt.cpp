@@ -91,7 +91,9 @@ TEST_CASE("a killed or interrupted run resumes bit for bit") {
 TEST_CASE("a loss that is not finite is traced to its operation") {
   const Workplace here;
   const std::string train =
-      "train text.txt --steps 60 --eval-every 1 --lr 1e30 --dropout 0.1 " + kSmall + "--out ";
+      "train text.txt --steps 60 --eval-every 1 --optimizer adamw --norm layer --lr 1e30 --dropout "
+      "0.1 " +
+      kSmall + "--out ";
   const Outcome bad = here.gpt(train + "run");
   CAPTURE(bad.err);
   CHECK(bad.code == 2);

@@ -196,7 +196,7 @@ void add_feed_forwards(Samples& all) {
         }));
   };
   with("relu", nn::Activation::relu, []<class T>(const T& x) { return x > 0 ? x : T(0); });
-  with("relu2", nn::Activation::relu2, []<class T>(const T& x) { return x > 0 ? x * x : T(0); });
+  with("square", nn::Activation::relu2, []<class T>(const T& x) { return x > 0 ? x * x : T(0); });
   with("silu", nn::Activation::silu, [](const auto& x) { return x / (1 + math::exp(-x)); });
   with("gelu_erf", nn::Activation::gelu,
        [](const auto& x) { return x / 2 * (1 + math::erf(x / std::sqrt(2.0))); });
