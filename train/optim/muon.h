@@ -45,7 +45,7 @@ class Muon : public Optimizer {
 /// 0: singular values end between 0.7 and 1.2, not at 1.
 Tensor newton_schulz(const Tensor& x);
 
-/// x [m, n] with its rows (columns if there are fewer) made less alike and of length 1:
+/// x [m, n] with its rows (columns if there are fewer) made less similar and of length 1:
 ///   Q = x, rows of length 1;  T = tril(Q Qᵀ);  Q = T⁻¹ Q, rows of length 1
 /// This is one step of Gauss–Seidel towards orthonormal rows; a row of zeros stays. Southworth &
 /// Thomas 2026, arXiv:2603.17970.
