@@ -5,6 +5,8 @@
 #include <atomic>
 
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/transpose.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
 #include "gradus/engine/strided.h"
@@ -22,6 +24,19 @@ T convert(S x) {
   return static_cast<T>(x);
 }
 
+/// A matrix whose columns lie in order, copied to one whose rows do, or false where they do not:
+/// by elements it would take five times as long.
+template <class T>
+bool copy_transposed(T* to, const Strides& target, const T* from, const Strides& source,
+                     const Shape& shape) {
+  if (shape.rank() != 2 || target[1] != 1 || source[0] != 1) return false;
+  parallel_for(shape[1], rows_grain(shape[0]), [&](std::int64_t begin, std::int64_t end) {
+    simd::run<kernel::transpose<T>>(from + begin * source[1], source[1], end - begin, shape[0],
+                                    to + begin, target[0]);
+  });
+  return true;
+}
+
 /// target[i] = source[i], converted, both of one shape.
 void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
   const Strides strides[] = {target.strides(), source.strides()};
@@ -29,6 +44,8 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
     T* to = target.mutable_data<T>(where);
     dispatch(source.dtype(), [&]<class S>() {
       const S* from = source.data<S>();
+      if constexpr (std::is_same_v<T, S> && std::is_floating_point_v<T>)
+        if (copy_transposed(to, strides[0], from, strides[1], target.shape())) return;
       for_each_row(target.shape(), strides,
                    [&](const Offsets& at, std::int64_t n, const Offsets& step) {
                      // Fast path; same result as below.

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/pattern.h"
 #include "gradus/ops/arithmetic.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/matmul.h"
 #include "gradus/ops/members.h"
+#include "gradus/ops/normalization.h"
 #include "gradus/ops/reduce.h"
 #include "gradus/ops/shape_ops.h"
 #include "gradus/train/optim/stages.h"
@@ -26,39 +27,41 @@ constexpr double kEps = 1e-7;  // Jordan's: a gradient of 0 stays 0
 template <class F>
 Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
   require<ShapeError>(x.rank() == 2, name, ": needs a matrix, not ", x.shape());
-  return x.size(0) > x.size(1) ? transpose(f(transpose(x, 0, 1)), 0, 1) : f(x);
+  if (x.size(0) <= x.size(1)) return f(x);
+  return transpose(f(transpose(x, 0, 1).contiguous()), 0, 1);
 }
 
-/// Each row divided by its length.
+/// Each row divided by its length; a row of zeros stays.
 Tensor normalize_rows(const Tensor& x) {
-  return x / clamp(norm(x, {1}, true), kEps, std::numeric_limits<double>::infinity());
+  const auto n = static_cast<double>(std::max<std::int64_t>(x.size(1), 1));
+  return rms_norm(x, {}, 1e-30) / std::sqrt(n);
 }
 
+/// Row i of q less lower[i, j] times each row j < i, from the first row to the last.
 template <class T>
-GRADUS_INLINE void solve_kernel(const T* lower, std::int64_t stride, T* q, std::int64_t rows,
-                                std::int64_t columns) {
+GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::int64_t rows,
+                               std::int64_t columns) {
   for (std::int64_t i = 1; i < rows; ++i)
     for (std::int64_t j = 0; j < i; ++j)
       for (std::int64_t c = 0; c < columns; ++c)
         q[i * columns + c] -= lower[i * stride + j] * q[j * columns + c];
 }
 
-/// Q = T⁻¹ Q in place, where T is the lower triangle of `lower`, ones on its diagonal: the first
-/// half of the rows, then the others less what they have of those.
-void solve_lower(const Tensor& lower, Tensor q) {
-  constexpr std::int64_t kFew = 16;  // rows whose solution costs less than a product
-  const std::int64_t k = q.size(0), half = k / 2;
-  if (k <= kFew) {
+/// T⁻¹ q, where T is the lower triangle of q qᵀ, ones on its diagonal. A few rows at a time: less
+/// what they have of the rows before, which is a product, then of each other.
+Tensor solve_own_triangle(const Tensor& q) {
+  constexpr std::int64_t kRows = 32;
+  Tensor solved = q.clone();
+  for (std::int64_t i = 0, end; i < q.size(0); i = end) {
+    end = std::min(i + kRows, q.size(0));
+    Tensor rows = slice(solved, 0, i, end);
+    const Tensor lower = matmul(rows, transpose(slice(q, 0, 0, end), 0, 1));
+    if (i > 0) rows.copy_(rows - matmul(slice(lower, 1, 0, i), slice(solved, 0, 0, i)));
     dispatch_float("mud", q.dtype(), [&]<class T>() {
-      simd::run<solve_kernel<T>>(lower.data<T>(), lower.strides()[0], elements<T>(q), k, q.size(1));
+      simd::run<solve_lower<T>>(lower.data<T>() + i, end, elements<T>(rows), end - i, q.size(1));
     });
-    return;
   }
-  Tensor first = slice(q, 0, 0, half), rest = slice(q, 0, half, k);
-  const Tensor below = slice(lower, 0, half, k);
-  solve_lower(slice(slice(lower, 0, 0, half), 1, 0, half), first);
-  rest.copy_(rest - matmul(slice(below, 1, 0, half), first));
-  solve_lower(slice(below, 1, half, k), rest);
+  return solved;
 }
 
 template <class T>
@@ -88,21 +91,33 @@ std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& o
 
 Tensor newton_schulz(const Tensor& matrix) {
   return with_few_rows("newton_schulz", matrix, [](const Tensor& x) {
+    const std::int64_t m = x.size(0), n = x.size(1);
+    const Tensor I = eye(m, x.dtype());
+    // a I + b G + c G²
+    const auto polynomial = [&](const Tensor& gram) {
+      return kA * I + kB * gram + kC * matmul(gram, gram);
+    };
     Tensor y = x / std::max(std::sqrt(sum(square(x)).item()), kEps);
-    for (int i = 0; i < kIterations; ++i) {
-      const Tensor gram = matmul(y, transpose(y, 0, 1));
-      y = kA * y + matmul(kB * gram + kC * matmul(gram, gram), y);
+    if (n < 2 * m) {
+      for (int i = 0; i < kIterations; ++i)
+        y = matmul(polynomial(matmul(y, transpose(y, 0, 1))), y);
+      return y;
     }
-    return y;
+    // Y = P X, where P is a polynomial of G = X Xᵀ: of a wide matrix only m × m must change.
+    Tensor gram = matmul(y, transpose(y, 0, 1)), p = I;
+    for (int i = 0; i < kIterations; ++i) {
+      const Tensor z = polynomial(gram);
+      p = matmul(z, p);
+      gram = matmul(matmul(z, gram), z);
+    }
+    return matmul(p, y);
   });
 }
 
 Tensor mud(const Tensor& matrix) {
   const NoGrad off;
   return with_few_rows("mud", matrix, [](const Tensor& x) {
-    const Tensor q = normalize_rows(x).contiguous();
-    solve_lower(matmul(q, transpose(q, 0, 1)), q);
-    return normalize_rows(q);
+    return normalize_rows(solve_own_triangle(normalize_rows(x).contiguous()));
   });
 }
 
@@ -128,15 +143,13 @@ void Muon::prepare(Piece& piece) const {
   const double mu = options_.momentum;
   const Tensor gradient = piece.gradient * (piece.scale * (1 - mu));
   const Tensor buffer = piece.state[0] * mu + gradient;
-  const Tensor u = options_.nesterov ? gradient + buffer * mu : buffer;
+  Tensor u = options_.nesterov ? gradient + buffer * mu : buffer;
   const std::int64_t m = u.size(0), rows = rows_at_once(piece.parameter);
-  std::vector<Tensor> directions;
   for (std::int64_t i = 0; i < m; i += rows) {
-    const Tensor one = slice(u, 0, i, std::min(i + rows, m));
-    directions.push_back(options_.orthogonalizer == Orthogonalizer::mud ? mud(one)
-                                                                        : newton_schulz(one));
+    Tensor one = slice(u, 0, i, std::min(i + rows, m));
+    one.copy_(options_.orthogonalizer == Orthogonalizer::mud ? mud(one) : newton_schulz(one));
   }
-  piece.direction = cat(directions).contiguous();
+  piece.direction = u;
 }
 
 void Muon::update(const Piece& piece) const {
