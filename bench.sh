@@ -12,6 +12,7 @@
 #   ./bench.sh decode --model M --peer pytorch      a prompt of 512 tokens, beside transformers
 #   ./bench.sh table                                the whole table of steps beside PyTorch, as Markdown
 #   ./bench.sh recipe FILE                          nanoGPT's CPU recipe in both engines
+#   ./bench.sh speedrun A --text FILE               seconds to a held-out loss: bench/records/README.md
 #   ./bench.sh rows                                 row kernels; GRADUS_SIMD=avx2: with narrower vectors
 #   ./bench.sh ops                                  Google Benchmark, op by op
 set -euo pipefail
@@ -22,10 +23,11 @@ name=${1-}
 case $name in
   table) target=bench_step ;;
   recipe) target=gpt ;;
+  speedrun) target=speedrun ;;
   *) target=bench_$name ;;
 esac
 if [ ! -e "bench/bench_$name.cpp" ] && [ ! -e "bench/run_$name.py" ]; then
-  sed -n '2,16s/^# //p' "$0" >&2
+  sed -n '2,17s/^# //p' "$0" >&2
   exit 2
 fi
 shift

@@ -40,15 +40,15 @@ void measure_floor_again(Trainer& trainer, std::vector<Floor>& floors) {
 
 /// Answers "N" on standard input with the milliseconds of N steps on one line: interleave.py asks.
 /// The floor is measured beside the steps, before an answer; returned are those measurements.
-std::vector<Floor> serve(Trainer& trainer) {
+std::vector<Floor> serve(Trainer& trainer, bool no_floor) {
   std::vector<Floor> floors;
   for (int count = 0; std::cin >> count && count > 0;) {
     for (const double ms : trainer.time_steps(count)) std::printf("%.4f ", ms);
-    measure_floor_again(trainer, floors);
+    if (!no_floor) measure_floor_again(trainer, floors);
     std::puts("");
     std::fflush(stdout);
   }
-  if (floors.empty()) floors.push_back({0, 0});  // nothing was asked
+  if (floors.empty()) floors.push_back({0, 0});  // nothing was measured
   return floors;
 }
 
@@ -79,7 +79,7 @@ void run(const Flags& flags) {
   if (flags.serve) {
     std::puts("ready");
     std::fflush(stdout);
-    floors = serve(trainer);  // the asker knows the times
+    floors = serve(trainer, flags.no_floor);  // the asker knows the times
   } else {
     times.clear();
     time_rounds(trainer, flags, times, floors);
