@@ -33,6 +33,7 @@ struct Flags {
   std::string row, text, out;
   std::uint64_t seed = 1;
   std::int64_t steps = 0;  // 0: the row's
+  bool tune = false;
   std::set<std::string> without;
 
   bool uses(const std::string& trick) const { return without.count(trick) == 0; }
@@ -150,7 +151,11 @@ void run(const Flags& flags) {
   const std::string text = io::read_text(flags.text);
   const io::CharTokenizer characters(text);
   const Ids ids = characters.encode(text);
-  const auto cut = ids.end() - std::ssize(ids) / 10;  // the last tenth is held out
+  auto end_of_text = ids.end(), cut = end_of_text - std::ssize(ids) / 10;  // from cut on held out
+  if (flags.tune) {
+    end_of_text = cut;
+    cut -= (cut - ids.begin()) / 20;
+  }
 
   seed(flags.seed);
   Model model(row, flags, characters.vocab_size());
@@ -158,7 +163,7 @@ void run(const Flags& flags) {
   const train::TokenBatches batches({ids.begin(), cut}, row.context, row.batch, flags.seed);
   // With rotary positions and a window, a model reads texts longer than those it has learned from.
   const bool longer = flags.uses("rotary") && flags.uses("window") && row.window < row.context;
-  const train::TokenBatches held_out({cut, ids.end()}, longer ? 2 * row.context : row.context, 32,
+  const train::TokenBatches held_out({cut, end_of_text}, longer ? 2 * row.context : row.context, 32,
                                      0);
   const std::vector<train::Batch> windows = held_out.once();
 
@@ -209,6 +214,9 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("--seed", flags.seed)->capture_default_str();
   app.add_option("--steps", flags.steps, "other than the row's")->check(CLI::PositiveNumber);
+  app.add_flag(
+      "--tune", flags.tune,
+      "scores the last 5 % of the training part, and does not learn it: to choose settings");
   app.add_option("--without", flags.without, "leaves a trick out; may be repeated")
       ->check(CLI::IsMember(kTricks));
   std::signal(SIGINT, [](int) { interrupted = 1; });

@@ -1,4 +1,5 @@
-"""bench/run_speedrun.py: the p that decides a record, and what it refuses."""
+"""bench/run_speedrun.py: the p that decides a record, and what it refuses; and the text of the demo."""
+import hashlib
 import math
 import subprocess
 import sys
@@ -7,7 +8,8 @@ import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-BENCH = Path(__file__).resolve().parents[2] / "bench"
+ROOT = Path(__file__).resolve().parents[2]
+BENCH = ROOT / "bench"
 sys.path.insert(0, str(BENCH))
 from run_speedrun import chance  # noqa: E402
 
@@ -34,6 +36,11 @@ class Speedrun(unittest.TestCase):
                                       capture_output=True, text=True)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("mine.txt", done.stderr)
+
+    def test_the_demos_text_is_the_one_that_was_measured(self):
+        text = (ROOT / "examples/data/prose.txt").read_bytes()
+        self.assertGreaterEqual(len(text), 300_000)
+        self.assertIn(hashlib.sha256(text).hexdigest(), (ROOT / "docs/performance.md").read_text())
 
 
 if __name__ == "__main__":
