@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Times two engines in turn, A B B A, so that a drifting machine is fair to both.
+"""Times engines in turn, forwards and backwards, so that a drifting machine is fair to all.
 
-  interleave.py GRADUS_BENCH --config cpu [--dropout P] [--threads N] [--rounds N] [--steps N] --peer pytorch
+  interleave.py GRADUS_BENCH --config cpu [--dropout P] [--threads N] [--rounds N] [--steps N] --peer PEER...
 
-Each engine is a process that times N steps whenever it is asked to; only one works at a time. Prints each
-engine's JSON line, with the medians of the interleaved steps, and a last line with the ratio of medians.
+A peer is pytorch, pytorch-compiled, pytorch-max-autotune or jax. Each engine is a process that times N steps
+whenever it is asked to, and only one works at a time. Prints each engine's JSON line, peers first, with the
+medians of the interleaved steps, and a last line with the ratios to the fastest peer and to each.
 """
 import argparse
 import json
@@ -46,10 +47,22 @@ def median(values):
     return sorted(values)[len(values) // 2]
 
 
+PEERS = {"pytorch": ["pytorch_step.py"], "pytorch-compiled": ["pytorch_step.py", "--mode", "compiled"],
+         "pytorch-max-autotune": ["pytorch_step.py", "--mode", "max-autotune"], "jax": ["jax_step.py"]}
+
+
+def ratios_to(peer, ours, steps):
+    """How many times as long the peer took, over all and in the rounds: lowest, median, highest."""
+    rounds = [median(peer.times[i:i + steps]) / median(ours.times[i:i + steps])
+              for i in range(0, len(ours.times), steps)]
+    return {"speedup": round(median(peer.times) / median(ours.times), 3),
+            "speedup_rounds": [round(min(rounds), 3), round(median(rounds), 3), round(max(rounds), 3)]}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bench")
-    parser.add_argument("--peer", choices=["pytorch"], required=True)
+    parser.add_argument("--peer", choices=PEERS, action="append", required=True)
     parser.add_argument("--config", default="cpu")
     parser.add_argument("--dropout", default="0")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -58,28 +71,32 @@ def main():
     flags = parser.parse_args()
     common = ["--config", flags.config, "--dropout", flags.dropout, "--threads", str(flags.threads), "--serve"]
     here = os.path.dirname(os.path.abspath(__file__))
-    peer = Engine([sys.executable, os.path.join(here, f"{flags.peer}_step.py"), *common])
+    peers = {}
+    for name in flags.peer:
+        script, *mode = PEERS[name]
+        peers[name] = Engine([sys.executable, os.path.join(here, script), *mode, *common])
     ours = Engine([flags.bench, *common])
+    engines = [*peers.values(), ours]
 
-    steps = flags.steps or max(1, min(200, round(1000 / max(ours.run(2), peer.run(2)))))
-    ours.times, peer.times = [], []
-    ratios = []
+    steps = flags.steps or max(1, min(200, round(1000 / max(engine.run(2) for engine in engines))))
+    for engine in engines:
+        engine.times = []
     for turn in range(flags.rounds):
-        pair = [ours, peer] if turn % 2 == 0 else [peer, ours]
-        result = {id(engine): engine.run(steps) for engine in pair}
-        ratios.append(result[id(peer)] / result[id(ours)])
-    facts = [peer.finish(), ours.finish()]
+        for engine in engines if turn % 2 == 0 else reversed(engines):
+            engine.run(steps)
+    ratios = {name: ratios_to(peer, ours, steps) for name, peer in peers.items()}
+    fastest = min(ratios, key=lambda name: ratios[name]["speedup"])
+    facts = [engine.finish() for engine in engines]
     for fact in facts:
         print(json.dumps(fact))
+    own, first = facts[-1], facts[0]
     print(json.dumps({
         "config": flags.config, "dropout": float(flags.dropout), "rounds": flags.rounds, "steps_a_round": steps,
-        "speedup": round(facts[0]["median_ms"] / facts[1]["median_ms"], 3),
-        "speedup_rounds": [round(min(ratios), 3), round(median(ratios), 3), round(max(ratios), 3)],
-        "share_of_peak": facts[1]["share_of_peak"],
-        "of_floor": round(facts[1]["floor_ms"] / facts[1]["median_ms"], 3),
-        "of_floor_in_order": round(facts[1]["floor_in_order_ms"] / facts[1]["median_ms"], 3),
-        "memory_ratio": round((facts[1]["peak_rss_mb"] - facts[1]["base_rss_mb"])
-                              / (facts[0]["peak_rss_mb"] - facts[0]["base_rss_mb"]), 3)}))
+        "fastest": fastest, **ratios[fastest], "peers": ratios, "share_of_peak": own["share_of_peak"],
+        "of_floor": round(own["floor_ms"] / own["median_ms"], 3),
+        "of_floor_in_order": round(own["floor_in_order_ms"] / own["median_ms"], 3),
+        "memory_ratio": round((own["peak_rss_mb"] - own["base_rss_mb"])
+                              / (first["peak_rss_mb"] - first["base_rss_mb"]), 3)}))
 
 
 if __name__ == "__main__":

@@ -1,39 +1,19 @@
 #!/usr/bin/env python3
 """The training step of bench_step.cpp in PyTorch, at its best settings: the peer to compare with.
 
-  pytorch_step.py --config cpu [--dropout P] [--threads N] [--steps N] [--rounds N] [--serve]
+  pytorch_step.py --config cpu [--mode eager|compiled|max-autotune] [--dropout P] [--threads N] [--serve]
 
 Best settings: fused AdamW, scaled_dot_product_attention, gradients set to None, and tcmalloc where it is
 installed (libtcmalloc-minimal4), with which the script starts itself again. Needs torch; nothing else does.
 """
-import argparse
 import glob
-import json
 import os
-import resource
 import sys
-import time
 
-SIZES = {  # layers, heads, width, context, batch, vocabulary: the presets of nn/gpt.cpp
-    "toy": (2, 2, 64, 32, 8, 65),
-    "cpu": (4, 4, 128, 64, 12, 65),
-    "baby12": (6, 6, 384, 256, 12, 65),
-    "baby64": (6, 6, 384, 256, 64, 65),
-    "gpt2": (12, 12, 768, 64, 4, 50257),
-    "long": (4, 4, 256, 1024, 4, 65),
-}
+from step_peer import SIZES, parse, report
+
+MODES = ("eager", "compiled", "max-autotune")
 ALLOCATORS = "/usr/lib/*/libtcmalloc_minimal.so.4"
-
-
-def parse():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--config", choices=SIZES, default="cpu")
-    parser.add_argument("--dropout", type=float, default=0.0)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--serve", action="store_true")
-    return parser.parse_args()
 
 
 def start_with_allocator():
@@ -49,11 +29,6 @@ def start_with_allocator():
 
 def allocator():
     return "tcmalloc" if "tcmalloc" in os.environ.get("LD_PRELOAD", "") else "the system's"
-
-
-def resident_mb():
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize() >> 20
 
 
 def model_of(torch, sizes, dropout):
@@ -102,6 +77,8 @@ def build(torch, flags):
     """The step as a closure; it returns the loss."""
     _, _, _, context, batch, vocab = SIZES[flags.config]
     model = model_of(torch, SIZES[flags.config], flags.dropout)
+    if flags.mode != "eager":
+        model.compile(mode="default" if flags.mode == "compiled" else flags.mode)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=1e-2, fused=True)
     ids, targets = torch.randint(vocab, (2, batch, context))
 
@@ -116,47 +93,15 @@ def build(torch, flags):
     return step
 
 
-def timed(step, count):
-    times = []
-    for _ in range(count):
-        start = time.perf_counter()
-        step()
-        times.append(1e3 * (time.perf_counter() - start))
-    return times
-
-
-def flop(config):
-    layers, _, width, context, batch, vocab = SIZES[config]
-    weights = 12 * layers * width * width + vocab * width
-    return 6 * weights * batch * context + 6 * context * (context + 1) * width * batch * layers
-
-
 def main():
-    flags = parse()
+    flags = parse(__doc__, MODES)
     start_with_allocator()
     import torch
 
     torch.set_num_threads(flags.threads)
     torch.manual_seed(1)
-    base_mb = resident_mb()
-    step = build(torch, flags)
-    loss0 = step()
-    times = timed(step, 2)
-    if flags.serve:
-        print("ready", flush=True)
-        for line in iter(sys.stdin.readline, ""):
-            if int(line) <= 0:
-                break
-            print(*(f"{ms:.4f}" for ms in timed(step, int(line))), flush=True)
-    else:
-        times = timed(step, flags.steps * flags.rounds)
-    median = sorted(times)[len(times) // 2]
-    print(json.dumps({
-        "engine": f"pytorch {torch.__version__}", "config": flags.config, "dropout": flags.dropout,
-        "allocator": allocator(), "threads": flags.threads, "median_ms": round(median, 3), "min_ms": round(min(times), 3),
-        "gflops": round(flop(flags.config) / median / 1e6, 1), "floor_ms": None,
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, "base_rss_mb": base_mb,
-        "loss0": round(loss0, 4)}), flush=True)
+    report(flags, f"pytorch {torch.__version__}", lambda: build(torch, flags), mode=flags.mode,
+           allocator=allocator())
 
 
 if __name__ == "__main__":

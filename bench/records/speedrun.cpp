@@ -18,13 +18,39 @@ using Ids = std::vector<std::int64_t>;
 
 struct Row {
   std::int64_t layers, heads, width, context, window;  // window: tokens that a query sees
-  std::int64_t triples;                                // rows of the table of triples
+  std::int64_t triples;  // rows of the table of triples; 0: no table of pairs either
   std::int64_t batch, steps, evaluations;
   double matrix_rate, other_rate, momentum, dropout;
 };
 const std::map<std::string, Row> kRows = {
-    {"A", {2, 4, 128, 64, 32, 8192, 12, 130, 1, 0.03, 6e-3, 0.85, 0}},
-    {"B", {5, 4, 256, 256, 256, 32768, 8, 1500, 5, 0.02, 4e-3, 0.95, 0.15}},
+    {"A",
+     {.layers = 2,
+      .heads = 4,
+      .width = 128,
+      .context = 64,
+      .window = 32,
+      .triples = 8192,
+      .batch = 12,
+      .steps = 130,
+      .evaluations = 1,
+      .matrix_rate = 0.03,
+      .other_rate = 6e-3,
+      .momentum = 0.85,
+      .dropout = 0}},
+    {"B",
+     {.layers = 5,
+      .heads = 4,
+      .width = 256,
+      .context = 256,
+      .window = 256,
+      .triples = 0,
+      .batch = 8,
+      .steps = 1200,
+      .evaluations = 4,
+      .matrix_rate = 0.02,
+      .other_rate = 3e-3,
+      .momentum = 0.95,
+      .dropout = 0.1}},
 };
 const std::vector<std::string> kTricks = {"muon",      "pairs",  "triples", "rotary",
                                           "zero_init", "window", "qk_norm"};
@@ -73,8 +99,8 @@ struct Model : nn::Layer<Model> {
   Model(const Row& row, const Flags& flags, std::int64_t vocab)
       : token(vocab, row.width), norm(row.width, nn::NormKind::rms), dropout(row.dropout) {
     nn::init::normal_(token.weight, 0, 0.1);
-    if (flags.uses("pairs")) pairs = zero_table(vocab * vocab, row.width);
-    if (flags.uses("triples")) triples = zero_table(row.triples, row.width);
+    if (row.triples > 0 && flags.uses("pairs")) pairs = zero_table(vocab * vocab, row.width);
+    if (row.triples > 0 && flags.uses("triples")) triples = zero_table(row.triples, row.width);
     if (!flags.uses("rotary")) position = nn::Embedding(row.context, row.width);
     mask = flags.uses("window") ? causal_mask() & window_mask(row.window - 1) : causal_mask();
     for (std::int64_t i = 0; i < row.layers; ++i) {
