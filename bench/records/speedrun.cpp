@@ -52,8 +52,8 @@ const std::map<std::string, Row> kRows = {
       .momentum = 0.95,
       .dropout = 0.1}},
 };
-const std::vector<std::string> kTricks = {"muon",      "pairs",  "triples", "rotary",
-                                          "zero_init", "window", "qk_norm"};
+const std::vector<std::string> kTricks = {"muon",   "pairs",  "triples",
+                                          "rotary", "window", "qk_norm"};
 
 struct Flags {
   std::string row, text, out;
@@ -108,7 +108,7 @@ struct Model : nn::Layer<Model> {
       for (nn::Linear* into : {&block.attention.qkv_proj, &block.feed_forward.up})
         nn::init::normal_(into->weight, 0, 0.02);
       for (nn::Linear* back : {&block.attention.out_proj, &block.feed_forward.down})
-        nn::init::normal_(back->weight, 0, flags.uses("zero_init") ? 0 : 0.01);
+        nn::init::normal_(back->weight, 0, 0.01);
     }
   }
   static nn::Embedding zero_table(std::int64_t rows, std::int64_t width) {
