@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,7 @@ def main():
     if found != SHA256:
         parser.error(f"{flags.text} has sha256 {found}: the record is for tiny Shakespeare, {SHA256}")
     target, seeds = TARGETS[flags.row]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's: it saves, and ends with an error
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     more = [word for trick in flags.without for word in ("--without", trick)]
     more += ["--steps", str(flags.steps)] if flags.steps else []
