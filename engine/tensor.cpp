@@ -24,8 +24,8 @@ T convert(S x) {
   return static_cast<T>(x);
 }
 
-/// A matrix whose columns lie in order, copied to one whose rows do, or false where they do not:
-/// by elements it would take five times as long.
+/// Copies a column-major matrix to a row-major one by blocks; element by element takes two to three
+/// times as long. Returns false, and copies nothing, for other layouts.
 template <class T>
 bool copy_transposed(T* to, const Strides& target, const T* from, const Strides& source,
                      const Shape& shape) {

@@ -150,6 +150,22 @@ TEST_CASE("copy_ writes in place, converts, and requires equal shapes") {
   CHECK(has(message, "[3, 2]"));
 }
 
+TEST_CASE("copy_ of a transposed matrix puts each element in its place, whatever the sizes") {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::i64})
+    for (const auto& [m, n] : {std::pair{37, 61}, {61, 37}, {8, 16}, {1, 5}, {5, 1}, {0, 3}}) {
+      INFO(dtype << " " << m << " x " << n);
+      const Tensor source = arange(m * n).reshape({n, m}).to(dtype);
+      // rows and columns of a larger matrix, so that a row of the target ends before the next
+      Tensor larger = zeros({m + 2, n + 3}, dtype);
+      slice(slice(larger, 0, 1, m + 1), 1, 2, n + 2).copy_(transpose(source));
+      List expected(static_cast<std::size_t>((m + 2) * (n + 3)));
+      for (int i = 0; i < m; ++i)
+        for (int j = 0; j < n; ++j)
+          expected[static_cast<std::size_t>((i + 1) * (n + 3) + j + 2)] = j * m + i;
+      CHECK(numbers(larger.to(Dtype::f64)) == expected);
+    }
+}
+
 TEST_CASE("copy_ between overlapping views reads the old values") {
   Tensor x = counted({2, 2});
   x.copy_(kernel::strided_view(x, {2, 2}, {1, 2}, 0));

@@ -37,7 +37,7 @@ Tensor normalize_rows(const Tensor& x) {
   return rms_norm(x, {}, 1e-30) / std::sqrt(n);
 }
 
-/// Row i of q less lower[i, j] times each row j < i, from the first row to the last.
+/// q = T⁻¹ q by forward substitution. T is the lower triangle of `lower`, with ones on its diagonal.
 template <class T>
 GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::int64_t rows,
                                std::int64_t columns) {
@@ -47,8 +47,8 @@ GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::i
         q[i * columns + c] -= lower[i * stride + j] * q[j * columns + c];
 }
 
-/// T⁻¹ q, where T is the lower triangle of q qᵀ, ones on its diagonal. A few rows at a time: less
-/// what they have of the rows before, which is a product, then of each other.
+/// T⁻¹ q, where T is the lower triangle of q qᵀ, ones on its diagonal. Blocks of rows follow each
+/// other: a matmul subtracts the solved rows above, then the block is solved by itself.
 Tensor solve_own_triangle(const Tensor& q) {
   constexpr std::int64_t kRows = 32;
   Tensor solved = q.clone();
@@ -103,7 +103,7 @@ Tensor newton_schulz(const Tensor& matrix) {
         y = matmul(polynomial(matmul(y, transpose(y, 0, 1))), y);
       return y;
     }
-    // Y = P X, where P is a polynomial of G = X Xᵀ: of a wide matrix only m × m must change.
+    // Y = P X, where P is a polynomial of G = X Xᵀ: the steps need only m × m matrices.
     Tensor gram = matmul(y, transpose(y, 0, 1)), p = I;
     for (int i = 0; i < kIterations; ++i) {
       const Tensor z = polynomial(gram);

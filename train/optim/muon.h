@@ -5,8 +5,8 @@
 
 namespace gradus::optim {
 
-/// What gives the directions in a matrix about equal lengths: a step of newton_schulz learns more,
-/// one of mud takes less time.
+/// How Muon orthogonalizes an update: a step with newton_schulz learns more, one with mud is
+/// cheaper.
 enum class Orthogonalizer { newton_schulz, mud };
 
 struct MuonOptions {
@@ -16,8 +16,8 @@ struct MuonOptions {
   double weight_decay = 0;          // of both groups, on the parameter as in AdamW
   AdamOptions adam = {.lr = 3e-4};  // of the other parameters; its weight_decay is not used
   Orthogonalizer orthogonalizer = Orthogonalizer::newton_schulz;
-  /// Matrices whose names match one of these stack others of as many rows as columns (the last may
-  /// have fewer): each of those counts as a matrix.
+  /// Patterns for names of matrices that stack several square ones, the last of which may have
+  /// fewer rows. Each square one is orthogonalized by itself.
   std::vector<std::string> stacked = {"*qkv_proj*"};
 };
 

@@ -84,7 +84,8 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
   CHECK(optim::newton_schulz(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
-/// Of the shorter side: length 1, less its part along those before, length 1; one after the other.
+/// The formula, one row (of a tall matrix, column) after another: length 1, minus its components
+/// along the rows before it, length 1 again.
 Tensor plain_mud(const Tensor& x) {
   const auto n = static_cast<std::size_t>(std::min(x.size(0), x.size(1)));
   const bool tall = x.size(0) > x.size(1);
@@ -100,13 +101,14 @@ Tensor plain_mud(const Tensor& x) {
   return stack(out, tall ? 1 : 0);
 }
 
-TEST_CASE("mud solves for what the rows of the shorter side have beside those before them") {
+TEST_CASE("mud follows its formula row by row, whichever side is longer") {
   seed(5);
   for (const Shape& shape : {Shape{3, 7}, Shape{7, 3}, Shape{5, 5}, Shape{1, 4}, Shape{4, 1},
                              Shape{37, 61}, Shape{61, 37}}) {
     INFO(shape);
     const Tensor x = randn(shape, Dtype::f64), y = optim::mud(x), right = plain_mud(x);
-    // 37 roundings of 1e-16 a number, which rows this little alike hardly magnify, times 25
+    // 37 roundings of 1e-16 each; random rows are nearly orthogonal, so solving hardly magnifies
+    // them; times 25
     constexpr double kError = 1e-13;
     CHECK(max(abs(y - right)).item() < kError);
     CHECK(max(abs(optim::mud(transpose(transpose(x).contiguous())) - right)).item() < kError);
