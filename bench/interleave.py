@@ -5,7 +5,8 @@
 
 A peer is pytorch, pytorch-compiled, pytorch-max-autotune or jax. Each engine is a process that times N steps
 whenever it is asked to, and only one works at a time. Prints each engine's JSON line, peers first, with the
-medians of the interleaved steps, and a last line with the ratios to the fastest peer and to each.
+medians of the interleaved steps, and a last line with the ratios to the fastest peer and to each, and of the
+memory to the first peer's.
 """
 import argparse
 import json

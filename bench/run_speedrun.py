@@ -84,10 +84,11 @@ def main():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     more = [word for trick in flags.without for word in ("--without", trick)]
     more += ["--steps", str(flags.steps)] if flags.steps else []
+    names = [word.lstrip("-") for word in more]  # other settings, another directory
     runs = []
     with tempfile.TemporaryDirectory() as scratch:
         for seed in flags.seeds.split(",") if flags.seeds else range(1, seeds + 1):
-            directory = os.path.join(flags.out or scratch, f"{flags.row}-{seed}")
+            directory = os.path.join(flags.out or scratch, "-".join([flags.row, str(seed), *names]))
             os.makedirs(directory, exist_ok=True)
             runs.append(one_run(os.path.join(flags.build, "speedrun"), flags.row, flags.text, seed, directory, more))
             print(json.dumps(runs[-1]), flush=True)

@@ -101,7 +101,10 @@ struct Model : nn::Layer<Model> {
     nn::init::normal_(token.weight, 0, 0.1);
     if (row.triples > 0 && flags.uses("pairs")) pairs = zero_table(vocab * vocab, row.width);
     if (row.triples > 0 && flags.uses("triples")) triples = zero_table(row.triples, row.width);
-    if (!flags.uses("rotary")) position = nn::Embedding(row.context, row.width);
+    if (!flags.uses("rotary")) {
+      position = nn::Embedding(row.context, row.width);
+      nn::init::normal_(position.weight, 0, 0.02);
+    }
     mask = flags.uses("window") ? causal_mask() & window_mask(row.window - 1) : causal_mask();
     for (std::int64_t i = 0; i < row.layers; ++i) {
       nn::Block& block = blocks.emplace_back(block_options(row, flags));
