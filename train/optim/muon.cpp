@@ -37,7 +37,7 @@ Tensor normalize_rows(const Tensor& x) {
   return rms_norm(x, {}, 1e-30) / std::sqrt(n);
 }
 
-/// q = T⁻¹ q by forward substitution. T is the lower triangle of `lower`, with ones on its diagonal.
+/// q = T⁻¹ q by forward substitution. T is the lower triangle of `lower`, ones on its diagonal.
 template <class T>
 GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::int64_t rows,
                                std::int64_t columns) {

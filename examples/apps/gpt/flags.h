@@ -24,7 +24,7 @@ class GptFlags : public ModelFlags {
   std::int64_t tokenizer_vocab = 0;  // of word and bpe
   std::string config;                // the preset that the sizes come from; "": the text decides
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
-  // As older runs have them; choose_recipe() has what new ones get.
+  // The settings of older runs; choose_recipe() sets those of new ones.
   std::string positions = "learned", norm = "layer", activation = "gelu", optimizer = "adamw";
   bool bias = true, qk_norm = false, zero_init = false;
   bool checkpoint = false;   // of gradients
@@ -78,7 +78,7 @@ class GptFlags : public ModelFlags {
   void describe_model(CLI::App& app);
   void describe_recipe(CLI::App& app);
   void take_model();     // the sizes of `from`
-  void choose_recipe();  // of a new run, where no flag says otherwise
+  void choose_recipe();  // for a new run, where no flag is given
 };
 
 /// A preset, and for texts of how many tokens it is: "10,000 to 10,000,000".

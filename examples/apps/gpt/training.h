@@ -23,7 +23,7 @@ namespace gradus::examples {
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun = {});
 
-/// Of the parameters that are not frozen.
+/// Updates the parameters that are not frozen.
 std::unique_ptr<optim::Optimizer> make_optimizer(const GptFlags& flags, const nn::GPT& model);
 optim::Schedule make_schedule(const GptFlags& flags);
 
