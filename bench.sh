@@ -9,7 +9,7 @@
 #   ./bench.sh attention --peer pytorch             dense, or --kind window, beside its attention
 #   ./bench.sh decode --config gpt2                 the next token, with a cache and without
 #   ./bench.sh decode --model DIR_OR_GGUF           by how weights are kept, beside the speed of memory
-#   ./bench.sh decode --model M --peer pytorch      a prompt of 512 tokens, beside transformers
+#   ./bench.sh decode --model M --peer pytorch --peer llama.cpp    next to transformers and llama.cpp
 #   ./bench.sh table                                the table of steps next to PyTorch and JAX, as Markdown
 #   ./bench.sh recipe FILE                          nanoGPT's CPU recipe in both engines
 #   ./bench.sh speedrun A --text FILE               seconds to a held-out loss: bench/records/README.md

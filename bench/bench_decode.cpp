@@ -3,7 +3,7 @@
 //   ./bench.sh decode --config gpt2 --length 1024  at a position, with a cache and without
 //   ./bench.sh decode --model DIR_OR_GGUF          by how weights are kept (decode_precisions.h)
 //   ./bench.sh decode --config gpt2 --precisions   the same of random weights
-//   ./bench.sh decode --model M --peer pytorch     a prompt of 512 tokens, beside transformers
+//   ./bench.sh decode --model M --peer pytorch     a prompt and next tokens, next to other engines
 //
 // The first: a GPT of the named sizes, its context stretched to `length`, has seen all tokens but
 // one. With a cache it takes that one; without, it takes all of them again. Rounds alternate; one
@@ -12,6 +12,8 @@
 
 #include <chrono>
 #include <cstdio>
+#include <iostream>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -24,6 +26,7 @@
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/pretrained/tensor_source.h"
 #include "gradus/io/text.h"
+#include "gradus/nn/extras/packing.h"
 #include "gradus/nn/models/gpt.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"
@@ -39,6 +42,7 @@ struct Flags {
   int rounds = 7, threads = 0;
   std::string model, text = "docs/course.md";
   bool precisions = false, serve = false;
+  Precision weights = Precision::f32;
 };
 
 template <class F>
@@ -87,15 +91,22 @@ std::vector<std::int64_t> tokens_of(const Flags& flags) {
   return tokens;
 }
 
-/// "tokens times" a line of the input: milliseconds of a prompt of so many, as often.
+/// For each line "prompt N TIMES" or "next N TIMES" of the input, prints the milliseconds of a
+/// prompt of N tokens, or of each of the tokens that follow one.
 void serve(const nn::GPT& model) {
   const NoGrad off;
   std::puts("ready");
   std::fflush(stdout);
-  for (long tokens = 0, times = 0; std::scanf("%ld %ld", &tokens, &times) == 2 && tokens > 0;) {
+  std::string task;
+  for (std::int64_t tokens = 0, times = 0; std::cin >> task >> tokens >> times && tokens > 0;) {
     const Tensor ids = randint(0, model.options.vocab, {1, tokens});
-    for (long i = 0; i < times; ++i)
-      std::printf("%.3f ", milliseconds([&] { std::ignore = model(ids); }));
+    const Tensor next = slice(ids, 1, 0, 1);
+    nn::KVCache cache({.capacity = tokens + times});
+    if (task == "next") model(ids, &cache);
+    for (std::int64_t i = 0; i < times; ++i)
+      std::printf("%.3f ", milliseconds([&] {
+                    std::ignore = task == "next" ? model(next, &cache) : model(ids);
+                  }));
     std::puts("");
     std::fflush(stdout);
   }
@@ -105,8 +116,11 @@ void run(const Flags& flags) {
   if (flags.threads > 0) set_num_threads(flags.threads);
   seed(1);
   if (!flags.model.empty()) {
-    const nn::GPT model = io::load_gpt(flags.model);
-    if (flags.serve) return serve(model);
+    nn::GPT model = io::load_gpt(flags.model);
+    if (flags.serve) {
+      nn::pack(model, flags.weights);
+      return serve(model);
+    }
     return time_precisions(model, {.name = flags.model.substr(flags.model.rfind('/') + 1),
                                    .text = tokens_of(flags),
                                    .rounds = flags.rounds});
@@ -137,6 +151,9 @@ int main(int argc, char** argv) {
   app.add_option("--text", flags.text, "for perplexity")->capture_default_str();
   app.add_flag("--precisions", flags.precisions, "by how weights are kept");
   app.add_flag("--serve", flags.serve, "for interleave_decode.py");
+  app.add_option("--weights", flags.weights, "their precision, with --serve")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Precision>{
+          {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"int8", Precision::int8}}));
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
   return gradus::bench::program(app, "bench_decode", argc, argv,

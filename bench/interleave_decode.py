@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Times a prompt of a real model in two engines, in turn, so that a drifting machine is fair to both.
+"""Times a prompt and the tokens after it of a real model in several engines, in turn.
 
-  interleave_decode.py BENCH_DECODE --model DIR_OR_GGUF [--tokens N] [--threads N] [--rounds N] --peer pytorch
+  interleave_decode.py BENCH_DECODE --model DIR_OR_GGUF --peer PEER... [--weights f32,bf16,int8]
+                       [--tokens N] [--threads N] [--rounds N]
 
-The peer is transformers in f32, eager. Prints one JSON object: medians of the rounds' medians, and of their ratios.
+A peer is pytorch (transformers in f32, eager) or llama.cpp (by llama-cpp-python, a GGUF file at the precision it
+has). Prints a JSON object for the prompt and one for the next token: each engine's milliseconds, the medians of the
+rounds' medians, and how many times as long each took as Gradus in f32, the medians of the rounds' ratios.
 """
 import argparse
 import json
@@ -12,31 +15,39 @@ import sys
 
 from interleave import Engine, median
 
+TASKS = {"prompt": 3, "next": 32}  # and how often a round times it
+PEERS = {"pytorch": "pytorch_decode.py", "llama.cpp": "llamacpp_decode.py"}
+
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bench")
-    parser.add_argument("--peer", choices=["pytorch"], required=True)
+    parser.add_argument("--peer", choices=PEERS, action="append", required=True)
     parser.add_argument("--model", required=True)
+    parser.add_argument("--weights", default="f32,bf16,int8", help="Gradus's precisions; the first is compared")
     for name, default in {"tokens": 512, "rounds": 7, "threads": len(os.sched_getaffinity(0))}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     flags = parser.parse_args()
     common = ["--model", flags.model, "--threads", str(flags.threads), "--serve"]
     here = os.path.dirname(os.path.abspath(__file__))
-    peer = Engine([sys.executable, os.path.join(here, f"{flags.peer}_decode.py"), *common])
-    ours = Engine([flags.bench, *common])
-    times = {id(ours): [], id(peer): []}
-    for turn in range(flags.rounds + 1):
-        for engine in (ours, peer) if turn % 2 == 0 else (peer, ours):
-            ms = engine.run(f"{flags.tokens} 3")
-            if turn > 0:  # memory is warm by then
-                times[id(engine)].append(ms)
-    ratios = [theirs / own for own, theirs in zip(times[id(ours)], times[id(peer)])]
-    print(json.dumps({
-        "model": os.path.basename(flags.model), "prompt": flags.tokens, "threads": flags.threads, "rounds": flags.rounds,
-        "peer_ms": round(median(times[id(peer)]), 1), "ours_ms": round(median(times[id(ours)]), 1),
-        "tokens_per_s": round(1e3 * flags.tokens / median(times[id(ours)])),
-        "speedup": round(median(ratios), 3), "speedup_rounds": [round(min(ratios), 3), round(max(ratios), 3)]}))
+    commands = {f"gradus {weights}": [flags.bench, "--weights", weights] for weights in flags.weights.split(",")}
+    commands |= {name: [sys.executable, os.path.join(here, PEERS[name])] for name in flags.peer}
+    engines = {name: Engine([*command, *common]) for name, command in commands.items()}
+    first = next(iter(engines))
+    for task, times in TASKS.items():
+        ms = {name: [] for name in engines}
+        for turn in range(flags.rounds + 1):
+            for name in list(engines) if turn % 2 == 0 else reversed(engines):
+                took = engines[name].run(f"{task} {flags.tokens} {times}")
+                if turn > 0:  # the first round warms memory
+                    ms[name].append(took)
+        ratios = {name: sorted(theirs / own for own, theirs in zip(ms[first], ms[name])) for name in engines}
+        print(json.dumps({
+            "task": task, "model": os.path.basename(flags.model), "tokens": flags.tokens, "threads": flags.threads,
+            "rounds": flags.rounds, "ms": {name: round(median(took), 2) for name, took in ms.items()},
+            "ratios": {name: round(median(all_), 3) for name, all_ in ratios.items() if name != first},
+            "ratios_range": {name: [round(all_[0], 3), round(all_[-1], 3)] for name, all_ in ratios.items()
+                             if name != first}}), flush=True)
 
 
 if __name__ == "__main__":

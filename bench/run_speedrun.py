@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The speedrun of bench/records/README.md: seconds from the start of a process to its last weight.
 
-  ./bench.sh speedrun ROW --text FILE [--seeds 1,2,3] [--without TRICK]... [--out DIR]
+  ./bench.sh speedrun ROW --text FILE [--seeds 1,2,3] [--without TRICK]... [--out DIR] [--peer pytorch]
 
 Checks the text, starts one process per seed on two cores, and prints a JSON line for each, then a summary:
 the mean loss and the chance p that a recipe whose mean is above the target does as well. With --out a run
-that was interrupted continues where it was, and its seconds count all of its processes.
+that was interrupted continues where it was, and its seconds count all of its processes. --peer runs row A's
+recipe in PyTorch.
 """
 import argparse
 import hashlib
@@ -21,6 +22,7 @@ import time
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"  # of tiny Shakespeare
 TARGETS = {"A": (1.88, 8), "B": (1.4697, 3)}  # nats a character, seeds
 CORES = 2
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def processor():
@@ -48,7 +50,7 @@ def chance(losses, target):
 def one_run(program, row, text, seed, directory, more):
     seconds_file = os.path.join(directory, "seconds")
     before = float(open(seconds_file).read()) if os.path.exists(seconds_file) else 0.0
-    command = [program, row, "--text", text, "--seed", str(seed), "--out", directory, *more]
+    command = [*program, row, "--text", text, "--seed", str(seed), "--out", directory, *more]
     start = time.perf_counter()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     seconds = before + time.perf_counter() - start
@@ -71,6 +73,7 @@ def main():
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--steps", type=int)
     parser.add_argument("--out", help="keeps the runs, one directory per seed")
+    parser.add_argument("--peer", choices=["pytorch"])
     flags = parser.parse_args()
     try:
         with open(flags.text, "rb") as text:
@@ -84,20 +87,23 @@ def main():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     more = [word for trick in flags.without for word in ("--without", trick)]
     more += ["--steps", str(flags.steps)] if flags.steps else []
-    names = [word.lstrip("-") for word in more]  # other settings, another directory
+    names = [word.lstrip("-") for word in [flags.peer or "", *more] if word]  # other settings, another directory
+    program = [os.path.join(flags.build, "speedrun")]
+    if flags.peer:
+        program = [sys.executable, os.path.join(HERE, "records", f"{flags.peer}_speedrun.py")]
     runs = []
     with tempfile.TemporaryDirectory() as scratch:
         for seed in flags.seeds.split(",") if flags.seeds else range(1, seeds + 1):
             directory = os.path.join(flags.out or scratch, "-".join([flags.row, str(seed), *names]))
             os.makedirs(directory, exist_ok=True)
-            runs.append(one_run(os.path.join(flags.build, "speedrun"), flags.row, flags.text, seed, directory, more))
+            runs.append(one_run(program, flags.row, flags.text, seed, directory, more))
             print(json.dumps(runs[-1]), flush=True)
     losses = [run["held_out"] for run in runs]
     p = chance(losses, target)
     seconds = sorted(run["seconds"] for run in runs)
     print(json.dumps({"row": flags.row, "target": target, "seeds": len(runs), "mean": round(sum(losses) / len(runs), 4),
                       "p": p and float(f"{p:.2g}"), "median_seconds": seconds[len(seconds) // 2],
-                      "most_seconds": seconds[-1], "without": flags.without, "processor": processor(),
+                      "most_seconds": seconds[-1], "engine": flags.peer or "gradus", "without": flags.without, "processor": processor(),
                       "cores": len(os.sched_getaffinity(0))}))
 
 
