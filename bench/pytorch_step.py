@@ -9,6 +9,7 @@ installed (libtcmalloc-minimal4), with which the script starts itself again. Nee
 import glob
 import os
 import sys
+import tempfile
 
 from step_peer import SIZES, parse, report
 
@@ -95,6 +96,8 @@ def build(torch, flags):
 
 def main():
     flags = parse(__doc__, MODES)
+    width = os.environ.get("ATEN_CPU_CAPABILITY", "default")  # compiled kernels crash under another width
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"gradus-inductor-{width}"))
     start_with_allocator()
     import torch
 
