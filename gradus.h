@@ -1,4 +1,4 @@
-// Gradus: a reverse-mode autograd engine with attention layers. This header gathers all of it.
+// Gradus: a reverse-mode autograd engine with attention layers. Includes the entire public API.
 #pragma once
 
 #include "gradus/check/gradients.h"

@@ -1,24 +1,24 @@
-// The environment variables of Gradus. Nothing else in the library reads them.
+// The environment variables of Gradus. No other file reads them.
 #pragma once
 
 namespace gradus::environment {
 
 enum class Variable {
   num_threads,      // GRADUS_NUM_THREADS: engine/base/num_threads.h
-  omp_num_threads,  // OMP_NUM_THREADS, where that is not set
+  omp_num_threads,  // OMP_NUM_THREADS, used if GRADUS_NUM_THREADS is not set
   simd,             // GRADUS_SIMD=avx512|avx2|baseline: engine/base/simd.h
   blas,             // GRADUS_BLAS=builtin|library: engine/gemm/backend.h
-  formula,          // GRADUS_FORMULA=1: every operation as its formula, engine/grad_mode.h
+  formula,          // GRADUS_FORMULA=1: fused ops run as their formula, engine/grad_mode.h
   check_nan,        // GRADUS_CHECK_NAN=1: trace/nan_finder.h
   trace,            // GRADUS_TRACE=FILE.html: trace/on_request.cpp
   trace_step,       // GRADUS_TRACE_STEP=N
-  silence           // GRADUS_SILENCE=SECONDS after which a process counts as lost
+  silence           // GRADUS_SILENCE=SECONDS until a silent process counts as lost
 };
 
-/// Its value; "" where it is not set.
+/// Returns the variable's value, or "" if it is not set.
 const char* value_of(Variable variable);
 
-/// Has it a value that does not begin with 0?
+/// True if the value is not empty and does not begin with 0.
 bool is_on(Variable variable);
 
 }  // namespace gradus::environment

@@ -1,4 +1,4 @@
-// The one constructor that every Gradus exception goes through: it adds where.
+// The constructor of all Gradus exceptions, which adds the context.
 #include "gradus/engine/base/error.h"
 
 namespace gradus {

@@ -1,4 +1,5 @@
-// Errors that teach: what went wrong, where, both values, and how to mend it.
+// Exception types and `require`. A message states what failed, the offending values, the layer, and
+// a fix.
 #pragma once
 
 #include <atomic>
@@ -9,29 +10,29 @@
 
 namespace gradus {
 
-/// Every exception that Gradus throws. The message ends with the path of the layer in which it
-/// happened, where there is one: "matmul: [2, 3] x [4, 5]: … (in encoder.blocks.0.attention)".
+/// Base of all exceptions that Gradus throws. Inside a layer, the message ends with its path:
+/// "matmul: [2, 3] x [4, 5]: … (in encoder.blocks.0.attention)".
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what);
 };
 
 // clang-format off
-class ShapeError : public Error { using Error::Error; };   // sizes, ranks, axes that do not fit
+class ShapeError : public Error { using Error::Error; };   // sizes, ranks or axes do not match
 class DtypeError : public Error { using Error::Error; };   // f32 with f64, floats as indices …
 class IndexError : public Error { using Error::Error; };   // an index or token id out of range
-class ValueError : public Error { using Error::Error; };   // any other argument out of range
-class GraphError : public Error { using Error::Error; };   // backward twice, no path, changed data
-class MemoryError : public Error { using Error::Error; };  // the limit, or the machine, has no more
-class FileError : public Error { using Error::Error; };    // file missing, malformed, not writable
+class ValueError : public Error { using Error::Error; };   // any other invalid argument
+class GraphError : public Error { using Error::Error; };   // second backward, no path, changed data
+class MemoryError : public Error { using Error::Error; };  // over the limit or out of memory
+class FileError : public Error { using Error::Error; };    // missing, malformed or not writable
 // clang-format on
 
-/// Set by the engine: names the layer that is running, or returns "".
+/// Set by the engine. Returns the path of the running layer, or "".
 extern std::atomic<std::string (*)()> error_context;
-/// Set by a trace: is told of each message, before the exception is thrown. Null: is not.
+/// Optional callback, called with the message before an exception is thrown. Null if unset.
 extern std::atomic<void (*)(const std::string& what)> on_error;
 
-/// The parts of a message, written one after the other.
+/// Concatenates the parts of a message.
 template <class... Parts>
 std::string str_cat(const Parts&... parts) {
   std::ostringstream out;
@@ -45,7 +46,8 @@ template <class E, class... Parts>
   throw E(str_cat(parts...));
 }
 
-/// require<ShapeError>(a == b, "add: ", a, " and ", b, " differ"). The message is built on failure.
+/// require<ShapeError>(a == b, "add: ", a, " and ", b, " differ"). Builds the message only on
+/// failure.
 template <class E = ValueError, class... Parts>
 void require(bool holds, const Parts&... parts) {
   if (!holds) [[unlikely]]

@@ -1,4 +1,4 @@
-// A callable, borrowed for the time of one call: two words, no allocation.
+// A non-owning reference to a callable, valid for one call. Two words, no allocation.
 #pragma once
 
 #include <memory>

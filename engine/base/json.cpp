@@ -1,4 +1,4 @@
-// Escapes, and numbers through to_chars, which knows no locale.
+// Escapes, and numbers by to_chars, which ignores the locale.
 #include "gradus/engine/base/json.h"
 
 #include <array>

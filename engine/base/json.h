@@ -1,4 +1,4 @@
-// The JSON writer: strings and numbers, appended to a text as they come.
+// JSON writer: appends strings and numbers to a text.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 namespace gradus {
 
 enum class JsonEscape {
-  short_forms,  // \n for a newline: as JSON is usually written
-  for_html      // \u000a; <, > and & too, so that no text ends the HTML element it stands in
+  short_forms,  // \n for a newline
+  for_html      // \u000a for a newline; also escapes <, > and &, so the text cannot close an HTML
+                // element
 };
 
-/// Appends `text`, which must be UTF-8, as a JSON string.
+/// Appends `text` (must be UTF-8) as a JSON string.
 void append_json(std::string& out, std::string_view text,
                  JsonEscape escape = JsonEscape::short_forms);
-/// Appends the shortest decimal that reads back equal; null for NaN and infinity.
+/// Appends the shortest decimal that reads back as the same value; null for NaN and infinity.
 void append_json(std::string& out, double value);
 void append_json(std::string& out, std::int64_t value);  // appends the decimal
 

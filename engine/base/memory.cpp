@@ -1,8 +1,8 @@
-// Small blocks are carved from regions and kept in one free list per size class; blocks above 4 MiB
-// have a mapping each, kept for the next that asks for about as much. Pages that were touched once
-// never fault again: nothing goes back unasked, and of the regions nothing ever. Regions are large
-// because only whole huge pages save address look-ups: a mapping each from 1 MiB on made the steps
-// of a small model a sixth slower.
+// Small blocks are carved from regions and kept in one free list per size class. Each block above 4
+// MiB has its own mapping, reused for requests of a similar size. Cached pages do not fault again,
+// so mappings are returned to the system only on request or when memory runs short, and regions
+// never. Regions are large because only full huge pages save address translations: a mapping for
+// each block from 1 MiB on made the training steps of a small model a sixth slower.
 #include "gradus/engine/base/memory.h"
 
 #include <pthread.h>
@@ -20,11 +20,11 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/base/platform.h"
 
-#ifndef __has_feature  // clang's way to ask; GCC defines __SANITIZE_ADDRESS__
+#ifndef __has_feature  // for clang; GCC defines __SANITIZE_ADDRESS__
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-constexpr bool kPooled = false;  // every block from operator new, so that overruns are seen
+constexpr bool kPooled = false;  // operator new for every block, to detect overruns
 #else
 constexpr bool kPooled = true;
 #endif
@@ -32,11 +32,11 @@ constexpr bool kPooled = true;
 namespace gradus::memory {
 namespace {
 
-constexpr std::size_t kRegion = std::size_t{32} << 20;  // resident only as far as it is touched
-constexpr std::size_t kBig = std::size_t{4} << 20;      // more than this: a mapping each
-constexpr std::size_t kMost = std::size_t{1} << 47;     // what a process can address
+constexpr std::size_t kRegion = std::size_t{32} << 20;  // only touched pages are resident
+constexpr std::size_t kBig = std::size_t{4} << 20;      // larger blocks have their own mapping
+constexpr std::size_t kMost = std::size_t{1} << 47;     // the address space of a process
 
-// Classes: 64, 128 … 512 bytes, then eight to an octave: 576, 640 … 1024, 1152 …
+// Classes: 64, 128 … 512 bytes, then eight per octave: 576, 640 … 1024, 1152 …
 std::size_t size_class(std::size_t bytes) {
   if (bytes <= 512) return bytes == 0 ? 0 : (bytes - 1) / 64;
   const auto octave = static_cast<std::size_t>(std::bit_width(bytes)) - 10;
@@ -50,27 +50,27 @@ static_assert(class_bytes(kSmallClasses - 1) == kBig);
 
 struct Free {
   Free* next;
-};  // lies in a small block that is free
+};  // header of a free small block
 struct Big {
   char* data;
   std::size_t bytes;
   bool free;
 };
 
-/// Why memory was refused. The exception is made where the pool is not locked: its message names
-/// the layer that runs, which may allocate.
+/// Why an allocation failed. The exception is constructed after the pool is unlocked: its message
+/// contains the layer's path, which may allocate.
 struct Refusal {
-  const char* reason = nullptr;  // null: none
-  std::int64_t most = 0;         // 0: is not said
+  const char* reason = nullptr;  // null: no failure
+  std::int64_t most = 0;         // 0: not in the message
   std::int64_t live = 0;
 };
 
 struct Pool {
-  std::atomic_flag busy;  // held for some ten instructions, seldom for a system call: no mutex
+  std::atomic_flag busy;  // a spin lock: held for some ten instructions, rarely for a system call
   Usage usage{};
   bool poison = false;
   Free* lists[kSmallClasses] = {};
-  char* fresh = nullptr;  // the part of the newest region that no block has had yet
+  char* fresh = nullptr;  // unused part of the newest region
   std::size_t fresh_bytes = 0;
   std::vector<Big> bigs;
 
@@ -88,8 +88,8 @@ struct Pool {
     return {};
   }
 
-  /// Null where the system has no more. Cached mappings go first where the process would else have
-  /// more than the limit.
+  /// Returns null if the system is out of memory. Frees cached mappings first if the limit would be
+  /// exceeded.
   char* map(std::size_t bytes) {
     const auto more = static_cast<std::int64_t>(bytes);
     if (usage.reserved_bytes > usage.limit_bytes - more) trim();
@@ -118,14 +118,14 @@ struct Pool {
     return std::exchange(fresh, fresh + bytes);
   }
 
-  // The smallest free mapping that holds `bytes` and is at most a quarter larger, else a fresh one.
+  // Returns the smallest free mapping of `bytes` to 1.25 · `bytes`, or a new one.
   void* take_big(std::size_t bytes) {
     Big* best = nullptr;
     for (Big& big : bigs)
       if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
         if (best == nullptr || big.bytes < best->bytes) best = &big;
     if (best == nullptr) {
-      // Before map(): nothing may fail after it.
+      // Reserve before map(), so that nothing can fail after it.
       if (bigs.size() == bigs.capacity()) bigs.reserve(2 * bigs.size() + 16);
       const std::size_t rounded = class_bytes(size_class(bytes));
       char* const pages = map(rounded);
@@ -146,10 +146,10 @@ struct Pool {
   }
 };
 
-// Never destroyed: tensors in static storage are released after everything else.
+// Never destroyed: static tensors are released after all other objects.
 Pool& pool() {
   static Pool& only = *[] {
-    // A child has none of the threads that might unlock.
+    // A forked child has no other thread that could unlock the pool.
     const auto unlock = [] { pool().unlock(); };
     pthread_atfork([] { pool().lock(); }, unlock, unlock);
     return new Pool;
@@ -162,10 +162,10 @@ std::int64_t machine_bytes() {
   return bytes;
 }
 
-// Both are made before main: a child forked while another thread makes one would wait forever.
+// Constructed before main: otherwise a child forked during the construction would wait forever.
 [[maybe_unused]] const bool made = (pool(), machine_bytes(), true);
 
-// Locks the pool as long as this lives.
+// RAII guard: locks the pool.
 struct Locked {
   Locked() { pool().lock(); }
   ~Locked() { pool().unlock(); }

@@ -1,4 +1,4 @@
-// Where tensors' numbers live: size classes over huge-page-advised regions, cached and counted.
+// The tensor allocator: cached size classes in regions of huge pages, with usage counts.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,15 @@
 
 namespace gradus::memory {
 
-inline constexpr std::size_t kAlignment = 64;  // bytes: a cache line, and the widest vector
+inline constexpr std::size_t kAlignment = 64;  // bytes: one cache line, one 512-bit vector
 
-/// At least `bytes` bytes aligned to kAlignment, not cleared (poisoned with NaN bytes under
-/// set_poison). 0 bytes give a valid pointer too. MemoryError if the limit or the machine says no.
+/// Returns at least `bytes` uninitialized bytes, aligned to kAlignment (NaN bytes under
+/// set_poison). Never returns null, not even for 0 bytes. Throws MemoryError if the limit or the
+/// machine's memory would be exceeded.
 void* allocate(std::size_t bytes);
-void release(void* data, std::size_t bytes) noexcept;  // the same `bytes`
+void release(void* data, std::size_t bytes) noexcept;  // takes the same `bytes`
 
-/// Space for `count` numbers while it lives; counted like a tensor's.
+/// A temporary buffer of `count` values. Counts as live memory, as a tensor does.
 template <class T>
 struct Scratch {
   explicit Scratch(std::int64_t count)
@@ -27,18 +28,18 @@ struct Scratch {
 };
 
 struct Usage {
-  std::int64_t live_bytes = 0;           // asked for by tensors that are alive
-  std::int64_t peak_bytes = 0;           // the most since the start or since reset_peak()
-  std::int64_t reserved_bytes = 0;       // taken from the system, in use or cached
-  std::int64_t limit_bytes = INT64_MAX;  // set_limit's
+  std::int64_t live_bytes = 0;           // held by live tensors
+  std::int64_t peak_bytes = 0;           // maximum since the start or reset_peak()
+  std::int64_t reserved_bytes = 0;       // obtained from the system, in use or cached
+  std::int64_t limit_bytes = INT64_MAX;  // set by set_limit()
 };
-Usage usage();          // of this process, now
-void reset_peak();      // peak_bytes becomes live_bytes
-void release_cached();  // gives whole free regions back to the system
+Usage usage();          // of this process
+void reset_peak();      // sets peak_bytes to live_bytes
+void release_cached();  // returns free blocks above 4 MiB to the system
 
-/// Live bytes may not exceed it, and cached memory is given back before it does. 0: no limit.
+/// Limits the live bytes. Cached memory is returned to the system before the limit is reached.
 void set_limit(std::int64_t bytes);
-/// Fresh memory is filled with 0xFF: NaN in f32 and f64. Returns whether it was before.
+/// If on, fills new memory with 0xFF bytes, which are NaN in f32 and f64. Returns the old setting.
 bool set_poison(bool on);
-
+// no limit.
 }  // namespace gradus::memory

@@ -1,16 +1,16 @@
-// How many threads kernels and products may use.
+// The number of threads for kernels and matmuls.
 #pragma once
 
 namespace gradus {
 
 inline constexpr int kMaxThreads = 1024;
 
-/// At least 1: what was set, or the default, asked for once.
+/// Returns the number set by set_num_threads, or the default (computed once). At least 1.
 int num_threads();
-void set_num_threads(int n);  // ValueError unless 1 ≤ n ≤ kMaxThreads
+void set_num_threads(int n);  // throws ValueError unless 1 ≤ n ≤ kMaxThreads
 
-/// GRADUS_NUM_THREADS, else OMP_NUM_THREADS, else the physical cores within this process's affinity
-/// and cgroup quota.
+/// Returns GRADUS_NUM_THREADS, else OMP_NUM_THREADS, else the number of physical cores within the
+/// process's affinity mask and cgroup quota.
 int default_num_threads();
 
 }  // namespace gradus

@@ -1,8 +1,8 @@
-// The thread pool. OpenMP makes its threads, in a parallel region that never ends, so that the
-// threads are OpenMP's own for debuggers, sanitizers and an OpenMP BLAS. Work is handed out here: a
-// region for each loop would wait at its end for threads that have not even started, milliseconds
-// where another process uses a core. A loop here waits only for threads that are inside a chunk of
-// it, and sleeps while it does, so that the system may move such a thread to the core that is free.
+// The thread pool. OpenMP creates the threads in a parallel region that never ends, so debuggers,
+// sanitizers and an OpenMP BLAS treat them as OpenMP threads. The pool distributes the work itself:
+// at the end of each OpenMP region, the caller would wait even for threads that have not started.
+// That costs milliseconds if another process uses a core. Here a loop waits only for threads inside
+// one of its chunks. It sleeps meanwhile, so the system may move such a thread to the free core.
 #include "gradus/engine/base/parallel.h"
 
 #include <algorithm>
@@ -26,9 +26,9 @@ namespace gradus {
 
 #ifdef _OPENMP
 namespace {
-/// Spins for a while, then sleeps, until `value` is no longer `old`; returns what it is then.
+/// Waits until `value` differs from `old`, first spinning, then sleeping. Returns the new value.
 int wait_while(const std::atomic<int>& value, int old) {
-  constexpr int kSpins = 4000;  // some 50 µs: about what lies between the loops of a training step
+  constexpr int kSpins = 4000;  // about 50 µs, the usual gap between two loops of a training step
   for (int spins = 0; spins < kSpins; ++spins) {
     if (const int now = value.load(); now != old) return now;
 #if defined(__x86_64__) || defined(__i386__)
@@ -39,15 +39,15 @@ int wait_while(const std::atomic<int>& value, int old) {
   return value.load();
 }
 
-/// The chunks that one thread should run, in a cache line of their own.
+/// The chunks assigned to one thread, in their own cache line.
 struct alignas(64) Share {
-  std::atomic<std::int64_t> next{0};  // the chunk to be taken next
+  std::atomic<std::int64_t> next{0};  // next chunk to run
   std::int64_t end = 0;
 };
 
-/// One parallel_for. Each thread starts with a share of its own, the same part of every loop, so
-/// that it finds in its core's cache what it wrote in the loop before (5 % of a small model's
-/// step); then it takes chunks from the others' shares.
+/// One parallel_for. Each thread starts with the same part of every loop, so that it finds the data
+/// of the previous loop in its core's cache (5 % of a small model's step). It then takes chunks
+/// from the other shares.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
@@ -55,7 +55,7 @@ struct Loop {
   Share* shares;
   int threads;
   std::atomic<bool> failed{false};
-  std::exception_ptr error{};  // the first one; written by the thread that set `failed`
+  std::exception_ptr error{};  // the first exception; written by the thread that set `failed`
 
   void work(int thread) {
     const ThreadState own = thread_state;
@@ -81,8 +81,8 @@ struct Loop {
 
 class ThreadPool {
  public:
-  /// Rethrows the loop's first exception. False if another thread uses the pool now, or the system
-  /// grants no thread: the caller then works alone.
+  /// Rethrows the loop's first exception. Returns false if another thread is using the pool or no
+  /// thread can be created; the caller then runs the loop serially.
   bool run(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body,
            int threads) {
     const std::unique_lock lock(busy_, std::try_to_lock);
@@ -98,23 +98,24 @@ class ThreadPool {
     loops_.fetch_add(1);
     loops_.notify_all();
     const int others = omp_get_max_threads();
-    omp_set_num_threads(1);  // an OpenMP BLAS must start no team here
+    omp_set_num_threads(1);  // prevents an OpenMP BLAS from starting a team here
     loop.work(0);
     omp_set_num_threads(others);
-    job_.store(nullptr);  // a worker that is late finds no loop
+    job_.store(nullptr);  // a late worker finds no loop
     for (int inside = inside_.load(); inside != 0;) inside = wait_while(inside_, inside);
     if (loop.error) std::rethrow_exception(loop.error);
     return true;
   }
 
-  /// A forked child has one thread, and works with that.
+  /// A forked child has only one thread.
   void reset_after_fork() {
     asked_for_ = started_ = 0;
     set_num_threads(1);
   }
 
-  /// At the end of the program: LLVM's OpenMP, taken down while it makes a team, crashes. Workers
-  /// for which a second is too short will not come. GNU's OpenMP needs no such wait.
+  /// Called at exit: LLVM's OpenMP crashes if it is shut down while it creates a team. Waits at
+  /// most a second; workers that have not started by then will not. GNU's OpenMP does not need
+  /// this.
   void wait_until_started() const {
     for (int i = 0; i < 1000 && started_ < asked_for_; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -126,7 +127,8 @@ class ThreadPool {
     const auto start = [this, first = asked_for_.load(), more = workers - asked_for_] {
 #pragma omp parallel num_threads(more)
       {
-        // wait_until_started() waits for no thread that OpenMP did not give.
+        // Count threads that OpenMP did not grant as started: wait_until_started() must not wait
+        // for them.
         if (omp_get_thread_num() == 0) started_ += more - omp_get_num_threads();
         worker_loop(first + omp_get_thread_num());
       }
@@ -154,10 +156,10 @@ class ThreadPool {
 
   std::mutex busy_;
   Share shares_[kMaxThreads];
-  std::atomic<int> asked_for_{0}, started_{0};  // workers
-  std::atomic<int> wanted_{0};                  // workers for the present loop
-  std::atomic<int> loops_{0};                   // counts up with each loop
-  std::atomic<int> inside_{0};                  // workers that may be in a chunk
+  std::atomic<int> asked_for_{0}, started_{0};  // numbers of workers
+  std::atomic<int> wanted_{0};                  // workers for the current loop
+  std::atomic<int> loops_{0};                   // number of loops so far
+  std::atomic<int> inside_{0};                  // workers that may be inside a chunk
   std::atomic<Loop*> job_{nullptr};
 };
 

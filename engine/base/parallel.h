@@ -1,4 +1,4 @@
-// The one place where Gradus uses more than one thread. OpenMP is behind it, and only there.
+// parallel_for: all multithreading in Gradus goes through it. Built on OpenMP.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace gradus {
 
-/// body(begin, end) over [0, n) in chunks of `grain` (the last may be shorter), on the thread pool.
-/// Chunks depend on n and grain alone, so a chunk's partial result is the same with any number of
-/// threads. Each thread starts with an equal share, then takes chunks from the others': a core that
-/// another process uses delays the chunk it is in, not the loop. Runs serially where n ≤ grain,
-/// with one thread, and inside another parallel_for. The first exception is thrown again here.
-/// The body runs with the caller's thread_state, except that observers are not called.
+/// Runs body(begin, end) on the thread pool, over [0, n) in chunks of `grain`. The last chunk may
+/// be shorter. Chunks depend only on n and grain, so a chunk's partial result does not depend on
+/// the number of threads. Each thread starts with an equal share, then takes chunks from other
+/// shares. A busy core therefore delays one chunk, not the loop. Runs serially if n ≤ grain, with
+/// one thread, or inside another parallel_for. Rethrows the first exception. The body runs with the
+/// caller's thread_state, but without its observers.
 void parallel_for(std::int64_t n, std::int64_t grain,
                   FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
 
-/// Elements of cheap work below which a second thread costs more than it gives.
+/// Minimum number of elements of cheap work that is worth a second thread.
 inline constexpr std::int64_t kCheapGrain = 16384;
 
-/// Rows a chunk should hold so that it has about kCheapGrain elements of work; at least 1.
+/// Returns the rows per chunk for about kCheapGrain elements of work. At least 1.
 constexpr std::int64_t rows_grain(std::int64_t row_elements) {
   return row_elements >= kCheapGrain ? 1 : kCheapGrain / (row_elements < 1 ? 1 : row_elements);
 }

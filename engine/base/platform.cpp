@@ -1,5 +1,5 @@
-// POSIX, with what only Linux has behind #ifdef. /proc, /sys and control groups are just not found
-// elsewhere. A system without POSIX needs another file like this; nothing else knows the system.
+// The POSIX implementation, with Linux-only parts behind #ifdef. On other systems /proc, /sys and
+// control groups are simply not found. A system without POSIX needs its own version of this file.
 #include "gradus/engine/base/platform.h"
 
 #include <cxxabi.h>
@@ -32,8 +32,8 @@
 namespace gradus::platform {
 namespace {
 
-// Calls use(stream) with what `file` holds in this process's control group and each group around it
-// (version 2: limits add up along the path; inside a container the path is "/").
+// Calls use(stream) with `file` of this process's control group and of each enclosing group
+// (version 2: all limits along the path apply; inside a container the path is "/").
 template <class F>
 void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   std::ifstream groups(root + "/proc/self/cgroup");
@@ -46,7 +46,7 @@ void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   }
 }
 
-// Processors' worth of time that the control groups grant; infinite without a quota.
+// The CPU quota of the control groups, in cores. Infinite without a quota.
 double cpu_quota(const std::string& root) {
   double cores = INFINITY;
   double quota = 0, period = 0;
@@ -60,7 +60,7 @@ double cpu_quota(const std::string& root) {
   return cores;
 }
 
-// "VmRSS:  1234 kB" in bytes; 0 where there is no /proc.
+// Returns an entry such as "VmRSS:  1234 kB" in bytes; 0 without /proc.
 std::size_t status_bytes(const char* name) {
   std::ifstream status("/proc/self/status");
   std::size_t kilobytes = 0;
@@ -72,14 +72,14 @@ std::size_t status_bytes(const char* name) {
 }  // namespace
 
 int usable_cores(const std::string& root) {
-  std::set<std::string> cores;  // hyperthreads of one core list the same siblings
+  std::set<std::string> cores;  // hyperthreads of a core list the same siblings
 #ifdef __linux__
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0)
     for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
       if (!CPU_ISSET(i, &mask)) continue;
       auto core = str_cat(root, "/sys/devices/system/cpu/cpu", i, "/topology/thread_siblings_list");
-      std::ifstream(core) >> core;  // where there is no such file it stays its name
+      std::ifstream(core) >> core;  // keeps its value if the file does not exist
       cores.insert(core);
     }
 #endif
@@ -91,7 +91,7 @@ std::size_t resident_bytes() { return status_bytes("VmRSS:"); }
 std::size_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 
 void* map_pages(std::size_t bytes) {
-  constexpr std::size_t huge = std::size_t{2} << 20;  // alignment that huge pages need
+  constexpr std::size_t huge = std::size_t{2} << 20;  // alignment of huge pages
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t kept = (bytes + page - 1) / page * page;
   void* mapped =
@@ -100,9 +100,9 @@ void* map_pages(std::size_t bytes) {
   const std::size_t before = huge - reinterpret_cast<std::uintptr_t>(mapped) % huge;
   char* pages = static_cast<char*>(mapped) + before;
   munmap(mapped, before);
-  munmap(pages + kept, huge - before);  // nothing, of 0 bytes
+  munmap(pages + kept, huge - before);  // may be 0 bytes, which has no effect
 #ifdef MADV_HUGEPAGE
-  madvise(pages, kept, MADV_HUGEPAGE);  // small pages would do, more slowly
+  madvise(pages, kept, MADV_HUGEPAGE);  // optional: small pages are slower
 #endif
   return pages;
 }
@@ -115,9 +115,9 @@ std::size_t physical_memory(const std::string& root) {
     each_cgroup(root, file, [&](std::istream&& in) {
       if (double most = 0; in >> most) bytes = std::min(bytes, most);
     });
-  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0)  // none is RLIM_INFINITY, 2⁶³ or more
+  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0)  // no limit is RLIM_INFINITY, at least 2⁶³
     bytes = std::min(bytes, std::max(1.0, double(most.rlim_cur) - double(status_bytes("VmSize:"))));
-  return static_cast<std::size_t>(std::max(bytes, 0.0));  // sysconf says -1 where it cannot tell
+  return static_cast<std::size_t>(std::max(bytes, 0.0));  // sysconf returns -1 if unknown
 }
 
 void* find_symbol(const char* name) { return dlsym(RTLD_DEFAULT, name); }
@@ -131,7 +131,8 @@ std::string system_name() {
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 bool sync_file(std::FILE* file) {
-  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe has no disk
+  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe cannot be
+                                                                               // synced
 }
 
 std::string demangle(const char* mangled) {
@@ -144,7 +145,7 @@ std::vector<void*> stack_trace() {
   std::vector<void*> at(64);
 #ifdef __GLIBC__
   at.resize(static_cast<std::size_t>(backtrace(at.data(), static_cast<int>(at.size()))));
-  // The first frames are this function's and, under a sanitizer, those of its backtrace().
+  // Skips the frames of this function and, under a sanitizer, of its backtrace().
   const auto caller = std::find(at.begin(), at.end(), __builtin_return_address(0));
   if (caller != at.end()) at.erase(at.begin(), caller);
 #endif
@@ -154,13 +155,15 @@ std::vector<void*> stack_trace() {
 std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
   std::vector<std::vector<Frame>> out(calls.size());
 #ifdef __GLIBC__
-  std::map<std::string, std::pair<std::string, std::vector<std::size_t>>> asked;  // of a file
+  std::map<std::string, std::pair<std::string, std::vector<std::size_t>>> asked;  // by file
   for (std::size_t i = 0; i < calls.size(); ++i) {
     Dl_info info{};
     void* map = nullptr;
     if (dladdr1(calls[i], &info, &map, RTLD_DL_LINKMAP) == 0) continue;
     const auto* linked = static_cast<link_map*>(map);
-    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;  // calls main()
+    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos)
+      continue;  // the caller of
+                 // main()
     auto& [addresses, which] =
         asked[*linked->l_name ? linked->l_name : str_cat("/proc/", getpid(), "/exe")];
     addresses +=
@@ -168,7 +171,9 @@ std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
     which.push_back(i);
   }
   for (const auto& [file, of] : asked) {
-    if (file.find('\'') != std::string::npos) continue;  // it goes through a shell
+    if (file.find('\'') != std::string::npos)
+      continue;  // would break the quotes in the shell
+                 // command
     const std::string ask = "addr2line -afie '" + file + "'" + of.first + " 2>&-";
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(ask.c_str(), "r"), pclose);
     std::size_t next = 0;  // each answer begins with the address

@@ -1,4 +1,4 @@
-// What differs between operating systems, and nothing else. Linux first.
+// Everything that depends on the operating system.
 #pragma once
 
 #include <cstddef>
@@ -8,45 +8,45 @@
 
 namespace gradus::platform {
 
-/// Fresh zeroed pages, huge ones where the system grants them; nullptr when it has none.
+/// Maps zeroed pages, huge ones if the system grants them. Returns nullptr if out of memory.
 void* map_pages(std::size_t bytes);
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
-/// Bytes of the machine, or fewer where a control group, or RLIMIT_AS less what is mapped already,
-/// grants no more; 0 if unknown. `root` is what /proc and /sys are in.
+/// Returns the bytes this process may use: the machine's memory, the cgroup limit, or RLIMIT_AS
+/// less the mapped bytes, whichever is least. 0 if unknown. /proc and /sys are read below `root`.
 std::size_t physical_memory(const std::string& root = "");
 
-/// Physical cores within this process's affinity mask and cgroup quota; at least 1. /proc and /sys
-/// are in `root`.
+/// Returns the number of physical cores within the process's affinity mask and cgroup quota. At
+/// least 1. /proc and /sys are read below `root`.
 int usable_cores(const std::string& root = "");
 
-/// A function of some loaded library by name (openblas_set_num_threads …), or nullptr.
+/// Looks up a function of any loaded library by name (openblas_set_num_threads …). nullptr if
+/// absent.
 void* find_symbol(const char* name);
 
-/// "Linux 6.1.0 x86_64"
+/// Example: "Linux 6.1.0 x86_64".
 std::string system_name();
 
-/// "gradus::nn::Linear" from what typeid(x).name() says, or from a mangled function.
+/// Demangles typeid(x).name() or a function name: "gradus::nn::Linear".
 std::string demangle(const char* mangled);
 
-/// Resident bytes now and at their highest.
+/// Resident bytes: current and peak.
 std::size_t resident_bytes();
 std::size_t peak_resident_bytes();
 
 bool is_terminal(std::FILE* file);
-/// What was written and flushed is on the disk; false: errno says why.
+/// Writes flushed data to disk. Returns false and sets errno on failure.
 bool sync_file(std::FILE* file);
 
-/// The calls that led here, innermost first; null pointers where the system cannot tell.
+/// Returns the addresses of the calling functions, innermost first. Null pointers if unsupported.
 std::vector<void*> stack_trace();
 
 struct Frame {
-  std::string function, file;  // mangled; "??" where it is not known
+  std::string function, file;  // mangled; "??" if unknown
   long line;                   // 0 without debug information
 };
 
-/// What addr2line, which comes with compilers, knows of each call: innermost what was inlined
-/// there. Empty where it is not installed. Takes some tenths of a second; at most 4,000 calls at a
-/// time.
+/// Finds the frames of each call with addr2line, inlined functions first. Empty if addr2line is not
+/// installed. Takes a few tenths of a second. At most 4,000 calls.
 std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls);
 
 }  // namespace gradus::platform

@@ -1,5 +1,5 @@
-// Philox4x32-10: ten rounds of two 32 × 32 → 64-bit products. Word i of a stream is element i mod 4
-// of the block with counter {i div 4 (low, high), stream, rank} and the seed (low, high) as key.
+// Philox4x32-10: ten rounds of two 32 × 32 → 64-bit multiplications. Word i of a stream is element
+// i mod 4 of the block with counter {i div 4 (low, high), stream, rank} and key {seed (low, high)}.
 #include "gradus/engine/base/random.h"
 
 #if defined(__x86_64__)
@@ -18,10 +18,10 @@ namespace {
 
 using Word = std::uint32_t;
 using Block = std::array<Word, 4>;
-constexpr Word kFactor0 = 0xD2511F53, kFactor1 = 0xCD9E8D57;  // the paper's
-constexpr Word kStep0 = 0x9E3779B9, kStep1 = 0xBB67AE85;  // of the key: golden ratio, √3 − 1
+constexpr Word kFactor0 = 0xD2511F53, kFactor1 = 0xCD9E8D57;  // from the paper
+constexpr Word kStep0 = 0x9E3779B9, kStep1 = 0xBB67AE85;  // key increments: golden ratio, √3 − 1
 constexpr int kRounds = 10;
-constexpr std::int64_t kGroup = 32;  // blocks that are made together
+constexpr std::int64_t kGroup = 32;  // blocks computed together
 
 Word low(std::uint64_t x) { return static_cast<Word>(x); }
 Word high(std::uint64_t x) { return static_cast<Word>(x >> 32); }
@@ -37,11 +37,11 @@ struct Vector {
   using Floats __attribute__((vector_size(bytes))) = float;
 };
 
-// x = the lower halves of its lanes times those of y's. Not GRADUS_INLINE: a kernel is compiled for
-// the baseline until it stands in its level's function, and only there may it take these in.
+// Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE: a kernel is compiled for
+// the baseline until it is inlined into the function of its level, and can inline these only there.
 GRADUS_TARGET_AVX512 inline void multiply(Vector<64>::Lanes& x, const Vector<64>::Lanes& y) {
   constexpr __mmask8 kAll =
-      255;  // lanes: where it is asked, GCC 12 does not warn of its own header
+      255;  // explicit mask of all lanes: avoids a GCC 12 warning in its own header
   x = (Vector<64>::Lanes)_mm512_maskz_mul_epu32(kAll, (__m512i)x, (__m512i)y);
 }
 GRADUS_TARGET_AVX2 inline void multiply(Vector<32>::Lanes& x, const Vector<32>::Lanes& y) {
@@ -51,17 +51,17 @@ inline void multiply(Vector<16>::Lanes& x, const Vector<16>::Lanes& y) {
   x = (Vector<16>::Lanes)_mm_mul_epu32((__m128i)x, (__m128i)y);
 }
 
-// A block to a lane, a word of it in the lane's lower half. A product reads no more, so what is
-// above need not be cleared. (Left to itself, GCC clears and repacks it, and takes three times as
-// long.)
+// One block per lane, one word in the lane's lower half. The multiplication ignores the upper half,
+// so it need not be cleared. (GCC's own code clears and repacks it and takes three times as long.)
 template <int bytes>
 struct Blocks {
   using Lanes = typename Vector<bytes>::Lanes;
-  using Floats = typename Vector<bytes>::Floats;  // words that are moved, as no integers can be
+  using Floats = typename Vector<bytes>::Floats;  // words as floats: integers have no two-source
+                                                  // shuffle
   static constexpr std::size_t kCount = bytes / 8;
   Lanes x0, x1, x2, x3;
 
-  // Lane 2i has block i, lane 2i + 1 block i + half of them: write() finds them in their order.
+  // Lane 2i holds block i, lane 2i + 1 block i + kCount / 2. write() then stores blocks in order.
   template <std::size_t... i>
   static GRADUS_INLINE void number(Lanes& block, std::index_sequence<i...>) {
     block += Lanes{(i / 2 + i % 2 * kCount / 2)...};
@@ -84,7 +84,7 @@ struct Blocks {
     x3 = p0;
   }
 
-  // Of each 16 bytes of a and of b, words 0 and 2; or 1 and 3.
+  // From each 16 bytes of a and b: words 0 and 2, or 1 and 3 if `odd`.
   template <std::size_t odd, std::size_t... i>
   static GRADUS_INLINE void pick(Floats& to, const Floats& a, const Floats& b,
                                  std::index_sequence<i...>) {
@@ -108,8 +108,8 @@ GRADUS_INLINE void mix_all(Each& each, const Key& key, std::index_sequence<v...>
   (each[v].mix(key), ...);
 }
 
-// Rounds and vectors are written out by packs, so that the processor has many products to choose
-// from and the blocks stay in registers: of loops, GCC unrolls the innermost alone.
+// Packs unroll rounds and vectors: many independent multiplications, and blocks that stay in
+// registers. Of nested loops, GCC unrolls only the innermost.
 template <int bytes, std::size_t... v, std::size_t... round>
 GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std::int64_t groups,
                                 Word* words, std::index_sequence<v...> all,
@@ -134,7 +134,7 @@ GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std:
   }
 }
 
-// The words of kGroup · groups blocks from `block` on.
+// Computes the words of kGroup · groups blocks, starting at `block`.
 template <int bytes, int vectors>
 GRADUS_INLINE void fill(RandomStream s, std::uint64_t block, std::int64_t groups, Word* words) {
   fill_vectors<bytes>(s, block, groups, words, std::make_index_sequence<vectors>{},
@@ -177,7 +177,7 @@ double RandomStream::uniform(std::int64_t index) const {
   return i % 2 == 0 ? unit(b[0], b[1]) : unit(b[2], b[3]);
 }
 
-// A pair of indices shares a block: its two uniforms give two normals, r·cos φ and r·sin φ.
+// Two indices share a block: its two uniforms give the normals r·cos φ and r·sin φ.
 double RandomStream::normal(std::int64_t index) const {
   const auto i = static_cast<std::uint64_t>(index);
   const Block b = block_of(*this, i / 2);
@@ -194,7 +194,7 @@ std::int64_t RandomStream::below(std::int64_t index, std::int64_t n) const {
 
 void RandomStream::words(std::int64_t first, std::int64_t count, Word* words) const {
   constexpr std::int64_t kWords = 4 * kGroup;
-  Word some[kWords];  // a group of which only a part is wanted
+  Word some[kWords];  // a group that is only partly needed
   for (std::int64_t n = 0; count > 0; first += n, words += n, count -= n) {
     const auto block = static_cast<std::uint64_t>(first) / 4;
     const std::int64_t skip = first % 4, groups = skip == 0 ? count / kWords : 0;
@@ -210,7 +210,7 @@ RandomStream Generator::next() {
   return {seed_, next_stream_++, rank_};
 }
 
-// Not locked: a program with several threads that draw gives each a GeneratorScope of its own.
+// Not synchronized: each thread that draws needs its own GeneratorScope.
 Generator& generator() {
   return thread_state.generator != nullptr ? *thread_state.generator : global_generator;
 }

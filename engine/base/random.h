@@ -1,7 +1,7 @@
-// Counter-based randomness: the number at (seed, stream, index) is a pure function of the three.
+// Counter-based random numbers: a pure function of (seed, stream, index).
 //
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Any thread
-// count, any order of evaluation and a recomputed forward give the same numbers; nothing is stored.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Results do
+// not depend on the thread count or the evaluation order, and a recomputed forward repeats them.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace gradus {
 
-/// Four 32-bit words from a 128-bit counter and a 64-bit key.
+/// Returns four 32-bit words from a 128-bit counter and a 64-bit key.
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                     std::array<std::uint32_t, 2> key);
 
-/// One stream of numbers: what a random op draws, stores and can replay.
+/// A stream of random numbers. A random op draws one, saves it and can replay it.
 struct RandomStream {
   std::uint64_t seed = 0;
   std::uint32_t stream = 0;
@@ -26,15 +26,15 @@ struct RandomStream {
   double normal(std::int64_t index) const;       // mean 0, variance 1 (Box–Muller)
   std::int64_t below(std::int64_t index, std::int64_t n) const;  // [0, n)
 
-  /// words[i] = word(first + i), vectorised.
+  /// Sets words[i] = word(first + i). Vectorized.
   void words(std::int64_t first, std::int64_t count, std::uint32_t* words) const;
 };
 
-/// Hands out streams. Its two numbers are all the random state of a program: checkpoints keep them.
+/// Creates streams. Seed and position are its complete state; checkpoints store them.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed = 0) : seed_(seed) {}
-  RandomStream next();  // ValueError when all 2³² − 1 streams of the seed are used up
+  RandomStream next();  // throws ValueError after 2³² − 1 streams
 
   std::uint64_t seed() const { return seed_; }
   std::uint32_t position() const { return next_stream_; }
@@ -50,10 +50,10 @@ class Generator {
   std::uint32_t rank_ = 0;
 };
 
-Generator& generator();         // this thread's, or the global one
-void seed(std::uint64_t seed);  // generator() starts anew
+Generator& generator();         // the thread's generator, or the global one
+void seed(std::uint64_t seed);  // resets generator() to this seed
 
-/// Random ops inside draw from `g`: gradient checks freeze masks so, data loaders keep theirs.
+/// Within the scope, random ops draw from `g`. Gradient checks use it to freeze masks.
 struct GeneratorScope : ScopedValue<Generator*> {
   [[nodiscard]] explicit GeneratorScope(Generator& g) : ScopedValue(thread_state.generator, &g) {}
 };

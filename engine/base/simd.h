@@ -1,14 +1,14 @@
-// One loop, compiled for several instruction sets; the processor says at run time which one runs.
+// Compiles one loop for several instruction sets and selects one at run time.
 //
 //   template <class T> GRADUS_INLINE void add_rows(T* y, const T* x, std::int64_t n) { … a loop … }
 //   simd::run<add_rows<T>>(y, x, n);
 //
-// `run` holds add_rows three times, each inside a function with the vectors of one level, and calls
-// the widest that the processor and GRADUS_SIMD allow. Plain C++ on purpose: a `target_clones`
-// attribute chooses before main() and cannot be told otherwise, so no test could reach the narrower
-// versions on a wide machine, and clang has none for templates.
+// `run` contains three copies of add_rows, each compiled for one level, and calls the widest that
+// the processor and GRADUS_SIMD allow. The `target_clones` attribute would not do. It selects
+// before main(), so tests could not run the narrower versions, and clang does not support it on
+// templates.
 //
-// Without GRADUS_KERNEL_CLONES (sanitizers, the `step` preset) run calls the function itself.
+// Without GRADUS_KERNEL_CLONES (sanitizers, the `step` preset), run calls the function directly.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 #endif
 
 #if defined(__x86_64__)
-// x86-64-v3 and x86-64-v4, spelled out: of "arch=x86-64-v4" clang makes vectors of 32 bytes.
+// x86-64-v3 and x86-64-v4, spelled out: with "arch=x86-64-v4" clang uses vectors of only 32 bytes.
 #define GRADUS_TARGET_AVX2 __attribute__((target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt")))
 #define GRADUS_TARGET_AVX512                                                            \
   __attribute__((                                                                       \
@@ -35,7 +35,7 @@
 #define GRADUS_HAS_LEVELS 0
 #endif
 
-// Two names, as a program may hold both kinds of `run`: its own, and that of the library.
+// Two namespaces, since a program and the library may be compiled with different versions of `run`.
 #if GRADUS_HAS_LEVELS && defined(GRADUS_KERNEL_CLONES) && GRADUS_KERNEL_CLONES
 #define GRADUS_DISPATCHES 1
 #define GRADUS_RUN_NAMESPACE dispatched
@@ -46,15 +46,15 @@
 
 namespace gradus::simd {
 
-/// The vectors that kernels use: 16 bytes (SSE2, NEON), 32 with fused multiply-add, or 64.
+/// Vector width of kernels: 16 bytes (SSE2, NEON), 32 bytes with fused multiply-add, or 64 bytes.
 enum class Level { baseline, avx2, avx512 };
 
-/// The widest that the processor has, or less where GRADUS_SIMD=avx512|avx2|baseline asks for less.
-/// Asked once: a ValueError where GRADUS_SIMD is something else, or more than the processor has.
+/// Returns the processor's widest level, or a narrower one set by GRADUS_SIMD=avx512|avx2|baseline.
+/// Computed once. Throws ValueError if GRADUS_SIMD is invalid or wider than the processor.
 Level level();
-Level widest();  // what the processor has, whatever GRADUS_SIMD says
+Level widest();  // the processor's widest level, regardless of GRADUS_SIMD
 
-std::string_view name(Level level);  // "avx512"
+std::string_view name(Level level);  // for example "avx512"
 
 namespace detail {
 
@@ -63,12 +63,12 @@ inline constexpr bool is_wide =
     std::is_same_v<A, double*> || std::is_same_v<A, const double*> ||
     std::is_same_v<A, std::int64_t*> || std::is_same_v<A, const std::int64_t*>;
 
-inline std::atomic<int> chosen{-1};  // −1: not asked for yet
+inline std::atomic<int> chosen{-1};  // −1: not chosen yet
 Level choose();
 
 #if GRADUS_DISPATCHES
-// flatten: whatever a kernel calls is compiled with it, also lambdas that are too large to be
-// inlined three times of the compiler's own accord.
+// flatten: inlines everything that a kernel calls, including lambdas that the compiler considers
+// too large to inline three times.
 template <auto kernel, class... Arguments>
 GRADUS_TARGET_AVX512 __attribute__((flatten)) auto run_avx512(Arguments... arguments) {
   return kernel(arguments...);
@@ -92,7 +92,7 @@ inline Level level() {
 
 inline namespace GRADUS_RUN_NAMESPACE {
 
-/// One of three kernels, each compiled for the level that it is named after, by level().
+/// Runs the kernel for level(). Each is compiled for the level it is named after.
 template <auto avx512, auto avx2, auto baseline, class... Arguments>
 auto run_one(Arguments... arguments) {
 #if GRADUS_DISPATCHES
@@ -110,9 +110,9 @@ auto run_one(Arguments... arguments) {
 #endif
 }
 
-/// kernel(arguments…), compiled for level(). The kernel is GRADUS_INLINE, as is what it calls. One
-/// that takes pointers to double or int64_t has a single version: nobody waits for those, and each
-/// version takes seconds to compile.
+/// Runs kernel(arguments…), compiled for level(). The kernel and its callees must be GRADUS_INLINE.
+/// A kernel with pointers to double or int64_t has only one version: their speed matters less, and
+/// each version takes seconds to compile.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
   if constexpr ((detail::is_wide<Arguments> || ...))

@@ -1,9 +1,9 @@
-// The caller's file and line, for messages: std::source_location, which clang 14 has not yet.
+// The caller's file and line: std::source_location, which clang 14 lacks.
 #pragma once
 
 namespace gradus {
 
-/// As a default argument, SourceLocation::current() is the place of the call.
+/// As a default argument, SourceLocation::current() gives the location of the call.
 class SourceLocation {
  public:
   SourceLocation() = default;
@@ -11,8 +11,8 @@ class SourceLocation {
                                           int line = __builtin_LINE()) {
     return {file, line};
   }
-  const char* file_name() const { return file_; }  // "" where nothing was noted
-  int line() const { return line_; }               // from 1; 0 where nothing was noted
+  const char* file_name() const { return file_; }  // "" if unknown
+  int line() const { return line_; }               // from 1; 0 if unknown
 
  private:
   constexpr SourceLocation(const char* file, int line) : file_(file), line_(line) {}

@@ -1,5 +1,4 @@
-// xᵀ, by blocks of eight rows and columns that are turned in the processor's registers; and rows
-// copied, or fetched into the cache.
+// Matrix transpose by 8×8 blocks in registers; also copies and prefetches rows.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,7 @@ GRADUS_INLINE void exchange_blocks(V* rows, std::index_sequence<lane...>) {
   }
 }
 
-/// A matrix of 8×8 is transposed once its blocks of 1, of 2 and of 4 are.
+/// An 8×8 matrix is transposed by exchanging blocks of 1, then 2, then 4.
 template <class T>
 GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int64_t apart) {
   typename Lanes<T>::Vector rows[kBlock];
@@ -45,8 +44,8 @@ GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int
   for (int c = 0; c < kBlock; ++c) std::memcpy(to + c * apart, &rows[c], sizeof rows[c]);
 }
 
-/// xᵀ [width, rows], its rows `apart`, of x [rows, width], its rows `row` numbers apart. Sixteen
-/// rows are read together: their column of floats fills a cache line of the result.
+/// Writes xᵀ [width, rows] with row stride `apart`, for x [rows, width] with row stride `row`.
+/// Reads sixteen rows together: a column of sixteen floats fills a cache line of the result.
 template <class T>
 GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width,
                              T* to, std::int64_t apart) {
@@ -62,16 +61,15 @@ GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, st
   }
 }
 
-/// x [rows, width], its rows `row` numbers apart, copied to rows `apart`. A power of two apart, as
-/// in a projection, few rows would fit into the cache together: its sets are chosen by address.
+/// Copies x [rows, width] from row stride `row` to row stride `apart`. A power-of-two stride, as in
+/// a projection, causes cache-set conflicts, so few rows would fit into the cache together.
 template <class T>
 void copy_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T* to,
                std::int64_t apart) {
   for (std::int64_t r = 0; r < rows; ++r) std::copy_n(x + r * row, width, to + r * apart);
 }
 
-/// Asks for rows [rows, width] that will be written, `row` apart: they reach the cache while
-/// something else is computed.
+/// Prefetches rows [rows, width] with stride `row` for writing.
 template <class T>
 void fetch_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width) {
   constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));

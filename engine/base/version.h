@@ -1,4 +1,4 @@
-// Which Gradus this is. CMake reads the numbers from here.
+// The version of Gradus. CMake reads it from here.
 #pragma once
 
 #define GRADUS_VERSION_MAJOR 0

@@ -1,14 +1,14 @@
-// Vector mathematics: exp, log, tanh, erf and what networks make of them, for float and double.
+// Vector mathematics for float and double: exp, log, tanh, erf and activation functions.
 //
-// The float functions are plain C++ without branches: in a loop, g++ and clang make SSE, AVX2 or
-// AVX-512 code of them (-O3 -fno-math-errno -fno-trapping-math; without these: right, but slow).
-// double calls std::. NaN gives NaN, ±∞ the limit (gelu(-∞) = 0). Errors measured, in ulp, at most:
-// exp 1.1, expm1 1.7, log 1.0, log1p 1.5, tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or
-// 1e-7 max(1, |x|) if more. a * b + c may be fused: instruction sets differ within these bounds.
+// The float functions are branch-free C++. In a loop, g++ and clang compile them to SSE, AVX2 or
+// AVX-512 (-O3 -fno-math-errno -fno-trapping-math; without these: correct but slow). double calls
+// std::. NaN gives NaN, ±∞ the limit (gelu(-∞) = 0). Maximum measured errors in ulp: exp 1.1, expm1
+// 1.7, log 1.0, log1p 1.5, tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or 1e-7 max(1, |x|) if
+// that is larger. a * b + c may be fused, so instruction sets differ within these bounds.
 //
-// Coefficients: minimax fits of relative error (reweighted least squares on 800 Chebyshev nodes,
-// values of 40 digits), rounded to float one by one from the lowest, the others then fitted again.
-// Selects come last: of a clamp at the start, g++ makes a second path for the constant.
+// Coefficients: minimax fits of the relative error (reweighted least squares on 800 Chebyshev
+// nodes, values of 40 digits). Each is rounded to float, lowest first, and the others are fitted
+// again. Selects come last: for a clamp at the start, g++ adds a second path for the constant.
 #pragma once
 
 #include <bit>
@@ -31,31 +31,32 @@ GRADUS_INLINE float polynomial(float x, float highest, Lower... lower) {
   return highest;
 }
 
-/// 2ⁿ for -126 ≤ n ≤ 127, any number otherwise.
+/// 2ⁿ for -126 ≤ n ≤ 127; otherwise arbitrary.
 GRADUS_INLINE float power_of_two(std::int32_t n) {
   return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127u) << 23);
 }
 
-/// eˣ = 2ⁿ (1 + q), |q| < 0.42, for |x| < 1000; any numbers otherwise, q NaN where x is.
+/// eˣ = 2ⁿ (1 + q), |q| < 0.42, for |x| < 1000; otherwise arbitrary. q is NaN if x is.
 struct Exponential {
   float q;
   std::int32_t n;
 };
 
 GRADUS_INLINE Exponential reduce(float x) {
-  constexpr float kRound = 12582912.0f;  // 1.5 · 2²³: a sum's last bits are the nearest integer
+  constexpr float kRound = 12582912.0f;  // 1.5 · 2²³: the low bits of the sum are the nearest
+                                         // integer
   const float shifted = x * 1.44269504f + kRound;
   const float n = shifted - kRound;
-  // ln 2 in two parts, the first short enough for n times it to be exact.
+  // ln 2 in two parts. The first is short enough for its multiple by n to be exact.
   const float r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
-  // (eʳ - 1 - r) / r², |r| ≤ ln 2 / 2: the fit's error is 1.4e-8 of eʳ - 1.
+  // (eʳ - 1 - r) / r², |r| ≤ ln 2 / 2. Fit error: 1.4e-8 of eʳ - 1.
   const float p =
       polynomial(r, 0.00138706958f, 0.00836627185f, 0.0416674353f, 0.166665465f, 0.49999997f);
   const auto bits = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kRound);
   return {p * (r * r) + r, static_cast<std::int32_t>(bits)};
 }
 
-/// e⁻ᵃ for a ≥ 0, but 0 where it is denormal: cheaper than exp.
+/// e⁻ᵃ for a ≥ 0, but 0 if denormal. Cheaper than exp.
 GRADUS_INLINE float decay(float a) {
   const auto [q, n] = reduce(-a);
   const float y = (1.0f + q) * power_of_two(n);
@@ -65,11 +66,11 @@ GRADUS_INLINE double decay(double a) { return std::exp(-a); }
 
 }  // namespace detail
 
-/// Gradual underflow: denormal below -87.33, 0 below -103.97; ∞ above 88.72.
+/// Underflows gradually: denormal below -87.33, 0 below -103.97; ∞ above 88.72.
 GRADUS_INLINE float exp(float x) {
   const auto [q, n] = detail::reduce(x);
-  const std::int32_t half = n >> 1;  // two factors, as 2⁻¹⁵⁰ and 2¹²⁸ are no floats
-  // 0 and not a product that underflows, for that is slow on many processors.
+  const std::int32_t half = n >> 1;  // two factors, since 2⁻¹⁵⁰ and 2¹²⁸ are not floats
+  // 0 rather than a product that underflows, which is slow on many processors.
   const float rest = n < -150 ? 0.0f : detail::power_of_two(n - half);
   const float y = (1.0f + q) * detail::power_of_two(half) * rest;
   const float bounded = x > 88.8f ? detail::kInfinity : y;
@@ -82,17 +83,17 @@ GRADUS_INLINE float expm1(float x) {
   const float half = detail::power_of_two(n - 1);  // 2ⁿ itself would overflow for the largest x
   const float y = 2.0f * (half * q + (half - 0.5f));
   const float bounded = x > 88.8f ? detail::kInfinity : (x < -20.0f ? -1.0f : y);
-  return std::abs(x) < 1e-8f ? x : bounded;  // keeps -0, and the denormals that halving would round
+  return std::abs(x) < 1e-8f ? x : bounded;  // keeps -0, and denormals, which halving would round
 }
 
-/// -∞ at 0, NaN below.
+/// -∞ at 0, NaN below 0.
 GRADUS_INLINE float log(float x) {
   const bool tiny = x < std::numeric_limits<float>::min();
   const auto bits = std::bit_cast<std::uint32_t>(tiny ? x * 8388608.0f : x);  // denormals: 2²³x
   const std::int32_t e = static_cast<std::int32_t>(bits - 0x3f3504f3u) >> 23;  // 2ᵉ m, √½ ≤ m < √2
   const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(e) << 23)) - 1.0f;
   const auto n = static_cast<float>(tiny ? e - 23 : e);
-  // (ln(1 + f) - f + f²/2) / f³: the fit's error is 5.9e-9 of ln(1 + f).
+  // (ln(1 + f) - f + f²/2) / f³. Fit error: 5.9e-9 of ln(1 + f).
   const float p = detail::polynomial(f, -0.0763643533f, 0.127622157f, -0.131596103f, 0.1420158f,
                                      -0.166234091f, 0.200012416f, -0.250008196f, 0.333333313f);
   const float f2 = f * f;
@@ -106,7 +107,7 @@ GRADUS_INLINE float log(float x) {
 /// ln(1 + x) without cancellation near 0.
 GRADUS_INLINE float log1p(float x) {
   const float u = 1.0f + x;
-  const float lost = x - (u - 1.0f);  // what rounding took from u: ln(u + lost) ≈ ln u + lost / u
+  const float lost = x - (u - 1.0f);  // rounding error of u: ln(u + lost) ≈ ln u + lost / u
   const float y = log(u);
   const float corrected = (u > 0.0f && u < detail::kInfinity) ? y + lost / u : y;
   return x == 0.0f ? x : corrected;  // keeps -0
@@ -118,16 +119,16 @@ GRADUS_INLINE float tanh(float x) {
   const float scale = detail::power_of_two(n - 1);
   const float h = scale * q + (scale - 0.5f);  // (e²ᵃ - 1) / 2
   const float t = h / (1.0f + h);
-  const float inner = a < 0.3f ? h - h * t : t;       // the same, without the rounding of 1 + h
+  const float inner = a < 0.3f ? h - h * t : t;       // the same, without rounding 1 + h
   return std::copysign(a > 10.0f ? 1.0f : inner, x);  // 1 - tanh 10 = 4e-9
 }
 
 GRADUS_INLINE float erf(float x) {
   const float a = std::abs(x);
-  // erf x / x - 1 for |x| ≤ 1.125: the fit's error is 6.4e-9 of erf x.
+  // erf x / x - 1 for |x| ≤ 1.125. Fit error: 6.4e-9 of erf x.
   const float s = detail::polynomial(x * x, 7.06350693e-05f, -0.00077657972f, 0.00516025908f,
                                      -0.0268392228f, 0.112832561f, -0.376126021f, 0.128379166f);
-  // 1 - erf a for 1.125 ≤ a ≤ 3.93, around its middle: the fit's error is 2.8e-8. Beyond, erf is 1.
+  // 1 - erf a for 1.125 ≤ a ≤ 3.93, around the middle. Fit error: 2.8e-8. Beyond, erf is 1.
   const float c = detail::polynomial(
       a - 2.5f, 9.0985468e-06f, -2.09038662e-05f, -6.18281483e-05f, 0.000278266729f,
       -0.00028645774f, -0.000569321157f, 0.00281797349f, -0.00610399107f, 0.00861546397f,
@@ -150,7 +151,7 @@ struct Sigmoid {
   T value, slope;
 };
 
-/// sigmoid(x) and its derivative, from e = e^-|x| ≤ 1: nothing overflows, and both tails are right.
+/// sigmoid(x) and its derivative, from e = e^-|x| ≤ 1. Does not overflow; accurate in both tails.
 template <class T>
 GRADUS_INLINE Sigmoid<T> sigmoid_with_slope(T x) {
   const T e = decay(std::abs(x));
@@ -167,12 +168,12 @@ GRADUS_INLINE T sigmoid(T x) {
   const T e = detail::decay(std::abs(x));
   const T t = e / (T(1) + e);
   const T q = T(1) - t;
-  const T low = e < T(0.25) ? e * q : t;  // equal; each rounds less on its side
+  const T low = e < T(0.25) ? e * q : t;  // equal, but each has less rounding error on its side
   return x < T(0) ? low : q;
 }
 
-// Far out, the terms below that have long vanished are set to 0: ∞ · 0 would be NaN.
-// They are 0 from nearer on.
+// Beyond these limits the vanishing factor is set to 0, since ∞ · 0 would be NaN. It underflows to
+// 0 well before.
 inline constexpr int kSiluEnd = 800, kGeluEnd = 40;
 
 /// x · sigmoid(x) (Elfwing et al. 2017; also called swish).
@@ -216,11 +217,11 @@ GRADUS_INLINE T gelu_erf_derivative(T x) {
   return probability + (std::abs(x) > T(kGeluEnd) ? T(0) : x * density);
 }
 
-// Reductions. The order depends on n alone: 32 running values of float or 16 of double, folded in
-// halves at the end. That vectorises, and leaves a sum n/32 + 5 roundings deep in place of n. Up to
-// 8 go one after the other: there the lanes would cost more than the numbers.
+// Reductions. The order depends only on n: 32 running values of float, or 16 of double, folded in
+// halves at the end. This vectorizes and rounds a sum only n/32 + 5 times in depth, not n times. Up
+// to 8 values are combined one by one, which is cheaper than the lanes.
 
-/// combine(f(0), … f(n-1)); `nothing` if n is 0.
+/// Returns combine(f(0), … f(n-1)), or `nothing` if n is 0.
 template <class T, class F, class Combine>
 GRADUS_INLINE T fold_of(std::int64_t n, T nothing, F f, Combine combine) {
   constexpr std::int64_t N = sizeof(T) == 4 ? 32 : 16, kFew = 8;
@@ -262,7 +263,7 @@ GRADUS_INLINE T dot(const T* x, const T* y, std::int64_t n) {
   return sum_of<T>(n, [=](std::int64_t i) { return x[i] * y[i]; });
 }
 
-/// The largest of n; -∞ of none, NaN if any is NaN.
+/// Returns the maximum of n values: -∞ if n is 0, NaN if any is NaN.
 template <class T>
 GRADUS_INLINE T max(const T* x, std::int64_t n) {
   const auto value = [=](std::int64_t i) { return x[i]; };

@@ -6,16 +6,15 @@
 namespace gradus::gemm {
 namespace {
 
-// Measured with `./bench.sh products` (docs/performance.md has the tables):
+// Measured with `./bench.sh products` (tables: docs/performance.md):
 //
-//   linked      processor           backend    why
+//   linked      processor           backend    reason
 //   none        any                 builtin
-//   OpenBLAS    x86-64, any width   builtin    it runs at a half or a quarter on processors made
-//                                              after it; on those that it knows ours are as fast
-//   OpenBLAS    others              library    its kernels are as wide as ours (NEON), and measured
-//   MKL, BLIS   any                 library    they look at what the processor can do, and a
-//                                              program that links one has chosen it
-//   another     any                 builtin    nothing is known of it (Netlib's has plain loops)
+//   OpenBLAS    x86-64, any width   builtin    2 to 4 times slower on processors newer than itself;
+//                                              on those it supports, the built-in is as fast
+//   OpenBLAS    others              library    as wide as the built-in kernels (NEON), and measured
+//   MKL, BLIS   any                 library    detect the processor's features; chosen by the user
+//   another     any                 builtin    unknown speed (Netlib has plain loops)
 Choice rule(Library library) {
   const auto by = [](Backend backend, const char* reason) {
     return Choice{backend, simd::level(), reason};

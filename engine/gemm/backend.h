@@ -1,5 +1,4 @@
-// Which backend multiplies: our own products, a BLAS library, or the plain loop. Decided once, by
-// rule.
+// Selects the matmul backend: the built-in kernels, a BLAS library, or plain loops.
 #pragma once
 
 #include <string>
@@ -15,23 +14,24 @@ enum class Backend { builtin, library, plain };
 
 struct Choice {
   Backend backend;
-  simd::Level level;   // of our own products
-  std::string reason;  // "ours are as fast at each width"
+  simd::Level level;  // of the built-in kernels
+  std::string reason;
 };
 
-/// Follows from the build, the library, the processor, GRADUS_BLAS=builtin|library and GRADUS_SIMD;
-/// computed once. ValueError where a variable is wrong.
+/// Returns the backend, which depends on the build, the library, the processor,
+/// GRADUS_BLAS=builtin|library and GRADUS_SIMD. Computed once. Throws ValueError if a variable is
+/// invalid.
 const Choice& chosen();
-/// The same where GRADUS_BLAS says `asked`, or nothing, and `library` is linked.
+/// Returns the choice for a value of GRADUS_BLAS ("" if unset) and a linked library.
 Choice choice_of(std::string_view asked, Library library);
 
-/// multiply by a given backend and level: what tests and benchmarks compare.
+/// multiply with a given backend and level, for tests and benchmarks.
 template <class T>
 void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<const T>> a,
                  std::type_identity_t<Matrix<const T>> b,
                  const std::type_identity_t<Options<T>>& options = {});
 
-/// "builtin, avx512: ours need not know the processor's name"
+/// Example: "builtin, avx512: ours need not know the processor's name".
 std::string describe(const Choice& choice = chosen());
 
 }  // namespace gradus::gemm

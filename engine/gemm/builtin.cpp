@@ -9,14 +9,14 @@
 namespace gradus::gemm {
 namespace {
 
-// Rows of B that are on their way from memory while others are packed.
+// Rows of B prefetched while others are packed.
 constexpr std::int64_t kFetched = 16;
-// Rows of C up to which B is not packed: each panel of it is used by so few strips.
+// Strips of C up to which B is not packed: each panel is reused too little.
 constexpr std::int64_t kFewStrips = 5;
-// Rows, or columns, of C up to which dot products are faster than tiles.
+// Rows or columns of C up to which dot products are faster than tiles.
 constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
 
-/// n numbers; for few of them a call of memcpy would take longer than the copy.
+/// Copies n values; for few, a memcpy call would take longer than the copy.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   using P = Tile<Set, T>;
@@ -26,8 +26,8 @@ GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
-/// Rows of A as they lie, `strip_stride` apart, or, of a transposed A, its columns side by side,
-/// `whole_rows` apart. Columns may be read in whole vectors while `left` rows of A are left.
+/// Copies rows of A, `strip_stride` apart, or columns of a transposed A, `whole_rows` apart. While
+/// `left` rows of A remain, columns may be read in full vectors.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left, T* to) {
   using P = Tile<Set, T>;
@@ -37,14 +37,14 @@ GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left
     return;
   }
   for (std::int64_t p = 0; p < a.columns; ++p)
-    if (left >= P::whole_rows)  // Faster: the compiler knows the length.
+    if (left >= P::whole_rows)  // Faster: a constant length.
       std::memcpy(to + p * P::whole_rows, a.data + p * a.stride, P::whole_rows * sizeof(T));
     else
       copy_numbers<Set>(a.data + p * a.stride, a.rows, to + p * P::whole_rows);
 }
 
-/// kernel::transpose, that fetches the next rows meanwhile: those of a panel are too far apart, and
-/// too short, for the processor to guess.
+/// kernel::transpose that prefetches the next rows. Rows of a panel are too short and far apart for
+/// the hardware prefetcher.
 template <class T>
 GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::int64_t stride) {
   constexpr std::int64_t kBlock = kernel::kBlock, line = 64 / sizeof(T);
@@ -63,31 +63,31 @@ GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::
   }
 }
 
-/// One panel of B: rows as wide as a tile, 0 where B has no more columns.
+/// Packs a panel of B: rows as wide as a tile, padded with 0.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   using P = Tile<Set, T>;
-  // Tiles sum these columns too, and drop the sums: zeros are fast to compute with.
+  // Tiles sum the padding too and drop the results. Zeros are fast to compute with.
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
-  else if (b.columns < P::columns)  // The last way is faster: the compiler knows the length.
+  else if (b.columns < P::columns)  // The last case is faster: a constant length.
     kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
   else
     for (std::int64_t p = 0; p < b.rows; ++p)
       std::memcpy(to + p * P::columns, b.data + p * b.stride, P::columns * sizeof(T));
 }
 
-/// B, or a part of it, as tiles read it: panel after panel, or as it lies.
+/// A part of B as tiles read it: packed panels, or in place.
 template <class T>
 struct Panels {
   const T* data;
   std::int64_t stride;  // between rows of a panel
   std::int64_t next;    // from one panel to the next
-  const T* edge;        // the last one where it is narrower than a tile: packed
+  const T* edge;        // the last panel if it is narrower than a tile: packed
 };
 
-/// One element of C, of alpha times its sum.
+/// Writes one element of C; `sum` includes alpha.
 template <class T>
 GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int64_t j, T sum,
                                     const Options<T>& options) {
@@ -99,7 +99,7 @@ GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int
   *to = sum;
 }
 
-/// All tiles of some rows of C, `strip` of A against each panel of B.
+/// Computes some rows of C: `strip` of A times each panel of B.
 template <class Set, bool transposed_a, class T>
 GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>& strip,
                                          const Panels<T>& b, const Options<T>& options,
@@ -108,7 +108,7 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>&
   alignas(64) T edge[P::rows * P::columns];
   for (std::int64_t j = 0, panel = 0; j < c.columns; j += P::columns, ++panel) {
     const std::int64_t columns = std::min(P::columns, c.columns - j);
-    // Others go through `edge`, which takes longer.
+    // Partial tiles go through `edge`, which is slower.
     const bool whole = columns == P::columns || columns == P::lanes;
     T* to = c.at(0, j);
     TileInput<T> in = strip;
@@ -135,8 +135,7 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
   for (std::int64_t i = 0; i < c.rows; i += rows) {
     while (rows > c.rows - i) rows = P::fewer(rows);
     copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
-    // While this strip is multiplied most of the next one is fetched: a row of it a tile, or the
-    // lines where its columns end.
+    // Prefetch most of the next strip: one row for each tile, or the lines where its columns end.
     Prefetch<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
     if (transposed_a)
       next = {a.at(i + 2 * rows - 1, 0), a.stride, P::depth / P::fetch_interval * a.stride};
@@ -162,7 +161,7 @@ class SmallBuffer {
   T* data = near_;
 };
 
-/// Some columns of B, as tiles will read them: where they lie, if that is cheaper than packing.
+/// Packs some columns of B, or uses them in place if that is cheaper.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE Panels<T> pack(const Matrix<const T>& b, bool in_place, T* to) {
   using P = Tile<Set, T>;
@@ -175,7 +174,7 @@ GRADUS_ALWAYS_INLINE Panels<T> pack(const Matrix<const T>& b, bool in_place, T* 
   return {to, P::columns, P::columns * b.rows, edge};
 }
 
-/// Tiles of C, after as much of B as the caches hold is packed.
+/// Computes tiles of C, one cache-sized part of B at a time.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
                                 const Matrix<const T>& b, const Options<T>& options) {
@@ -192,7 +191,7 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
       const Panels<T> right = pack<Set>(b.block(p, j, terms, columns), in_place, packed.data);
       const Matrix<T> part = c.column_range(j, j + columns);
       const Matrix<const T> left = a.column_range(p, p + terms);
-      // Later terms are added to the sum of the earlier ones.
+      // Later terms are added to the earlier sum.
       const Options<T> epilogue =
           p == 0 ? options.at(0, j) : Options<T>{.alpha = options.alpha, .beta = 1};
       if (a.transposed)
@@ -202,7 +201,7 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
     }
 }
 
-/// `few` rows, side by side.
+/// Returns contiguous rows, copied to `space` if transposed.
 template <class T>
 RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   if (!few.transposed) return {few.data, few.rows, few.stride};
@@ -211,8 +210,8 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The whole product on one thread, by dot products or by tiles. Each is a function of its own, so
-/// that neither takes registers from the other.
+/// The product on one thread, by dot products or by tiles. Separate functions, to keep register
+/// allocation independent.
 template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {
@@ -230,8 +229,7 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
                 [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
     }
   } else {
-    // A column whose elements lie side by side, as the residual's do, is a row: rows of A are then
-    // read as they lie.
+    // A contiguous column (of C and the residual) is treated as a row: A is then read in place.
     const bool is_row =
         c.columns == 1 && c.stride == 1 && options.bias == nullptr && options.residual.stride <= 1;
     tiles<Set>(is_row ? Matrix<T>(c.data, 1, c.rows) : c, is_row ? b.transpose() : a,
@@ -258,7 +256,6 @@ GRADUS_TARGET_AVX512 void avx512_product(Form form, const Matrix<T>& c, const Ma
 }
 #endif
 
-/// By vectors of `level`.
 template <bool by_dots, class T>
 void product_with(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
                   const Matrix<const T>& b, const Options<T>& options) {

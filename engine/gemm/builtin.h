@@ -1,5 +1,5 @@
-// Our own products: B is packed into panels as wide as a tile, the rows of A that a tile needs are
-// copied beside each other, and tiles of C follow (tile.h). Few rows are dot products instead.
+// The built-in matmul. B is packed into panels as wide as a tile, the rows of A for one tile are
+// copied together, and tiles of C are computed (tile.h). Few rows use dot products instead.
 #pragma once
 
 #include "gradus/engine/base/simd.h"
@@ -7,14 +7,13 @@
 
 namespace gradus::gemm {
 
-/// How a product is added up. Decided for the whole of it, so that a slab of few rows has the same
-/// bits as any other.
+/// The summation scheme. Chosen for the full product, so that slabs of few rows give the same bits.
 enum class Form { tiles, few_rows, few_columns };
 template <class T>
 Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b);
 
-/// Like multiply, on this thread, with the vectors of one level, which the processor must have.
-/// Sizes of at least 1.
+/// Like multiply, on this thread, with the vectors of `level`, which the processor must support.
+/// Sizes must be at least 1.
 template <class T>
 void builtin_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
                      const Matrix<const T>& b, const Options<T>& options);

@@ -1,6 +1,5 @@
-// Few rows against many, both stored along the sum: each element is a dot product, and the many are
-// read once, where they lie, in whatever room they take (narrow.h). A token's products while
-// decoding are such, and matrix times vector.
+// Few rows times many, both contiguous along the sum: each element is a dot product, and the many
+// rows are read once, in place, at any precision (narrow.h). For decoding and matrix times vector.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,7 @@
 
 namespace gradus::gemm {
 
-/// Rows `stride` apart, the numbers of each side by side; of int8 each kScaled of a row have a
-/// scale.
+/// Rows `stride` apart. Each kScaled int8 values of a row share a scale.
 template <class T>
 struct RowsOf {
   const T* data;
@@ -26,15 +24,14 @@ struct RowsOf {
   }
 };
 
-/// The lower half of x's lanes plus the upper one.
+/// The lower half of x's lanes plus the upper half.
 template <class Half, class V, int... i>
 GRADUS_ALWAYS_INLINE void add_halves(Half& sum, const V& x, std::integer_sequence<int, i...>) {
   constexpr int n = sizeof...(i);
   sum = __builtin_shufflevector(x, x, i...) + __builtin_shufflevector(x, x, n + i...);
 }
 
-/// Σ of all lanes, by halves and in registers: a loop over an array took as long as a row of 500
-/// bytes.
+/// Sums all lanes by halves, in registers. A loop over an array took as long as a row of 500 bytes.
 template <class T, class V>
 GRADUS_ALWAYS_INLINE T sum_lanes(const V& x) {
   constexpr int half = sizeof(V) / sizeof(T) / 2;
@@ -47,12 +44,11 @@ GRADUS_ALWAYS_INLINE T sum_lanes(const V& x) {
   }
 }
 
-/// A row of weights may be no longer than what a processor takes to see that it is read in order:
-/// of eight such rows side by side it guesses nothing. So the line that comes this many bytes later
-/// is asked for. Rows of 576 numbers come from memory 1.3 times as fast as f32, 2.5 as int8.
+/// Prefetch distance in bytes. The hardware prefetcher does not track eight short interleaved rows.
+/// Rows of 576 values are read from memory 1.3 times as fast as f32, 2.5 times as int8.
 inline constexpr std::int64_t kAhead = 16384;
 
-/// The first `few` rows of x against the first `many` of y: write(i, j, x_i · y_j).
+/// Calls write(i, j, x_i · y_j) for the first `few` rows of x and the first `many` of y.
 template <class Set, int few, int many, class T, class S, class Write>
 GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const RowsOf<T>& x, const RowsOf<S>& y,
                                     Write write) {
@@ -91,18 +87,18 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const RowsOf<T>& x, const Ro
     }
 }
 
-/// The first `few` rows of x against all of y.
+/// The first `few` rows of x times all rows of y.
 template <class Set, int few, class T, class S, class Write>
 GRADUS_ALWAYS_INLINE void dot_rows(std::int64_t k, const RowsOf<T>& x, const RowsOf<S>& y,
                                    Write write) {
-  constexpr int many = 8 / few;  // eight sums at once hide what a multiplication waits for
+  constexpr int many = 8 / few;  // eight independent sums hide the latency of a multiplication
   std::int64_t j = 0;
   const auto place = [&](int i, int l, T sum) { write(i, j + l, sum); };
   for (; j + many <= y.rows; j += many) dot_block<Set, few, many>(k, x, y.from(j), place);
   for (; j < y.rows; ++j) dot_block<Set, few, 1>(k, x, y.from(j), place);
 }
 
-/// All rows of x against all rows of y: write(i, j, x_i · y_j).
+/// Calls write(i, j, x_i · y_j) for all pairs of rows.
 template <class Set, class T, class S, class Write>
 GRADUS_ALWAYS_INLINE void dots(std::int64_t k, const RowsOf<T>& x, const RowsOf<S>& y,
                                Write write) {

@@ -1,4 +1,4 @@
-// The one file that knows BLAS.
+// All calls to BLAS.
 #include "gradus/engine/gemm/library.h"
 
 #include <algorithm>
@@ -39,8 +39,7 @@ std::string ask_library(const char* name) {
 }
 
 #ifdef GRADUS_BLAS_LIBRARY
-// OpenBLAS maps a buffer of 128 MiB for each thread that calls it, and where the system refuses it
-// tries again for ever.
+// OpenBLAS maps a buffer of 128 MiB for each calling thread and retries forever if that fails.
 void require_room() {
   if (linked_library() != Library::openblas) return;
   const std::size_t room = std::size_t{130} << 20,
@@ -53,8 +52,8 @@ void require_room() {
   platform::unmap_pages(pages, wanted);
 }
 
-// The pthread build (1) keeps a pool that spins beside ours. The OpenMP build (2) sees our team and
-// stays on one thread by itself; its setter would change OpenMP for the whole process.
+// The pthread build (1) keeps its own spinning pool. The OpenMP build (2) detects our team and uses
+// one thread; its setter would change OpenMP for the entire process.
 void prepare_once() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -67,7 +66,6 @@ void prepare_once() {
   });
 }
 
-// The function for a type of number.
 Gemm<float>* cblas_gemm(float) { return cblas_sgemm; }
 Gemm<double>* cblas_gemm(double) { return cblas_dgemm; }
 Gemv<float>* cblas_gemv(float) { return cblas_sgemv; }
@@ -82,8 +80,8 @@ int size(std::int64_t value) {
   return static_cast<int>(value);
 }
 
-/// One row or column of C: gemv reads the matrix once, where gemm would copy it first. Not every
-/// gemv clears NaN at beta = 0, so c is cleared here.
+/// One row or column of C: gemv reads the matrix once; gemm would copy it first. Not every gemv
+/// clears NaN at beta = 0, so c is cleared here.
 template <class T>
 void vector_product(const Matrix<const T>& matrix, T alpha, const T* x, std::int64_t x_stride,
                     T beta, T* y, std::int64_t y_stride) {
@@ -110,7 +108,7 @@ void call_library(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<con
 }
 #endif
 
-/// c = what a product is added to, for one that can only add to C; returns the beta to use.
+/// Adds bias and residual to beta · C, for functions that only add to C. Returns the beta to use.
 template <class T>
 [[maybe_unused]] T prefill(const Matrix<T>& c, const Options<T>& options) {
   if (options.bias == nullptr && options.residual.data == nullptr) return options.beta;

@@ -1,4 +1,4 @@
-// A matrix as products see it: where its numbers lie, and whether they are read transposed.
+// A matrix view with a row stride and a transpose flag.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,13 @@
 
 namespace gradus::gemm {
 
-/// The distance between two rows as stored, in numbers: a type of its own, so that it cannot be
-/// mistaken for a size.
+/// The distance between stored rows, in elements. A separate type, to avoid confusion with a size.
 struct Stride {
   std::int64_t value;
 };
 
-/// A view of rows × columns numbers: element (i, j) is data[i · stride + j], or, where it is read
-/// transposed, data[j · stride + i]. It owns nothing. T is float or double, or const.
+/// A non-owning view of rows × columns: element (i, j) is data[i · stride + j], or data[j · stride
+/// + i] if transposed. T is float or double, possibly const.
 template <class T>
 struct Matrix {
   T* data = nullptr;
@@ -44,7 +43,7 @@ struct Matrix {
     return data + (transposed ? column * stride + row : row * stride + column);
   }
 
-  /// `height` rows and `width` columns of it, from (row, column) on.
+  /// The block [height, width] that starts at (row, column).
   Matrix block(std::int64_t row, std::int64_t column, std::int64_t height,
                std::int64_t width) const {
     Matrix part(at(row, column), height, width, Stride{stride});
@@ -58,7 +57,7 @@ struct Matrix {
     return block(0, begin, rows, end - begin);
   }
 
-  /// Numbers in a row as stored.
+  /// Length of a stored row.
   std::int64_t stored_columns() const { return transposed ? rows : columns; }
 };
 

@@ -1,6 +1,6 @@
-// Products run inside Gradus's own team of threads, one slab each. Against a library's own threads
-// that is as fast on large products and up to 1.7 times as fast at the sizes of small models, and a
-// core that another process uses delays one slab.
+// Runs one slab per thread in Gradus's own thread pool. Compared with the library's threads, this
+// is as fast for large products and up to 1.7 times as fast at the sizes of small models. A busy
+// core delays only one slab.
 #include "gradus/engine/gemm/multiply.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace gradus::gemm {
 namespace {
 
-// Slabs are whole tiles of a library: OpenBLAS's largest is 16 rows or columns.
+// Slabs are multiples of OpenBLAS's largest tile: 16 rows or columns.
 constexpr std::int64_t kSlabUnit = 16;
 
 template <class T>
@@ -45,7 +45,7 @@ void check_sizes(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<cons
                       "] where C is [", c.rows, ", ", c.columns, "]");
 }
 
-/// On this thread.
+/// Multiplies on this thread.
 template <class T>
 void serial(const Choice& choice, Form form, const Matrix<T>& c, const Matrix<const T>& a,
             const Matrix<const T>& b, const Options<T>& options) {

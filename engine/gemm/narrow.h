@@ -1,5 +1,4 @@
-// Numbers that take less room than a float: how one is written, and how a vector of them is read.
-// Arithmetic is done in f32 always.
+// Storage formats narrower than f32: conversion and vector loads. Arithmetic is always f32.
 #pragma once
 
 #include <bit>
@@ -16,13 +15,13 @@
 
 namespace gradus::gemm {
 
-/// The upper half of an f32: 8 bits of exponent, 7 of fraction. Rounding errs by 2⁻⁸ of a number
-/// at most.
+/// The upper half of an f32: 8 exponent bits, 7 fraction bits. Relative rounding error: at most
+/// 2⁻⁸.
 struct BFloat16 {
   std::uint16_t bits;
 };
-/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Rounding errs by 2⁻¹¹ of a number at
-/// most, or by 2⁻²⁵; the largest is 65504.
+/// IEEE 754 binary16: 5 exponent bits, 10 fraction bits. Rounding error: at most 2⁻¹¹ relative, or
+/// 2⁻²⁵. Maximum: 65504.
 struct Float16 {
   std::uint16_t bits;
 };
@@ -40,7 +39,7 @@ inline float widen(Float16 x) {
   return x.bits & 0x8000u ? -magnitude : magnitude;
 }
 
-/// The nearest one, of two the even one; beyond the largest ∞, and NaN stays NaN.
+/// Rounds to nearest, ties to even; overflow gives ∞, NaN stays NaN.
 inline BFloat16 to_bfloat16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if (std::isnan(x)) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
@@ -54,17 +53,17 @@ inline Float16 to_float16(float x) {
   };
   const auto magnitude = std::bit_cast<float>(bits);
   if (std::isnan(x)) return with_sign(0x7E00u);
-  // Half-way to what would come next.
+  // Halfway to the next value.
   if (magnitude >= 65520.0f) return with_sign(0x7C00u);
   if (magnitude < 0x1p-14f)  // subnormal: a multiple of 2⁻²⁴
     return with_sign(static_cast<std::uint32_t>(std::nearbyint(magnitude * 0x1p24f)));
   return with_sign(((bits + 0xFFFu + (bits >> 13 & 1u)) >> 13) - ((127u - 15u) << 10));
 }
 
-/// So many int8 of a row share a scale: the fewer, the finer, and the more bytes are scales.
+/// int8 values of a row per scale. Smaller is more precise but stores more scales.
 inline constexpr std::int64_t kScaled = 192;
 
-/// As many bytes of T.
+/// A vector of T of the given size.
 template <class T, std::size_t bytes>
 struct VectorOf {
   using Type __attribute__((vector_size(bytes))) = T;
@@ -81,12 +80,11 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
 }
 
 #if GRADUS_HAS_LEVELS
-// One or two instructions each, which GCC 12 does not find: its own conversion of int8 takes the
-// vector apart and is nine times slower. Not GRADUS_INLINE:
-// see multiply() in engine/base/random.cpp.
+// One or two instructions each, which GCC 12 does not find: its own int8 conversion is nine times
+// slower. Not GRADUS_INLINE: see multiply() in engine/base/random.cpp.
 using Floats64 = VectorOf<float, 64>::Type;
 using Floats32 = VectorOf<float, 32>::Type;
-inline constexpr __mmask16 kAllLanes = 0xFFFF;  // where it is asked, GCC 12 does not warn
+inline constexpr __mmask16 kAllLanes = 0xFFFF;  // an explicit mask avoids a GCC 12 warning
 
 GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const BFloat16* from) {
   const __m512i bits =

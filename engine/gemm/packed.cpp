@@ -12,8 +12,8 @@
 namespace gradus::gemm {
 namespace {
 
-// Rows of x up to which weights are widened in registers; numbers that are unpacked at once for
-// more: half a second-level cache.
+// Rows of x up to which weights are widened in registers; above, values unpacked together (half an
+// L2 cache).
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
 
 /// y = x_i · w_j + bias_j for all rows j.
@@ -42,7 +42,7 @@ GRADUS_INLINE void unpack(const S* from, std::int64_t n, float scale, float* to)
 void narrow(float x, float, float& to) { to = x; }
 void narrow(float x, float, BFloat16& to) { to = to_bfloat16(x); }
 void narrow(float x, float, Float16& to) { to = to_float16(x); }
-// The largest / 127 may be 0, or make 128 of it.
+// Largest / 127 may underflow to 0, or rounding may give 128.
 void narrow(float x, float scale, std::int8_t& to) {
   to = scale == 0 ? std::int8_t{0}
                   : static_cast<std::int8_t>(std::clamp(std::nearbyint(x / scale), -127.f, 127.f));
@@ -50,12 +50,14 @@ void narrow(float x, float scale, std::int8_t& to) {
 
 template <class S>
 float largest_number() {
-  if constexpr (std::is_same_v<S, Float16>) return 65519.996f;  // what rounds to 65504 still
+  if constexpr (std::is_same_v<S, Float16>)
+    return 65519.996f;  // largest value that rounds to
+                        // 65504
   if constexpr (std::is_same_v<S, BFloat16>) return 3.3961773e38f;
   return std::numeric_limits<float>::max();
 }
 
-/// f(S*), the numbers as what they are.
+/// Calls f(S*) with the values in their type.
 template <class F>
 void with_numbers(Precision precision, std::byte* numbers, F&& f) {
   if (precision == Precision::f32) f(reinterpret_cast<float*>(numbers));
@@ -64,7 +66,7 @@ void with_numbers(Precision precision, std::byte* numbers, F&& f) {
   if (precision == Precision::int8) f(reinterpret_cast<std::int8_t*>(numbers));
 }
 
-/// Behind the n numbers of a row of int8, at a multiple of four bytes.
+/// The scales follow the n int8 values of a row, aligned to four bytes.
 template <class S>
 float* scales_of(const S* row, std::int64_t n) {
   return const_cast<float*>(reinterpret_cast<const float*>(row)) + (n + 3) / 4;

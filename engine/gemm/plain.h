@@ -1,5 +1,5 @@
-// The matrix product as it is defined: what every other one is compared with, and what runs in the
-// `step` preset (-DGRADUS_BLAS=plain).
+// The reference matmul: three loops. Tests compare with it, and the `step` preset uses it
+// (-DGRADUS_BLAS=plain).
 #pragma once
 
 #include "gradus/engine/gemm/multiply.h"
@@ -15,7 +15,7 @@ void plain_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<co
       T sum = 0;
       for (std::int64_t p = 0; p < a.columns; ++p) sum += *a.at(i, p) * *b.at(p, j);
       T out = options.alpha * sum;
-      if (options.beta != 0) out += options.beta * *c.at(i, j);  // 0 clears NaN too
+      if (options.beta != 0) out += options.beta * *c.at(i, j);  // 0: overwrites NaN
       if (options.bias != nullptr) out += options.bias[j];
       if (options.residual.data != nullptr) out += *options.residual.at(i, j);
       *c.at(i, j) = out;

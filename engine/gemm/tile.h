@@ -1,8 +1,8 @@
-// A tile of C, in registers while it is summed: the inner loop of our own products, written once.
+// The inner loop of the built-in matmul: one tile of C, summed in registers.
 //
-// A Set says what one instruction set has. `rows` rows of two vectors of C, two vectors of B and a
-// number of A fill its registers: 14 · 2 + 3 of 32 with AVX-512, 6 · 2 + 3 of 16 with AVX2; without
-// fused multiply-add a product needs one more.
+// A Set describes an instruction set. Two vectors for each of `rows` rows of C, two vectors of B
+// and one value of A fill its registers: 14 · 2 + 3 of 32 with AVX-512, 6 · 2 + 3 of 16 with AVX2.
+// Without fused multiply-add, a product needs one more.
 //
 // After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
 #pragma once
@@ -36,38 +36,38 @@ struct Tile {
   using Vector __attribute__((vector_size(Set::bytes))) = T;
   static constexpr std::int64_t lanes = Set::bytes / sizeof(T);
   static constexpr std::int64_t rows = Set::rows, columns = 2 * lanes;
-  // Fewer rows are left at the end: half as many, again and again, and 8 of 14.
+  // Rows of the next smaller tile for the remainder: half as many, but 8 after 14.
   static constexpr std::int64_t fewer(std::int64_t left) { return left == 14 ? 8 : left / 2; }
-  static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // in vectors
-  // The most of a sum that is taken at once: what a tile needs of A fits the first-level cache.
+  static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // rounded up to
+                                                                                  // vectors
+  // Terms of a sum per pass: a tile's part of A fits into the L1 cache.
   static constexpr std::int64_t depth = 256;
-  // The most columns of B that are packed at once: half a second-level cache, which has 1 MiB or
-  // more where there is AVX-512, and else often half of that.
+  // Columns of B that are packed together: half an L2 cache, which is at least 1 MiB with AVX-512
+  // and often half of that otherwise.
   static constexpr std::int64_t panel_columns = (Set::bytes == 64 ? 512 : 256) * 4 / sizeof(T);
-  // Between copied rows of A: a power of two apart, they would share a few sets of the cache.
+  // Row stride of copied A: a power of two would cause cache-set conflicts.
   static constexpr std::int64_t strip_stride = depth + 64 / sizeof(T);
-  // Every so many terms of a sum one line of what comes next is fetched: at each term it would cost
-  // 6 % of the arithmetic's speed.
+  // Terms per prefetch: one for each term would cost 6 % of the speed.
   static constexpr std::int64_t fetch_interval = 8;
 };
 
-/// Lines of memory that will be needed soon, and that the processor cannot guess: `step` numbers
-/// apart, and those that the next tile fetches `tile` numbers on.
+/// Lines to prefetch, which the hardware prefetcher cannot predict: `step` elements apart, and
+/// `tile` elements further for the next tile.
 template <class T>
 struct Prefetch {
   const T* line;
   std::int64_t step, tile;
 };
 
-/// What one tile reads: `depth` terms of a strip of A (rows, strip_stride apart, or where
-/// `transposed_a` columns, whole_rows apart) and of B (rows, b_stride apart).
+/// Input of a tile: `depth` terms of a strip of A (rows, strip_stride apart, or if `transposed_a`
+/// columns, whole_rows apart) and of B (rows, b_stride apart).
 template <class T>
 struct TileInput {
   const T *a, *b;
   std::int64_t b_stride, depth;
 };
 
-/// Asks for the lines of C and of the residual that a tile ends in: they come while it is summed.
+/// Prefetches the tile of C and of the residual while the tile is summed.
 template <int rows, class T>
 GRADUS_ALWAYS_INLINE void fetch_tile(const T* c, std::int64_t stride, const Options<T>& options,
                                      std::int64_t columns) {
@@ -79,7 +79,7 @@ GRADUS_ALWAYS_INLINE void fetch_tile(const T* c, std::int64_t stride, const Opti
     }
 }
 
-/// C [rows, vectors · lanes] of `sums`.
+/// Writes C [rows, vectors · lanes] from `sums`.
 template <class Set, int rows, int vectors, class T>
 GRADUS_ALWAYS_INLINE void write_tile(const typename Tile<Set, T>::Vector (&sums)[rows][vectors],
                                      T* c, std::int64_t stride, const Options<T>& options) {
@@ -106,7 +106,7 @@ GRADUS_ALWAYS_INLINE void write_tile(const typename Tile<Set, T>::Vector (&sums)
   }
 }
 
-/// One tile of C: Σ_p a[i, p] · b[p, j], finished and written.
+/// Computes and writes one tile of C: Σ_p a[i, p] · b[p, j].
 template <class Set, bool transposed_a, int rows, int vectors, class T>
 GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64_t stride,
                                         const Options<T>& options, Prefetch<T> next) {
@@ -115,7 +115,7 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64
   fetch_tile<rows>(c, stride, options, vectors * P::lanes);
   const T *pa = in.a, *pb = in.b;
   for (std::int64_t begin = 0; begin < in.depth; begin += P::fetch_interval) {
-    __builtin_prefetch(next.line, 0, 2);  // into the second level
+    __builtin_prefetch(next.line, 0, 2);  // into the L2 cache
     next.line += next.step;
     const std::int64_t end = std::min(begin + P::fetch_interval, in.depth);
     for (std::int64_t p = begin; p < end; ++p, pb += in.b_stride) {
@@ -133,8 +133,8 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64
   write_tile<Set, rows, vectors>(sums, c, stride, options);
 }
 
-/// The same for a number of rows that is known at run time, at most `most`, and for one vector of
-/// columns or two.
+/// multiply_tile for a number of rows known at run time, at most `most`, and one or two vectors of
+/// columns.
 template <class Set, bool transposed_a, int most, class T>
 GRADUS_ALWAYS_INLINE void multiply_rows(std::int64_t rows, std::int64_t columns,
                                         const TileInput<T>& in, T* c, std::int64_t stride,
