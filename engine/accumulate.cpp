@@ -1,5 +1,5 @@
-// The addition: an op, y = a + b with da = db = dy, where it is recorded; in place where one of the
-// two buffers is shared with nothing. A partial gradient is checked, then added where it belongs.
+// An op, y = a + b with da = db = dy, if recorded; otherwise in place if one buffer is unshared. A
+// partial gradient is validated first.
 #include "gradus/engine/accumulate.h"
 
 #include "gradus/engine/apply.h"
@@ -29,15 +29,15 @@ namespace {
 template <class T>
 GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
                            std::int64_t n) {
-  // The first loop is for the vector unit; same result.
+  // Separate loop so that it vectorizes; same result.
   if (step == 1 && source_step == 1)
     for (std::int64_t i = 0; i < n; ++i) target[i] += source[i];
   else
     for (std::int64_t i = 0; i < n; ++i) target[i * step] += source[i * source_step];
 }
 
-/// sum[index[i], :] += part[i, :]. Threads share out the columns, so repeated rows are safe and the
-/// order of the additions is that of the index, with any number of threads.
+/// sum[index[i], :] += part[i, :]. Threads split the columns, so repeated rows do not race, and the
+/// order of additions is that of the index.
 void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   const std::int64_t rows = index.numel(), columns = rows == 0 ? 0 : part.numel() / rows;
   const Tensor from = kernel::contiguous(part), at = kernel::contiguous(index);
@@ -54,7 +54,7 @@ void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   });
 }
 
-/// Does a partial gradient lie inside `shape`? What a backward returned is not trusted with memory.
+/// Checks that a partial gradient is inside `shape`, to prevent out-of-bounds writes.
 void check_region(const Shape& shape, const Gradient& gradient) {
   const Gradient::Region& region = gradient.region();
   const Shape& part = gradient.part().shape();
@@ -116,7 +116,7 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                         "GradMode::enabled(), backward must return whole tensors");
     return accumulate_part(sum, shape, dtype, gradient);
   }
-  gradient = {};  // now part alone may be what holds its buffer
+  gradient = {};  // so that `part` may be the only owner
   require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
                       " where its tensor has ", shape,
                       ": it may be larger by broadcasting, but not smaller or of other sizes");

@@ -1,4 +1,4 @@
-// accumulate: where gradients meet. The only place in which they are added.
+// accumulate: adds gradients. The engine adds them nowhere else.
 #pragma once
 
 #include "gradus/engine/op.h"
@@ -6,17 +6,17 @@
 
 namespace gradus {
 
-/// sum += gradient, for a tensor of `shape` and `dtype`; an undefined sum counts as zero. In place
-/// where nothing else can see one of the two buffers. A gradient that is larger by broadcasting is
-/// summed down to `shape`, here and nowhere else. With `differentiable` both are recorded.
-/// ShapeError or DtypeError when the gradient does not fit.
+/// Adds `gradient` to `sum`, the gradient of a tensor of `shape` and `dtype`. An undefined sum is
+/// zero. Works in place if one of the two buffers is unshared. Sums a broadcast gradient down to
+/// `shape`. If `differentiable`, records the addition. Throws ShapeError or DtypeError if the
+/// gradient does not match.
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable);
 
-/// May x be overwritten in place? Nothing else sees its values, and they lie in order.
+/// True if x may be overwritten in place: unshared and contiguous.
 bool is_own(const Tensor& x);
 
-/// target += source, element by element, writing into target's storage; same shape and dtype.
+/// Adds source to target element-wise, in target's storage. Shape and dtype must match.
 void add_(Tensor& target, const Tensor& source);
 
 }  // namespace gradus

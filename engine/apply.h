@@ -1,4 +1,4 @@
-// apply: the one way in which an operation runs, and enters the graph.
+// apply: runs an operation and records it in the graph.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 
 namespace gradus {
 
-/// Does any of these lead to a leaf whose gradient is wanted, and is recording on?
+/// True if recording is on and an input requires a gradient.
 inline bool wants_gradient(std::span<const Tensor* const> inputs) {
   if (!GradMode::enabled()) return false;
   for (const Tensor* x : inputs)
@@ -19,14 +19,14 @@ inline bool wants_gradient(std::span<const Tensor* const> inputs) {
   return false;
 }
 
-/// Runs `op`, and gives its output a Node if a gradient is wanted. `forward` calls op.forward(…).
-/// Without a gradient nothing of this goes to the heap.
+/// Runs `op` and attaches a Node to its output if an input requires a gradient. `forward` calls
+/// op.forward(…). Makes no heap allocation otherwise.
 template <class O, std::size_t N, class Forward>
 Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
   ++thread_state.operations;
   Observers::notify([&](Observer& o) { o.on_op_begin(op, inputs); });
   Tensor y = forward();
-  y.set_node(nullptr);  // a forward that hands its input on must not hand on its place in the graph
+  y.set_node(nullptr);  // for a forward that returns its input: drop the input's node
   const Op* ran = &op;
   if (wants_gradient(inputs) && is_float(y.dtype())) {
     y.set_node(NodePtr(new OpNode<O, N>(std::move(op), y, inputs)));
@@ -36,14 +36,14 @@ Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward
   return y;
 }
 
-/// y = op.forward(x…), recorded. An undefined input (no bias) is handed on as it is.
+/// Returns op.forward(x…), recorded. Undefined inputs (no bias) are passed on.
 template <class O, std::same_as<Tensor>... X>
 Tensor apply(O op, const X&... x) {
   const Tensor* const inputs[] = {&x...};
   return record(op, std::span(inputs), [&] { return op.forward(x...); });
 }
 
-/// The same for operations on any number of tensors (cat, stack): op.forward(span).
+/// apply for any number of tensors (cat, stack): op.forward(span).
 template <class O>
 Tensor apply(O op, std::span<const Tensor> x) {
   std::vector<const Tensor*> inputs;

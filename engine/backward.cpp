@@ -1,10 +1,10 @@
-// The walk back. Every node that the outputs depend on is visited once, newest first: an input is
-// older than what was made from it, so a node's gradient is complete when its turn comes.
+// The backward pass. Visits each node that the outputs depend on once, in decreasing order of id.
+// Inputs are created before outputs, so a node's gradient is complete when it is visited.
 //
-// Gradients under way, and which nodes want one, belong to the walk and not to the nodes: an
-// Op::backward or a hook may start a walk of its own. Leaves receive their gradients at the end,
-// all or, where something throws, none. Only a leaf with a post-accumulate hook receives its
-// gradient as soon as it is complete: the hook can use and free it while the walk continues.
+// Gradients in progress belong to the Walk, not to the nodes: an Op::backward or a hook may start
+// another backward pass. Leaves receive their gradients at the end, or none if anything throws.
+// Exception: a leaf with a post-accumulate hook receives its gradient as soon as it is complete, so
+// the hook can use and free it.
 
 #include "gradus/engine/backward.h"
 
@@ -23,23 +23,23 @@
 namespace gradus {
 namespace {
 
-/// A node's place in the walk. Small, since a walk may have a million; few gradients live at once.
+/// State of one node during the backward pass. Kept small: a graph may have a million nodes.
 struct Step {
   Node* node;
   std::size_t first_edge;      // of its inputs: Walk::input()
-  std::unique_ptr<Tensor> dy;  // what has arrived so far; null: nothing
-  std::uint32_t uses = 0;      // by outputs and by nodes whose turn has not come
-  bool wanted = false;         // leads to something whose gradient is asked for
+  std::unique_ptr<Tensor> dy;  // accumulated gradient; null: none
+  std::uint32_t uses = 0;      // number of unvisited consumers
+  bool wanted = false;         // a gradient must flow through this node
 
   Tensor& gradient() {
     if (!dy) dy = std::make_unique<Tensor>();
     return *dy;
   }
-  Tensor take() { return std::move(*std::exchange(dy, nullptr)); }  // where something has arrived
+  Tensor take() { return std::move(*std::exchange(dy, nullptr)); }  // requires dy
 };
 
-/// Under create_graph a backward that ran no operation handed dy on, or gave zeros, or computed by
-/// a kernel of its own: then the next derivative would miss it without a word.
+/// With create_graph, a backward that recorded no operation must have returned dy or zeros.
+/// Anything else came from a kernel, and the next derivative would silently miss it.
 void check_differentiable(const Node& node, const Tensor& dy, const Gradients& dx) {
   for (const Gradient& each : dx) {
     if (!each.defined() || each.part().storage() == dy.storage() || each.part().node()) continue;
@@ -64,12 +64,12 @@ class Walk {
   Step* find(const Node* node);  // nullptr if no output depends on it
   void mark_leaves();
   void mark_paths(const std::vector<Tensor>& inputs);
-  void seed(std::size_t k, const Tensor& output, const Tensor& gradient);  // output k
+  void seed(std::size_t k, const Tensor& output, const Tensor& gradient);
   void run();                // leaves dy in the steps of leaves and of wanted inputs
-  void accumulate_leaves();  // and takes them from there to the leaves' grad()
+  void accumulate_leaves();  // then moves them to the leaves' grad()
   void release();            // drops the inputs of used nodes
 
-  std::vector<Step> steps;  // newest first
+  std::vector<Step> steps;  // descending ids
 
  private:
   Step& input(const Step& step, std::size_t k) { return steps[edges_[step.first_edge + k]]; }
@@ -79,24 +79,25 @@ class Walk {
   void accumulate_leaf(Step& step) const;
   bool find_wanted(const Step& step);
 
-  std::vector<std::uint32_t> edges_;  // to the steps of the outputs, then of each step's inputs
+  std::vector<std::uint32_t> edges_;  // indices into steps: of the outputs, then of each step's
+                                      // inputs
   bool create_graph_, keep_graph_;
-  bool records_ = GradMode::enabled();  // what hooks of leaves find
-  bool to_inputs_ = false;              // grad(): intermediate results may be targets
+  bool records_ = GradMode::enabled();  // the mode in which leaf hooks run
+  bool to_inputs_ = false;              // grad(): intermediate tensors may be targets
   std::vector<const Node*> targets_;
-  std::vector<std::uint8_t> wanted_;  // of the node that is visited: is input k wanted?
-  /// Inputs that walks inside this one released, if this is the outermost. Steps hold plain
-  /// pointers, which may point to them.
+  std::vector<std::uint8_t> wanted_;  // of the visited node: is input k wanted?
+  /// Inputs released by nested passes, kept alive by the outermost pass, whose steps may point to
+  /// them.
   std::vector<NodePtr> released_;
-  const Node* running_ = nullptr;  // whose backward runs
-  Walk* outer_;                    // the walk on this thread inside which this one runs
+  const Node* running_ = nullptr;  // node whose backward is running
+  Walk* outer_;                    // the enclosing pass on this thread
   ScopedValue<Walk*> entered_;
 };
 
 thread_local Walk* innermost_walk = nullptr;
 
-/// Finds the nodes with a queue of the newest first. A node that several others use enters the
-/// queue once for each edge to it, and comes out in a row.
+/// Collects the nodes with a priority queue. A node enters the queue once for each consumer, and
+/// these entries leave it consecutively.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
     : create_graph_(create_graph),
       keep_graph_(keep_graph || create_graph),
@@ -104,7 +105,7 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
       entered_(innermost_walk, this) {
   struct Edge {
     Node* node;
-    std::size_t at;  // in edges_
+    std::size_t at;  // index in edges_
   };
   const auto older = [](const Edge& a, const Edge& b) { return a.node->id < b.node->id; };
   std::priority_queue<Edge, std::vector<Edge>, decltype(older)> queue(older);
@@ -133,7 +134,7 @@ Step* Walk::find(const Node* node) {
 }
 
 void Walk::mark_leaves() {
-  for (Step& step : steps) step.wanted = step.node->requires_grad;  // false for frozen leaves alone
+  for (Step& step : steps) step.wanted = step.node->requires_grad;  // false only for frozen leaves
 }
 
 void Walk::mark_paths(const std::vector<Tensor>& inputs) {
@@ -142,7 +143,7 @@ void Walk::mark_paths(const std::vector<Tensor>& inputs) {
     targets_.push_back(x.node().get());
     if (Step* step = find(x.node().get())) step->wanted = true;
   }
-  for (std::size_t i = steps.size(); i-- > 0;)  // oldest first: inputs before what they made
+  for (std::size_t i = steps.size(); i-- > 0;)  // in ascending id: inputs first
     if (find_wanted(steps[i])) steps[i].wanted = true;
 }
 
@@ -162,14 +163,13 @@ void Walk::run() {
   }
 }
 
-/// Does a leaf wait for its gradient with a hook?
 bool has_post_accumulate_hooks(const Node& node) {
   const Node::Extra* extra = node.extra_or_null();
   return extra && !extra->post_accumulate_hooks.empty();
 }
 
-/// The step adds to no gradient any more. A leaf with hooks that waited only for it gets its own
-/// now.
+/// After a step is done, its inputs have one consumer less. A leaf with hooks whose last consumer
+/// this was receives its gradient now.
 void Walk::finish_uses(Step& step) {
   if (step.dy && has_post_accumulate_hooks(*step.node)) accumulate_leaf(step);
   for (std::size_t k = 0; k < step.node->inputs.size(); ++k) {
@@ -182,7 +182,7 @@ void Walk::finish_uses(Step& step) {
   }
 }
 
-/// Sets wanted_, and says whether it holds any.
+/// Sets wanted_. True if any input is wanted.
 bool Walk::find_wanted(const Step& step) {
   const std::span<NodePtr> inputs = step.node->inputs;
   wanted_.resize(inputs.size());
@@ -190,7 +190,7 @@ bool Walk::find_wanted(const Step& step) {
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
 
-/// Each hook sees what the one before it made of dy. A hook may add hooks: those run the next time.
+/// Each hook receives the result of the previous one. Hooks added meanwhile run the next time.
 void run_hooks(const Node& node, Tensor& dy) {
   const std::vector<std::function<Tensor(const Tensor&)>> hooks = node.extra_or_null()->hooks;
   for (const auto& hook : hooks) {
@@ -207,14 +207,14 @@ void run_hooks(const Node& node, Tensor& dy) {
   }
 }
 
-/// A node's gradient is complete: its hooks run. False where the walk does not go on from here.
+/// Runs the hooks of a complete gradient. Returns false if the pass stops at this node.
 bool Walk::complete(Step& step) {
   Node& node = *step.node;
   if (const Node::Extra* extra = node.extra_or_null()) {
     run_hooks(node, *step.dy);
     if (extra->retains_grad && node.op) node.extra().grad = kernel::copy(*step.dy);
   }
-  if (!node.op_name) return false;  // a leaf keeps what has arrived
+  if (!node.op_name) return false;  // a leaf keeps its gradient
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
                       ") was used by an earlier backward and has released what it saved: ",
                       "call the first one with {.keep_graph = true}, or run the forward again");
@@ -222,10 +222,10 @@ bool Walk::complete(Step& step) {
     require<GraphError>(walk->running_ != &node, "backward: ", node.name(), " (node ", node.id,
                         ") is running its backward, which started this walk: it cannot lead ",
                         "through that node");
-  return find_wanted(step);  // a target may have nothing wanted behind it
+  return find_wanted(step);  // false for a target without wanted inputs
 }
 
-/// Hands dy to the node's backward, and what that gives to the inputs that want it.
+/// Calls the node's backward and accumulates the results into the inputs that require a gradient.
 void Walk::visit(Step& step) {
   Node& node = *step.node;
   const bool is_target =
@@ -257,8 +257,8 @@ void Walk::visit(Step& step) {
 
 Tensor own(Tensor x) { return is_own(x) ? std::move(x) : kernel::copy(x); }
 
-/// Adds what has arrived at a leaf to its grad, whose values nothing else shares. Several threads
-/// may walk to one leaf at the same time: its hooks see a gradient that no other thread changes.
+/// Adds the gradient to the leaf's grad, which has its own buffer. Locks the leaf, since several
+/// threads may reach it: its hooks see a gradient that no other thread changes.
 void Walk::accumulate_leaf(Step& step) const {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
@@ -282,7 +282,7 @@ void Walk::accumulate_leaf(Step& step) const {
   extra.drop_removed_hooks();
 }
 
-/// Copies first, as a copy may find no memory: then no leaf has changed.
+/// Makes all copies first: if one runs out of memory, no leaf has changed.
 void Walk::accumulate_leaves() {
   const auto waits = [](const Step& step) { return !step.node->op_name && step.dy; };
   for (Step& step : steps) {
@@ -295,7 +295,7 @@ void Walk::accumulate_leaves() {
     if (waits(step)) accumulate_leaf(step);
 }
 
-/// Oldest first, so that each node is still alive when its turn comes.
+/// In ascending id, so that each node is still alive when it is reached.
 void Walk::release() {
   Walk* outermost = this;
   while (outermost->outer_) outermost = outermost->outer_;
@@ -308,7 +308,7 @@ void Walk::release() {
   }
 }
 
-/// The gradients to start from: ones where none is given, which wants an output of one element.
+/// Returns the output gradients. A missing one is 1 and requires a one-element output.
 std::vector<Tensor> initial_grads(const char* name, const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& given) {
   require<GraphError>(!outputs.empty(), name, ": no output was given");

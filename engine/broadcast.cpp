@@ -1,9 +1,9 @@
 // expand and sum_to are each other's backward:
 //
-//   y = x repeated to a shape    dx = dy, which the walk back sums down to x's shape (accumulate)
+//   y = x repeated to a shape    dx = dy, which accumulate sums down to x's shape
 //   y = x summed to a shape      dx = dy repeated to x's shape
 //
-// Neither remembers values.
+// Neither saves values.
 #include "gradus/engine/broadcast.h"
 
 #include "gradus/engine/apply.h"

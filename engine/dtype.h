@@ -1,4 +1,4 @@
-// Element types, and the one place where a run-time Dtype becomes a template argument.
+// Element types, and dispatch from a run-time Dtype to a template argument.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace gradus {
 
 enum class Dtype : std::uint8_t { f32, f64, i64, bool_ };
 
-/// Bytes of one element.
+/// Bytes per element.
 constexpr std::size_t size_of(Dtype dtype) {
   constexpr std::size_t bytes[] = {4, 8, 8, 1};
   return bytes[static_cast<std::size_t>(dtype)];
 }
 
-/// "f32"
+/// For example "f32".
 constexpr const char* name_of(Dtype dtype) {
   constexpr const char* names[] = {"f32", "f64", "i64", "bool"};
   return names[static_cast<std::size_t>(dtype)];
@@ -26,7 +26,7 @@ constexpr const char* name_of(Dtype dtype) {
 
 inline std::ostream& operator<<(std::ostream& out, Dtype dtype) { return out << name_of(dtype); }
 
-/// Only floating-point tensors take part in differentiation.
+/// True for f32 and f64, the differentiable types.
 constexpr bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; }
 
 template <class T>
@@ -43,11 +43,11 @@ inline constexpr Dtype dtype_of = [] {
   }
 }();
 
-/// What tensors are made of unless something else is asked for; f32 at the start.
+/// The dtype of new tensors unless one is given. Initially f32.
 Dtype default_dtype();
-void set_default_dtype(Dtype dtype);  // DtypeError unless f32 or f64
+void set_default_dtype(Dtype dtype);  // throws DtypeError unless f32 or f64
 
-/// f<T>() with the C++ type of `dtype`: dispatch(x.dtype(), [&]<class T>() { … }).
+/// Calls f<T>() with the C++ type of `dtype`: dispatch(x.dtype(), [&]<class T>() { … }).
 template <class F>
 decltype(auto) dispatch(Dtype dtype, F&& f) {
   if (dtype == Dtype::f32) return f.template operator()<float>();
@@ -56,7 +56,7 @@ decltype(auto) dispatch(Dtype dtype, F&& f) {
   return f.template operator()<bool>();
 }
 
-/// The same for mathematics: f32 and f64 only; `op` is named in the error.
+/// dispatch for f32 and f64. Throws a DtypeError that names `op` otherwise.
 template <class F>
 decltype(auto) dispatch_float(const char* op, Dtype dtype, F&& f) {
   if (dtype == Dtype::f32) return f.template operator()<float>();
@@ -64,7 +64,7 @@ decltype(auto) dispatch_float(const char* op, Dtype dtype, F&& f) {
   fail<DtypeError>(op, ": wants f32 or f64, not ", dtype, ": convert with to(x, Dtype::f32)");
 }
 
-/// The same for what has sums and an order: f32, f64 and i64.
+/// dispatch for f32, f64 and i64.
 template <class F>
 decltype(auto) dispatch_number(const char* op, Dtype dtype, F&& f) {
   if (dtype == Dtype::f32) return f.template operator()<float>();

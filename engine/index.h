@@ -1,4 +1,4 @@
-// What stands between the brackets of x[{1, slice(2, 5)}].
+// Index types of x[{1, slice(2, 5)}].
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace gradus {
 
-/// Part of an axis, as NumPy's start:stop:step; negative start and stop count from the end. Slice{}
-/// is the whole axis.
+/// A range of an axis, like NumPy's start:stop:step. Negative start and stop count from the end.
+/// Slice{} is the entire axis.
 struct Slice {
   std::int64_t start = 0;
   std::int64_t stop = std::numeric_limits<std::int64_t>::max();
@@ -17,7 +17,7 @@ inline Slice slice(std::int64_t start, std::int64_t stop, std::int64_t step = 1)
   return {start, stop, step};
 }
 
-/// One entry: a position (the axis goes) or a slice (it stays).
+/// One index: a position (removes the axis) or a slice (keeps it).
 struct Index {
   Index(std::int64_t at) : position(at), is_position(true) {}  // NOLINT: implicit
   Index(int at) : Index(std::int64_t{at}) {}                   // NOLINT: implicit

@@ -1,4 +1,4 @@
-// Nodes: their ids, and a destructor that takes apart chains of any length without recursion.
+// Node ids, and destruction of long chains without recursion.
 #include "gradus/engine/node.h"
 
 namespace gradus {
@@ -9,8 +9,7 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// Nodes whose last reference goes while another node is being deleted wait in a list until that is
-/// done, so that no chain makes the stack deep.
+/// Nodes released while another node is being deleted wait in a list, to avoid deep recursion.
 thread_local Node* pending_deletion = nullptr;
 thread_local bool deleting = false;
 
@@ -50,7 +49,7 @@ void Node::Extra::drop_removed_hooks() {
 
 NodePtr make_leaf(const Tensor& x) {
   NodePtr leaf(new Node(x));
-  leaf->extra();  // now: later several threads may find the leaf without one
+  leaf->extra();  // here, since several threads may use the leaf later
   return leaf;
 }
 

@@ -1,4 +1,4 @@
-// The graph: nodes that remember which operation made a tensor from which.
+// Nodes of the autograd graph: which op computed a tensor, from which inputs.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@
 
 namespace gradus {
 
-/// A hook that runs after a leaf's gradient has been added to.
+/// A hook that runs after a gradient was added to a leaf.
 struct LeafHook {
   std::function<void(Tensor&)> run;
   bool removed = false;
 };
 
-/// A vertex of the graph: bookkeeping only, the mathematics is in `op`. Ids rise with creation and
-/// an input exists before its output, so descending id is an order in which to go backward.
+/// A graph node: bookkeeping around an Op. Ids increase with creation, so a node's inputs have
+/// lower ids, and the backward pass visits nodes in descending id.
 class Node {
  public:
   explicit Node(const Tensor& leaf) : Node(leaf, nullptr) {}
@@ -33,40 +33,40 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// Of its op, "leaf", or the op it had before backward used it up.
+  /// Name of the op, even after its release; "leaf" for a leaf.
   const char* name() const { return op_name ? op_name : "leaf"; }
-  virtual void release_op() {}  // with all that it saved
+  virtual void release_op() {}  // and everything it saved
 
-  /// The same operation on other inputs, recorded if the caller records: its result. Undefined
-  /// where there is no operation any more, or none that can be copied.
+  /// Applies the same op to other inputs. Returns an undefined tensor if the op was released or
+  /// cannot be copied.
   virtual Tensor run_again(const std::vector<Tensor>& /*x*/) const { return {}; }
 
   const std::uint64_t id;
-  Op* op = nullptr;           // null for a leaf, and once used
+  Op* op = nullptr;           // null for leaves and after release
   std::span<NodePtr> inputs;  // inputs[i] receives backward(dy)[i]; null: no gradient
-  const Shape shape;          // what an arriving gradient is summed down to
+  const Shape shape;          // gradients are summed down to it
   const Dtype dtype;
-  const char* const op_name;  // stays when the op is gone; null for a leaf
-  bool requires_grad = true;  // a leaf may be frozen
-  bool used = false;          // backward went through and did not keep the graph
+  const char* const op_name;  // null for a leaf
+  bool requires_grad = true;  // false for frozen leaves
+  bool used = false;          // a backward pass released the op
 
-  struct Extra {  // what leaves have, and few other nodes
+  struct Extra {  // rarely used state, mostly of leaves
     Tensor grad;
     bool retains_grad = false;
     bool tied = false;      // set by modules: several names share this leaf on purpose
-    bool replaced = false;  // set by modules: another leaf took its place
+    bool replaced = false;  // set by modules: replaced by another leaf
     std::vector<std::function<Tensor(const Tensor&)>> hooks;
     std::vector<std::shared_ptr<LeafHook>> post_accumulate_hooks;
-    bool runs_hooks = false;     // of a leaf, now
-    std::recursive_mutex mutex;  // held while a leaf's gradient is added to and its hooks run
-    void drop_removed_hooks();   // unless they run now
+    bool runs_hooks = false;     // a leaf's hooks are running
+    std::recursive_mutex mutex;  // held while a leaf's gradient is added and its hooks run
+    void drop_removed_hooks();   // does nothing while hooks run
   };
   Extra& extra();
   const Extra* extra_or_null() const { return extra_.get(); }
 
  protected:
   Node(const Tensor& output, const char* op_name);
-  void set_op(Op* recipe);  // null: there is none any more
+  void set_op(Op* recipe);  // null: released
 
  private:
   friend class NodePtr;
@@ -75,13 +75,13 @@ class Node {
   Node* next_pending_ = nullptr;  // see NodePtr::release
 };
 
-/// Of apply.h, which has both.
+/// Defined in apply.h.
 template <class O, std::same_as<Tensor>... X>
 Tensor apply(O op, const X&... x);
 template <class O>
 Tensor apply(O op, std::span<const Tensor> x);
 
-/// A node with its operation and N inputs (dynamic_extent: as many as there are) in one block.
+/// A node with its op and N inputs (dynamic_extent: any number) in one allocation.
 template <class O, std::size_t N>
 class OpNode final : public Node {
  public:
@@ -119,7 +119,7 @@ class OpNode final : public Node {
   Inputs inputs_;
 };
 
-/// A new leaf for `x`: its gradient is wanted.
+/// Creates a leaf for `x` that requires a gradient.
 NodePtr make_leaf(const Tensor& x);
 
 }  // namespace gradus

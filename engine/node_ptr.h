@@ -1,4 +1,4 @@
-// NodePtr: what keeps a node of the graph alive.
+// NodePtr: a shared reference to a graph node.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@ namespace gradus {
 
 class Node;
 
-/// A reference to a Node, which lives as long as there is one: a shared_ptr whose count is in the
-/// node, so that a node with its operation is one block of memory and a handle half the size (a
-/// quarter of what recording an operation costs).
+/// A reference-counted pointer to a Node. With the count inside the node, node and op are one
+/// allocation, and a handle is half as large as a shared_ptr. This saves a quarter of the cost of
+/// recording an operation.
 class NodePtr {
  public:
   NodePtr() = default;
@@ -33,8 +33,8 @@ class NodePtr {
   friend bool operator==(const NodePtr&, const NodePtr&) = default;
 
  private:
-  void retain();   // both are in node.cpp
-  void release();  // the last one deletes the node
+  void retain();   // defined in node.cpp
+  void release();  // the last reference deletes the node
 
   Node* node_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// Observers and scopes are linked lists, innermost first; thread_state has their heads.
+// Observers and scopes are linked lists, innermost first; thread_state holds the heads.
 #include "gradus/engine/observer.h"
 
 #include <atomic>
@@ -8,7 +8,7 @@
 namespace gradus {
 namespace {
 
-// Errors say in which layer and backward they happened, from the start of the program on.
+// Registers current_context for all error messages at program start.
 const auto no_context_before = error_context.exchange(current_context);
 
 }  // namespace
@@ -29,7 +29,7 @@ std::string Scope::path() const {
   if (!outer_) return "";
   std::string before = outer_->path();
   const std::string own = outer_->owner().name_of(who_);
-  if (own.empty()) return before;  // called by, but no child of, the outer one
+  if (own.empty()) return before;  // not a child of the outer layer
   return before.empty() ? own : before + "." + own;
 }
 

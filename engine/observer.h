@@ -1,4 +1,5 @@
-// Observers are told what runs; scopes say in which layer. Both cost one null check when unused.
+// Observers receive events of operations; scopes name the running layer. Unused, each costs one
+// null check.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +14,46 @@ namespace gradus {
 
 class Node;
 
-/// One parameter in an optimiser's step.
+/// The update of one parameter by an optimizer.
 struct Update {
-  std::string optimizer;  // "AdamW"
+  std::string optimizer;  // for example "AdamW"
   const std::string& name;
   const Tensor& parameter;
-  double rate;  // its learning rate
+  double rate;  // learning rate
 };
 
-/// Told about every operation, layer and gradient on its thread, while attached. Override what you
-/// need. Observers are called in the order of attachment. What throws has no end event. What runs
-/// inside a parallel_for is not reported. To look at a tensor changes no result; to keep a handle
-/// on one may keep its buffer from being used again.
+/// Receives events for operations, layers and gradients on its thread while attached. Override what
+/// you need. Observers run in order of attachment. No end event is sent if an operation throws.
+/// Operations inside a parallel_for are not reported. Reading a tensor is safe; holding a handle
+/// may prevent its buffer from being reused.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// false: it reads no input once an operation runs, so that x + f(x) may be written over f(x).
+  /// Return false if no input is read after its operation; x + f(x) may then overwrite f(x).
   virtual bool reads_values() const { return true; }
   virtual void on_op_begin(const Op&, std::span<const Tensor* const> /*inputs*/) {}
   virtual void on_op_end(const Op&, std::span<const Tensor* const> /*inputs*/,
                          const Tensor& /*y*/) {}
   virtual void on_scope_begin(const Scope&) {}
   virtual void on_scope_end(const Scope&) noexcept {}
-  virtual void on_save(const Tensor&) {}  // by the operation that runs: Saved
+  virtual void on_save(const Tensor&) {}  // by the running operation, into Saved
   virtual void on_walk_begin(std::span<const Tensor> /*outputs*/, bool /*create_graph*/) {}
   virtual void on_grad_seed(const Node& /*output*/, const Tensor& /*dy*/) {}
   virtual void on_hook(const Node&, const Tensor& /*before*/, const Tensor& /*dy*/) {}
   virtual void on_backward_begin(const Node&, const Tensor& /*dy*/) {}
   virtual void on_backward_end(const Node&, const Gradients&) {}
-  /// Gradient k of `node` has been added to what its input had; `sum` is what that has now.
+  /// Gradient k of `node` was added to its input's gradient, which is `sum`.
   virtual void on_grad_accumulate(const Node& /*node*/, std::size_t /*k*/, const Tensor& /*sum*/) {}
-  /// dy is about to be added to the leaf's grad(); then it has been.
+  /// Sent before dy is added to the leaf's grad(), and after.
   virtual void on_leaf_grad(const Node& /*leaf*/, const Tensor& /*dy*/) {}
   virtual void on_leaf_accumulate(const Node& /*leaf*/, const Tensor& /*grad*/) {}
-  virtual void on_walk_end() noexcept {}  // where it threw, too
+  virtual void on_walk_end() noexcept {}  // also after an exception
   virtual void on_update_begin(const Update&) {}
   virtual void on_update_end(const Update&) {}
   virtual void on_optimizer_created() {}
-  virtual void on_step_end(std::int64_t /*step*/) {}  // of an optimiser, the first is 1
-  /// Where the paths from a parameter without a gradient ended, if it knows: in the note of an
-  /// optimiser's first step.
+  virtual void on_step_end(std::int64_t /*step*/) {}  // of an optimizer, from 1
+  /// Returns where the paths from a parameter without a gradient end, for the optimizer's warning
+  /// in its first step. "" if unknown.
   virtual std::string path_end(const Tensor& /*parameter*/) const { return ""; }
 
  private:
@@ -61,7 +62,7 @@ class Observer {
   Observer* outer_ = nullptr;
 };
 
-/// Attaches an observer to this thread for as long as it lives. Scopes may end in any order.
+/// Attaches an observer to this thread. Scopes may end in any order.
 class ObserverScope {
  public:
   [[nodiscard]] explicit ObserverScope(Observer& observer);
@@ -73,7 +74,7 @@ class ObserverScope {
   Observer& observer_;
 };
 
-/// Calls f on each attached observer, first attached first.
+/// Calls f on each attached observer, in order of attachment.
 class Observers {
  public:
   template <class F>
@@ -95,7 +96,7 @@ class Observers {
   }
 };
 
-/// Whatever opens scopes (a layer) can name the children it opens them for.
+/// Base of objects that open scopes (layers) and name their children.
 class Scoped {
  public:
   Scoped() : id_(next_id()) {}
@@ -111,18 +112,18 @@ class Scoped {
   }
   virtual ~Scoped() = default;
 
-  /// Belongs to this object alone, and moves with it. A copy has another one.
+  /// Unique to this object. Moves keep it; copies get a new one.
   std::uint64_t id() const { return id_; }
-  /// "blocks.0" for a child of this, "" if it is none. Called when a path is asked for, not before.
+  /// Returns the name of a child, such as "blocks.0", or "". Called only when a path is needed.
   virtual std::string name_of(const Scoped& child) const = 0;
-  virtual std::string type_name() const = 0;  // "MultiHeadAttention"
+  virtual std::string type_name() const = 0;  // for example "MultiHeadAttention"
 
  private:
   static std::uint64_t next_id() noexcept;
   std::uint64_t id_;
 };
 
-/// The layer that is running now, innermost; a linked list over the stack.
+/// RAII scope of a running layer, in a linked list on the stack.
 class Scope {
  public:
   [[nodiscard]] explicit Scope(const Scoped& who)
@@ -137,15 +138,16 @@ class Scope {
 
   const Scoped& owner() const { return who_; }
   const Scope* outer() const { return outer_; }
-  std::string path() const;  // "encoder.blocks.0.attention", "" for the outermost
+  std::string path() const;  // such as "encoder.blocks.0.attention"; "" for the outermost
 
  private:
   const Scoped& who_;
   const Scope* outer_;
-  ScopedValue<const Scope*> entered_;  // left where on_scope_begin throws, too
+  ScopedValue<const Scope*> entered_;  // a member, so it is restored if on_scope_begin throws
 };
 
-/// Where the thread is: "Encoder blocks.0.attention", with the op that is in backward; "": nowhere.
+/// Returns the current layer and the op in backward: "Encoder blocks.0.attention". "" outside
+/// layers.
 std::string current_context();
 
 }  // namespace gradus

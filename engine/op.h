@@ -1,4 +1,4 @@
-// Op: the mathematics of one operation, and what it must remember to go backward.
+// Op: the mathematics of an operation, with the tensors saved for its backward.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace gradus {
 
 class Node;
 
-/// What backward returns for one input: nothing, the gradient, or only the part that is not zero.
-/// A whole gradient may be larger than its input by broadcasting: the engine sums it down, and adds
-/// parts where they belong. With create_graph on, return whole tensors.
+/// The result of backward for one input: nothing, a gradient, or its nonzero part. A gradient may
+/// be larger by broadcasting; the engine sums it down. With create_graph, return full tensors only.
 class Gradient {
  public:
-  Gradient() = default;                                // this input gets nothing
+  Gradient() = default;                                // no gradient for this input
   Gradient(Tensor whole) : part_(std::move(whole)) {}  // NOLINT: implicit, `return {da, db};`
-  /// `part` belongs to [start, start + step·part.size(axis)) of `axis`, every step-th; 0 elsewhere.
+  /// `part` is the gradient at [start, start + step·part.size(axis)) of `axis`, every step-th; 0
+  /// elsewhere.
   static Gradient slice(Tensor part, int axis, std::int64_t start, std::int64_t step = 1);
-  /// part[i, …] is added to row index[i] of the input's first axis (index: i64, any repeats).
+  /// part[i, …] is added to row index[i] of the first axis (index: i64, may repeat).
   static Gradient rows(Tensor part, Tensor index);
 
   bool defined() const { return part_.defined(); }
@@ -33,31 +33,31 @@ class Gradient {
   struct Region {
     int axis = 0;
     std::int64_t start = 0, step = 1;
-    Tensor index;  // defined: rows
+    Tensor index;  // defined for rows; the other members are then unused
   };
   const Region& region() const { return *region_; }
 
  private:
   Tensor part_;
-  std::shared_ptr<const Region> region_;  // null: whole
+  std::shared_ptr<const Region> region_;  // null: full gradient
 };
 
 using Gradients = std::vector<Gradient>;
 
-/// Which gradients a backward is asked for: needs_grad(i) of input i.
+/// The gradients that a backward must compute: needs_grad(i) for input i.
 class NeedsGrad {
  public:
   NeedsGrad(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
   bool operator()(int input) const { return inputs_[static_cast<std::size_t>(input)] != 0; }
 
-  const bool last;  // the graph is not kept: saved buffers may be given away
+  const bool last;  // the graph is not kept: saved buffers may be reused
 
  private:
   std::span<const std::uint8_t> inputs_;
 };
 
-/// One differentiable operation, applied once. A subclass has named Saved members, a forward that
-/// computes the output, and a backward that returns the gradients:
+/// A differentiable operation, applied once. A subclass has Saved members, a forward that computes
+/// the output, and a backward that returns the gradients:
 ///
 ///   struct Tanh final : Op {                        // y = tanh x,  dx = dy (1 − y²)
 ///     Saved y;
@@ -74,29 +74,29 @@ class Op {
   virtual ~Op() = default;
   virtual const char* name() const = 0;
 
-  /// Given dL/dy, return dL/dx for each input in the order of apply(). Leave out (Gradient{}) where
-  /// needs_grad(i) is false. Written in public ops it can be differentiated again; a kernel must
-  /// not be used while gradients are recorded (GradMode::enabled()). `dy` may have any strides; its
-  /// buffer may be overwritten only through reuse_or_empty(dy).
+  /// Returns dL/dx for each input of apply(), given dL/dy. Return Gradient{} where needs_grad(i) is
+  /// false. Written in public ops, it can be differentiated again; do not use kernels while
+  /// GradMode::enabled(). `dy` may have any strides; overwrite its buffer only through
+  /// reuse_or_empty(dy).
   virtual Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad);
 
-  /// Ops that read little and compute little (norms, activations) let consumers drop their output
-  /// and recompute it from what is saved. True only where that is_stored(): in a chain of such ops
-  /// each would else ask the one before it.
+  /// Return true to let consumers drop this op's output and recompute it. For cheap ops (norms,
+  /// activations). Return true only if the saved input is_stored(); otherwise a chain of such ops
+  /// would recompute all the way back.
   virtual bool is_recomputable() const { return false; }
   virtual Tensor recompute() const { return {}; }
 
-  /// What a fused op computes on the way and does not keep, by name, computed again for observers:
-  /// of forward, and where dy is defined of backward too.
+  /// Recomputes the named intermediates of a fused op, for observers: those of forward, and of
+  /// backward if dy is defined.
   virtual std::vector<std::pair<const char*, Tensor>> intermediates(const Tensor& dy) const;
 
  protected:
-  const Shape& shape_of(int input) const;      // of an input that wants a gradient
-  Tensor attached(const Saved& output) const;  // a saved output, as the result of this very op
+  const Shape& shape_of(int input) const;      // for an input that requires a gradient
+  Tensor attached(const Saved& output) const;  // a saved output, attached to this op's node
 
  private:
   friend class Node;
-  Node* node_ = nullptr;  // owns this op; null until it is recorded
+  Node* node_ = nullptr;  // owns this op; null before recording
 };
 
 }  // namespace gradus

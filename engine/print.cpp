@@ -1,5 +1,5 @@
-// Printing: nested brackets as in NumPy, numbers in columns of one width, "…" for the middle of the
-// axes of a big tensor. Numbers are written by a stream of our own, in the "C" locale.
+// Prints nested brackets like NumPy, with aligned columns and "…" inside long axes of large
+// tensors. Values are formatted in the "C" locale.
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
@@ -10,13 +10,13 @@
 namespace gradus {
 namespace {
 
-constexpr std::int64_t kAll = 1000;  // elements up to which a tensor is shown whole
-constexpr std::int64_t kEdge = 3;    // positions at each end of an axis that are shown otherwise
-constexpr std::size_t kLine = 80;    // columns after which a row goes on in the next line
+constexpr std::int64_t kAll = 1000;  // tensors up to this many elements are shown in full
+constexpr std::int64_t kEdge = 3;    // positions shown at each end of a long axis
+constexpr std::size_t kLine = 80;    // columns per line
 
 struct Printer {
   const Tensor& x;
-  bool cut;  // the middle of long axes is left out
+  bool cut;  // abbreviate long axes
   bool whole = true, scientific = false;
   std::size_t width = 0, line_start = 0;
   std::string out = {};
@@ -53,14 +53,16 @@ struct Printer {
     };
     if (is_float(x.dtype())) each_number(0, 0, look);
     scientific = largest >= 1e8 || (!whole && (largest >= 1e5 || smallest < 1e-4));
-    const auto measure = [&](std::int64_t at) { width = number(at).size(); };  // it pads to width
+    const auto measure = [&](std::int64_t at) { width = number(at).size(); };  // the longest so
+                                                                               // far, since it pads
+                                                                               // to width
     each_number(0, 0, measure);
   }
 
-  /// What begins at `at` and has the axes from `axis` on.
+  /// Prints the part at `at`, over the axes from `axis` on.
   void print(int axis, std::int64_t at) {
     if (axis == x.rank()) return static_cast<void>(out += number(at));
-    const auto below = static_cast<std::size_t>(x.rank() - 1 - axis);  // 0: a row of numbers
+    const auto below = static_cast<std::size_t>(x.rank() - 1 - axis);  // 0: a row of values
     const auto separate = [&] {
       out += ',';
       const bool wrap = below > 0 || out.size() - line_start + width + 2 > kLine;

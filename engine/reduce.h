@@ -1,8 +1,8 @@
-// The loop under every reduction: the elements of each group are folded into one value.
+// The loop of every reduction: folds each group of elements into one value.
 //
-// Groups lie in memory as [outer, n, inner]: element i of group (o, j) at x[o, i, j]. inner = 1 are
-// rows, outer = 1 are columns. Blocks of fixed size are folded one by one, their results are
-// combined in order, so that the bits do not depend on the number of threads.
+// Memory layout is [outer, n, inner]: element i of group (o, j) is x[o, i, j]. inner = 1 means
+// rows, outer = 1 columns. Fixed-size blocks are folded one by one and their results combined in
+// order, so the bits do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -15,33 +15,34 @@
 
 namespace gradus {
 
-/// What a reduction over some axes does to a shape.
+/// Shapes and axes of a reduction.
 struct Reduced {
-  Shape from;          // x's
-  Shape kept;          // x's with 1 for the reduced axes: it broadcasts against x
-  Shape shape;         // the result's: kept, or without those axes
-  Axes axes;           // counted from the front, rising
-  std::int64_t n = 1;  // elements of a group
+  Shape from;          // of x
+  Shape kept;          // x's shape with 1 for the reduced axes; broadcasts to x
+  Shape shape;         // of the result
+  Axes axes;           // nonnegative, ascending
+  std::int64_t n = 1;  // elements per group
 };
 
-/// Over `axes`, or over all where there are none. IndexError, ValueError for an axis named twice.
+/// Reduction over `axes`, or all axes if empty. Throws IndexError, and ValueError for repeated
+/// axes.
 Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim);
 
-/// x, contiguous, with the reduced axes next to each other.
+/// A contiguous x whose reduced axes are adjacent.
 struct Groups {
   Tensor x;
   std::int64_t outer = 1, n = 1, inner = 1;
 };
 
-/// A view of x where its layout allows; else a copy with the reduced axes last.
+/// Returns a view of x if its layout allows, else a copy with the reduced axes last.
 Groups groups_of(const Tensor& x, const Reduced& r);
 
-/// Sums are added up in double (f32 loses nothing before the end), i64 in i64.
+/// Sums accumulate in double (f32 rounds only at the end), i64 sums in i64.
 template <class T>
 using SumType = std::conditional_t<std::is_same_v<T, std::int64_t>, std::int64_t, double>;
 
-// Rules: what a fold starts from, what it makes of an element, how two results become one. `center`
-// is a number of the group's own (its mean, its maximum).
+// Fold rules: start value, per-element transform, combination. `center` is a value of the group,
+// such as its mean or maximum.
 
 template <class T>
 struct AddRule {
@@ -88,10 +89,11 @@ struct ExtremeRule {  // NaN wins
   }
 };
 
-inline constexpr std::int64_t kFoldBlock = 65536;   // elements of a block
-inline constexpr std::int64_t kFoldColumns = 1024;  // of a block: their running values fit in L1
+inline constexpr std::int64_t kFoldBlock = 65536;   // elements per block
+inline constexpr std::int64_t kFoldColumns = 1024;  // columns per block: their running values fit
+                                                    // into the L1 cache
 
-/// y[r] = fold of x[r, 0 … n), rows r apart by n; centers may be null.
+/// Folds each row x[r, 0 … n) into y[r]. centers may be null.
 template <class Rule, class T>
 GRADUS_INLINE void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
                              const typename Rule::Value* centers, typename Rule::Value* y) {
@@ -104,8 +106,8 @@ GRADUS_INLINE void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
   }
 }
 
-/// y[j] = fold of x[0 … n, j], rows `stride` apart; centers may be null. Four rows at a time, so
-/// that y is read and written a fourth as often.
+/// Folds x[0 … n, j] into y[j]; rows are `stride` apart. centers may be null. Four rows at a time,
+/// so that y is read and written a quarter as often.
 template <class Rule, class T>
 GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
                                 std::int64_t columns, const typename Rule::Value* centers,
@@ -129,7 +131,7 @@ GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
     fold([](std::int64_t) { return Value(0); });
 }
 
-/// The fold of each group, [outer, inner]; group k has its own center[k], or 0 where that is null.
+/// Returns the fold of each group, [outer, inner]. Group k uses centers[k], or 0 if null.
 template <class Rule, class T>
 std::vector<typename Rule::Value> fold(const Groups& g,
                                        const typename Rule::Value* centers = nullptr) {
@@ -139,19 +141,19 @@ std::vector<typename Rule::Value> fold(const Groups& g,
   const std::int64_t blocks = std::max<std::int64_t>(1, (g.n + length - 1) / length);
   std::vector<Value> values(static_cast<std::size_t>(g.outer * blocks * g.inner));
   const T* const x = g.x.data<T>();
-  const auto fold_block = [&](std::int64_t block, std::int64_t j) {  // of all groups
+  const auto fold_block = [&](std::int64_t block, std::int64_t j) {
     const std::int64_t o = block / blocks, i = block % blocks * length;
     const std::int64_t rows = std::min(length, g.n - i), at = (o * g.n + i) * g.inner + j;
     const Value* c = centers ? centers + o * g.inner + j : nullptr;
     Value* const y = values.data() + block * g.inner + j;
-    if (g.inner == 1)  // Fast path; same result as below.
+    if (g.inner == 1)  // Fast path, same result.
       simd::run<fold_rows<Rule, T>>(x + at, 1, rows, c, y);
     else
       simd::run<fold_columns<Rule, T>>(x + at, rows, g.inner, std::min(columns, g.inner - j), c, y);
   };
   const std::int64_t grain = rows_grain(std::min(g.n, length) * columns);
   parallel_for(g.outer * blocks * strips, grain, [&](std::int64_t begin, std::int64_t end) {
-    if (g.inner == 1 && blocks == 1)  // Fast path; same result as below.
+    if (g.inner == 1 && blocks == 1)  // Fast path, same result.
       return simd::run<fold_rows<Rule, T>>(x + begin * g.n, end - begin, g.n,
                                            centers ? centers + begin : nullptr,
                                            values.data() + begin);
@@ -169,7 +171,7 @@ std::vector<typename Rule::Value> fold(const Groups& g,
   return totals;
 }
 
-/// y[k] = finish(k, the fold of group k).
+/// Returns y[k] = finish(k, fold of group k).
 template <class Rule, class T, class Finish>
 Tensor fold_to(const Groups& g, const Shape& shape, const typename Rule::Value* centers,
                Finish finish) {
@@ -185,7 +187,7 @@ Tensor fold_to(const Groups& g, const Shape& shape, const typename Rule::Value* 
 
 namespace kernel {
 
-/// The sum of each group, of f32, f64 or i64, outside the graph; `op` is named for another dtype.
+/// Sums each group, outside the graph. f32, f64, i64; errors name `op`.
 Tensor sum(const char* op, const Tensor& x, const Reduced& r);
 
 }  // namespace kernel

@@ -79,7 +79,7 @@ int normalize_axis(const char* op, int axis, int rank) {
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
-  if (a == b) return a;  // Fast path; same result as below.
+  if (a == b) return a;  // Fast path, same result.
   Shape out = a.rank() >= b.rank() ? a : b;
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const std::int64_t m = a[a.rank() - i], n = b[b.rank() - i];

@@ -15,8 +15,8 @@ namespace gradus {
 
 inline constexpr int kMaxRank = 8;
 
-/// One number for each axis, up to kMaxRank of them, held inline: no allocation, cheap to copy. The
-/// base of Shape, Strides and Axes, which do not convert into each other.
+/// One number per axis, at most kMaxRank, without allocation. Base of Shape, Strides and Axes,
+/// which are not interconvertible.
 template <class Self>
 class Dims {
  public:
@@ -39,7 +39,7 @@ class Dims {
   const std::int64_t* end() const { return numbers_.data() + rank_; }
 
   void push_back(std::int64_t number) { insert(rank_, number); }
-  void insert(int axis, std::int64_t number);  // ShapeError beyond kMaxRank axes
+  void insert(int axis, std::int64_t number);  // throws ShapeError beyond kMaxRank axes
   void erase(int axis);
 
   friend bool operator==(const Dims&, const Dims&) = default;
@@ -49,19 +49,19 @@ class Dims {
   int rank_ = 0;
 };
 
-/// The sizes of the axes.
+/// Sizes of the axes.
 class Shape : public Dims<Shape> {
  public:
   using Dims::Dims;
 };
 
-/// Elements, not bytes, from one index of an axis to the next.
+/// Distance along each axis, in elements.
 class Strides : public Dims<Strides> {
  public:
   using Dims::Dims;
 };
 
-/// Axis numbers; negative ones count from the end. One axis is a list of one: sum(x, 0).
+/// Axis numbers; negative ones count from the end. One axis converts: sum(x, 0).
 class Axes : public Dims<Axes> {
  public:
   using Dims::Dims;
@@ -69,28 +69,28 @@ class Axes : public Dims<Axes> {
   Axes(int axis) : Dims({axis}) {}  // NOLINT: implicit
 };
 
-std::string to_string(std::span<const std::int64_t> numbers);  // "[2, 3]"
+std::string to_string(std::span<const std::int64_t> numbers);  // for example "[2, 3]"
 template <class Self>
 std::ostream& operator<<(std::ostream& out, const Dims<Self>& dims) {
   return out << to_string(dims);
 }
 
-/// The number of elements. ShapeError for negative sizes and products beyond 2⁶³−1.
+/// Returns the number of elements. Throws ShapeError for negative sizes, or above 2⁶³−1.
 std::int64_t numel(const Shape& shape);
 
 /// Row-major strides: the last axis is contiguous.
 Strides contiguous_strides(const Shape& shape);
 
-/// −rank ≤ axis < rank, counted from the end when negative. IndexError names op, axis and rank.
+/// Maps −rank ≤ axis < rank to a nonnegative axis. Throws IndexError otherwise.
 int normalize_axis(const char* op, int axis, int rank);
 
-/// NumPy's rule: align right; sizes are equal or one of them is 1. ShapeError names op, axis, both.
+/// Broadcasts like NumPy: align right; sizes are equal, or one of them is 1. Throws ShapeError.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 
-/// The strides that make an array of `shape` look like `target`: 0 along the axes it repeats.
+/// Strides that view an array of `shape` as `target`: 0 along repeated axes.
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& target);
 
-/// The position of element i of a row-major array of `shape`, one index an axis.
+/// Returns the index along each axis of element i of a row-major array.
 Shape unravel_index(std::int64_t i, const Shape& shape);
 
 }  // namespace gradus

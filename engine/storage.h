@@ -1,4 +1,4 @@
-// The numbers of one or more tensors: a buffer, its owner, and a count of the writes to it.
+// The buffer of one or more tensors, its owner, and its version.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,11 @@ namespace gradus {
 
 class Storage {
  public:
-  /// Fresh, not cleared, from the pool. MemoryError.
+  /// Allocates uninitialized memory from the pool. Throws MemoryError.
   explicit Storage(std::size_t bytes) : data_(memory::allocate(bytes)), bytes_(bytes) {}
 
-  /// A buffer from outside, kept alive by `owner` (which may be null: then the caller sees to it).
+  /// Borrows a buffer and keeps `owner` alive. If `owner` is null, the caller must keep the buffer
+  /// alive.
   Storage(void* data, std::size_t bytes, std::shared_ptr<const void> owner)
       : data_(data), bytes_(bytes), borrowed_(true), owner_(std::move(owner)) {}
 
@@ -27,9 +28,9 @@ class Storage {
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  bool borrowed() const { return borrowed_; }  // code outside can see these numbers
+  bool borrowed() const { return borrowed_; }  // the buffer is visible to code outside
 
-  /// Rises with every write after creation, so that backward can tell that a saved value is gone.
+  /// Increases with every write, so that backward detects overwritten values.
   std::uint32_t version() const { return version_; }
   SourceLocation last_write() const { return last_write_; }
   void written(SourceLocation where) {

@@ -1,4 +1,4 @@
-// Axes are merged first; then threads share out the rows, or one long row.
+// Merges axes, then splits the rows (or one long row) among threads.
 #include "gradus/engine/strided.h"
 
 #include "gradus/engine/base/parallel.h"
@@ -6,7 +6,7 @@
 namespace gradus {
 namespace {
 
-/// The shape and strides after merging axes that are one axis in memory for every operand.
+/// Shape and strides after merging axes that are consecutive in memory for every operand.
 struct Merged {
   Shape shape;
   std::array<Strides, kMaxOperands> strides;
@@ -46,7 +46,7 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
 
   const std::int64_t n = merged.shape[inner];
   for (std::size_t k = 0; k < operands.size(); ++k) steps[k] = merged.strides[k][inner];
-  if (inner == 0) {  // one long row: threads share it out
+  if (inner == 0) {  // one long row, split among threads
     parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
       Offsets offsets{};
       for (std::size_t k = 0; k < operands.size(); ++k) offsets[k] = begin * steps[k];

@@ -1,5 +1,5 @@
-// Walking over arrays of one shape and different strides, as rows: the loop under every
-// element-wise kernel, so that the kernels themselves see a pointer, a step and a count.
+// Traverses arrays of one shape with different strides, row by row. Used by all element-wise
+// kernels, which only handle a pointer, a step and a count.
 #pragma once
 
 #include <array>
@@ -11,34 +11,34 @@
 namespace gradus {
 
 inline constexpr int kMaxOperands = 5;
-inline constexpr std::int64_t kSmall = 1024;  // elements below which finding rows costs most
-using Offsets = std::array<std::int64_t, kMaxOperands>;  // one entry an operand, in elements
+inline constexpr std::int64_t kSmall = 1024;  // elements below which finding rows dominates the
+                                              // cost
+using Offsets = std::array<std::int64_t, kMaxOperands>;  // per operand, in elements
 
-/// body(offsets, n, steps) for rows of n elements that together make up `shape`: operand k's row
-/// starts at offsets[k] elements from its first and advances by steps[k]. Axes that follow each
-/// other in memory for every operand are merged, so contiguous arrays are one long row (cut into
-/// chunks). Rows run in parallel; each element is visited once.
+/// Calls body(offsets, n, steps) for rows that together cover `shape`. Operand k's row starts at
+/// offsets[k] and advances by steps[k]. Axes that are consecutive in memory for every operand are
+/// merged: contiguous arrays are one long row, cut into chunks. Rows run in parallel.
 void for_each_row(
     const Shape& shape, std::span<const Strides> operands,
     FunctionRef<void(const Offsets& offsets, std::int64_t n, const Offsets& steps)> body);
 
-/// What kernels do to tensors, outside the graph. Public operations of these names are recorded.
+/// Tensor kernels outside the graph. Public ops of the same name are recorded.
 namespace kernel {
 
-/// A row-major tensor whose values are in `storage`, which must be large enough.
+/// A row-major tensor over `storage`, which must be large enough.
 Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype);
-Tensor copy(const Tensor& x);                  // contiguous, in a buffer of its own
-Tensor contiguous(const Tensor& x);            // x where it is contiguous, else a copy
-Tensor convert(const Tensor& x, Dtype dtype);  // a converted copy; x where it has the dtype
-/// The same values seen with other sizes, strides and offset (in elements). ShapeError where that
-/// would reach outside x's storage.
+Tensor copy(const Tensor& x);                  // contiguous, unshared
+Tensor contiguous(const Tensor& x);            // copies only if x is not contiguous
+Tensor convert(const Tensor& x, Dtype dtype);  // copies only if the dtype differs
+/// A view with other sizes, strides and offset (in elements). Throws ShapeError if it would reach
+/// outside x's storage.
 Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
                     std::int64_t offset);
 Tensor transposed(const Tensor& x, int a = -2, int b = -1);  // a view with two axes exchanged
-/// A view of start, start + step, … along `axis`, `count` of them.
+/// A view of start, start + step, … (`count` entries) along `axis`.
 Tensor sliced(const Tensor& x, int axis, std::int64_t start, std::int64_t count,
               std::int64_t step = 1);
-/// The same values, contiguous, seen as `shape`. ShapeError if the element counts differ.
+/// A contiguous tensor of the same values as `shape`. Throws ShapeError if element counts differ.
 Tensor reshaped(const Tensor& x, const Shape& shape);
 
 }  // namespace kernel

@@ -1,4 +1,4 @@
-// Tensor's members: making, reading, writing, views, and the doors to the graph.
+// Tensor members: construction, access, views, autograd entry points.
 #include "gradus/engine/tensor.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 std::atomic<Dtype> default_dtype_now = Dtype::f32;
 
-/// A conversion that C++ leaves undefined is an error.
+/// Throws for conversions that are undefined in C++.
 template <class T, class S>
 T convert(S x) {
   if constexpr (std::is_same_v<T, std::int64_t> && std::is_floating_point_v<S>)
@@ -24,8 +24,8 @@ T convert(S x) {
   return static_cast<T>(x);
 }
 
-/// Copies a column-major matrix to a row-major one by blocks; element by element takes two to three
-/// times as long. Returns false, and copies nothing, for other layouts.
+/// Copies a column-major matrix to a row-major one by blocks, two to three times as fast as element
+/// by element. Returns false, without copying, for other layouts.
 template <class T>
 bool copy_transposed(T* to, const Strides& target, const T* from, const Strides& source,
                      const Shape& shape) {
@@ -37,7 +37,7 @@ bool copy_transposed(T* to, const Strides& target, const T* from, const Strides&
   return true;
 }
 
-/// target[i] = source[i], converted, both of one shape.
+/// Copies and converts source to target, of equal shape.
 void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
   const Strides strides[] = {target.strides(), source.strides()};
   dispatch(target.dtype(), [&]<class T>() {
@@ -48,7 +48,7 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
         if (copy_transposed(to, strides[0], from, strides[1], target.shape())) return;
       for_each_row(target.shape(), strides,
                    [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-                     // Fast path; same result as below.
+                     // Fast path, same result.
                      if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
                        std::copy_n(from + at[1], n, to + at[0]);
                      else
@@ -91,7 +91,7 @@ Tensor Tensor::empty(const Shape& shape, Dtype dtype) {
 }
 
 std::int64_t Tensor::numel() const {
-  std::int64_t count = 1;  // cannot overflow: checked when the storage was made or seen
+  std::int64_t count = 1;  // cannot overflow: checked on creation
   for (const std::int64_t size : shape_) count *= size;
   return count;
 }
@@ -141,7 +141,7 @@ Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   require<GraphError>(source.defined(), "copy_: the source is undefined");
   require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_, " but the source ",
                       source.shape());
-  // Two views of one storage may overlap: x.copy_(transpose(x)) must not read what it has written.
+  // Views of one storage may overlap: x.copy_(transpose(x)) must not read overwritten values.
   copy_elements(*this, source.storage_ == storage_ ? kernel::copy(source) : source, where);
   return *this;
 }
@@ -187,7 +187,6 @@ Tensor copy(const Tensor& x) {
   return out;
 }
 
-// Itself where its numbers lie in order already.
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : copy(x); }
 
 Tensor convert(const Tensor& x, Dtype dtype) {
@@ -321,7 +320,7 @@ void HookHandle::remove() {
 
 bool Tensor::has_unique_storage() const {
   if (storage_.use_count() != 1 || storage_->borrowed()) return false;
-  // Another handle may have died on another thread: what it read comes before what is written now.
+  // Order reads through a handle dropped on another thread before our writes.
   std::atomic_thread_fence(std::memory_order_acquire);
   return true;
 }

@@ -1,4 +1,4 @@
-// Tensor: an n-dimensional array, and its place in the graph.
+// Tensor: an n-dimensional array with an optional node in the autograd graph.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@
 namespace gradus {
 
 struct BackwardOptions {
-  bool keep_graph = false;  // keep what the nodes saved, for another backward through them
+  bool keep_graph = false;  // keep saved values for another backward pass
 };
 
 struct LeafHook;  // engine/node.h
 
-/// Removes a hook. A handle that is dropped leaves its hook where it is.
+/// Removes a hook on request. Dropping the handle keeps the hook.
 class HookHandle {
  public:
   HookHandle() = default;
-  /// The hook does not run again, and what it captured is freed. A second call does nothing.
+  /// Removes the hook and frees its captures. A second call does nothing.
   void remove();
 
  private:
@@ -41,26 +41,27 @@ class HookHandle {
   std::shared_ptr<LeafHook> hook_;
 };
 
-/// A Tensor is a small value: a copy shares the values and the place in the graph, and copies
-/// neither. Views (reshape, transpose, slice, expand …) share the values too. `x += y` makes x name
-/// a new tensor; only copy_, fill_, mutable_data and optimisers write, and `parameter -= …` under
-/// NoGrad. A member that is also a free function (x.sum(), x.reshape({2, 3})) is that function.
+/// A handle: copies share the values and the graph node. Views (reshape, transpose, slice, expand
+/// …) share the values. `x += y` rebinds x to a new tensor. Only copy_, fill_, mutable_data,
+/// optimizers, and `parameter -= …` under NoGrad write in place. Members such as x.sum() are the
+/// free functions of the same name.
 class [[nodiscard]] Tensor {
  public:
   Tensor() = default;  // undefined: "no tensor", as for a Linear without bias
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
-  Tensor& operator=(const Tensor&) & = default;  // not of a temporary: x[0] = y would do nothing;
-  Tensor& operator=(Tensor&&) & noexcept = default;  // x[0].copy_(y) writes
+  Tensor& operator=(const Tensor&) & = default;      // not for temporaries: x[0] = y would have no
+                                                     // effect;
+  Tensor& operator=(Tensor&&) & noexcept = default;  // use x[0].copy_(y)
 
-  static Tensor empty(const Shape& shape, Dtype dtype);  // values not set
+  static Tensor empty(const Shape& shape, Dtype dtype);  // uninitialized
   static Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype()); }
 
   bool defined() const { return storage_ != nullptr; }
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
-  std::int64_t offset() const { return offset_; }  // elements, of the first one in the storage
+  std::int64_t offset() const { return offset_; }  // of the first element, in elements
   Dtype dtype() const { return dtype_; }
   int rank() const { return shape_.rank(); }
   std::int64_t size(int axis) const { return shape_[normalize_axis("size", axis, rank())]; }
@@ -69,35 +70,35 @@ class [[nodiscard]] Tensor {
 
   // ---- values ----
 
-  /// The first element; neighbours are strides() apart. DtypeError unless T matches.
+  /// Pointer to the first element; others are strides() apart. Throws DtypeError unless T matches.
   template <class T>
   const T* data() const {
     return static_cast<const T*>(address(dtype_of<T>));
   }
-  /// The same for writing: counts as a write to every tensor that shares the values.
+  /// data() for writing. Counts as a write to every tensor that shares the values.
   template <class T>
   T* mutable_data(SourceLocation where = SourceLocation::current()) {
     return static_cast<T*>(mutable_address(dtype_of<T>, where));
   }
 
-  /// The value of a tensor with one element; ShapeError otherwise.
+  /// Returns the value of a one-element tensor. Throws ShapeError otherwise.
   template <class T = double>
   T item() const {
     check_one_element();
     return dispatch(dtype_, [&]<class S>() { return static_cast<T>(*data<S>()); });
   }
   template <class T>
-  std::vector<T> to_vector() const;  // row-major; T = float, double, int64_t or bool must match
+  std::vector<T> to_vector() const;  // row-major; T (float, double, int64_t, bool) must match
 
   Tensor& copy_(const Tensor& source, SourceLocation where = SourceLocation::current());
   Tensor& fill_(Scalar value, SourceLocation where = SourceLocation::current());
 
-  /// x[1], x[{1, slice(2, 5)}]: views. IndexError names the axis.
+  /// Views: x[1], x[{1, slice(2, 5)}]. Throws IndexError.
   Tensor operator[](std::initializer_list<Index> indices) const;
   Tensor operator[](std::int64_t position) const { return (*this)[{Index(position)}]; }
-  Tensor operator[](const Tensor& index) const;  // i64: rows by number; bool: where it is true
+  Tensor operator[](const Tensor& index) const;  // i64: selects rows; bool: selects where true
 
-  // ---- operations, by the free functions of these names (ops/members.h) ----
+  // ---- operations: the free functions of the same name (ops/members.h) ----
 
   Tensor clone() const;
   Tensor contiguous() const;
@@ -148,41 +149,41 @@ class [[nodiscard]] Tensor {
 
   // ---- the graph ----
 
-  /// Will backward() carry a gradient to or through this tensor?
+  /// True if backward() propagates a gradient to or through this tensor.
   bool requires_grad() const;
-  /// Makes this a leaf whose gradient is wanted, or no longer wanted (frozen). Handles copied from
-  /// the leaf see both; one copied before the first call stays outside the graph.
-  /// GraphError for a tensor that an operation made; DtypeError unless it is floating-point.
+  /// Makes this a leaf that requires a gradient, or freezes it. Copies of the leaf follow; a copy
+  /// made before the first call does not. Throws GraphError if an operation computed the tensor,
+  /// DtypeError if it is not floating-point.
   Tensor& requires_grad_(bool wanted = true);
   bool is_leaf() const;
 
-  Tensor grad() const;                    // what backward() has added up; undefined if nothing has
-  void set_grad(const Tensor& gradient);  // an undefined tensor clears it
+  Tensor grad() const;                    // accumulated by backward(); undefined if none
+  void set_grad(const Tensor& gradient);  // undefined: clears it
   Tensor detach() const;                  // the same values, outside the graph
 
-  /// d(this)/d(leaf) is added to the grad() of every leaf it depends on. Without `gradient` this
-  /// must have one element. GraphError when nothing requires a gradient or the graph is used up.
-  /// If something throws on the way, no leaf without post-accumulate hooks receives anything.
+  /// Adds d(this)/d(leaf) to the grad() of every leaf. Without `gradient` this must have one
+  /// element. Throws GraphError if nothing requires a gradient or the graph was released. If
+  /// anything throws, only leaves with post-accumulate hooks may have received gradients.
   void backward(BackwardOptions options = {}) const;
   void backward(const Tensor& gradient, BackwardOptions options = {}) const;
 
-  void retain_grad() const;  // keep the gradient of this intermediate tensor in grad()
-  /// f sees the gradient of this tensor when it is complete; a defined result takes its place.
+  void retain_grad() const;  // keeps the gradient of a non-leaf in grad()
+  /// Calls f with the complete gradient of this tensor. A defined result replaces it.
   void register_hook(std::function<Tensor(const Tensor&)> f) const;
-  /// f(grad) runs as soon as a backward has completed this leaf's gradient and added it to grad();
-  /// setting grad to an undefined tensor frees it. If backward throws, leaves with such hooks may
-  /// have received their gradients, but no other leaf has. One thread at a time runs f.
+  /// Calls f(grad) as soon as a backward pass has added this leaf's complete gradient to grad().
+  /// Setting grad to an undefined tensor frees it. If backward throws, only leaves with such hooks
+  /// may have received gradients. f runs on one thread at a time.
   HookHandle register_post_accumulate_hook(std::function<void(Tensor&)> f) const;
 
   const NodePtr& node() const { return node_; }
   void set_node(NodePtr node) { node_ = std::move(node); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
-  Tensor metadata_only() const;  // undefined, but with this one's shape and dtype
-  /// Nothing else can see these values: they may be overwritten in place.
+  Tensor metadata_only() const;  // undefined, with this tensor's shape and dtype
+  /// True if no other tensor or code can see these values.
   bool has_unique_storage() const;
 
  private:
-  friend struct TensorAccess;  // engine/strided.h: other strides over the same storage
+  friend struct TensorAccess;  // engine/strided.h
   void check_one_element() const;
   const void* address(Dtype wanted) const;
   void* mutable_address(Dtype wanted, SourceLocation where);
@@ -192,14 +193,14 @@ class [[nodiscard]] Tensor {
   std::int64_t offset_ = 0;
   Dtype dtype_ = Dtype::f32;
   std::shared_ptr<Storage> storage_;
-  NodePtr node_;  // null: nothing upstream wants a gradient
+  NodePtr node_;  // null: no gradient required
 };
 
-/// Like NumPy: nested brackets, aligned columns, "…" in long axes. The stream's state stays.
+/// Prints like NumPy: nested brackets, aligned columns, "…" in long axes. Keeps the stream's state.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 std::string to_string(const Tensor& x);
 
-/// x's own buffer if nothing else can see it and it is contiguous, else a fresh one of its shape.
+/// Returns x's buffer if it is unshared and contiguous, else a new one of the same shape.
 Tensor reuse_or_empty(const Tensor& x);
 
 }  // namespace gradus
