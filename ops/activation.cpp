@@ -1,4 +1,4 @@
-// Activations, element by element.
+// Element-wise activations.
 //
 //   relu        y = max(x, 0)                       dx = y > 0 ? dy : 0
 //   leaky_relu  y = x > 0 ? x : a x                 dx = x > 0 ? dy : a dy
@@ -9,11 +9,11 @@
 //   gelu tanh   y = x/2 (1 + t)                     dx = ((1 + t)/2 + x/2 (1 − t²) u') dy
 //                 t = tanh u,  u = √(2/π) (x + 0.044715 x³)
 //   swiglu      y = silu(g) x                       dg = silu'(g) x dy      dx = silu(g) dy
-//   glu         y = a s(b), a and b the halves of x: no operation of its own
+//   glu         y = a s(b), a and b the halves of x: composed
 //
-// relu keeps y, which the operation after it keeps too; the others keep x. The output of silu, gelu
-// and swiglu is computed again in backward when a later operation needs it, and their gradients are
-// written into what they kept, where nothing else holds it.
+// relu saves y, which the next op usually saves too; the others save x. Later ops recompute the
+// output of silu, gelu and swiglu in backward. Their gradients overwrite the saved inputs if
+// unshared.
 #include "gradus/ops/activation.h"
 
 #include <cmath>
@@ -50,7 +50,7 @@ GRADUS_INLINE void swiglu_row_backward(StridedRow<T> gates, StridedRow<T> ups, S
                                        T* dg, T* dx, std::int64_t n) {
   const T *g = gates.data, *x = ups.data, *dy = dys.data;
   const auto loop = [=](auto g_step, auto x_step, auto dy_step) {
-    for (std::int64_t i = 0; i < n; ++i) {  // read first: dg and dx may stand in their places
+    for (std::int64_t i = 0; i < n; ++i) {  // read first: dg and dx may overwrite g and x
       const T gate = g[i * g_step], up = x[i * x_step], d = dy[i * dy_step];
       dg[i] = d * up * vmath::silu_derivative(gate);
       dx[i] = d * vmath::silu(gate);
@@ -69,7 +69,7 @@ namespace op {
 
 struct Relu final : Unary<Relu, Keeps::output> {
   const char* name() const override { return "relu"; }
-  // NaN stays.
+  // NaN stays NaN.
   static GRADUS_INLINE auto value(auto v) { return v < 0 ? decltype(v)(0) : v; }
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled()) return {masked_fill(dy, less_equal(y.value(), 0), 0)};
@@ -115,7 +115,8 @@ struct Softplus final : Op {
 
   Tensor forward(const Tensor& input) {
     x = input;
-    // max(x, 0) + log(1 + e^−|x|), in two passes: g++ vectorises no logarithm of an exponential.
+    // max(x, 0) + log(1 + e^−|x|), in two passes: g++ does not vectorize a logarithm of an
+    // exponential.
     const Tensor e = map(name(), input, [](auto v) { return vmath::exp(-std::abs(v)); });
     return zip(name(), input, e,
                [](auto v, auto u) { return (v > 0 ? v : decltype(v)(0)) + vmath::log1p(u); });
@@ -126,7 +127,7 @@ struct Softplus final : Op {
   }
 };
 
-/// Its output is cheaper to compute again than to keep.
+/// Base of activations whose output is recomputed rather than saved.
 template <class Self>
 struct SmoothActivation : Unary<Self, Keeps::input> {
   bool is_recomputable() const override { return this->x.is_stored(); }
@@ -177,7 +178,7 @@ struct Swiglu final : Op {
     return zip(name(), g, input, [](auto u, auto v) { return vmath::silu(u) * v; });
   }
 
-  // From stored inputs only: else a chain of such ops would run again for each of its links.
+  // Only from stored inputs: otherwise a chain of such ops would recompute all the way back.
   bool is_recomputable() const override { return gate.is_stored() && x.is_stored(); }
   Tensor recompute() const override { return activate(gate.value(), x.value()); }
 

@@ -1,13 +1,12 @@
-// Arithmetic of two tensors, or of a tensor and a number, element by element.
+// Element-wise arithmetic of two tensors, or of a tensor and a number.
 //
 //   c = a + b    da = dc        db = dc
 //   c = a − b    da = dc        db = −dc
 //   c = a · b    da = dc · b    db = dc · a
 //   c = a / b    da = dc / b    db = −(dc / b) · c
 //
-// Where a or b was broadcast, its gradient is summed back to its shape. An operand is remembered
-// only if the other one has a gradient; a number is a member of its operation, so that x · 2 makes
-// no tensor of it.
+// Gradients of broadcast operands are summed back to their shape. An operand is saved only if the
+// other one requires a gradient. A number is a member of the op, not a tensor.
 
 #include "gradus/ops/arithmetic.h"
 
@@ -23,7 +22,7 @@
 namespace gradus {
 namespace op {
 
-/// `buffer` is b's own where nothing else needs its values: a + b is written over them.
+/// `buffer` is b's buffer if a + b may overwrite it.
 struct Add final : Op {
   Tensor buffer;
 
@@ -91,7 +90,7 @@ struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de 
     const Tensor one = ones({}, dy.dtype());
     Gradient dx, de;
     if (needs_grad(0)) {
-      // At x = e = 0, where e xᵉ⁻¹ would be 0 · ∞, x⁰ is taken for xᵉ⁻¹.
+      // At x = e = 0, e xᵉ⁻¹ would be 0 · ∞; use x⁰ instead of xᵉ⁻¹.
       const Tensor lowered =
           where(logical_and(at_zero, equal(exponent, 0.0)), exponent, exponent - one);
       dx = dy * exponent * pow(base, lowered);
@@ -101,7 +100,7 @@ struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de 
   }
 };
 
-/// `c` as a number of x's dtype. DtypeError where an i64 tensor would lose a fraction.
+/// Converts a number to x's dtype. Throws DtypeError if an i64 tensor would lose a fraction.
 template <class T>
 T as_element(const char* op, const Tensor& x, Scalar number) {
   const double c = number.real();
@@ -151,8 +150,8 @@ struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {negative(dy)}; }
 };
 
-/// Maximum and minimum send the gradient to where the value came from, and half of it to each of a
-/// tie. The share of a is constant almost everywhere, so it is no part of a second derivative.
+/// The gradient flows to the selected operand, half to each in a tie. The share is constant almost
+/// everywhere, so second derivatives treat it as a constant.
 template <class Self>
 struct Extremum : Binary<Self, Numbers::all> {
   Saved a, b;
@@ -195,12 +194,12 @@ struct To final : Op {
 Tensor add(const Tensor& a, const Tensor& b) { return apply(op::Add{}, a, b); }
 
 Tensor operator+(const Tensor& a, Tensor&& b) {
-  const bool is_parameter = b.requires_grad() && b.is_leaf();  // stays readable
+  const bool is_parameter = b.requires_grad() && b.is_leaf();  // must stay readable
   const bool in_place = a.defined() && a.shape() == b.shape() && a.dtype() == b.dtype() &&
                         b.has_unique_storage() && b.is_contiguous() && !is_parameter &&
                         !Observers::read_values();
   if (!in_place) return add(a, b);
-  const Tensor own = std::move(b);  // nobody reads b once it is written over
+  const Tensor own = std::move(b);  // b becomes undefined
   op::Add sum;
   sum.buffer = own.detach();
   return apply(std::move(sum), a, own);
@@ -225,7 +224,7 @@ Tensor to(const Tensor& x, Dtype dtype) {
 
 namespace {
 
-/// x becomes `value`: as a name for it, or, of a parameter, in place.
+/// Rebinds x to `value`; if x is a parameter, copies in place.
 Tensor& assign(const char* op, Tensor& x, const Tensor& value) {
   if (!x.requires_grad() || !x.is_leaf()) return x = value;
   require<GraphError>(!GradMode::enabled(), op, ": ", x.shape(), " is a leaf whose gradient is ",

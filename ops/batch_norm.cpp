@@ -1,4 +1,5 @@
-// batch_norm: every channel with mean 0 and variance 1 over the batch, then scaled and shifted.
+// batch_norm: normalizes each channel to mean 0 and variance 1 over the batch, then scales and
+// shifts.
 //
 //   y = x̂ w_c + b_c,   x̂ = (x − μ) / √(σ² + eps)   of the n values of channel c
 //
@@ -6,8 +7,8 @@
 //                where seen is μ, and σ² · n / (n − 1)
 //   evaluation:  the running statistics, which are constants
 //
-// In training a channel of x [N, C] or [N, C, L] becomes a row of N · L values: layer_norm does the
-// rest, and has the derivative.
+// In training, a channel of x [N, C] or [N, C, L] becomes a row of N · L values for layer_norm,
+// which has the derivative.
 #include "gradus/ops/batch_norm.h"
 
 #include "gradus/engine/grad_mode.h"
@@ -21,7 +22,7 @@
 namespace gradus {
 namespace {
 
-/// [C] so that it broadcasts along x's channels: [C, 1] for [N, C, L].
+/// [C], reshaped to broadcast along x's channels: [C, 1] for [N, C, L].
 Tensor along_channels(const Tensor& x, const Tensor& v) {
   return x.rank() == 3 ? reshape(v, {v.size(0), 1}) : v;
 }

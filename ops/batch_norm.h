@@ -1,4 +1,4 @@
-// Batch normalisation.
+// Batch normalization.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -10,9 +10,10 @@ struct BatchNormRates {
   double eps = 1e-5;
 };
 
-/// Training: each channel [N, C] or [N, C, L] normalised by its own mean and variance over the
-/// others, running_mean and running_var [C] moved towards them by `momentum` (variance with n − 1,
-/// in place); n ≥ 2 values a channel. Evaluation: by the running ones. Ioffe & Szegedy 2015.
+/// Batch normalization of [N, C] or [N, C, L] over all axes but C. Training uses the batch
+/// statistics (n ≥ 2 values per channel) and moves running_mean and running_var [C] towards them by
+/// `momentum`, in place, with variance / (n − 1). Evaluation uses the running statistics. Ioffe &
+/// Szegedy 2015.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor running_mean,
                   Tensor running_var, bool training, const BatchNormRates& rates = {});
 

@@ -1,10 +1,10 @@
 // checkpoint: y = f(x, leaves).
 //
-//   forward     f runs unrecorded, and an observer notes which leaves its operations reached
-//   backward    f runs again, recorded, on x cut off from the graph; grad() goes through it
-//   again       the gradients, as one row of numbers, are themselves a checkpoint of (dy, x)
+//   forward     runs f unrecorded; an observer collects the leaves that it uses
+//   backward    runs f again, recorded, on detached x, and differentiates it with grad()
+//   again       the gradients, joined in one row, are themselves a checkpoint of (dy, x)
 //
-// Remembered: the inputs, the leaves, and where the random numbers stood.
+// Saved: the inputs, the leaves, and the random generator's state.
 #include "gradus/ops/checkpoint.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-/// Notes the tensors that a graph older than itself has, as operations take them in.
+/// Collects op inputs whose graph nodes are older than this object.
 class Reached : public Observer {
  public:
   explicit Reached(const Tensor& any) : start_(make_leaf(any)), scope_(*this) {}
@@ -43,14 +43,14 @@ class Reached : public Observer {
   ObserverScope scope_;
 };
 
-/// Whatever runs again does so in a layer of this name: messages say so, and no module takes itself
-/// for the outermost.
+/// Scope of the second run: labels error messages, and keeps modules from treating it as a root
+/// call.
 struct Again : Scoped {
   std::string name_of(const Scoped&) const override { return ""; }
   std::string type_name() const override { return "checkpoint"; }
 };
 
-/// What a second run needs to be like the first.
+/// State for repeating the first run.
 struct Replay {
   TensorFunction f;
   std::size_t given;  // arguments of f
@@ -69,8 +69,8 @@ struct Replay {
 
 using Places = std::vector<std::size_t>;
 
-/// The gradients of f by those of x that are `wanted`, undefined where it does not depend on one.
-/// x: the inputs, outside any graph, then the leaves.
+/// Gradients of f for the `wanted` entries of x, undefined where f does not depend on one. x: the
+/// detached inputs, then the leaves.
 Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tensor& dy,
                   bool create_graph) {
   const GradMode recorded(true);
@@ -86,7 +86,7 @@ Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tens
   return grad({y}, by, {dy}, {.create_graph = create_graph, .allow_unused = true});
 }
 
-/// Gradients as one row of numbers, zeros where there are none.
+/// Gradients flattened into one row; zeros for undefined ones.
 Tensor joined(const Tensors& parts, const Tensors& like) {
   Tensors rows;
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -101,8 +101,8 @@ namespace op {
 
 struct Checkpoint final : Op {
   Replay run;
-  Tensor y;                   // until forward hands it out
-  std::vector<Saved> inputs;  // those of f, then the leaves
+  Tensor y;                   // moved out by forward
+  std::vector<Saved> inputs;  // of f, then the leaves
 
   Checkpoint(Replay again, Tensor result) : run(std::move(again)), y(std::move(result)) {}
   const char* name() const override { return "checkpoint"; }
@@ -131,7 +131,7 @@ struct Checkpoint final : Op {
     return out;
   }
 
-  /// The gradients as a checkpoint of dy and x, which can be differentiated in turn.
+  /// Gradients as a checkpoint of dy and x, for higher derivatives.
   Tensors again(const Tensor& dy, const Tensors& x, const Places& wanted) const {
     Tensors like, all{dy};
     for (const std::size_t i : wanted) like.push_back(x[i].metadata_only());

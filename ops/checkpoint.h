@@ -1,4 +1,4 @@
-// Checkpoints: forward again instead of remembering.
+// Gradient checkpointing: recomputes activations instead of storing them.
 #pragma once
 
 #include <concepts>
@@ -8,22 +8,20 @@
 
 namespace gradus {
 
-/// f(inputs), of whose computation nothing is kept but the inputs: backward runs f again, recorded,
-/// and goes through that. Memory falls to that of one f at a time, for a third more arithmetic
-/// (Chen et al. 2016).
+/// Returns f(inputs) and saves only the inputs; backward runs f again. Needs the memory of one f at
+/// a time, for a third more arithmetic (Chen et al. 2016).
 ///
-/// The leaves that f reaches besides (a module's parameters) are found and get their gradients,
-/// but for those that it uses only inside a parallel_for.
-/// The second run draws the same random numbers, so dropout hides the same. Checkpoints may stand
-/// inside others, and have derivatives of any order, each a checkpoint again.
+/// Leaves that f uses (a module's parameters) get their gradients, unless used only inside a
+/// parallel_for. The second run draws the same random numbers, so dropout is the same. Checkpoints
+/// nest and have derivatives of any order.
 ///
-/// f is kept until backward, with what it captures: what it refers to must live as long. It must
-/// do the same when it is run again; a batch norm's running statistics move twice.
-/// ValueError for an f that gives no tensor; GraphError for one that uses a tensor computed outside
-/// (hand it in among the inputs), or that gives something else the second time.
+/// f and its captures are kept until backward; what they refer to must live as long. f must be
+/// repeatable: a batch norm updates its running statistics twice. Throws ValueError if f returns no
+/// tensor. Throws GraphError if f uses a tensor computed outside (pass it as an input) or returns
+/// another shape or dtype the second time.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs);
 
-/// The same with the inputs as f's own arguments: checkpoint([&](const Tensor& x) { … }, x).
+/// checkpoint with the inputs as f's own arguments: checkpoint([&](const Tensor& x) { … }, x).
 template <class F, std::same_as<Tensor>... X>
 requires std::invocable<const F&, const X&...> Tensor checkpoint(F f, const X&... x) {
   return checkpoint(TensorFunction([f = std::move(f)](const std::vector<Tensor>& in) -> Tensor {

@@ -3,8 +3,8 @@
 //   unfold   u[b, t, c, k] = x[b, c, t·stride + k·dilation]      dx = fold(du)
 //   fold     y[b, c, l] = Σ u[b, t, c, k] over the (t, k) with t·stride + k·dilation = l
 //                                                                du = unfold(dy)
-// A convolution is the product of the windows u and the weight, by BLAS. Depthwise that product is
-// one number wide; there a kernel goes along the rows of x, tap by tap:
+// A convolution is a matmul of the windows u and the weight. For depthwise convolution that matmul
+// would have width 1, so a kernel processes each row of x, tap by tap:
 //
 //   y[b, c, t] = Σ_k w[c, k] x[b, c, t·stride + k·dilation]
 //   dx = fold(dy w)      dw[c, k] = Σ_bt dy[b, c, t] x[b, c, t·stride + k·dilation]
@@ -30,7 +30,6 @@ struct Windows {
   std::int64_t length, count, taps, stride, dilation;  // L, Lout, K
 };
 
-/// to[t·to_step] += w · from[t·from_step] for n places.
 template <class T>
 GRADUS_INLINE void add_tap(T w, const T* from, std::int64_t from_step, T* to, std::int64_t to_step,
                            std::int64_t n) {
@@ -126,7 +125,7 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
     return {dx, dw};
   }
 
-  /// x → y, or backward dy → dx: a tap of a channel times its row, added where it falls.
+  /// Forward x → y, or backward dy → dx: adds each tap times its row.
   Tensor add_taps(const Tensor& from, const Tensor& factors, bool forward) const {
     const std::int64_t C = factors.size(0), rows = from.size(0) * C;
     Tensor to = Tensor::empty({from.size(0), C, forward ? w.count : w.length}, from.dtype());
@@ -211,7 +210,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const Tensor padded = o.padding > 0 ? pad(x, 2, o.padding, o.padding) : x;
   const std::int64_t L = padded.size(2), count = (L - o.dilation * (K - 1) - 1) / o.stride + 1;
   const Windows windows{L, count, K, o.stride, o.dilation};
-  // Fast path; same result as below.
+  // Fast path, same result.
   if (o.groups == Cin && o.groups == Cout && !formula_wanted()) {
     const Tensor y = apply(op::Depthwise(windows), padded, reshape(weight, {Cout, K}));
     return bias.defined() ? y + unsqueeze(bias, 1) : y;

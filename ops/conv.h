@@ -1,4 +1,4 @@
-// Convolution along one axis.
+// 1-D convolution.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -8,13 +8,13 @@ namespace gradus {
 struct Conv1dOptions {
   std::int64_t stride = 1, dilation = 1;
   std::int64_t padding = 0;  // zeros at both ends
-  std::int64_t groups = 1;   // channels that see only their own: divides Cin and Cout
+  std::int64_t groups = 1;   // must divide Cin and Cout
 };
 
-/// y_ot = bias_o + Σ_ck weight_ock x_c(t·stride + k·dilation):
-/// x [B, Cin, L], weight [Cout, Cin/groups, K], bias [Cout] or undefined → [B, Cout, Lout] with
-/// Lout = (L + 2·padding − dilation (K − 1) − 1) / stride + 1. groups = Cin = Cout is depthwise.
-/// For padding at one end (causal) pad() first.
+/// 1-D convolution: y_ot = bias_o + Σ_ck weight_ock x_c(t·stride + k·dilation). x [B, Cin, L],
+/// weight [Cout, Cin/groups, K], bias [Cout] or undefined → [B, Cout, Lout] with Lout = (L +
+/// 2·padding − dilation (K − 1) − 1) / stride + 1. Depthwise if groups = Cin = Cout. For one-sided
+/// (causal) padding, call pad() first.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const Conv1dOptions& options = {});
 

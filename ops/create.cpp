@@ -1,4 +1,4 @@
-// Element i is a function of i (and of a random stream), so threads share the elements out.
+// Creation ops. Element i depends only on i (and a random stream), so threads split the elements.
 #include "gradus/ops/create.h"
 
 #include <algorithm>
@@ -15,7 +15,6 @@
 namespace gradus {
 namespace {
 
-/// A contiguous tensor whose element i is f(i), converted.
 template <class F>
 Tensor fill_with(const Shape& shape, Dtype dtype, F f) {
   Tensor y = Tensor::empty(shape, dtype);
@@ -79,7 +78,7 @@ Tensor arange(double start, double stop, double step, Dtype dtype) {
 
 Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step) {
   require(step != 0, "arange: from ", start, " to ", stop, " by 0 is not a finite number of steps");
-  // Distances may be as large as 2⁶⁴ − 1, which unsigned numbers hold.
+  // Distances may be up to 2⁶⁴ − 1, which requires unsigned arithmetic.
   const auto first = static_cast<std::uint64_t>(start), end = static_cast<std::uint64_t>(stop),
              by = static_cast<std::uint64_t>(step);
   const bool rises = step > 0, is_empty = rises ? stop <= start : stop >= start;
@@ -109,7 +108,7 @@ Tensor rand(const Shape& shape, Dtype dtype) {
   const RandomStream random = generator().next();
   if (dtype == Dtype::f64)
     return fill_with(shape, dtype, [&](std::int64_t i) { return random.uniform(i); });
-  // 24 bits: the largest is 1 − 2⁻²⁴, which rounding to f32 keeps below 1
+  // 24 bits: the maximum, 1 − 2⁻²⁴, is exact in f32.
   return fill_with(shape, dtype, [&](std::int64_t i) {
     return static_cast<float>(random.word(i) >> 8) * 0x1p-24f;
   });

@@ -1,4 +1,4 @@
-// Making tensors: filled, counted, random, from C++ values and from memory that is there already.
+// Creates tensors: filled, counted, random, or from C++ values and existing memory.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace gradus {
 
-// Without a dtype, tensors are made of default_dtype().
+// The dtype defaults to default_dtype().
 Tensor zeros(const Shape& shape, Dtype dtype = default_dtype());
 Tensor ones(const Shape& shape, Dtype dtype = default_dtype());
 Tensor full(const Shape& shape, Scalar value, Dtype dtype = default_dtype());
@@ -23,25 +23,26 @@ Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor randn_like(const Tensor& x);  // f32 or f64
 
-/// start, start + step, … below stop (above it for step < 0). ValueError for step 0.
+/// start, start + step, … below stop (above it for step < 0). Throws ValueError for step 0.
 Tensor arange(double start, double stop, double step = 1, Dtype dtype = default_dtype());
 Tensor arange(std::int64_t stop);  // 0 … stop − 1, i64: positions
-Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step);  // of whole numbers
+Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step);  // i64 range
 template <std::integral A, std::integral B, std::integral C = int>
 Tensor arange(A start, B stop, C step = 1) {  // arange_i64
   return arange_i64(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop),
                     static_cast<std::int64_t>(step));
 }
-/// n values from first to last, both included.
+/// n values from first to last, inclusive.
 Tensor linspace(double first, double last, std::int64_t n, Dtype dtype = default_dtype());
 
-// Random: each call draws one stream of the current generator().
+// Random. Each call draws one stream of generator().
 Tensor rand(const Shape& shape, Dtype dtype = default_dtype());           // uniform in [0, 1)
 Tensor randn(const Shape& shape, Dtype dtype = default_dtype());          // mean 0, variance 1
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape);  // i64 in [low, high)
 Tensor randperm(std::int64_t n);  // 0 … n − 1 in random order, i64
 
-/// tensor(3.0), tensor({1, 2}), tensor({{1, 2}, {3, 4}}), and one deeper; rows are equally long.
+/// tensor(3.0), tensor({1, 2}), tensor({{1, 2}, {3, 4}}), or one level deeper. Rows must have equal
+/// lengths.
 Tensor tensor(Scalar value, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<double> values, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows,
@@ -50,9 +51,9 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
               Dtype dtype = default_dtype());
 Tensor indices(std::initializer_list<std::int64_t> values);  // i64
 
-/// A copy of `values`, row-major, as `shape` or, without one, as a vector. T = float, double,
-/// int64_t or bool gives the dtype; other integers become i64. ShapeError when the number of values
-/// is not the shape's.
+/// Copies row-major `values` into a tensor of `shape` (default: a vector). T = float, double,
+/// int64_t or bool gives the dtype; other integers become i64. Throws ShapeError if the count does
+/// not match.
 template <class T>
 Tensor tensor(std::span<const T> values, const Shape& shape);
 template <class T>
@@ -61,7 +62,7 @@ Tensor tensor(const std::vector<T>& values, const Shape& shape) {
   using Element = std::conditional_t<wider, std::int64_t, T>;
   if constexpr (std::is_same_v<T, Element> && !std::is_same_v<T, bool>) {
     return tensor(std::span<const T>(values), shape);
-  } else {  // std::vector<bool> has no bools in memory to view
+  } else {  // std::vector<bool> stores no bools to view
     const auto converted = std::make_unique<Element[]>(values.size());
     std::copy(values.begin(), values.end(), converted.get());
     return tensor(std::span<const Element>(converted.get(), values.size()), shape);
@@ -72,12 +73,12 @@ Tensor tensor(const std::vector<T>& values) {
   return tensor(values, {std::ssize(values)});
 }
 
-/// The numbers of `values` themselves, not copied; `owner` is kept alive while they are in use.
+/// A tensor over `values`, without a copy. Keeps `owner` alive.
 template <class T>
 Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const void> owner = nullptr);
 
-/// What Gradus was built with and runs on, a line each: threads, what multiplies and why, the BLAS
-/// library that is linked, vectors, compiler.
+/// Returns the configuration, one line each: threads, matmul backend and reason, BLAS library,
+/// vectors, compiler.
 std::string config();
 
 }  // namespace gradus

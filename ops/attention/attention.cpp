@@ -3,8 +3,8 @@
 //   backward, with weights p and upstream do:
 //     dv = pᵀ do   dp = do vᵀ   ds = p (dp − Σ_s p dp)   dq = ds k · scale   dk = dsᵀ q · scale
 //
-// Remembered: q, k, v, o and the logarithm of each row's sum, from which kernel.cpp computes p
-// again. formula.cpp has it composed of public operations.
+// Saved: q, k, v, o and the log of each row's sum, from which kernel.cpp recomputes p. formula.cpp
+// composes it of public ops.
 #include "gradus/ops/attention/attention.h"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ using kernel::HeadsView;
 
 namespace {
 
-/// [B, H, T, D] as the kernel reads it. A single row may have any stride, 0 too; products want one
-/// that is as long as a row.
+/// [B, H, T, D] as a kernel view. A single row may have any stride, even 0; the matmul requires at
+/// least the row's length.
 template <class T>
 HeadsView<const T> view_of(const Tensor& x) {
   return {x.data<T>(), x.strides()[0], x.strides()[1], std::max(x.strides()[2], x.size(3)),
@@ -39,13 +39,13 @@ HeadsView<T> writable_view_of(Tensor& x) {
   return {data, x.strides()[0], x.strides()[1], x.strides()[2], x.size(3)};
 }
 
-/// A view whose columns lie side by side in rows that do not overlap, else a copy.
+/// Copies unless columns are contiguous and rows do not overlap.
 Tensor with_packed_rows(const Tensor& x) {
   const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
 }
 
-/// A fresh [B, H, T, D] that lies as [B, T, H, D], so that merging the heads again copies nothing.
+/// A new [B, H, T, D] with memory order [B, T, H, D], so that merge_heads does not copy.
 Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t D, Dtype dtype) {
   const Tensor x = Tensor::empty({B, T, H, D}, dtype);
   return kernel::strided_view(x, {B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
@@ -55,7 +55,7 @@ struct Heads {
   Tensor q, k, v;
 };
 
-/// Packed projections [B, T, 3·H·D] → [B, T, H·D], in public operations.
+/// Packed projections [B, T, 3·H·D] → [B, T, H·D], in public ops.
 Tensor packed_formula(const AttentionProblem& p, const Tensor& qkv, const Tensor& bias) {
   const std::vector<Tensor> x = chunk(qkv, 3, -1);
   return merge_heads(formula::composed(p, split_heads(x[0], p.H), split_heads(x[1], p.H),
@@ -67,7 +67,7 @@ Tensor packed_formula(const AttentionProblem& p, const Tensor& qkv, const Tensor
 
 namespace op {
 
-/// What both share: the kernel's two calls.
+/// Kernel calls shared by both ops.
 struct AttentionBase : Op {
   AttentionProblem p;
   Saved o;
@@ -77,7 +77,7 @@ struct AttentionBase : Op {
 
  protected:
   Tensor attend(const Heads& x) {
-    if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // run again in another dtype
+    if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // rerun in another dtype
       p.bias = kernel::convert(p.bias, x.q.dtype());
     Tensor out = empty_heads(p.B, p.H, p.T, p.Dv, x.q.dtype());
     lse = Tensor::empty({p.B, p.H, p.T}, x.q.dtype());
@@ -135,8 +135,7 @@ struct Attention final : AttentionBase {
   }
 };
 
-/// Of packed projections [B, T, 3·H·D], where they are read, and their gradients written, in place:
-/// no head is copied.
+/// Reads packed projections [B, T, 3·H·D] and writes their gradients in place, without copies.
 struct PackedAttention final : AttentionBase {
   Saved qkv;
 
@@ -171,7 +170,7 @@ struct PackedAttention final : AttentionBase {
   }
 
  private:
-  /// `count` tensors [B, H, T, D] side by side in [B, T, count·H·D]: the one at `which`.
+  /// Tensor number `which` of `count` tensors [B, H, T, D] packed in [B, T, count·H·D].
   Tensor part(const Tensor& x, std::int64_t which, std::int64_t count) const {
     const std::int64_t C = p.H * p.D, row = count * C;
     return kernel::strided_view(x, {p.B, p.H, p.T, p.D}, {p.T * row, p.D, row, 1},
@@ -184,7 +183,7 @@ struct PackedAttention final : AttentionBase {
 
 namespace {
 
-/// How the shapes contradict each other, or "".
+/// Describes how the shapes mismatch, or "".
 std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
   if (q[0] != k[0] || q[0] != v[0])
     return str_cat("batches of ", q[0], ", ", k[0], " and ", v[0], " differ");
@@ -193,7 +192,7 @@ std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
   return q[3] == k[3] ? "" : str_cat("q is ", q[3], " wide and k ", k[3]);
 }
 
-/// Checks all arguments but the tensors' being there. Draws the dropout's stream.
+/// Validates shapes and options and draws the dropout stream.
 AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dtype dtype,
                               const Mask& mask, const AttentionOptions& options) {
   AttentionProblem p{.B = q[0],
@@ -242,7 +241,7 @@ AttentionProblem make_problem(const Tensor& q, const Tensor& k, const Tensor& v,
   return make_problem(q.shape(), k.shape(), v.shape(), q.dtype(), mask, options);
 }
 
-/// The kernel knows no gradient of the bias.
+/// The fused kernel does not compute a bias gradient.
 bool runs_as_formula(const AttentionOptions& options) {
   return formula_wanted() || (options.bias.requires_grad() && GradMode::enabled());
 }

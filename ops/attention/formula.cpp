@@ -2,8 +2,7 @@
 //
 //   p = softmax(q kᵀ · scale + bias, masked)      o = p v
 //
-// Dropout multiplies p in o. Keys that no query may see and queries that may see no
-// key count as 0, whatever they hold.
+// Dropout multiplies p in o. Keys that no query sees, and queries that see no key, count as 0.
 #include <cmath>
 
 #include "gradus/ops/arithmetic.h"
@@ -25,14 +24,14 @@ namespace {
 
 Hidden hidden(const AttentionProblem& p) { return kernel::hidden_by(p.mask, {p.B, p.H, p.T, p.S}); }
 
-/// A key head for each query head: [B, Hk, S, D] → [B, H, S, D]
+/// Repeats key heads for the query heads: [B, Hk, S, D] → [B, H, S, D]
 Tensor spread(const AttentionProblem& p, const Tensor& x) {
   const std::int64_t S = x.size(2), D = x.size(3);
   const Tensor one = reshape(x, {p.B, p.Hk, 1, S, D});
   return reshape(expand(one, {p.B, p.Hk, p.group(), S, D}), {p.B, p.H, S, D});
 }
 
-/// scores + bias, −∞ where the mask hides: [B, H, T, S]
+/// scores + bias, −∞ where masked: [B, H, T, S]
 Tensor masked(Tensor scores, const Tensor& bias, const Hidden& hides) {
   if (bias.defined()) scores = scores + bias;
   return hides.pairs.defined() ? masked_fill(scores, hides.pairs, -INFINITY) : scores;

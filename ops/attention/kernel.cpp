@@ -1,5 +1,5 @@
 // Attention in tiles (after Dao et al. 2022; Milakov & Gimelshein 2018 for the running maximum).
-// Forward, for a block of queries and each span of keys that it may see:
+// Forward, for a block of queries and each visible span of keys:
 //
 //   s = q kᵀ · scale + bias   m' = max(m, max s)        p = exp(s − m')
 //   l = l·exp(m − m') + Σ p   o = o·exp(m − m') + p v   at the end: o / l, lse = m + log l
@@ -9,9 +9,8 @@
 //   p = exp(s − lse)          dv += pᵀ dout             dp = dout vᵀ
 //   ds = p (dp − d) · scale   dq += ds k                dk += dsᵀ q
 //
-// Spans that the mask hides are skipped, and padding with them. Where it hides some pairs of a
-// tile, their scores become −∞ and their weights 0. A query that sees no key gets output 0 and
-// gradient 0, and adds nothing to dk and dv.
+// Hidden spans and padding are skipped. In partly hidden tiles, hidden scores become −∞ and their
+// weights 0. A query without visible keys gets output 0 and gradient 0.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -41,7 +40,7 @@ void clear(const Matrix<T>& x) {
 
 // ---- scores ----
 
-/// −∞ where the mask hides, tile by tile where it hides only some.
+/// Sets hidden scores to −∞, for each partly hidden tile.
 template <class T>
 void hide(const AttentionProblem& p, const QueryBlock& block, Range keys, T* scores) {
   const Range queries = block.queries;
@@ -69,7 +68,7 @@ void add_bias(const AttentionProblem& p, const QueryBlock& block, Range keys, T*
       scores[j] += first[i * stride[2] + (keys.first + j) * stride[3]];
 }
 
-/// scores = q kᵀ · scale + bias, −∞ where hidden; kt [D, keys], however it is stored.
+/// scores = q kᵀ · scale + bias, −∞ where hidden; kt [D, keys] has any layout.
 template <class T>
 void compute_scores(const AttentionProblem& p, const QueryBlock& block, Range keys,
                     const Matrix<const T>& q, const Matrix<const T>& kt, T* scores) {
@@ -78,7 +77,7 @@ void compute_scores(const AttentionProblem& p, const QueryBlock& block, Range ke
   hide(p, block, keys, scores);
 }
 
-/// What dropout does to one query's weights.
+/// Draws the dropout of one query's weights.
 template <class T>
 DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int64_t row, Range keys,
                    std::uint32_t* words) {
@@ -89,8 +88,7 @@ DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int6
 
 // ---- forward ----
 
-/// What the blocks of queries that share a key head read of it: kᵀ [D, S] and v [S, Dv], packed, or
-/// where they lie.
+/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place; shared by all blocks of queries.
 template <class T>
 struct KeyHead {
   Tensor packed;
@@ -105,7 +103,8 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   const std::int64_t stride = padded_stride(p.S);
   Tensor packed = Tensor::empty({p.D * stride + p.S * p.Dv}, dtype_of<T>);
   T *kt = packed.mutable_data<T>(), *values = kt + p.D * stride;
-  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // what is read once stays near
+  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // so that k and v stay in the
+                                                                  // cache
     const std::int64_t n = std::min(kMaxSpan, p.S - first);
     simd::run<transpose<T>>(k.at(first, 0), k.stride, n, p.D, kt + first, stride);
     copy_rows(v.at(first, 0), v.stride, n, p.Dv, values + first * p.Dv, p.Dv);
@@ -113,7 +112,7 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   return {packed, {kt, p.D, p.S, Stride{stride}}, {values, p.S, p.Dv}};
 }
 
-/// Divides by the sums; a query that sees nothing gets 0.
+/// Divides by the sums. A query without visible keys gets 0.
 template <class T>
 void finish_rows(const Matrix<T>& o, const T* m, const T* l, T* lse) {
   for (std::int64_t r = 0; r < o.rows; ++r) {
@@ -166,7 +165,7 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
     for (std::int64_t n = begin; n < end; ++n)
       shared[static_cast<std::size_t>(n)] = key_head(p, x, n / p.Hk, n % p.Hk);
   });
-  // Blocks from the last to the first: under a causal mask those are the longest.
+  // Last blocks first: they take longest under a causal mask.
   parallel_for(p.B * p.H * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t width = p.D + std::min(p.S, span_size(p));
     Tensor buffer = Tensor::empty({kMaxQueries, width}, dtype_of<T>);
@@ -184,17 +183,16 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace {
 
-/// What the blocks of one part share, and their buffers. Sums of dk and dv are its own, their rows
-/// side by side: a power of two apart, as in the gradient of a projection, they would drive each
-/// other out of the cache.
+/// Buffers of one part. The sums of dk and dv have dense rows: the power-of-two stride of a
+/// projection would cause cache-set conflicts.
 template <class T>
 struct PartBuffers {
   Tensor memory, sums;
-  Matrix<T> kt, vt, k;  // of the keys that the part sees
+  Matrix<T> kt, vt, k;  // of the part's keys
   Matrix<T> q, dout;    // of a block of queries
   T *p, *dp;            // a block of scores
-  Matrix<T> dk, dv;     // without data: not wanted
-  std::int64_t first;   // key
+  Matrix<T> dk, dv;     // null data: not needed
+  std::int64_t first;   // first key
 
   PartBuffers(const AttentionProblem& x, Range keys, bool dk_wanted, bool dv_wanted)
       : first(keys.first) {
@@ -222,8 +220,7 @@ struct PartBuffers {
   }
 };
 
-/// One block of queries against one span of keys. `lse` and `d` are of each query; dq is
-/// overwritten by the first span.
+/// One block of queries times one span of keys. `lse` and `d` hold a value per query; adds to dq.
 template <class T>
 void backward_tile(const AttentionProblem& p, const QueryBlock& block, Range keys,
                    const PartBuffers<T>& part, const T* lse, const T* d, const Matrix<T>& dq) {
@@ -247,7 +244,6 @@ void backward_tile(const AttentionProblem& p, const QueryBlock& block, Range key
   if (dq.data) multiply(dq, ds, part.k.row_range(first, last), {.alpha = scale, .beta = 1});
 }
 
-/// One block of queries.
 template <class T>
 void backward_block(const AttentionProblem& p, const QueryBlock& block, const AttentionInputs<T>& x,
                     const AttentionGradients<T>& g, const PartBuffers<T>& part) {
@@ -279,7 +275,7 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
   clear(buffers.dv);
   const Matrix<const T> k = x.k.rows(part.b, part.hk, part.keys),
                         v = x.v.rows(part.b, part.hk, part.keys);
-  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // what is read once stays near
+  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // so that k and v stay in the cache
     const std::int64_t n = std::min(kMaxSpan, k.rows - i);
     copy_rows(k.at(i, 0), k.stride, n, p.D, buffers.k.at(i, 0), p.D);
     simd::run<transpose<T>>(k.at(i, 0), k.stride, n, p.D, buffers.kt.at(0, i), buffers.kt.stride);
@@ -289,8 +285,8 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
     backward_block(p, block_of(p, part, item), x, g, buffers);
 }
 
-/// A head's first part gives `to` its sums, and 0 beside them; the others add theirs. What is not
-/// wanted has no columns.
+/// Writes a head's first part to `to`, with 0 around it, and adds the other parts. A gradient that
+/// is not needed has no columns.
 template <class T>
 void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool first) {
   if (first) {
@@ -313,7 +309,7 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
   const std::size_t each =
       parts.size() / static_cast<std::size_t>(std::max<std::int64_t>(heads, 1));
   std::vector<std::unique_ptr<PartBuffers<T>>> buffers(parts.size());
-  const auto finish = [&](std::size_t i) {  // parts of one head in their order
+  const auto finish = [&](std::size_t i) {  // in order within a head
     const Part& part = parts[i];
     write_sums(g.dk.rows(part.b, part.hk, {0, p.S}), buffers[i]->dk, part.keys, i % each == 0);
     write_sums(g.dv.rows(part.b, part.hk, {0, p.S}), buffers[i]->dv, part.keys, i % each == 0);
@@ -323,7 +319,7 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       buffers[i] = std::make_unique<PartBuffers<T>>(p, parts[i].keys, g.dk.data, g.dv.data);
       backward_part(p, parts[i], x, g, *buffers[i]);
-      buffers[i]->memory = {};  // the sums wait for the head's earlier parts, the rest does not
+      buffers[i]->memory = {};  // keeps only the sums
       if (i % each == 0) finish(i);
     }
   });

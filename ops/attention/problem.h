@@ -1,4 +1,4 @@
-// What attention computes, beside the values: one description for the formula and for the kernel.
+// Sizes and options of an attention call, for the formula and the kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,33 @@
 namespace gradus::kernel {
 
 struct AttentionProblem {
-  std::int64_t B, H, Hk;     // batch, heads of queries, and of keys and values
+  std::int64_t B, H, Hk;     // batch, query heads, key and value heads
   std::int64_t T, S, D, Dv;  // queries, keys, widths of a key and a value
   double scale;
   Mask mask;
-  Tensor bias = {};          // undefined, or seen as [B, H, T, S] by its strides; constant here
+  Tensor bias = {};          // undefined, or a constant view [B, H, T, S]
   DropoutMask dropout = {};  // threshold 0: none
   bool narrow = false;       // a block of queries sees few keys
 
-  std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads of one key head
-  /// Of a weight in [B, H, T, S]: the index of its random word.
+  std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads per key head
+  /// Index of the random word of a weight in [B, H, T, S].
   std::int64_t index(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     return ((b * H + h) * T + i) * S + j;
   }
 };
 
-/// Items [first, last) of an axis.
 struct Range {
   std::int64_t first, last;
   std::int64_t size() const { return last - first; }
 };
 
-/// Queries [first, last) of one head of one example.
 struct QueryBlock {
   std::int64_t b, h;
   Range queries;
 };
 
-/// Queries, keys, values, or a gradient of theirs: any view of a projection whose columns lie side
-/// by side. Without data: a gradient that is not wanted.
+/// Queries, keys, values or one of their gradients: a view with contiguous columns. Null data: the
+/// gradient is not needed.
 template <class T>
 struct HeadsView {
   T* data = nullptr;
@@ -59,7 +57,7 @@ template <class T>
 struct AttentionInputs {
   HeadsView<const T> q, k, v;
 };
-/// What backward knows of the output, and what it overwrites.
+/// Inputs of backward, and the gradients it writes.
 template <class T>
 struct AttentionGradients {
   HeadsView<const T> o, dout;
@@ -67,14 +65,13 @@ struct AttentionGradients {
   HeadsView<T> dq, dk, dv;
 };
 
-/// o = softmax(q kᵀ · scale + bias, masked) v, in tiles of queries × keys, without a T × S buffer,
-/// and lse[b, h, t] = log Σ_s exp(score): all that backward needs to compute the weights again.
+/// Computes o = softmax(q kᵀ · scale + bias, masked) v by tiles of queries × keys, and lse[b, h, t]
+/// = log Σ_s exp(score), from which backward recomputes the weights.
 template <class T>
 void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
                        const HeadsView<T>& o, T* lse);
 
-/// dq, dk, dv from dout (the gradient of o). A key head's gradient is the sum over the query heads
-/// that it serves.
+/// Computes dq, dk, dv from dout. A key head's gradient is summed over its query heads.
 template <class T>
 void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
                         const AttentionGradients<T>& g);
@@ -83,12 +80,12 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace gradus::formula {
 
-/// Attention composed of public operations. `bias` is the tensor as it was given, which may learn.
+/// Attention composed of public ops. `bias` is the original tensor, which may require a gradient.
 AttentionOutput composed(const kernel::AttentionProblem& p, const Tensor& q, const Tensor& k,
                          const Tensor& v, const Tensor& bias);
 
-/// The matrices [B, H, T, S] on the way: "scores", "masked" (where a bias or a mask is), "weights";
-/// where dout is defined "dweights" and "dscores". For the trace and for tests.
+/// The intermediate matrices [B, H, T, S]: "scores", "masked" (with a bias or mask), "weights", and
+/// if dout is defined "dweights" and "dscores". For the trace and tests.
 std::vector<std::pair<const char*, Tensor>> intermediates(const kernel::AttentionProblem& p,
                                                           const Tensor& q, const Tensor& k,
                                                           const Tensor& v, const Tensor& dout);

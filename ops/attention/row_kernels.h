@@ -1,4 +1,4 @@
-// The steps on a block of scores between the matmuls, row by row.
+// Row kernels between the matmuls of attention.
 #pragma once
 
 #include <cmath>
@@ -10,20 +10,19 @@
 
 namespace gradus::kernel {
 
-/// −∞ where `allowed` [rows, n] is false, in rows of scores `stride` apart.
+/// Sets scores to −∞ where `allowed` [rows, n] is false; rows of scores are `stride` apart.
 template <class T>
 GRADUS_INLINE void hide_rows(T* scores, std::int64_t stride, std::int64_t rows, std::int64_t n,
                              const bool* allowed) {
   for (std::int64_t r = 0; r < rows; ++r, scores += stride, allowed += n)
     for (std::int64_t j = 0; j < n; ++j) {
-      const T score = scores[j];  // read in any case: no branch
+      const T score = scores[j];  // read unconditionally: avoids a branch
       scores[j] = allowed[j] ? score : -std::numeric_limits<T>::infinity();
     }
 }
 
-/// One step of a running softmax, for each row of scores [rows, n]: m' = max(m, max s),
-/// s = exp(s − m'), l' = l·keep + Σ s, where keep = exp(m − m') is what earlier weights are worth.
-/// The maximum may miss a NaN; exp passes it on.
+/// One step of the online softmax for each row of scores [rows, n]: m' = max(m, max s), s = exp(s −
+/// m'), l' = l·keep + Σ s, keep = exp(m − m'). The maximum may ignore a NaN; exp does not.
 template <class T>
 GRADUS_INLINE void online_softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T* m, T* l,
                                        T* keep) {
@@ -32,7 +31,7 @@ GRADUS_INLINE void online_softmax_rows(T* scores, std::int64_t rows, std::int64_
     T* row = scores + r * n;
     const T highest = vmath::fold_of<T>(
         n, m[r], [=](std::int64_t j) { return row[j]; }, [](T a, T b) { return a < b ? b : a; });
-    const T shift = highest == kNone ? T{0} : highest;  // nothing seen yet: exp(−∞) = 0, not NaN
+    const T shift = highest == kNone ? T{0} : highest;  // avoids NaN if all scores are −∞
     keep[r] = m[r] == kNone ? T{0} : std::exp(m[r] - shift);
     l[r] = l[r] * keep[r] +
            vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] = vmath::exp(row[j] - shift); });
@@ -50,7 +49,7 @@ GRADUS_INLINE void add_row(T* row, const T* more, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) row[j] += more[j];
 }
 
-/// What dropout multiplies a row's weights by: `scale`, or 0 where a random word is below.
+/// Dropout of a row: multiplies by `scale`, or by 0 where the random word is below `threshold`.
 template <class T>
 struct DroppedRow {
   const std::uint32_t* words;
@@ -66,14 +65,14 @@ GRADUS_INLINE void drop_row(T* row, std::int64_t n, DroppedRow<T> drop) {
   }
 }
 
-/// d[r] = a[r]·b[r] for rows of n, their rows `a_stride` and `b_stride` apart.
+/// d[r] = a[r]·b[r] for rows of n elements with the given strides.
 template <class T>
 GRADUS_INLINE void dot_rows(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
                             std::int64_t rows, std::int64_t n, T* d) {
   for (std::int64_t r = 0; r < rows; ++r) d[r] = vmath::dot(a + r * a_stride, b + r * b_stride, n);
 }
 
-/// p = exp(s − lse), ds = p (dp − d). With dropout v was multiplied by p·z.
+/// p = exp(s − lse), ds = p (dp − d). With dropout, forward used p·z.
 template <class T>
 GRADUS_INLINE void online_softmax_rows_backward(T* p, T* dp, std::int64_t rows, std::int64_t n,
                                                 const T* lse, const T* d) {

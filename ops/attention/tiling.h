@@ -1,4 +1,4 @@
-// How attention is cut into tiles: every size with its reason, and the keys that a block may see.
+// How attention is split into tiles, and which keys a block may see.
 #pragma once
 
 #include <algorithm>
@@ -8,31 +8,31 @@
 
 namespace gradus::kernel {
 
-inline constexpr std::int64_t kMaxQueries = 64;     // scores of a block fit the second-level cache
-inline constexpr std::int64_t kTile = 32;           // keys: the grain in which masks are skipped
-inline constexpr std::int64_t kMaxSpan = 512;       // keys of the widest product
-inline constexpr std::int64_t kSpanNumbers = 8192;  // of keys in a span: the first-level cache
-inline constexpr std::int64_t kFewQueries = 4;      // decoding: packing the keys costs more
-inline constexpr std::int64_t kParts = 8;           // of backward, all heads together
-inline constexpr std::int64_t kPartWork = 1 << 21;  // pairs · widths that are worth a part
+inline constexpr std::int64_t kMaxQueries = 64;     // scores of a block fit into the L2 cache
+inline constexpr std::int64_t kTile = 32;           // keys: granularity of mask skipping
+inline constexpr std::int64_t kMaxSpan = 512;       // keys of the widest matmul
+inline constexpr std::int64_t kSpanNumbers = 8192;  // elements of a span of keys that fit into the
+                                                    // L1 cache
+inline constexpr std::int64_t kFewQueries = 4;      // decoding: packing the keys would cost more
+inline constexpr std::int64_t kParts = 8;           // of backward, over all heads
+inline constexpr std::int64_t kPartWork = 1 << 21;  // minimum pairs · widths of a part
 
-/// Of a short causal triangle, and of a narrow window, half blocks leave out more than the larger
-/// products would win.
+/// For short causal inputs and narrow windows, half blocks skip more work than larger matmuls gain.
 inline std::int64_t block_size(const AttentionProblem& p) {
   return p.S <= kMaxSpan || p.narrow ? kMaxQueries / 2 : kMaxQueries;
 }
 
-/// Keys in a span: all where few are seen, else what the first-level cache has room for; where that
-/// is less than two tiles, the widest span is best.
+/// Keys per span: all if few are visible, otherwise what fits into the L1 cache. If that is less
+/// than two tiles, the widest span is fastest.
 inline std::int64_t span_size(const AttentionProblem& p) {
   const std::int64_t room = kSpanNumbers / std::max<std::int64_t>({p.D, p.Dv, 1}) / kTile * kTile;
   return p.narrow || room < 2 * kTile ? kMaxSpan : std::min(room, kMaxSpan);
 }
 
-/// The distance between rows of n columns: at a power of two all would share a set of the cache.
+/// Row stride of n columns. Avoids powers of two, which cause cache-set conflicts.
 inline std::int64_t padded_stride(std::int64_t n) { return n < 256 ? n : n + 16; }
 
-/// Appends keys to spans of at most `widest`; where they follow the last span, they fill it first.
+/// Appends keys to spans of at most `widest`, first extending the last span if adjacent.
 inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
   while (keys.size() > 0) {
     if (spans.empty() || spans.back().last != keys.first || spans.back().size() == widest)
@@ -43,8 +43,8 @@ inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
   }
 }
 
-/// A tile without the keys at its ends that no query of the head may see. Such keys are padding:
-/// they take no part, whatever they hold.
+/// Removes keys at the ends of a tile that no query of the head may see: padding is ignored, even
+/// NaN.
 inline Range without_padding(const AttentionProblem& p, const QueryBlock& block, Range tile) {
   const auto hidden = [&](std::int64_t key) {
     return p.mask.coverage({block.b, block.h, 0, p.T, key, key + 1}) == Coverage::none;
@@ -54,9 +54,8 @@ inline Range without_padding(const AttentionProblem& p, const QueryBlock& block,
   return tile;
 }
 
-/// The part of `keys` that some query of the block may see, in whole tiles but for padding. Splits
-/// a range only where the mask hides some of it, so a window costs the logarithm of the keys that
-/// it leaves out.
+/// Appends the parts of `keys` that a query of the block may see, in full tiles except for padding.
+/// Bisects only ranges that are partly hidden, so a window costs the logarithm of the hidden keys.
 inline void add_visible(const AttentionProblem& p, const QueryBlock& block, Range keys,
                         std::vector<Range>& spans) {
   const Range q = block.queries;
@@ -75,7 +74,7 @@ inline std::vector<Range> visible_spans(const AttentionProblem& p, const QueryBl
   return spans;
 }
 
-/// For AttentionProblem::narrow: what the middle of the first head's queries see stands for all.
+/// For AttentionProblem::narrow. Samples the middle queries of the first head.
 inline bool sees_few_keys(const AttentionProblem& p) {
   if (p.mask.allows_everything() || p.B * p.H == 0) return false;
   const std::int64_t first = p.T / 2, last = std::min(first + kMaxQueries, p.T);
@@ -84,8 +83,8 @@ inline bool sees_few_keys(const AttentionProblem& p) {
   return keys <= kMaxSpan;
 }
 
-/// A piece of backward: of key head hk, items [first, last), where item n is block n / group() of
-/// query head hk · group() + n % group(). All keys that they see are among `keys`.
+/// A piece of backward for key head hk: items [first, last), where item n is block n / group() of
+/// query head hk · group() + n % group(). `keys` covers all keys they see.
 struct Part {
   std::int64_t b, hk, first, last;
   Range keys;
@@ -106,8 +105,8 @@ inline Range keys_of(const AttentionProblem& p, const Part& part) {
   return keys.size() > 0 ? keys : Range{0, 0};
 }
 
-/// All the work: each key head's items in one part, or, where heads are few, in equal parts. It
-/// depends on sizes and mask alone, so that the sums come out the same in every run.
+/// Splits backward into parts: one for each key head, or several if there are few heads. Depends
+/// only on sizes and mask, so sums are reproducible.
 inline std::vector<Part> parts_of(const AttentionProblem& p, std::int64_t least = kPartWork) {
   const std::int64_t heads = p.B * p.Hk;
   const std::int64_t items = (p.T + block_size(p) - 1) / block_size(p) * p.group();
