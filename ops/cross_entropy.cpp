@@ -6,10 +6,10 @@
 //
 //   dx_nv  = dloss_n (A_n exp(x_nv − lse_n) − q_nv)
 //
-// with the class weights w (1 without) and the smoothing ε. The mean divides by the sum of w_target
-// over the targets that count. The logits are remembered and one number a row, lse: probabilities
-// are computed again, into the logits' own buffer where nothing else holds it. Rows are added up in
-// double. A row of nothing but −∞ has loss +∞ and gradient 0, as log_softmax has.
+// with class weights w (default: 1) and smoothing ε. The mean divides by Σ w_target over the
+// targets that are not ignored. Saves the logits and lse. Backward recomputes the probabilities, in
+// the logits' buffer if unshared. Sums over rows accumulate in double. A row of only −∞ has loss +∞
+// and gradient 0, as in log_softmax.
 #include "gradus/ops/cross_entropy.h"
 
 #include <algorithm>
@@ -34,13 +34,13 @@
 namespace gradus {
 namespace {
 
-/// What every row's q is made of.
+/// Parameters of q.
 template <class T>
 struct Targets {
   std::int64_t V;              // classes
   const std::int64_t* target;  // [N]
   const T* weight;             // [V], or null: 1
-  std::int64_t ignored;        // a target that does not count
+  std::int64_t ignored;        // ignored target
   T kept, spread, weights;     // 1 − ε, ε / V, Σ_v w_v
 
   GRADUS_INLINE T at_target(std::int64_t row) const {
@@ -48,7 +48,7 @@ struct Targets {
   }
 };
 
-/// x, loss and lse begin with row `begin`'s. A row that is ignored has loss 0.
+/// x, loss and lse start at row `begin`. An ignored row has loss 0.
 template <class T>
 GRADUS_INLINE void cross_entropy_rows(const Targets<T>& q, const T* x, T* loss, T* lse,
                                       std::int64_t begin, std::int64_t end) {
@@ -75,7 +75,7 @@ GRADUS_INLINE void cross_entropy_rows(const Targets<T>& q, const T* x, T* loss, 
   }
 }
 
-/// dx may be x itself.
+/// dx may equal x.
 template <class T>
 GRADUS_INLINE void cross_entropy_rows_backward(const Targets<T>& q, const T* x, const T* lse,
                                                StridedRow<T> dloss, T* dx, std::int64_t begin,
@@ -122,7 +122,7 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
                       ": class weights are constants and get no gradient: pass weight.detach()");
 }
 
-/// Σ of w_target over the targets that count. IndexError for a class out of range.
+/// Returns Σ w_target over targets that are not ignored. Throws IndexError for an invalid class.
 double checked_weights(const char* name, const Tensor& target, std::int64_t classes,
                        const CrossEntropyOptions& options) {
   const std::int64_t ignored = options.ignore_index;
@@ -141,8 +141,7 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
   return total;
 }
 
-/// In public operations. Rows that do not count are 0: what they held, NaN included, reaches
-/// nothing.
+/// In public ops. Zeroes ignored rows so that their values (even NaN) cannot affect the result.
 Tensor cross_entropy_formula(const Tensor& x, const Tensor& classes,
                              const CrossEntropyOptions& options) {
   const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));
@@ -155,7 +154,7 @@ namespace op {
 
 struct CrossEntropy final : Op {
   CrossEntropyOptions options;  // weight contiguous
-  double divisor;               // what the mean divides by; 0 when nothing counts
+  double divisor;               // of the mean; 0 if all targets are ignored
   Saved logits, target;
   Tensor lse;  // [N]
 
@@ -178,7 +177,7 @@ struct CrossEntropy final : Op {
             .weights = static_cast<T>(sum)};
   }
 
-  double factor() const {  // of a row's loss in the result
+  double factor() const {  // weight of a row's loss
     if (options.reduction != Reduction::mean) return 1;
     return divisor == 0 ? 0 : 1 / divisor;
   }

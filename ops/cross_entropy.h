@@ -5,22 +5,22 @@
 
 namespace gradus {
 
-/// Of a loss: the mean over what counts, the sum, or each element's own.
+/// Mean over the elements that are not ignored, sum, or one loss per element.
 enum class Reduction { mean, sum, none };
 
 struct CrossEntropyOptions {
-  std::int64_t ignore_index = -100;  // targets that do not count
-  double label_smoothing = 0;        // in [0, 1): that much of the target spread over all classes
-  Tensor weight = {};  // [V], of each class; the mean divides by the weights that counted
+  std::int64_t ignore_index = -100;  // ignored target
+  double label_smoothing = 0;        // fraction of the target spread over all classes, in [0, 1)
+  Tensor weight = {};  // [V], class weights; the mean divides by the weights of the targets
   Reduction reduction = Reduction::mean;
 };
-/// −log softmax(logits)[target]: logits [..., V], target i64 [...] in [0, V) or ignored. When every
-/// target is ignored the mean is 0 with gradient 0. ShapeError, DtypeError; IndexError for a class
-/// out of range; ValueError for a label_smoothing out of range.
+/// Returns −log softmax(logits)[target]: logits [..., V], target i64 [...] in [0, V) or ignored. If
+/// all targets are ignored, the mean is 0 with gradient 0. Throws ShapeError, DtypeError,
+/// IndexError for an invalid class, and ValueError for an invalid label_smoothing.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options = {});
 
-/// −log_probabilities[target]: cross_entropy's second half.
+/// Returns −log_probabilities[target], the second half of cross_entropy.
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
                 const CrossEntropyOptions& options = {});
 

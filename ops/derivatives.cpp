@@ -7,7 +7,7 @@
 namespace gradus {
 namespace {
 
-/// The inputs as tensors that want gradients: themselves where they do, else leaves beside them.
+/// Returns the inputs, detached and made leaves if they do not require a gradient.
 std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) {
   require<ValueError>(!inputs.empty(), who, ": no inputs to differentiate by");
   std::vector<Tensor> out;
@@ -27,7 +27,7 @@ Tensor value_of(const char* who, const TensorFunction& f, const std::vector<Tens
   return y;
 }
 
-/// v[i] must look like of[i], which is an "input" or an "output".
+/// Requires v[i] to match of[i], an "input" or "output".
 void require_like(const char* who, const char* what, const std::vector<Tensor>& v, const char* kind,
                   const std::vector<Tensor>& of) {
   require<ValueError>(v.size() == of.size(), who, ": ", v.size(), " ", what, "s for ", of.size(),
@@ -41,11 +41,11 @@ void require_like(const char* who, const char* what, const std::vector<Tensor>& 
   }
 }
 
-/// grad(), with zeros where nothing is reached.
+/// grad(), with zeros for unused inputs.
 std::vector<Tensor> grad_or_zeros(const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& inputs,
                                   const std::vector<Tensor>& upstream, bool create_graph) {
-  std::vector<Tensor> y, dy;  // outputs that depend on something
+  std::vector<Tensor> y, dy;  // outputs that require a gradient
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (outputs[k].requires_grad()) {
       y.push_back(outputs[k]);
@@ -60,7 +60,7 @@ std::vector<Tensor> grad_or_zeros(const std::vector<Tensor>& outputs,
   return dx;
 }
 
-/// A result as it is handed out: part of a graph only where that was asked for.
+/// Detaches unless create_graph.
 Tensor handed_out(const Tensor& x, DerivativeOptions options) {
   return options.create_graph ? x : x.detach();
 }
@@ -84,7 +84,7 @@ ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
   const std::vector<Tensor> x = wanting("jvp", inputs);
   require_like("jvp", "tangent", tangents, "input", x);
   const Tensor y = value_of("jvp", f, x);
-  const Tensor u = zeros_like(y).requires_grad_();  // any u: what it multiplies is what counts
+  const Tensor u = zeros_like(y).requires_grad_();  // arbitrary: only its factor matters
   const std::vector<Tensor> uJ = grad_or_zeros({y}, x, {u}, true);
   const Tensor tangent = grad_or_zeros(uJ, {u}, tangents, options.create_graph)[0];
   return {handed_out(y, options), tangent};

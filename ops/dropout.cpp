@@ -2,9 +2,8 @@
 //
 //   dx = dropout(dy) with the same mask
 //
-// Nothing is remembered but the number of the random stream: the mask is a function of it and of an
-// element's row-major index, and is drawn again in backward. That is the same operation once more,
-// so it can be differentiated as often as wanted.
+// Saves only the random stream's number: the mask is a function of it and of an element's row-major
+// index, and backward draws it again. Backward is the same op, so it has derivatives of any order.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>
@@ -22,11 +21,11 @@
 namespace gradus {
 namespace {
 
-constexpr std::int64_t kBlock = 1024;        // words drawn at a time, on the stack
-constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs as much as several cheap elements
+constexpr std::int64_t kBlock = 1024;        // words per draw, on the stack
+constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs several cheap elements
 
-/// y may be x itself. What is dropped is 0, whatever it was: no product with 0. x is
-/// read in any case: a read that depends on the mask would be a branch without AVX.
+/// y may equal x. Dropped elements are 0, even NaN. x is read unconditionally, since a conditional
+/// read would be a branch without AVX.
 template <class T>
 GRADUS_INLINE void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
                         T* y, std::int64_t n) {
@@ -35,7 +34,7 @@ GRADUS_INLINE void drop(const std::uint32_t* words, std::uint32_t threshold, T s
     y[i] = words[i] >= threshold ? kept : T(0);
   }
 }
-/// y = dropout(x). y may share x's buffer.
+/// y = dropout(x); they may share a buffer.
 void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x) {
   dispatch_float("dropout", x.dtype(), [&]<class T>() {
     const T* from = x.data<T>();
@@ -58,14 +57,14 @@ namespace op {
 
 struct Dropout final : Op {
   DropoutMask mask;
-  bool in_place;  // the caller gives x up: its buffer is used where nothing else needs it
+  bool in_place;  // may use x's buffer if unshared
 
   explicit Dropout(const DropoutMask& same, bool in_place = false)
       : mask(same), in_place(in_place) {}
   const char* name() const override { return "dropout"; }
 
   Tensor forward(const Tensor& x) {
-    const bool gives_up_x = std::exchange(in_place, false);  // this once: see Node::run_again
+    const bool gives_up_x = std::exchange(in_place, false);  // only once: see Node::run_again
     Tensor y = gives_up_x ? reuse_or_empty(x) : Tensor::empty_like(x);
     drop_into(y, mask, kernel::contiguous(x));
     return y;

@@ -1,4 +1,4 @@
-// Dropout with counter-based masks: nothing is stored but the number of a random stream.
+// Dropout with counter-based masks: stores only the number of a random stream.
 #pragma once
 
 #include "gradus/engine/base/random.h"
@@ -6,13 +6,13 @@
 
 namespace gradus {
 
-/// Each element is 0 with probability p, else x / (1 − p). x itself where p = 0 or not training.
-/// ValueError unless 0 ≤ p < 1. Srivastava et al. 2014. The mask is a function of the stream drawn
-/// from generator() and of the element's logical index, so any thread count gives the same. A
-/// temporary x is written over.
+/// Zeroes each element with probability p and scales the others by 1 / (1 − p). Returns x if p = 0
+/// or not training. Throws ValueError unless 0 ≤ p < 1. Srivastava et al. 2014. The mask depends
+/// only on the stream drawn from generator() and the logical index, so results do not depend on the
+/// thread count. Overwrites a temporary x.
 Tensor dropout(Tensor x, double p, bool training = true);
 
-/// For operations that contain a dropout: element `index` is kept if word(index) ≥ threshold.
+/// For ops that contain dropout: keeps element `index` if word(index) ≥ threshold.
 struct DropoutMask {
   RandomStream stream;
   std::uint32_t threshold = 0;  // p · 2³²
@@ -20,6 +20,6 @@ struct DropoutMask {
   bool keeps(std::int64_t index) const { return stream.word(index) >= threshold; }
 };
 DropoutMask make_dropout_mask(double p);                   // draws a stream
-Tensor dropout(const Tensor& x, const DropoutMask& mask);  // with this mask
+Tensor dropout(const Tensor& x, const DropoutMask& mask);  // with a given mask
 
 }  // namespace gradus

@@ -1,8 +1,7 @@
-// einsum: axes summed away, put into order and merged, so that what is left is a product that there
-// is already: matmul where both sides have a letter to sum, else element by element. Everything is
-// made of public operations, so derivatives of any order follow.
+// einsum: sums, reorders and merges axes, then uses matmul if both operands share a summed letter,
+// else an element-wise product. Composed of public ops, so it has derivatives of any order.
 //
-// The axes of "..." become letters of their own, counted from the right: '0' is the last.
+// The axes of "..." are named by digits, counted from the right: '0' is the last.
 #include "gradus/ops/einsum.h"
 
 #include <algorithm>
@@ -29,7 +28,7 @@ struct Formula {
   std::string result;
 };
 
-/// Split at "->" and commas, blanks left out.
+/// Splits at "->" and commas and ignores blanks.
 Formula parse(std::string_view formula, std::size_t operands) {
   std::string spelled(formula);
   std::erase(spelled, ' ');
@@ -45,10 +44,10 @@ Formula parse(std::string_view formula, std::size_t operands) {
   return out;
 }
 
-/// `term` with "..." written as `dots` digits, the last axis '0'.
+/// `term` with "..." replaced by `dots` digits, the last axis '0'.
 std::string spell(std::string_view formula, std::string term, std::int64_t dots) {
   std::string digits;
-  // Digits cannot be mistaken for the letters of a formula.
+  // Digits cannot collide with letters.
   for (std::int64_t i = dots; i-- > 0;) digits += static_cast<char>('0' + i);
   const std::size_t at = term.find("...");
   if (at != std::string::npos) term.erase(at, 3);
@@ -61,7 +60,7 @@ std::string spell(std::string_view formula, std::string term, std::int64_t dots)
   return at == std::string::npos ? term : term.insert(at, digits);
 }
 
-/// The letters of operand `number`, one an axis.
+/// The letters of operand `number`, one per axis.
 std::string letters_of(std::string_view formula, const std::string& term, const Tensor& x,
                        int number) {
   require(x.defined(), "einsum: operand ", number, " is undefined");
@@ -72,7 +71,7 @@ std::string letters_of(std::string_view formula, const std::string& term, const 
   return spell(formula, term, x.rank() - named);
 }
 
-/// x with its axes `have` as `want`: summed over what is not wanted, with size 1 for what it lacks.
+/// Brings x from axes `have` to `want`: sums unwanted axes and inserts missing ones with size 1.
 Tensor arranged(Tensor x, std::string have, const std::string& want) {
   Axes gone, order;
   for (std::size_t i = have.size(); i-- > 0;)
@@ -87,7 +86,7 @@ Tensor arranged(Tensor x, std::string have, const std::string& want) {
   return x;
 }
 
-/// Axes as batch, m of them, n of them, merged: [batch…, M, N].
+/// Merges `m` and `n` axes after the batch axes: [batch…, M, N].
 Tensor as_matrices(const Tensor& x, std::size_t batch, std::size_t m, std::size_t n) {
   const std::span<const std::int64_t> sizes(x.shape());
   Shape shape(sizes.first(batch));
@@ -137,11 +136,10 @@ Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
   check_result(formula, result, la + lb);
   check_sizes(formula, la, a, lb, b);
   check_pair("einsum", a, b);
-  std::string batch, left, right, summed;  // in both and the result, in one and it, in both only
+  std::string batch, left, right, summed;  // in both and result; in one and result; in both only
   for (const char c : result) (in(la, c) ? in(lb, c) ? batch : left : right) += c;
   for (const char c : la)
     if (in(lb, c) && !in(result, c)) summed += c;
-  // No axis to sum over, so no matmul.
   if (summed.empty()) return arranged(a, la, result) * arranged(b, lb, result);
   check_float("einsum", a);
   const Tensor x =

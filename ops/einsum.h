@@ -1,4 +1,4 @@
-// Sums of products, written by naming axes.
+// Einstein summation.
 #pragma once
 
 #include <string_view>
@@ -7,14 +7,13 @@
 
 namespace gradus {
 
-/// einsum("bhtd,bhsd->bhts", q, k): products of those elements whose letters agree, summed
-/// over the letters that the result leaves out. A letter is an axis, the same size wherever it
-/// stands; "..." are the axes in between, which broadcast. The result is always written out. What
-/// has a letter to sum that both have is one product by BLAS.
-/// ShapeError names the letter, the operands and the sizes; ValueError what cannot be read.
+/// einsum("bhtd,bhsd->bhts", q, k): multiplies the operands and sums over letters missing in the
+/// result. A letter names an axis and must have the same size everywhere; "..." are the axes in
+/// between, which broadcast. The result is always explicit. Uses matmul if both operands share a
+/// summed letter. Throws ShapeError for mismatched sizes and ValueError for an invalid formula.
 Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b);
 
-/// The same of one tensor: axes summed and put into another order, "bij->ji".
+/// einsum of one tensor: sums and reorders axes, "bij->ji".
 Tensor einsum(std::string_view formula, const Tensor& a);
 
 }  // namespace gradus

@@ -1,10 +1,10 @@
-// Picking by index, and its reverse. gather and scatter_add are each other's derivative:
+// Indexing and its reverse. gather and scatter_add are each other's derivative:
 //
 //   index_select  y[i, …] = x[index[i], …]             dx[index[i], …] += dy[i, …]
 //   gather        y[i, j] = x[index[i, j], j]          dx = scatter_add(0, index, dy)
 //   scatter_add   y = x; y[index[i, j], j] += s[i, j]  dx = dy, ds = gather(dy, index)
 //
-// Only the indices are remembered. embedding is an index_select of rows.
+// They save only the indices. embedding is an index_select of rows.
 #include "gradus/ops/indexing.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace gradus {
 namespace {
 
-/// All of `index` (contiguous) in [0, n), or an IndexError that names the first that is not.
+/// Throws IndexError, naming the first entry of the contiguous `index` outside [0, n).
 void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
                  const char* advice = "") {
   const auto* first = index.data<std::int64_t>();
@@ -40,7 +40,7 @@ void check_index(const char* op, const Tensor& index) {
                       ", and must be i64: convert with to(x, Dtype::i64)");
 }
 
-/// Sizes of `index` fit into those of x, but along `axis`.
+/// Checks that `index` is not larger than x, except along `axis`.
 void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) {
   Shape room = x.shape();
   room[axis] = std::numeric_limits<std::int64_t>::max();
@@ -49,7 +49,7 @@ void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) 
                       axis, ": it needs as many axes, and other sizes no larger");
 }
 
-/// index [n] as an index of `shape`, the same for all other axes: a view.
+/// A view of index [n] as `shape`, repeated along all other axes.
 Tensor along(const Tensor& index, int axis, const Shape& shape) {
   Shape line = Shape::filled(shape.rank(), 1);
   line[axis] = index.numel();
@@ -68,8 +68,8 @@ void copy_positions(const T* x, std::int64_t outer, std::int64_t n, std::int64_t
   });
 }
 
-/// f(index[p], x at p, source at p) for each place p of index, x at position 0 of `axis`. A line
-/// along `axis` comes in order and on one thread, so that its elements may meet in one place.
+/// Calls f(index[p], x at p, source at p) for each p of index, with x at position 0 of `axis`. A
+/// line along `axis` is processed in order by one thread, so its elements may have the same target.
 template <class T, class S, class F>
 void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T* x,
                      const Strides& s_strides, S* source, F f) {
@@ -84,7 +84,7 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
       f(at[first[0] + i * step[0] + k * index_step], x + first[1] + i * step[1],
         source + first[2] + i * step[2] + k * s_step);
     };
-    // The order in which memory is near.
+    // Traverse in memory order.
     if (s_step == 1) {
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t k = 0; k < m; ++k) pick(i, k);
@@ -99,11 +99,11 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
 
 namespace op {
 
-/// The axis of x is replaced by those of the index. embedding is one, too.
+/// Replaces the axis of x by those of the index. Also used for embedding.
 struct IndexSelect final : Op {
   int axis;
   bool embeds;
-  std::optional<std::int64_t> padding_idx;  // a position that gets no gradient
+  std::optional<std::int64_t> padding_idx;  // gets no gradient
   Shape from;
   Saved index;
   IndexSelect(int axis, const Shape& from, bool embeds = false,
@@ -144,12 +144,12 @@ struct IndexSelect final : Op {
       dy = index_select(dy, axis, kept);
       at = index_select(at, 0, kept);
     }
-    // Only the rows that were picked can be other than 0.
+    // Only the selected rows have a gradient.
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
   }
 
-  /// Where `at` is not padding_idx; undefined if that is everywhere.
+  /// Positions where `at` is not padding_idx; undefined if all of them.
   Tensor without_padding(const Tensor& at) const {
     if (!padding_idx) return {};
     const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();

@@ -1,11 +1,10 @@
-// linear: y = x Wᵀ + b, the product of almost all the arithmetic in a Transformer.
+// linear: y = x Wᵀ + b, which takes most of a Transformer's arithmetic.
 //
 //   forward     y = x Wᵀ + b                    x [N, in], W [out, in], y [N, out]
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n
 //
-// x and W are remembered; x not at all where its producer (a norm, an activation) can make it
-// again. The bias is added while y is written: a pass of its own over y would cost two more trips
-// to memory.
+// Saves x and W, but not x if its producer (a norm, an activation) can recompute it. The matmul
+// adds the bias while writing y; a separate pass would read and write y again.
 
 #include "gradus/ops/linear.h"
 
@@ -26,23 +25,21 @@ using gemm::multiply;
 
 namespace {
 
-/// The product of all sizes but the last.
 std::int64_t count_rows(const Tensor& x) {
   std::int64_t rows = 1;
   for (int axis = 0; axis < x.rank() - 1; ++axis) rows *= x.shape()[axis];
   return rows;
 }
 
-/// [..., n] seen as [rows, n].
+/// [..., n] as [rows, n].
 Tensor as_rows(const Tensor& x) { return kernel::reshaped(x, {count_rows(x), x.size(-1)}); }
 
-/// In public operations.
 Tensor linear_formula(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor y = matmul(x, transpose(weight));
   return bias.defined() ? y + bias : y;
 }
 
-/// a b, or aᵀ b, of two packed matrices, as a new tensor of `shape`.
+/// Returns a b or aᵀ b of two contiguous matrices as a new tensor of `shape`.
 Tensor product(bool transpose_a, const Tensor& a, const Tensor& b, const Shape& shape) {
   Tensor c = Tensor::empty(shape, a.dtype());
   dispatch_float("linear", a.dtype(), [&]<class T>() {
@@ -83,7 +80,7 @@ struct Linear final : Op {
 
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
-    Tensor dx, dw;  // the bias's gradient is dy, which the engine sums over the rows
+    Tensor dx, dw;  // the bias gets dy, which the engine sums over the rows
     if (GradMode::enabled()) {
       Gradients d = through_formula(
           dy, needs_grad, {x.value(), weight.value(), Tensor()},
@@ -102,7 +99,7 @@ struct Linear final : Op {
 
 namespace {
 
-/// How to mend an input that does not end in `in`.
+/// A fix for an input that does not end in `in`.
 const char* advice(const Tensor& x, std::int64_t in) {
   if (x.rank() == 2 && x.size(0) == in) return "did you mean transpose(x)?";
   return "give the layer as many inputs as the last axis has";

@@ -18,7 +18,7 @@
 namespace gradus {
 namespace {
 
-constexpr std::int64_t kChunk = 64;  // a chunk's pairs cost about as much as its sums
+constexpr std::int64_t kChunk = 64;  // balances the cost of a chunk's pairs and its sums
 
 /// Σ_{j ≤ i} (q_i · k_j) v_j: q, k [B, H, T, F], v [B, H, T, D] → [B, H, T, D].
 Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -31,12 +31,12 @@ Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
   const Tensor qc = chunked(q), kc = chunked(k), vc = chunked(v);
   const Tensor inside = matmul(tril(matmul(qc, transpose(kc))), vc);    // [B, H, N, C, D]
   const Tensor sums = matmul(transpose(kc), vc);                        // [B, H, N, F, D]
-  const Tensor before = slice(cumsum(pad(sums, 2, 1, 0), 2), 2, 0, N);  // of the chunks before
+  const Tensor before = slice(cumsum(pad(sums, 2, 1, 0), 2), 2, 0, N);  // of earlier chunks
   const Tensor y = reshape(inside + matmul(qc, before), {B, H, N * C, v.size(3)});
   return slice(y, 2, 0, T);
 }
 
-/// Features and values → attention. A column of ones beside the values gives the divisor.
+/// Attention from features and values. A column of ones appended to v gives the divisor.
 Tensor normalised(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double eps) {
   const std::int64_t Dv = v.size(3);
   const Tensor with_ones = cat({v, ones({v.size(0), v.size(1), v.size(2), 1}, v.dtype())}, 3);
@@ -71,7 +71,8 @@ Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 
-/// No exponent exceeds max |w|² / 2: with that, less 60, all keys fit into f32, sums included.
+/// Exponents are at most max |w|² / 2. Shifted by that minus 60, all keys and their sums fit into
+/// f32.
 double safe_shift(const Tensor& projection) {
   return std::max(0.0, 0.5 * max(sum(square(projection), {1})).item() - 60);
 }
@@ -137,7 +138,7 @@ Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const Ra
       row[c] = stream.normal(index);
       length += std::pow(stream.normal(features * width + index), 2);
     }
-    for (int pass = 0; pass < 2; ++pass)  // twice: once leaves what rounding has brought in
+    for (int pass = 0; pass < 2; ++pass)  // twice, to remove rounding errors
       for (std::size_t other = r / D * D; other < r; ++other) {
         double along = 0, squares = 0;
         for (std::size_t c = 0; c < D; ++c) {

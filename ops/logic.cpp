@@ -1,11 +1,10 @@
-// Comparisons and logic, whose results are true or false and have no derivative; and choosing by
-// them:
+// Comparisons and logic, which have no derivative, and selection:
 //
 //   where        y = c ? a : b         da = c ? dy : 0    db = c ? 0 : dy
 //   masked_fill  y = mask ? value : x  dx = mask ? 0 : dy
 //
-// These two keep only the condition. A gradient is chosen, not multiplied by 0 or 1: one that is
-// infinite or NaN does not reach the values that were not chosen.
+// Selection saves only the condition. Gradients are selected, not multiplied by 0 or 1, so an
+// infinite or NaN gradient does not reach the unselected values.
 
 #include "gradus/ops/logic.h"
 
@@ -26,8 +25,8 @@
 namespace gradus {
 namespace {
 
-/// y[i] = c[i] ? a[i] : b[i]. Both are loaded first, so that the choice is no branch, and the bools
-/// are read as the bytes that they are: so compilers vectorise it.
+/// y[i] = c[i] ? a[i] : b[i]. Loads both and reads the bools as bytes, so that compilers vectorize
+/// it.
 template <class T>
 GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, StridedRow<T> b, T* y,
                               std::int64_t n) {
@@ -39,7 +38,7 @@ GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, Stri
   };
   const auto each = [](const T* x) { return [x](std::int64_t i) { return x[i]; }; };
   const auto same = [](const T* x) { return [v = *x](std::int64_t) { return v; }; };
-  // The last loop serves for all strides; the others are fast paths.
+  // The last loop handles all strides; the others are fast paths.
   if (c.stride == 1 && a.stride == 1 && b.stride == 1)
     choose(each(a.data), each(b.data));
   else if (c.stride == 1 && a.stride == 1 && b.stride == 0)
@@ -51,7 +50,7 @@ GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, Stri
       y[i] = c.data[i * c.stride] != 0 ? a.data[i * a.stride] : b.data[i * b.stride];
 }
 
-/// c ? a : b, all broadcast to `shape`.
+/// c ? a : b, broadcast to `shape`.
 Tensor select(const Tensor& c, const Tensor& a, const Tensor& b, const Shape& shape) {
   Tensor y = Tensor::empty(shape, a.dtype());
   const Strides strides[] = {broadcast_strides(c.shape(), c.strides(), shape),
@@ -74,7 +73,7 @@ Tensor select(const Tensor& c, const Tensor& a, const Tensor& b, const Shape& sh
 
 namespace op {
 
-/// Of two tensors, or of a tensor and a number.
+/// Compares two tensors, or a tensor and a number.
 template <class Relation>
 struct Compare final : Op {
   const char* label;
@@ -96,14 +95,14 @@ struct Compare final : Op {
     dispatch_number(name(), x.dtype(), [&]<class T>() {
       if constexpr (std::is_same_v<T, std::int64_t>)
         compare_integers(y, x);
-      else  // the number takes the tensor's dtype
+      else  // converts the number to the tensor's dtype
         compare<T>(y, x, static_cast<T>(number.real()));
     });
     return y;
   }
 
  private:
-  /// With 2.5 itself, and with each integer exactly.
+  /// Compares exactly: 2.5 is not rounded, and large integers keep all bits.
   void compare_integers(Tensor& y, const Tensor& x) const {
     const double c = number.real();
     const bool in_range = c >= -0x1p63 && c < 0x1p63;
@@ -111,7 +110,8 @@ struct Compare final : Op {
       compare<std::int64_t>(y, x, number.integer());
     else if (in_range && c == std::trunc(c))
       compare<std::int64_t>(y, x, static_cast<std::int64_t>(c));
-    else  // a fraction, which is below 2⁵³, or beyond all integers: as doubles they keep the order
+    else  // a fraction (below 2⁵³ in magnitude) or out of range: comparing as doubles keeps the
+          // order
       compare<std::int64_t>(y, x, in_range ? c : c * std::numeric_limits<double>::infinity());
   }
 
@@ -178,7 +178,7 @@ struct IsNan final : Test<IsNan> {
   static GRADUS_INLINE bool value(auto v) { return v != v; }
 };
 
-/// All (every = true): is each element along the axis true? Any: is one?
+/// all (every = true) or any along an axis.
 struct Quantifier final : Op {
   bool every;
   Reduced r;
@@ -262,7 +262,7 @@ Tensor quantify(bool every, const Tensor& x, int axis, bool keepdim) {
   return apply(op::Quantifier{every, reduced(name, x, {axis}, keepdim)}, x);
 }
 
-/// Is `wanted` among the elements?
+/// True if an element equals `wanted`.
 bool contains(const char* op, const Tensor& input, bool wanted) {
   check_bool(op, input);
   const Tensor x = kernel::contiguous(input);

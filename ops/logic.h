@@ -1,14 +1,14 @@
-// Comparisons, logic, and choosing by them. ValueError for an undefined tensor, DtypeError for a
-// dtype that is not taken or two that differ, ShapeError where shapes do not broadcast.
+// Comparisons, logic and selection. Throw ValueError for an undefined tensor, DtypeError for an
+// unsupported or different dtype, ShapeError if shapes do not broadcast.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-// Comparisons of f32, f64 or i64, broadcast → bool, without a gradient. NaN differs from all
-// numbers, and is neither less nor greater. An i64 tensor is compared with a C++ number as it is:
-// with 2.5, not with 2, and with 2⁵³ + 1, not with 2⁵³.
+// Comparisons of f32, f64 or i64, broadcast → bool, without a gradient. NaN is not equal to
+// anything, neither less nor greater. i64 tensors are compared exactly: with 2.5, not 2, and with
+// 2⁵³ + 1, not 2⁵³.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);
@@ -44,19 +44,19 @@ Tensor logical_not(const Tensor& x);
 Tensor isfinite(const Tensor& x);  // f32 or f64 → bool: neither NaN nor ±∞
 Tensor isnan(const Tensor& x);     // f32 or f64 → bool
 
-bool all(const Tensor& x);  // of a bool tensor; true when it is empty
-bool any(const Tensor& x);  // of a bool tensor; false when it is empty
-/// Along one axis of a bool tensor → bool, without the axis, or with size 1. IndexError.
+bool all(const Tensor& x);  // bool; true if empty
+bool any(const Tensor& x);  // bool; false if empty
+/// all and any along one axis of a bool tensor. keepdim keeps it with size 1. Throws IndexError.
 Tensor all(const Tensor& x, int axis, bool keepdim = false);
 Tensor any(const Tensor& x, int axis, bool keepdim = false);
 
-/// condition ? a : b, element by element: condition bool, a and b of one dtype; all broadcast. The
-/// gradient goes where the value came from.
+/// Selects condition ? a : b element-wise; all broadcast. condition is bool, a and b have the same
+/// dtype. The gradient flows to the selected values.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
 
-/// x with `value` where the bool mask is true; no gradient passes there. mask broadcasts to x's
-/// shape, else ShapeError.
+/// Replaces x by `value` where the bool mask is true; the gradient is 0 there. mask must broadcast
+/// to x's shape, otherwise throws ShapeError.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
 
 }  // namespace gradus

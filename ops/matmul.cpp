@@ -1,9 +1,9 @@
 // matmul: c = a b, over batches.
 //
 //   forward     c = a b
-//   backward    da = dc bᵀ      db = aᵀ dc      summed over the axes that were broadcast
+//   backward    da = dc bᵀ      db = aᵀ dc      summed over broadcast axes
 //
-// Both operands are remembered. Products read transposed and head-split views where they lie.
+// Saves both operands. Transposed and head-split views are read in place.
 
 #include "gradus/ops/matmul.h"
 
@@ -30,12 +30,12 @@ D leading_axes(const D& dims) {
   return D(std::span(dims).first(static_cast<std::size_t>(dims.rank() - 2)));
 }
 
-/// One operand: where its matrices lie, and how they are read.
+/// One operand: its matrices and their layout.
 struct Operand {
   Tensor x;
   bool transposed = false;
-  std::int64_t stride = 0;  // between rows as stored
-  Strides batch;            // strides of the leading axes, broadcast to the result's
+  std::int64_t stride = 0;  // between stored rows
+  Strides batch;            // strides of the leading axes, broadcast to the result
 
   Operand(Tensor given, const Shape& leading) : x(std::move(given)) {
     if (!is_matrix()) {
@@ -45,7 +45,7 @@ struct Operand {
     batch = broadcast_strides(leading_axes(x.shape()), leading_axes(x.strides()), leading);
   }
 
-  /// The matrix of one place in the leading axes.
+  /// The matrix at `index` of the leading axes.
   template <class T>
   Matrix<const T> matrix(std::int64_t index, const Shape& leading) const {
     std::int64_t at = 0;
@@ -57,7 +57,7 @@ struct Operand {
   }
 
  private:
-  /// Are the last two axes a matrix as they lie, perhaps a transpose? Rows must not overlap.
+  /// True if the last two axes are a matrix, possibly transposed, whose rows do not overlap.
   bool is_matrix() {
     const int r = x.rank();
     const std::int64_t m = x.shape()[r - 2], n = x.shape()[r - 1];
@@ -99,7 +99,7 @@ Tensor batched_matmul(const Tensor& a, const Tensor& b) {
       multiply(Matrix<T>(to + i * m * n, m, n), left.matrix<T>(i, leading),
                right.matrix<T>(i, leading), {.threads = threads});
     };
-    // Few products: each is split over the threads.
+    // Few matmuls: split each over the threads.
     if (batches < num_threads())
       for (std::int64_t i = 0; i < batches; ++i) product(i, gemm::Threads::all);
     else
@@ -144,7 +144,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  if (a.rank() > 2 && b.rank() == 2) {  // one product of all rows, and one sum in backward
+  if (a.rank() > 2 && b.rank() == 2) {  // one matmul of all rows, and one sum in backward
     check_inner(a, b);
     Shape shape = a.shape();
     shape[a.rank() - 1] = b.size(1);

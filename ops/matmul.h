@@ -1,12 +1,13 @@
-// Matrix products, through BLAS. Transposed and head-split views are handed to it as they are.
+// Matrix multiplication. Transposed and head-split views are not copied.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-/// [..., m, k] · [..., k, n] → [..., m, n]; leading axes broadcast. A vector [k] on the left counts
-/// as [1, k], on the right as [k, 1], and the added axis goes again. ShapeError when the k differ.
+/// [..., m, k] · [..., k, n] → [..., m, n]; leading axes broadcast. A vector [k] is treated as [1,
+/// k] on the left and [k, 1] on the right; the added axis is removed again. Throws ShapeError if k
+/// differs.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 }  // namespace gradus

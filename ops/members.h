@@ -1,4 +1,4 @@
-// Tensor's members that are operations: each is the free function of its name.
+// Members of Tensor that call the free function of the same name.
 #pragma once
 
 #include "gradus/ops/activation.h"

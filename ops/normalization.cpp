@@ -1,5 +1,5 @@
-// layer_norm and rms_norm: every row along the last axis [C] is centred (not by rms_norm: μ = 0),
-// divided by its root mean square, scaled and shifted.
+// layer_norm and rms_norm: center each row of the last axis [C] (rms_norm: μ = 0), divide it by its
+// root mean square, scale and shift it.
 //
 //   x̂_i = (x_i − μ) r,   μ = mean x,   r = 1 / √(mean (x − μ)² + eps)
 //   y_i = x̂_i w_i + b_i
@@ -7,8 +7,8 @@
 //   g_i  = dy_i w_i
 //   dx_i = r (g_i − mean g − x̂_i mean(g x̂))     dw_i = Σ_rows dy_i x̂_i     db_i = Σ_rows dy_i
 //
-// where mean g is left out with μ. x is remembered, and two numbers a row: μ and r. The output is
-// recomputed from them for operations that need it (the products that follow).
+// rms_norm omits mean g, as it omits μ. Saves x, and μ and r of each row, from which later ops
+// recompute the output.
 #include "gradus/ops/normalization.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct RowRule {
   const T *w, *b;
 };
 
-/// statistics [rows, 2] receives μ and r of each row.
+/// Writes μ and r of each row to statistics [rows, 2].
 template <class T>
 GRADUS_INLINE void norm_rows(RowRule<T> rule, const T* x, T* y, T* statistics, std::int64_t rows,
                              std::int64_t n) {
@@ -54,7 +54,7 @@ GRADUS_INLINE void norm_rows(RowRule<T> rule, const T* x, T* y, T* statistics, s
   }
 }
 
-/// dw and db are added to. dx may be dy itself. Each of the two may be null: not wanted.
+/// Adds to dw and db. dx may equal dy. Null dx or dw_db: not needed.
 template <class T>
 GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* statistics, const T* dy,
                                       T* dx, T* dw_db, std::int64_t rows, std::int64_t n) {
@@ -79,7 +79,7 @@ GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* stat
   }
 }
 
-/// x̂ w + b in public operations.
+/// x̂ w + b in public ops.
 Tensor norm_formula(const Tensor& x, const Tensor& w, const Tensor& b, bool centred, double eps) {
   const Tensor offset = centred ? x - mean(x, -1, true) : x;
   Tensor y = offset * rsqrt(mean(square(offset), -1, true) + eps);  // x̂
@@ -152,7 +152,7 @@ struct RowNorm final : Op {
         weight.defined() ? kernel::contiguous(weight.value()) : ones({rows.length}, x.dtype());
     const bool dw_wanted = needs_grad(1), db_wanted = needs_grad(2);
     const std::int64_t grain = summing_grain(rows);
-    Tensor sums;  // of each chunk of rows: dw and db
+    Tensor sums;  // dw and db of each chunk of rows
     if (dw_wanted || db_wanted)
       sums = zeros({(rows.count + grain - 1) / grain, 2, rows.length}, x.dtype());
     Tensor dx = needs_grad(0) ? reuse_or_empty(dy) : Tensor();

@@ -1,16 +1,16 @@
-// Normalisation.
+// Layer and RMS normalization.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-/// y = (x − mean) / √(var + eps) · weight + bias over the last axis [C]; var is the mean square
-/// deviation. weight and bias [C] may be undefined. Ba, Kiros & Hinton 2016.
+/// Returns y = (x − mean) / √(var + eps) · weight + bias over the last axis [C]; var is the mean
+/// square deviation. weight and bias [C] may be undefined. Ba, Kiros & Hinton 2016.
 Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 
-/// y = x / √(mean x² + eps) · weight over the last axis. Zhang & Sennrich 2019.
+/// Returns y = x / √(mean x² + eps) · weight over the last axis. Zhang & Sennrich 2019.
 Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, double eps = 1e-5);
 
 }  // namespace gradus

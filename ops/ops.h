@@ -1,4 +1,4 @@
-// Every operation: this header only gathers the families.
+// Includes all operations.
 #pragma once
 
 #include "gradus/ops/activation.h"

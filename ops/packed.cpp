@@ -1,5 +1,4 @@
-// y = x Wᵀ + b, and rows of W, where W takes a half or a quarter of its room. x [N, in], W
-// [out, in].
+// y = x Wᵀ + b, and rows of W, for packed W. x [N, in], W [out, in].
 #include "gradus/ops/packed.h"
 
 #include "gradus/engine/grad_mode.h"

@@ -1,4 +1,4 @@
-// Weights in less room than f32, for models that are used and not trained.
+// Packed weights for inference.
 #pragma once
 
 #include "gradus/engine/gemm/packed.h"
@@ -9,13 +9,13 @@ namespace gradus {
 using gemm::PackedMatrix;
 using gemm::Precision;
 
-/// weight [out, in], f32 → its numbers as `precision` keeps them. ValueError for numbers that it
-/// cannot hold; ShapeError and DtypeError for another weight.
+/// Packs weight [out, in], f32. Throws ValueError for values that `precision` cannot represent,
+/// ShapeError and DtypeError for an invalid weight.
 PackedMatrix pack(const Tensor& weight, Precision precision);
 Tensor unpack(const PackedMatrix& weight);  // [out, in], f32
 
-/// linear() and embedding() of such a weight. Nothing is recorded: GraphError where a gradient of x
-/// is wanted. x and bias are f32.
+/// linear() and embedding() of packed weights, in f32. Not recorded: linear throws GraphError if x
+/// requires a gradient.
 Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias = {});
 Tensor embedding(const PackedMatrix& weight, const Tensor& ids);
 

@@ -32,7 +32,7 @@ Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
   return tensor(out, examples == 0 ? Shape{rows, columns} : Shape{examples, rows, columns});
 }
 
-/// The slopes of 2ⁿ heads.
+/// ALiBi slope i if `heads` is a power of two.
 double slope(std::int64_t i, std::int64_t heads) {
   return std::exp2(-8 * static_cast<double>(i + 1) / static_cast<double>(heads));
 }

@@ -1,4 +1,4 @@
-// Reductions. y is one value for each group of elements that the reduced axes span; n is its size.
+// Reductions of each group of n elements to one value y.
 //
 //   sum         y = Σ x                     dx = dy
 //   mean        y = Σ x / n                 dx = dy / n
@@ -10,10 +10,9 @@
 //   prod        y = Π x                     dx_i = dy · Π_{j ≠ i} x_j
 //   cumsum      y_i = Σ_{j ≤ i} x_j         dx_i = Σ_{j ≥ i} dy_j
 //
-// sum and mean remember shapes only, and give views of dy back; the others remember x, and y where
-// the formula names it. y / x_i would be the shorter way to prod's products of the others, but not
-// with zeros in a group: they are computed as products, so every derivative is right with none, one
-// or several zeros.
+// sum and mean save only shapes and return views of dy; the others save x, and y where the formula
+// uses it. prod multiplies the other elements rather than dividing y by x_i, so that all
+// derivatives are correct with any number of zeros.
 #include "gradus/ops/reduce.h"
 
 #include <cmath>
@@ -30,7 +29,7 @@
 namespace gradus {
 namespace {
 
-/// Σ (x − x̄)² / m, through `finish`; two passes over x, so that nothing cancels.
+/// finish(Σ (x − x̄)² / m), in two passes over x to avoid cancellation.
 template <class Finish>
 Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Finish finish) {
   const Groups g = groups_of(x, r);
@@ -42,7 +41,7 @@ Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Fi
   });
 }
 
-/// n − correction, but not below 0: too few elements give NaN, as 0 / 0.
+/// n − correction, at least 0: too few elements give 0 / 0 = NaN.
 double divisor(const char* op, const Reduced& r, int correction) {
   require(correction >= 0, op, ": correction ", correction, " is negative: give 1 or 0");
   return std::max(0.0, static_cast<double>(r.n) - correction);
@@ -54,11 +53,11 @@ const Reduced& require_nonempty(const char* op, const Reduced& r) {
   return r;
 }
 
-/// y with 1 in place of 0, to divide by: what it divides is 0 there.
+/// Replaces 0 by 1 in a divisor y. The dividend is 0 there.
 Tensor zeros_to_ones(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
-/// x [m, n] → Π_{j ≠ i} x_j [m, n]. Up a tree: products of pairs, of pairs of pairs …; down:
-/// what lies outside a node is what lies outside its parent, times its sibling.
+/// x [m, n] → Π_{j ≠ i} x_j [m, n], by a tree. Upwards: products of pairs. Downwards: the product
+/// outside a node is that outside its parent times its sibling.
 Tensor products_of_others(const Tensor& x) {
   const std::int64_t n = x.size(1);
   if (n <= 1) return ones_like(x);
@@ -69,7 +68,7 @@ Tensor products_of_others(const Tensor& x) {
   return slice(reshape(outside, even.shape()), 1, 0, n);
 }
 
-/// Axes with the reduced ones last: permute by it makes groups rows.
+/// Axis order with the reduced axes last, which makes groups rows.
 Axes reduced_last(const Reduced& r) {
   Axes order;
   for (int axis = 0; axis < r.from.rank(); ++axis)
@@ -85,8 +84,8 @@ namespace op {
 struct OverAxes : Op {
   Reduced r;
   explicit OverAxes(const Reduced& r) : r(r) {}
-  Tensor kept(const Tensor& y) const { return reshape(y, r.kept); }  // broadcasts against x
-  /// finish(the fold of a group) for each.
+  Tensor kept(const Tensor& y) const { return reshape(y, r.kept); }  // broadcasts to x
+  /// finish(fold) of each group.
   template <template <class> class Rule, class Finish>
   Tensor folded(const Tensor& x, Finish finish) const {
     return dispatch_float(name(), x.dtype(), [&]<class T>() {
@@ -183,7 +182,7 @@ struct LogSumExp final : OverAxes {
       const std::vector<T> extremes = fold<ExtremeRule<T, true>, T>(g);
       std::vector<double> largest(extremes.begin(), extremes.end());
       for (double& m : largest)
-        if (!std::isfinite(m)) m = 0;  // exp(±∞ − 0) is what it should be, ∞ − ∞ is not
+        if (!std::isfinite(m)) m = 0;  // exp(±∞ − 0) is correct; ∞ − ∞ would be NaN
       return fold_to<ExpRule<T>, T>(g, r.shape, largest.data(), [&](std::int64_t k, double total) {
         return largest[static_cast<std::size_t>(k)] + std::log(total);
       });
@@ -230,7 +229,7 @@ struct Prod final : OverAxes {
   }
 };
 
-/// y = cumsum of x along one axis, which is r's only one; added up in double.
+/// Cumulative sum along r's only axis, accumulated in double.
 template <class T>
 void cumulate(const Groups& g, T* y) {
   const T* x = g.x.data<T>();

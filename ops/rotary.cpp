@@ -1,9 +1,9 @@
-// rotate: of each pair (a, b), at angle φ,
+// apply_rotary: for each pair (a, b) at angle φ,
 //
 //   a' = a cos φ − b sin φ      b' = b cos φ + a sin φ
 //
-// that is x · cos + swapped(x) · sin, where the sine of a pair's first column is negative. Angles
-// are computed in f64: in f32 a position of 10⁵ would know its angle to two digits only.
+// that is, x · cos + swapped(x) · sin, with a negative sine for the first column of a pair. Angles
+// are f64: in f32, the angle of position 10⁵ would be accurate to only two digits.
 #include "gradus/ops/rotary.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace gradus {
 namespace {
 
-/// Cosines and signed sines, [positions, D], and what they were made for.
+/// Cosines and signed sines, [positions, D], with their arguments.
 struct RotaryTable {
   std::vector<std::int64_t> positions;
   RotaryOptions options;
@@ -54,7 +54,7 @@ RotaryTable make_table(std::span<const std::int64_t> positions, std::int64_t D,
           kernel::convert(tensor(sines, {n, D}), dtype)};
 }
 
-/// Queries and keys of every layer ask for the same one in turn: the last is remembered.
+/// Cached: queries and keys of every layer use the same table in turn.
 RotaryTable table_for(std::span<const std::int64_t> positions, std::int64_t D,
                       const RotaryOptions& options, Dtype dtype) {
   thread_local RotaryTable last;
@@ -73,7 +73,7 @@ void check_rotate(const Tensor& x, std::int64_t positions, const RotaryOptions& 
   require(options.base > 0, "apply_rotary: base is ", options.base, ", but must be positive");
 }
 
-/// The two columns of each pair exchanged.
+/// Swaps the two columns of each pair.
 Tensor swapped(const Tensor& x, bool interleaved) {
   Shape pairs = x.shape();
   pairs[3] = interleaved ? x.size(3) / 2 : 2;

@@ -1,10 +1,10 @@
-// Joining, repeating, turning round, cutting to a triangle, padding.
+// Concatenation, repetition, reversal, triangles, padding.
 //
 //   cat          dx_i = the slice of dy that x_i became (a view)
-//   flip         dx = dy turned round again
+//   flip         dx = dy flipped
 //   pad          dx = the inner part of dy (a view)
 //
-// All are linear and keep sizes only. stack is unsqueeze and cat; repeat is expand and reshape;
+// All are linear and save only sizes. stack is unsqueeze and cat; repeat is expand and reshape;
 // tril and triu are masked_fill.
 #include "gradus/ops/shape_ops.h"
 
@@ -64,7 +64,7 @@ struct Flip final : Op {
       offset += (x.shape()[axis] - 1) * strides[axis];
       strides[axis] = -strides[axis];
     }
-    // A copy, so that no kernel walks backward.
+    // A copy, so that kernels need no negative strides.
     return kernel::copy(kernel::strided_view(x, x.shape(), strides, offset));
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {flip(dy, axes)}; }
@@ -108,7 +108,7 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
   }
 }
 
-/// x [..., m, n] with 0 above the diagonal (below it if not `lower`), which `diagonal` moves right.
+/// x [..., m, n] with 0 above the diagonal (below it if not `lower`). `diagonal` moves it right.
 Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagonal) {
   check_defined(op, x);
   require<ShapeError>(x.rank() >= 2, op, ": ", x.shape(),
@@ -169,7 +169,7 @@ Tensor repeat(const Tensor& x, const Shape& times) {
   Shape shape = Shape::filled(times.rank() - x.rank(), 1);
   for (const std::int64_t size : x.shape()) shape.push_back(size);
   Tensor y = reshape(x, shape);
-  std::int64_t outer = 1;  // the product of the sizes before `axis`
+  std::int64_t outer = 1;  // product of the sizes before `axis`
   for (int axis = 0; axis < times.rank(); outer *= shape[axis++]) {
     require(times[axis] >= 0, "repeat: ", times, " holds the negative number ", times[axis]);
     if (times[axis] == 1) continue;

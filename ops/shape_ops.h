@@ -1,5 +1,5 @@
-// The same numbers in other places, copied: joined, repeated, turned round, cut, padded. ValueError
-// for an undefined tensor, IndexError for an axis that x does not have.
+// Copies with another layout: join, repeat, flip, triangles, pad. Throw ValueError for an undefined
+// tensor, IndexError for an invalid axis.
 #pragma once
 
 #include <span>
@@ -9,23 +9,24 @@
 
 namespace gradus {
 
-Tensor clone(const Tensor& x);       // the same values in a buffer of its own; recorded
-Tensor contiguous(const Tensor& x);  // x itself where it is contiguous already; recorded
-/// Joined along `axis`: equal dtypes, and equal sizes of the other axes. DtypeError, ShapeError;
-/// ValueError for none.
+Tensor clone(const Tensor& x);       // a copy; recorded
+Tensor contiguous(const Tensor& x);  // copies only if not contiguous; recorded
+/// Joins along `axis`. Other sizes and dtypes must be equal. Throws DtypeError, ShapeError, and
+/// ValueError if empty.
 Tensor cat(std::span<const Tensor> x, int axis = 0);
 Tensor cat(std::initializer_list<Tensor> x, int axis = 0);
-/// Joined along a new axis: equal shapes and dtypes. Errors as of cat.
+/// Joins along a new axis. Shapes and dtypes must be equal. Errors as for cat.
 Tensor stack(std::span<const Tensor> x, int axis = 0);
 Tensor stack(std::initializer_list<Tensor> x, int axis = 0);
-/// The whole of x, times[i] times along axis i; more times than axes add axes in front. ShapeError
-/// for fewer, ValueError for a negative one.
+/// Repeats x times[i] times along axis i; additional times add axes in front. Throws ShapeError for
+/// fewer times than axes, ValueError for negative ones.
 Tensor repeat(const Tensor& x, const Shape& times);
-Tensor flip(const Tensor& x, const Axes& axes);  // ValueError for an axis named twice
-/// x [..., m, n] with 0 above (below) the diagonal of the last two axes, or one further right.
+Tensor flip(const Tensor& x, const Axes& axes);  // throws ValueError for repeated axes
+/// Zeroes x [..., m, n] above (below) the diagonal, or one further right.
 Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
-/// `before` and `after` elements of `value` at the ends of `axis`. ValueError for negative ones.
+/// Adds `before` and `after` elements of `value` at the ends of `axis`. Throws ValueError for
+/// negative counts.
 Tensor pad(const Tensor& x, int axis, std::int64_t before, std::int64_t after, double value = 0);
 
 }  // namespace gradus

@@ -5,9 +5,9 @@
 //   log_softmax   y_i = x_i − m − log Σ_j exp(x_j − m)
 //                dx_i = dy_i − exp(y_i) Σ_j dy_j
 //
-// Only y is kept: neither derivative mentions x. The operations work on rows along the last axis;
-// another axis is exchanged with it, and back. A row whose m is −∞ has nothing to
-// share out: softmax gives 0, log_softmax −∞, and the gradient is 0. +∞ and NaN make a row of NaN.
+// Both save only y. They process rows along the last axis; another axis is transposed to it and
+// back. A row with m = −∞ gives softmax 0, log_softmax −∞ and gradient 0. +∞ and NaN give a row of
+// NaN.
 #include "gradus/ops/softmax.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ GRADUS_INLINE void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_
   }
 }
 
-/// dx may be dy itself.
+/// dx may equal dy.
 template <class T>
 GRADUS_INLINE void softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
                                          std::int64_t n) {
@@ -68,13 +68,13 @@ GRADUS_INLINE void log_softmax_rows(const T* x, T* y, std::int64_t rows, std::in
   }
 }
 
-/// dx may be dy itself.
+/// dx may equal dy.
 template <class T>
 GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
                                              std::int64_t n) {
   constexpr T kMasked = -std::numeric_limits<T>::infinity();
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    // The first element rules out nearly all rows at once.
+    // The first element rules out nearly all rows.
     if (y[0] == kMasked && vmath::max(y, n) == kMasked) {
       std::fill_n(dx, n, T(0));
       continue;
@@ -85,7 +85,7 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
   }
 }
 
-/// kernel(at, x, y, rows, n) on chunks of rows of x, of which the first begins with element `at`.
+/// Calls kernel(at, x, y, rows, n) on chunks of rows, the first starting at element `at`.
 template <class Kernel>
 Tensor on_rows(const char* name, const Tensor& x, Tensor y, Kernel kernel) {
   const Tensor packed = kernel::contiguous(x);
@@ -101,8 +101,8 @@ Tensor on_rows(const char* name, const Tensor& x, Tensor y, Kernel kernel) {
   return y;
 }
 
-/// kernel(y, dy, dx, rows, n) likewise, for a y of on_rows, which is contiguous; dx is written over
-/// dy where nothing else holds that.
+/// Calls kernel(y, dy, dx, rows, n) for a y of on_rows, which is contiguous. dx overwrites dy if
+/// unshared.
 template <class Kernel>
 Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Kernel kernel) {
   return on_rows(name, dy, reuse_or_empty(dy),
@@ -111,7 +111,7 @@ Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Ker
                  });
 }
 
-/// The last axis, to reduce over; a tensor of rank 0 is one number.
+/// Reduction axes for the last axis; none for rank 0.
 Axes last_axis(const Tensor& x) { return x.rank() == 0 ? Axes{} : Axes{-1}; }
 
 }  // namespace
@@ -180,14 +180,13 @@ struct LogSoftmax final : Op {
 
 namespace {
 
-/// Operation along the last axis, for which `axis` is exchanged with it, and back.
+/// Applies Operation along `axis`, transposed to the last and back.
 template <class Operation>
 Tensor along(const Tensor& x, int axis) {
   Operation op;
   check_float(op.name(), x);
   axis = normalize_axis(op.name(), axis, std::max(x.rank(), 1));  // rank 0 has one axis, of size 1
   if (axis >= x.rank() - 1) return apply(std::move(op), x);
-  // Two axes are exchanged, in whichever order they are named.
   const Tensor y = apply(std::move(op), transpose(x, axis, -1));
   return contiguous(transpose(y, axis, -1));
 }

@@ -1,14 +1,14 @@
-// Softmax and its logarithm along one axis, and dropout's partner in attention.
+// Softmax and log-softmax.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-/// y_i = exp(x_i) / Σ_j exp(x_j). A row of nothing but −∞ (all masked) gives 0, gradient 0.
+/// y_i = exp(x_i) / Σ_j exp(x_j). A row of only −∞ (all masked) gives 0, gradient 0.
 Tensor softmax(const Tensor& x, int axis = -1);
 
-/// log softmax(x), exact where softmax rounds to 0. A row of nothing but −∞ gives −∞, gradient 0.
+/// log softmax(x), accurate where softmax rounds to 0. A row of only −∞ gives −∞, gradient 0.
 Tensor log_softmax(const Tensor& x, int axis = -1);
 
 }  // namespace gradus

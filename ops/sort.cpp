@@ -1,10 +1,10 @@
-// Sorting: positions of the largest, of the smallest, of all in rising order; and drawn at random.
+// Sorting: argmax, argmin, argsort, topk; and random sampling.
 //
-// Positions carry no gradient. The values that sort and topk return are gathered at them, and that
-// is what is recorded: dx = scatter_add(0, positions, dvalues).
+// Positions have no gradient. The values of sort and topk are gathered at the positions, which is
+// recorded: dx = scatter_add(0, positions, dvalues).
 //
-// Equal elements keep their order. NaN: argmax and argmin find the first one, as max and min give
-// it; for topk it counts as the largest; sort puts it last in both directions.
+// Equal elements keep their order. NaN: argmax and argmin return the first NaN, as max and min do;
+// topk treats it as the largest; sort puts it last in both directions.
 #include "gradus/ops/sort.h"
 
 #include <algorithm>
@@ -22,10 +22,10 @@
 namespace gradus {
 namespace {
 
-/// Does a come before b?
+/// True if a comes before b.
 struct Order {
   bool descending;
-  bool nan_first;  // else last
+  bool nan_first;  // otherwise last
   template <class T>
   bool operator()(T a, T b) const {
     const bool a_is_nan = a != a, b_is_nan = b != b;
@@ -34,7 +34,7 @@ struct Order {
   }
 };
 
-/// One line of x along an axis: elements `step` apart.
+/// A line of x along an axis, with elements `step` apart.
 template <class T>
 struct Line {
   const T* first;
@@ -42,8 +42,8 @@ struct Line {
   T operator[](std::int64_t i) const { return first[i * step]; }
 };
 
-/// body(line, positions of the line, their step) for each line of x along `axis`, in parallel;
-/// y is like x but for that axis.
+/// Calls body(line, positions of the line, their step) for each line of x along `axis`, in
+/// parallel. y has x's shape except for that axis.
 template <class T, class Body>
 void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
   const Tensor packed = kernel::contiguous(x);
@@ -60,7 +60,7 @@ void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
   });
 }
 
-/// The positions of a line in the order of `before`, the first `count` of them.
+/// Writes the first `count` positions of a line in the order `before`.
 template <class T>
 void write_order(const Line<T>& x, std::int64_t count, Order before, std::int64_t* y,
                  std::int64_t step) {
@@ -77,7 +77,7 @@ void write_order(const Line<T>& x, std::int64_t count, Order before, std::int64_
     const T left = x[a], right = x[b];
     return before(left, right) || (!before(right, left) && a < b);
   };
-  if (count == x.n)  // quicker than partial_sort for all of it
+  if (count == x.n)  // faster than partial_sort
     std::sort(order.begin(), order.end(), first);
   else
     std::partial_sort(order.begin(), order.begin() + count, order.end(), first);
@@ -109,9 +109,9 @@ struct Positions final : Op {
   }
 };
 
-/// With replacement: the first position at which the running sum exceeds u · total, u uniform in
-/// [0, 1). Without: positions in the order of −log(1 − u) / weight, which is the order in which
-/// drawing one after the other finds them (Efraimidis & Spirakis 2006).
+/// With replacement: the first position whose running sum exceeds u · total, u uniform in [0, 1).
+/// Without: positions in the order of −log(1 − u) / weight, which is equivalent to drawing one
+/// after the other (Efraimidis & Spirakis 2006).
 struct Multinomial final : Op {
   std::int64_t count;
   bool replacement;
@@ -162,7 +162,7 @@ struct Multinomial final : Op {
     double total = 0;
     for (std::size_t i = 0; i < w.size(); ++i) running[i] = total += w[i] / largest;
     for (std::int64_t i = 0; i < count; ++i) {
-      // total ≥ 1 and uniform() ≤ 1 − 2⁻⁵³, so that their product is rounded to less than total
+      // total ≥ 1 and uniform() ≤ 1 − 2⁻⁵³, so the product rounds to less than total
       const double u = random.uniform(row * count + i) * total;
       y[i] = std::upper_bound(running.begin(), running.end(), u) - running.begin();
     }

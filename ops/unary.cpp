@@ -1,5 +1,5 @@
-// Exponentials, waves, powers and steps, element by element. Each keeps its input x or its output
-// y, whichever its derivative is written in.
+// Element-wise exponentials, trigonometric functions, powers and steps. Each saves its input x or
+// output y, whichever its derivative uses.
 #include "gradus/ops/unary.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct Exp final : Unary<Exp, Keeps::output> {  // y = eˣ,  dx = dy · y
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * attached(y)}; }
 };
 
-/// y = eˣ − 1,  dx = dy · eˣ, which y + 1 would round to 0 early
+/// y = eˣ − 1,  dx = dy · eˣ; y + 1 would round to 0 too early
 struct Expm1 final : Unary<Expm1, Keeps::input> {
   const char* name() const override { return "expm1"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::expm1(v); }
@@ -133,7 +133,7 @@ struct Abs final : Unary<Abs, Keeps::input, Numbers::all> {  // dx = dy · sign 
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * sign(x.value())}; }
 };
 
-/// A bound as a T; of an i64, ±∞ is the furthest.
+/// Converts a bound to T; for i64, ±∞ becomes the extreme.
 template <class T>
 GRADUS_INLINE T bound_as(double bound) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
@@ -162,7 +162,7 @@ struct Clamp final
   }
 };
 
-/// Steps are flat between their jumps: the derivative is 0.
+/// Step functions have derivative 0.
 template <class Self>
 struct StepFunction : Unary<Self, Keeps::nothing> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {zeros_like(dy)}; }
@@ -182,7 +182,7 @@ struct Sign final : StepFunction<Sign> {
   const char* name() const override { return "sign"; }
   static GRADUS_INLINE auto value(auto v) {
     using T = decltype(v);
-    return v > T(0) ? T(1) : (v < T(0) ? T(-1) : v);  // ±0 and NaN stay what they are
+    return v > T(0) ? T(1) : (v < T(0) ? T(-1) : v);  // keeps ±0 and NaN
   }
 };
 

@@ -1,5 +1,5 @@
-// Functions of one tensor, element by element: f32 or f64 [...] → the same shape and dtype;
-// abs and clamp also i64. ValueError for an undefined tensor; DtypeError for another dtype.
+// Element-wise functions of one tensor: f32 or f64 [...] → the same shape and dtype; abs and clamp
+// also i64. Throw ValueError for an undefined tensor, DtypeError for other dtypes.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -7,9 +7,9 @@
 namespace gradus {
 
 Tensor exp(const Tensor& x);      // eˣ
-Tensor expm1(const Tensor& x);    // exp x − 1, exact near 0
+Tensor expm1(const Tensor& x);    // exp x − 1, accurate near 0
 Tensor log(const Tensor& x);      // natural; −∞ at 0, NaN below
-Tensor log1p(const Tensor& x);    // log(1 + x), exact near 0
+Tensor log1p(const Tensor& x);    // log(1 + x), accurate near 0
 Tensor sin(const Tensor& x);      // x in radians
 Tensor cos(const Tensor& x);      // x in radians
 Tensor tanh(const Tensor& x);     // (exp 2x − 1) / (exp 2x + 1)
@@ -27,7 +27,7 @@ Tensor abs(const Tensor& x);    // derivative 0 at 0
 Tensor floor(const Tensor& x);  // derivative 0
 Tensor round(const Tensor& x);  // half to even; derivative 0
 Tensor sign(const Tensor& x);   // −1, 0, 1; derivative 0
-/// x cut to [low, high]; derivative 1 there, ends included. ValueError unless low ≤ high.
+/// Clamps x to [low, high]. Derivative 1 there, ends included. Throws ValueError unless low ≤ high.
 Tensor clamp(const Tensor& x, double low, double high);
 
 }  // namespace gradus

@@ -1,9 +1,9 @@
-// Views: other shapes, strides and offsets over the same numbers. None copies, but a reshape that
-// no strides can express; none keeps numbers. split and chunk are slices.
+// Views: other shapes, strides and offsets over the same values. Only reshape copies, if no strides
+// fit. None saves values. split and chunk are slices.
 //
 //   reshape                 dx = dy in x's shape
-//   permute                 dx = dy with the axes put back
-//   slice                   dx = dy at its place, 0 elsewhere
+//   permute                 dx = dy with the inverse permutation
+//   slice                   dx = dy in the slice, 0 elsewhere
 //
 // transpose is a permute of two axes; select is a slice of one position, without its axis.
 #include "gradus/ops/views.h"
@@ -20,19 +20,20 @@
 namespace gradus {
 namespace {
 
-/// The strides with which x's numbers look like `shape` where they lie; none if there are none.
+/// The strides that view x as `shape` without a copy, if any.
 std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   if (x.is_contiguous()) return contiguous_strides(shape);
   Strides out = Strides::filled(shape.rank(), 1);
   int to = shape.rank() - 1;
   for (int axis = x.rank() - 1; axis >= 0;) {
-    std::int64_t block = x.shape()[axis], step = x.strides()[axis];  // axes that are one in memory
+    std::int64_t block = x.shape()[axis], step = x.strides()[axis];  // axes that are consecutive in
+                                                                     // memory
     for (--axis; axis >= 0; --axis) {
       if (x.shape()[axis] == 1) continue;
       if (x.strides()[axis] != step * block) break;
       block *= x.shape()[axis];
     }
-    // `shape` has as many elements as x: its axes fill the block, or they do not fit.
+    // The axes of `shape` must fill the block exactly.
     for (; block > 1; --to) {
       if (block % shape[to] != 0) return std::nullopt;
       out[to] = step;
@@ -46,7 +47,7 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
 /// The gradient of a slice: `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
 Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t start,
                         std::int64_t step) {
-  // Only the slice can be other than 0.
+  // Return only the slice: the rest is 0.
   if (!GradMode::enabled()) return Gradient::slice(dy, axis, start, step);
   const std::int64_t count = dy.size(axis);
   if (step == 1) return pad(dy, axis, start, n - start - count);

@@ -1,5 +1,5 @@
-// Views: other shapes, strides and offsets over the same numbers. None copies, but reshape where no
-// strides will do. ValueError for an undefined tensor, IndexError for an axis that x does not have.
+// Views: other shapes, strides and offsets over the same values. Only reshape copies, if no strides
+// fit. Throw ValueError for an undefined tensor, IndexError for an invalid axis.
 #pragma once
 
 #include <vector>
@@ -9,33 +9,35 @@
 
 namespace gradus {
 
-/// x as `shape`, of as many elements; one size may be −1: it is computed. A view where strides
-/// allow, else a copy. ShapeError.
+/// Returns x as `shape`, with as many elements; one size may be −1 (computed). A view if strides
+/// allow, else a copy. Throws ShapeError.
 Tensor reshape(const Tensor& x, const Shape& shape);
-Tensor view(const Tensor& x, const Shape& shape);  // reshape that never copies, else ShapeError
-/// Axes first … last made one. ShapeError where first comes after last.
+Tensor view(const Tensor& x, const Shape& shape);  // reshape without a copy; throws ShapeError if
+                                                   // impossible
+/// Merges axes first … last. Throws ShapeError if first comes after last.
 Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 
-Tensor transpose(const Tensor& x, int a = -2, int b = -1);  // axes a and b exchanged
-/// Axis i of the result is axis order[i] of x. ShapeError unless each axis is named; ValueError for
-/// one named twice.
+Tensor transpose(const Tensor& x, int a = -2, int b = -1);  // exchanges axes a and b
+/// Axis i of the result is axis order[i] of x. Throws ShapeError if an axis is missing, ValueError
+/// if repeated.
 Tensor permute(const Tensor& x, const Axes& order);
 Axes all_axes(const Tensor& x);               // [0, 1, …, rank − 1]
 Axes inverse(const Axes& order);              // permute(permute(x, order), inverse(order)) is x
-Tensor squeeze(const Tensor& x, int axis);    // without the axis; ShapeError unless its size is 1
-Tensor unsqueeze(const Tensor& x, int axis);  // with a new axis of size 1 at `axis`
+Tensor squeeze(const Tensor& x, int axis);    // removes the axis; throws ShapeError unless its size
+                                              // is 1
+Tensor unsqueeze(const Tensor& x, int axis);  // inserts an axis of size 1 at `axis`
 
-/// [start, stop) of `axis`, every step-th; negative ends count from the end, and are cut to size.
-/// ValueError unless step ≥ 1.
+/// [start, stop) of `axis`, every step-th. Negative ends count from the end; ends are clamped.
+/// Throws ValueError unless step ≥ 1.
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop,
              std::int64_t step = 1);
-/// One position of `axis`, which goes. IndexError.
+/// One position of `axis`, which is removed. Throws IndexError.
 Tensor select(const Tensor& x, int axis, std::int64_t position);
-/// Slices of `size` along `axis`; the last may be shorter. ValueError unless size ≥ 1.
+/// Slices of `size` along `axis`; the last may be shorter. Throws ValueError unless size ≥ 1.
 std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis = 0);
-/// Slices of these sizes. ShapeError unless they add up to the axis.
+/// Slices of these sizes. Throws ShapeError unless they add up to the axis.
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis);
-/// Slices of n / chunks each, rounded up: the last may be shorter, and there may be fewer.
+/// Slices of n / chunks each, rounded up. The last may be shorter, and there may be fewer.
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, int axis = 0);
 
 }  // namespace gradus

@@ -1,5 +1,4 @@
-// What operations require of their arguments. `op` is the operation's name, which an error begins
-// with.
+// Argument checks of operations. Errors begin with the name `op`.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +14,13 @@ void check_defined(const char* op, const X&... x) {
                       ": a tensor is undefined (no numbers were ever put in it)");
 }
 
-/// x is defined and has the axis, which is returned counted from the front.
+/// x is defined and has the axis. Returns the nonnegative axis.
 inline int check_axis(const char* op, const Tensor& x, int axis) {
   check_defined(op, x);
   return normalize_axis(op, axis, x.rank());
 }
 
-/// The same of several, each named once.
+/// check_axis for several distinct axes.
 inline Axes check_axes(const char* op, const Tensor& x, const Axes& axes) {
   Axes all;
   for (const std::int64_t given : axes) {
@@ -33,12 +32,10 @@ inline Axes check_axes(const char* op, const Tensor& x, const Axes& axes) {
   return all;
 }
 
-/// A probability of dropout.
 inline void check_dropout(const char* op, double p) {
   require<ValueError>(0 <= p && p < 1, op, ": dropout ", p, " is not in [0, 1)");
 }
 
-/// x is defined, f32 or f64.
 inline void check_float(const char* op, const Tensor& x) {
   check_defined(op, x);
   require<DtypeError>(is_float(x.dtype()), op, ": wants f32 or f64, not ", x.dtype(),
@@ -51,21 +48,21 @@ inline void check_bool(const char* op, const Tensor& x) {
                       x.shape(), ": compare first, as in not_equal(x, 0)");
 }
 
-/// Both are defined and of one dtype.
+/// Both are defined and have the same dtype.
 inline void check_pair(const char* op, const Tensor& a, const Tensor& b) {
   check_defined(op, a, b);
   require<DtypeError>(a.dtype() == b.dtype(), op, ": the operands are ", a.dtype(), " ", a.shape(),
                       " and ", b.dtype(), " ", b.shape(), ": convert one with to(x, dtype)");
 }
 
-/// y is undefined or of x's dtype. The names stand in an error.
+/// y is undefined or has x's dtype.
 inline void check_same_dtype(const char* op, const char* x_name, const Tensor& x,
                              const char* y_name, const Tensor& y) {
   require<DtypeError>(!y.defined() || y.dtype() == x.dtype(), op, ": ", x_name, " is ", x.dtype(),
                       " but ", y_name, " ", y.dtype(), ": convert one with to(x, dtype)");
 }
 
-/// Both are of the input's dtype; the bias is undefined or one number for each output.
+/// Weight and bias have x's dtype. The bias is undefined or has one value per output.
 inline void check_weight_and_bias(const char* op, const Tensor& x, const Tensor& weight,
                                   const Tensor& bias) {
   require<ShapeError>(!bias.defined() || bias.shape() == Shape{weight.size(0)}, op,
@@ -75,8 +72,7 @@ inline void check_weight_and_bias(const char* op, const Tensor& x, const Tensor&
   check_same_dtype(op, "the input", x, "the bias", bias);
 }
 
-/// `p`, called `which` in an error, is undefined or one number for each of x's last axis, of x's
-/// dtype.
+/// `p`, named `which` in errors, is undefined or has x's dtype and the size of its `axis`.
 inline void check_parameter(const char* op, const Tensor& x, int axis, const char* which,
                             const Tensor& p) {
   if (!p.defined()) return;

@@ -1,5 +1,5 @@
-// The skeletons of element-wise operations. An operation adds its name, its function of one or two
-// numbers, and its derivative:
+// Bases of element-wise ops. An op adds its name, a function of one or two values, and its
+// derivative:
 //
 //   struct Tanh final : Unary<Tanh, Keeps::output> {  // dx = dy · (1 − y²)
 //     const char* name() const override { return "tanh"; }
@@ -28,7 +28,7 @@ struct Kept<Keeps::output> {
   Saved y;
 };
 
-/// y = Self::value(x). An operation with numbers of its own has a function() that captures them.
+/// y = Self::value(x). An op with parameters overrides function() to capture them.
 template <class Self, Keeps kKeeps, Numbers kNumbers = Numbers::floats>
 struct Unary : Op, Kept<kKeeps> {
   static auto function() {
@@ -43,7 +43,7 @@ struct Unary : Op, Kept<kKeeps> {
   }
 };
 
-/// y = Self::value(a, b), broadcast. Self::keep(a, b, y) keeps what backward needs.
+/// y = Self::value(a, b), broadcast. Self::keep(a, b, y) saves tensors for backward.
 template <class Self, Numbers kNumbers = Numbers::floats>
 struct Binary : Op {
   Tensor forward(const Tensor& a, const Tensor& b) {

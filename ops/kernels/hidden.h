@@ -1,4 +1,4 @@
-// The pairs, keys and queries that a mask hides, as tensors: for attention composed of public ops.
+// Hidden pairs, keys and queries of a mask as tensors, for attention composed of public ops.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -6,15 +6,15 @@
 
 namespace gradus::kernel {
 
-/// bool, true = hidden. Undefined where nothing is.
+/// bool, true = hidden; undefined if nothing is hidden.
 struct Hidden {
   Tensor pairs;    // [B, H, T, S]
-  Tensor keys;     // [B, H, S, 1], those that no query may see: padding
-  Tensor queries;  // [B, H, T, 1], those that may see no key
+  Tensor keys;     // [B, H, S, 1], keys that no query sees: padding
+  Tensor queries;  // [B, H, T, 1], queries that see no key
 };
 Hidden hidden_by(const Mask& mask, const MaskSizes& sizes);
 
-/// x [B, H, rows, width] with 0 in the hidden rows, whatever they hold; no gradient passes there.
+/// Zeroes the hidden rows of x [B, H, rows, width], even NaN. Their gradient is 0.
 Tensor without_rows(const Tensor& x, const Tensor& hidden);
 
 }  // namespace gradus::kernel

@@ -1,7 +1,7 @@
-// map and zip: one element-wise function over whole tensors, whatever their strides.
+// map and zip: apply an element-wise function to tensors of any strides.
 //
-// The function is a small lambda over any number type, its body made of GRADUS_INLINE functions;
-// the row loops below are called by simd::run, so that it is compiled for each instruction set.
+// The function is a small generic lambda of GRADUS_INLINE functions. simd::run compiles the row
+// loops for each instruction set.
 #pragma once
 
 #include "gradus/engine/base/simd.h"
@@ -22,7 +22,7 @@ GRADUS_INLINE void map_row(const T* x, std::int64_t x_step, R* y, std::int64_t n
 template <class R, class T, class F>
 GRADUS_INLINE void zip_row(const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, R* y,
                            std::int64_t n, F f) {
-  // The last loop serves for all strides; the others are fast paths.
+  // The last loop handles all strides; the others are fast paths.
   if (a_step == 1 && b_step == 1) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
   } else if (a_step == 1 && b_step == 0) {
@@ -36,13 +36,13 @@ GRADUS_INLINE void zip_row(const T* a, std::int64_t a_step, const T* b, std::int
   }
 }
 
-/// y[i] = f(x[i]); y is contiguous, of dtype R, and may be x itself. T must be x's type: call it
-/// inside dispatch.
+/// y[i] = f(x[i]). y is contiguous, of dtype R, and may equal x. T must be x's type: call it inside
+/// dispatch.
 template <class T, class R = T, class F>
 void map_into(Tensor& y, const Tensor& x, F f) {
   const T* from = x.data<T>();
   R* to = y.mutable_data<R>();
-  // Fast path; same result as below.
+  // Fast path, same result.
   if (x.numel() <= kSmall && x.is_contiguous())
     return simd::run<map_row<R, T, F>>(from, 1, to, x.numel(), f);
   const Strides strides[] = {x.strides(), y.strides()};
@@ -51,12 +51,12 @@ void map_into(Tensor& y, const Tensor& x, F f) {
   });
 }
 
-/// y[i] = f(a[i], b[i]) with a and b broadcast to y's shape; y is contiguous, and may be a or b.
+/// y[i] = f(a[i], b[i]), with a and b broadcast to y's shape. y is contiguous and may equal a or b.
 template <class T, class R = T, class F>
 void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   const T *left = a.data<T>(), *right = b.data<T>();
   R* to = y.mutable_data<R>();
-  // Fast path; same result as below.
+  // Fast path, same result.
   if (y.numel() <= kSmall && a.shape() == b.shape() && a.is_contiguous() && b.is_contiguous())
     return simd::run<zip_row<R, T, F>>(left, 1, right, 1, to, y.numel(), f);
   const Strides strides[] = {broadcast_strides(a.shape(), a.strides(), y.shape()),
@@ -66,14 +66,14 @@ void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   });
 }
 
-/// An empty tensor for the result of a and b broadcast together.
+/// An uninitialized result for a and b broadcast together.
 inline Tensor empty_for(const char* op, const Tensor& a, const Tensor& b, Dtype dtype) {
   return Tensor::empty(broadcast_shapes(op, a.shape(), b.shape()), dtype);
 }
 
-enum class Numbers { floats, all };  // f32 and f64; i64 too
+enum class Numbers { floats, all };  // f32 and f64; also i64
 
-/// f<T>() with the C++ type of `dtype`, which must be among `kNumbers`; else `op` is named.
+/// Calls f<T>() with the C++ type of `dtype`; errors name `op`.
 template <Numbers kNumbers, class F>
 decltype(auto) dispatch_numbers(const char* op, Dtype dtype, F&& f) {
   if constexpr (kNumbers == Numbers::floats)
@@ -82,7 +82,6 @@ decltype(auto) dispatch_numbers(const char* op, Dtype dtype, F&& f) {
     return dispatch_number(op, dtype, f);
 }
 
-/// f over x.
 template <Numbers kNumbers = Numbers::floats, class F>
 Tensor map(const char* op, const Tensor& x, F f) {
   check_defined(op, x);
@@ -93,7 +92,7 @@ Tensor map(const char* op, const Tensor& x, F f) {
   });
 }
 
-/// f over a and b broadcast together, both of one dtype.
+/// Applies f to a and b, broadcast. Both must have the same dtype.
 template <Numbers kNumbers = Numbers::floats, class F>
 Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
   check_pair(op, a, b);
@@ -104,10 +103,9 @@ Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
   });
 }
 
-/// dx = f(x, dy), written over x or dy where nothing else sees one of them.
+/// dx = f(x, dy), in the buffer of x or dy if unshared.
 template <class F>
 Tensor zip_backward(const char* op, const Tensor& x, const Tensor& dy, F f) {
-  // Over x or dy where nobody else holds it.
   Tensor dx = x.has_unique_storage() && x.is_contiguous() ? x.detach() : reuse_or_empty(dy);
   dispatch_float(op, x.dtype(), [&]<class T>() { zip_into<T>(dx, x, dy, f); });
   return dx;

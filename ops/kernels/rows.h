@@ -1,4 +1,4 @@
-// Rows: a tensor seen as rows of its last axis, for the kernels that take a row at a time.
+// Views a tensor as rows along its last axis.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace gradus {
 
-/// How many rows, and how long each is. A tensor of rank 0 is one row of one; one without elements
-/// has no rows, whatever its shape says.
+/// Number and length of the rows. A tensor of rank 0 is one row of length 1; an empty one has no
+/// rows.
 struct Rows {
   explicit Rows(const Tensor& x)
       : length(x.rank() == 0 ? 1 : x.shape()[x.rank() - 1]),
@@ -19,21 +19,21 @@ struct Rows {
   std::int64_t length, count;
 };
 
-/// One row of a kernel's input: numbers `stride` apart.
+/// A row of a kernel's input, with elements `stride` apart.
 template <class T>
 struct StridedRow {
   const T* data;
   std::int64_t stride;
 };
 
-/// body(begin, end) over the rows, in parallel; `cost` is what an element takes, in cheap ones.
+/// Runs body(begin, end) over the rows in parallel. `cost` is per element, relative to a cheap one.
 template <class Body>
 void for_rows(const Rows& rows, std::int64_t cost, Body&& body) {
   parallel_for(rows.count, rows_grain(rows.length * cost), body);
 }
 
-/// Rows of a chunk where each chunk adds up sums of its own, which are then added: at most 32
-/// chunks, since more would cost more to add than threads save.
+/// Rows per chunk if each chunk has its own sums. At most 32 chunks, since adding more sums costs
+/// more than the threads save.
 inline std::int64_t summing_grain(const Rows& rows) {
   return std::max(rows_grain(rows.length), (rows.count + 31) / 32);
 }

@@ -1,4 +1,4 @@
-// The second derivative of a fused operation is that of its formula.
+// Differentiates a fused op's backward through its formula.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace gradus {
 
-/// The gradients of formula(inputs) by the inputs that are wanted, for the upstream gradient dy:
-/// what the backward of an operation with this formula returns where it must be differentiable
-/// again. Each input counts as a variable of its own, also where one was computed from another.
+/// Returns the gradients of formula(inputs) for dy, where needed. The backward of a fused op
+/// returns them if it must be differentiable itself. Each input counts as an independent variable,
+/// even if one was computed from another.
 Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula);
 

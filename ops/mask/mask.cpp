@@ -1,4 +1,4 @@
-// What masks are: causal, lengths (padding, prefix), dense, and two combined by & or |.
+// Masks: causal, lengths (padding, prefix), dense, and combinations by & and |.
 #include "gradus/ops/mask/mask.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Causal final : public Mask::Rule {
   std::int64_t offset_;
 };
 
-/// Keys before a length: what is not padding, or a prefix. One length for all, or for each example.
+/// Keys before a length (padding or prefix), one for all examples or one for each.
 class Lengths final : public Mask::Rule {
  public:
   Lengths(const char* what, std::vector<std::int64_t> lengths, bool one)
@@ -124,7 +124,6 @@ class Dense final : public Mask::Rule {
   Shape shape_;  // [B or 1, H or 1, T, S]
 };
 
-/// Both, or either.
 class Combined final : public Mask::Rule {
  public:
   Combined(std::shared_ptr<const Rule> a, std::shared_ptr<const Rule> b, bool both)
@@ -143,7 +142,7 @@ class Combined final : public Mask::Rule {
   }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
-    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one of these is enough
+    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // a single one decides
     if (a == decides || b == decides) return decides;
     return b == Coverage::some ? b : a;
   }
@@ -160,8 +159,8 @@ class Combined final : public Mask::Rule {
   bool both_;
 };
 
-/// Is `allowed` [T, T] true exactly above its diagonal? That is how a causal mask looks where true
-/// hides. Of two tokens it may be chance, and of one example ([1, T, T]) data.
+/// True if `allowed` [T, T] is true exactly above the diagonal, as in a causal mask where true
+/// hides. For T < 3 this may be chance; [1, T, T] may be data.
 bool only_later(const Tensor& allowed) {
   if (allowed.rank() != 2 || allowed.size(0) != allowed.size(1) || allowed.size(0) < 3)
     return false;

@@ -1,4 +1,4 @@
-// Masks that leave out most pairs of a long sequence: windows, and blocks after BigBird.
+// Sparse masks for long sequences: windows, and blocks after BigBird.
 #include <algorithm>
 
 #include "gradus/engine/base/random.h"
@@ -33,7 +33,7 @@ class Window final : public Mask::Rule {
   std::int64_t before_, after_;
 };
 
-/// Each row of blocks lists the key blocks that it sees, in order; a global row sees all.
+/// For each row of blocks, the sorted list of its visible key blocks.
 class Blocks final : public Mask::Rule {
  public:
   explicit Blocks(const BlockSparse& pattern)
@@ -74,7 +74,7 @@ class Blocks final : public Mask::Rule {
   }
 
  private:
-  /// The key blocks that block `row` sees.
+  /// Draws the key blocks that block `row` sees.
   std::vector<std::int64_t> draw(std::int64_t row, const RandomStream& random) const {
     std::vector<std::int64_t> seen, others;
     for (std::int64_t key = 0; key < blocks_; ++key) {
@@ -90,7 +90,7 @@ class Blocks final : public Mask::Rule {
     std::sort(seen.begin(), seen.end());
     return seen;
   }
-  /// How many of the key blocks [from, to) block `row` sees.
+  /// Number of key blocks in [from, to) that block `row` sees.
   std::int64_t seen(std::int64_t head, std::int64_t row, std::int64_t from, std::int64_t to) const {
     const auto& list = seen_[static_cast<std::size_t>((p_.heads == 1 ? 0 : head) * blocks_ + row)];
     const auto first = std::lower_bound(list.begin(), list.end(), from);
@@ -106,7 +106,7 @@ class Blocks final : public Mask::Rule {
 Mask window_mask(std::int64_t before, std::int64_t after) {
   require(before >= 0 && after >= 0, "window_mask: ", before, " before and ", after,
           " after: numbers of positions are not negative");
-  constexpr std::int64_t kFar = std::int64_t{1} << 60;  // and no sum overflows
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;  // prevents overflow
   return Mask(std::make_shared<Window>(std::min(before, kFar), std::min(after, kFar)));
 }
 

@@ -1,7 +1,7 @@
-// A mask of rows that do not stand at 0, 1, 2, …
+// A mask of rows at positions other than 0, 1, 2, …
 //
-// Positions are kept as runs of rows that follow each other (or that are all absent, −1): a cache
-// is one run, a ring buffer two, padding one more. Within a run the mask answers as it stands.
+// Positions are stored as runs of consecutive rows (or of empty rows, −1): a cache is one run, a
+// ring buffer two, padding one more. Within a run the mask applies unchanged.
 #include <algorithm>
 
 #include "gradus/ops/mask/rule.h"
@@ -10,7 +10,7 @@ namespace gradus {
 namespace {
 
 struct Run {
-  std::int64_t first, last, position;  // rows [first, last) stand at position, position + 1, …
+  std::int64_t first, last, position;  // rows [first, last) are at position, position + 1, …
 };
 
 std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
@@ -34,7 +34,7 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
 struct Axis {
   std::vector<std::vector<Run>> runs;
   std::vector<std::int64_t> rows;
-  std::int64_t end = 0;  // behind the largest position
+  std::int64_t end = 0;  // one past the largest position
 
   explicit Axis(const Positions& positions) {
     for (const std::vector<std::int64_t>& each : positions) {
@@ -44,7 +44,7 @@ struct Axis {
     }
   }
 
-  /// visit(piece) for the parts of runs that lie in [first, last), until it says false.
+  /// Calls visit(piece) for each part of a run in [first, last), until it returns false.
   template <class Visit>
   bool each(std::int64_t example, std::int64_t first, std::int64_t last, Visit&& visit) const {
     const std::vector<Run>& all = runs[runs.size() == 1 ? 0 : static_cast<std::size_t>(example)];
