@@ -1,4 +1,4 @@
-// The constructor of all Gradus exceptions, which adds the context.
+// Adds the context to all messages.
 #include "gradus/engine/base/error.h"
 
 namespace gradus {

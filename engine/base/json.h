@@ -9,15 +9,14 @@ namespace gradus {
 
 enum class JsonEscape {
   short_forms,  // \n for a newline
-  for_html      // \u000a for a newline; also escapes <, > and &, so the text cannot close an HTML
-                // element
+  for_html      // \u000a for a newline; also escapes <, > and & for HTML
 };
 
 /// Appends `text` (must be UTF-8) as a JSON string.
 void append_json(std::string& out, std::string_view text,
                  JsonEscape escape = JsonEscape::short_forms);
-/// Appends the shortest decimal that reads back as the same value; null for NaN and infinity.
+/// Appends the shortest exact decimal; null for NaN and infinity.
 void append_json(std::string& out, double value);
-void append_json(std::string& out, std::int64_t value);  // appends the decimal
+void append_json(std::string& out, std::int64_t value);
 
 }  // namespace gradus

@@ -1,8 +1,8 @@
 // Small blocks are carved from regions and kept in one free list per size class. Each block above 4
-// MiB has its own mapping, reused for requests of a similar size. Cached pages do not fault again,
-// so mappings are returned to the system only on request or when memory runs short, and regions
-// never. Regions are large because only full huge pages save address translations: a mapping for
-// each block from 1 MiB on made the training steps of a small model a sixth slower.
+// MiB has its own mapping, reused for similar sizes. Cached pages do not fault again, so mappings
+// are returned to the system only on request or when memory is short; regions never are. Regions
+// are large because only full huge pages save address translations: with one mapping per block from
+// 1 MiB on, the steps of a small model took a sixth longer.
 #include "gradus/engine/base/memory.h"
 
 #include <pthread.h>
@@ -20,11 +20,11 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/base/platform.h"
 
-#ifndef __has_feature  // for clang; GCC defines __SANITIZE_ADDRESS__
+#ifndef __has_feature
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-constexpr bool kPooled = false;  // operator new for every block, to detect overruns
+constexpr bool kPooled = false;  // operator new detects overruns
 #else
 constexpr bool kPooled = true;
 #endif
@@ -33,8 +33,8 @@ namespace gradus::memory {
 namespace {
 
 constexpr std::size_t kRegion = std::size_t{32} << 20;  // only touched pages are resident
-constexpr std::size_t kBig = std::size_t{4} << 20;      // larger blocks have their own mapping
-constexpr std::size_t kMost = std::size_t{1} << 47;     // the address space of a process
+constexpr std::size_t kBig = std::size_t{4} << 20;
+constexpr std::size_t kMost = std::size_t{1} << 47;  // the address space of a process
 
 // Classes: 64, 128 … 512 bytes, then eight per octave: 576, 640 … 1024, 1152 …
 std::size_t size_class(std::size_t bytes) {
@@ -57,16 +57,16 @@ struct Big {
   bool free;
 };
 
-/// Why an allocation failed. The exception is constructed after the pool is unlocked: its message
-/// contains the layer's path, which may allocate.
+/// Why an allocation failed. The exception is constructed after unlocking the pool, since its
+/// message may allocate.
 struct Refusal {
-  const char* reason = nullptr;  // null: no failure
-  std::int64_t most = 0;         // 0: not in the message
+  const char* reason = nullptr;
+  std::int64_t most = 0;
   std::int64_t live = 0;
 };
 
 struct Pool {
-  std::atomic_flag busy;  // a spin lock: held for some ten instructions, rarely for a system call
+  std::atomic_flag busy;  // spin lock, held for some ten instructions, rarely for a system call
   Usage usage{};
   bool poison = false;
   Free* lists[kSmallClasses] = {};
@@ -88,8 +88,7 @@ struct Pool {
     return {};
   }
 
-  /// Returns null if the system is out of memory. Frees cached mappings first if the limit would be
-  /// exceeded.
+  /// Returns null if out of memory. First frees cached mappings that would exceed the limit.
   char* map(std::size_t bytes) {
     const auto more = static_cast<std::int64_t>(bytes);
     if (usage.reserved_bytes > usage.limit_bytes - more) trim();
@@ -118,7 +117,7 @@ struct Pool {
     return std::exchange(fresh, fresh + bytes);
   }
 
-  // Returns the smallest free mapping of `bytes` to 1.25 · `bytes`, or a new one.
+  // The smallest free mapping of `bytes` to 1.25 · `bytes`, or a new one.
   void* take_big(std::size_t bytes) {
     Big* best = nullptr;
     for (Big& big : bigs)
@@ -162,10 +161,9 @@ std::int64_t machine_bytes() {
   return bytes;
 }
 
-// Constructed before main: otherwise a child forked during the construction would wait forever.
+// Constructed before main: a child forked during the construction would wait forever.
 [[maybe_unused]] const bool made = (pool(), machine_bytes(), true);
 
-// RAII guard: locks the pool.
 struct Locked {
   Locked() { pool().lock(); }
   ~Locked() { pool().unlock(); }

@@ -6,15 +6,14 @@
 
 namespace gradus::memory {
 
-inline constexpr std::size_t kAlignment = 64;  // bytes: one cache line, one 512-bit vector
+inline constexpr std::size_t kAlignment = 64;  // bytes: a cache line
 
 /// Returns at least `bytes` uninitialized bytes, aligned to kAlignment (NaN bytes under
-/// set_poison). Never returns null, not even for 0 bytes. Throws MemoryError if the limit or the
-/// machine's memory would be exceeded.
+/// set_poison). Never returns null. Throws MemoryError above the limit or the machine's memory.
 void* allocate(std::size_t bytes);
 void release(void* data, std::size_t bytes) noexcept;  // takes the same `bytes`
 
-/// A temporary buffer of `count` values. Counts as live memory, as a tensor does.
+/// A temporary buffer of `count` values, counted as live memory.
 template <class T>
 struct Scratch {
   explicit Scratch(std::int64_t count)
@@ -37,9 +36,9 @@ Usage usage();          // of this process
 void reset_peak();      // sets peak_bytes to live_bytes
 void release_cached();  // returns free blocks above 4 MiB to the system
 
-/// Limits the live bytes. Cached memory is returned to the system before the limit is reached.
+/// Limits the live bytes; zero removes the limit. Near it, cached memory is returned to the system.
 void set_limit(std::int64_t bytes);
-/// If on, fills new memory with 0xFF bytes, which are NaN in f32 and f64. Returns the old setting.
+/// Fills new memory with 0xFF bytes, NaN in f32 and f64. Returns the old setting.
 bool set_poison(bool on);
 // no limit.
 }  // namespace gradus::memory

@@ -1,4 +1,4 @@
-// The thread count: from set_num_threads, the environment, or the machine's cores.
+// The thread count, from set_num_threads, the environment, or the machine.
 #include "gradus/engine/base/num_threads.h"
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace gradus {
 namespace {
 
-std::atomic<int> pool_size{0};  // 0: not computed yet
+std::atomic<int> pool_size{0};
 
 /// The first number of a variable ("4", or OpenMP's list "4,2"); 0 if there is none.
 int threads_from(environment::Variable variable) {
   const std::string_view list = environment::value_of(variable),
                          first = list.substr(0, list.find(','));
   const char* const end = first.data() + first.size();
-  int n = 0;  // stays 0 without a number, or with one that is too large
+  int n = 0;
   const bool whole = std::from_chars(first.data(), end, n).ptr == end;
   return whole && n >= 1 && n <= kMaxThreads ? n : 0;
 }

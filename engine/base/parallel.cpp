@@ -1,8 +1,8 @@
-// The thread pool. OpenMP creates the threads in a parallel region that never ends, so debuggers,
-// sanitizers and an OpenMP BLAS treat them as OpenMP threads. The pool distributes the work itself:
-// at the end of each OpenMP region, the caller would wait even for threads that have not started.
-// That costs milliseconds if another process uses a core. Here a loop waits only for threads inside
-// one of its chunks. It sleeps meanwhile, so the system may move such a thread to the free core.
+// The thread pool. OpenMP creates the threads, in a parallel region that never ends, so debuggers,
+// sanitizers and an OpenMP BLAS treat them as its own. The pool distributes the work: an OpenMP
+// region waits at its end even for threads that have not started, for milliseconds if another
+// process uses a core. A loop here waits only for threads inside its chunks. It sleeps meanwhile,
+// so the system may move such a thread to the free core.
 #include "gradus/engine/base/parallel.h"
 
 #include <algorithm>
@@ -26,9 +26,9 @@ namespace gradus {
 
 #ifdef _OPENMP
 namespace {
-/// Waits until `value` differs from `old`, first spinning, then sleeping. Returns the new value.
+/// Spins, then sleeps, until `value` differs from `old`. Returns the new value.
 int wait_while(const std::atomic<int>& value, int old) {
-  constexpr int kSpins = 4000;  // about 50 µs, the usual gap between two loops of a training step
+  constexpr int kSpins = 4000;  // about 50 µs, the usual gap between loops of a training step
   for (int spins = 0; spins < kSpins; ++spins) {
     if (const int now = value.load(); now != old) return now;
 #if defined(__x86_64__) || defined(__i386__)
@@ -41,13 +41,12 @@ int wait_while(const std::atomic<int>& value, int old) {
 
 /// The chunks assigned to one thread, in their own cache line.
 struct alignas(64) Share {
-  std::atomic<std::int64_t> next{0};  // next chunk to run
+  std::atomic<std::int64_t> next{0};
   std::int64_t end = 0;
 };
 
-/// One parallel_for. Each thread starts with the same part of every loop, so that it finds the data
-/// of the previous loop in its core's cache (5 % of a small model's step). It then takes chunks
-/// from the other shares.
+/// One parallel_for. Each thread starts with the same part of every loop, whose data is in its
+/// core's cache (5 % of a small model's step), then takes chunks from other shares.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
@@ -55,7 +54,7 @@ struct Loop {
   Share* shares;
   int threads;
   std::atomic<bool> failed{false};
-  std::exception_ptr error{};  // the first exception; written by the thread that set `failed`
+  std::exception_ptr error{};  // written by the thread that set `failed`
 
   void work(int thread) {
     const ThreadState own = thread_state;
@@ -81,8 +80,8 @@ struct Loop {
 
 class ThreadPool {
  public:
-  /// Rethrows the loop's first exception. Returns false if another thread is using the pool or no
-  /// thread can be created; the caller then runs the loop serially.
+  /// Rethrows the loop's first exception. Returns false, so that the caller runs the loop, if
+  /// another thread uses the pool or no thread can be created.
   bool run(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body,
            int threads) {
     const std::unique_lock lock(busy_, std::try_to_lock);
@@ -98,24 +97,22 @@ class ThreadPool {
     loops_.fetch_add(1);
     loops_.notify_all();
     const int others = omp_get_max_threads();
-    omp_set_num_threads(1);  // prevents an OpenMP BLAS from starting a team here
+    omp_set_num_threads(1);  // an OpenMP BLAS must not start a team here
     loop.work(0);
     omp_set_num_threads(others);
-    job_.store(nullptr);  // a late worker finds no loop
+    job_.store(nullptr);
     for (int inside = inside_.load(); inside != 0;) inside = wait_while(inside_, inside);
     if (loop.error) std::rethrow_exception(loop.error);
     return true;
   }
 
-  /// A forked child has only one thread.
   void reset_after_fork() {
     asked_for_ = started_ = 0;
     set_num_threads(1);
   }
 
-  /// Called at exit: LLVM's OpenMP crashes if it is shut down while it creates a team. Waits at
-  /// most a second; workers that have not started by then will not. GNU's OpenMP does not need
-  /// this.
+  /// Called at exit: LLVM's OpenMP (unlike GNU's) crashes if it shuts down while creating a team.
+  /// Workers that need more than a second will not start.
   void wait_until_started() const {
     for (int i = 0; i < 1000 && started_ < asked_for_; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -127,8 +124,7 @@ class ThreadPool {
     const auto start = [this, first = asked_for_.load(), more = workers - asked_for_] {
 #pragma omp parallel num_threads(more)
       {
-        // Count threads that OpenMP did not grant as started: wait_until_started() must not wait
-        // for them.
+        // Count threads that OpenMP did not grant as started.
         if (omp_get_thread_num() == 0) started_ += more - omp_get_num_threads();
         worker_loop(first + omp_get_thread_num());
       }
@@ -144,7 +140,7 @@ class ThreadPool {
 
   [[noreturn]] void worker_loop(int number) {
     ++started_;
-    omp_set_num_threads(1);  // as in run()
+    omp_set_num_threads(1);
     for (int seen = 0;;) {
       seen = wait_while(loops_, seen);
       if (number >= wanted_.load(std::memory_order_relaxed)) continue;
@@ -156,10 +152,10 @@ class ThreadPool {
 
   std::mutex busy_;
   Share shares_[kMaxThreads];
-  std::atomic<int> asked_for_{0}, started_{0};  // numbers of workers
-  std::atomic<int> wanted_{0};                  // workers for the current loop
-  std::atomic<int> loops_{0};                   // number of loops so far
-  std::atomic<int> inside_{0};                  // workers that may be inside a chunk
+  std::atomic<int> asked_for_{0}, started_{0};  // workers
+  std::atomic<int> wanted_{0};                  // for the current loop
+  std::atomic<int> loops_{0};
+  std::atomic<int> inside_{0};  // workers that may be inside a chunk
   std::atomic<Loop*> job_{nullptr};
 };
 

@@ -1,5 +1,5 @@
-// The POSIX implementation, with Linux-only parts behind #ifdef. On other systems /proc, /sys and
-// control groups are simply not found. A system without POSIX needs its own version of this file.
+// The POSIX implementation, with Linux-only parts behind #ifdef. Where /proc, /sys or control
+// groups do not exist, they are simply not found.
 #include "gradus/engine/base/platform.h"
 
 #include <cxxabi.h>
@@ -32,8 +32,8 @@
 namespace gradus::platform {
 namespace {
 
-// Calls use(stream) with `file` of this process's control group and of each enclosing group
-// (version 2: all limits along the path apply; inside a container the path is "/").
+// Calls use(stream) with `file` of this process's control group and each enclosing one. (Version 2:
+// limits along the path add up; inside a container the path is "/".)
 template <class F>
 void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   std::ifstream groups(root + "/proc/self/cgroup");
@@ -46,7 +46,7 @@ void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   }
 }
 
-// The CPU quota of the control groups, in cores. Infinite without a quota.
+// CPU quota of the control groups in cores. Infinite without a quota.
 double cpu_quota(const std::string& root) {
   double cores = INFINITY;
   double quota = 0, period = 0;
@@ -100,9 +100,9 @@ void* map_pages(std::size_t bytes) {
   const std::size_t before = huge - reinterpret_cast<std::uintptr_t>(mapped) % huge;
   char* pages = static_cast<char*>(mapped) + before;
   munmap(mapped, before);
-  munmap(pages + kept, huge - before);  // may be 0 bytes, which has no effect
+  munmap(pages + kept, huge - before);
 #ifdef MADV_HUGEPAGE
-  madvise(pages, kept, MADV_HUGEPAGE);  // optional: small pages are slower
+  madvise(pages, kept, MADV_HUGEPAGE);
 #endif
   return pages;
 }
@@ -145,7 +145,7 @@ std::vector<void*> stack_trace() {
   std::vector<void*> at(64);
 #ifdef __GLIBC__
   at.resize(static_cast<std::size_t>(backtrace(at.data(), static_cast<int>(at.size()))));
-  // Skips the frames of this function and, under a sanitizer, of its backtrace().
+  // Skips this function's frames and, under a sanitizer, its backtrace()'s.
   const auto caller = std::find(at.begin(), at.end(), __builtin_return_address(0));
   if (caller != at.end()) at.erase(at.begin(), caller);
 #endif
@@ -161,9 +161,7 @@ std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
     void* map = nullptr;
     if (dladdr1(calls[i], &info, &map, RTLD_DL_LINKMAP) == 0) continue;
     const auto* linked = static_cast<link_map*>(map);
-    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos)
-      continue;  // the caller of
-                 // main()
+    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;  // calls main()
     auto& [addresses, which] =
         asked[*linked->l_name ? linked->l_name : str_cat("/proc/", getpid(), "/exe")];
     addresses +=
@@ -171,12 +169,10 @@ std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
     which.push_back(i);
   }
   for (const auto& [file, of] : asked) {
-    if (file.find('\'') != std::string::npos)
-      continue;  // would break the quotes in the shell
-                 // command
+    if (file.find('\'') != std::string::npos) continue;  // unsafe in the shell command
     const std::string ask = "addr2line -afie '" + file + "'" + of.first + " 2>&-";
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> answer(popen(ask.c_str(), "r"), pclose);
-    std::size_t next = 0;  // each answer begins with the address
+    std::size_t next = 0;
     for (char name[4096], place[4096];
          answer && std::fscanf(answer.get(), " %4095[^\n]", name) == 1;)
       if (std::string_view(name).starts_with("0x"))

@@ -8,15 +8,15 @@
 
 namespace gradus::platform {
 
-/// Maps zeroed pages, huge ones if the system grants them. Returns nullptr if out of memory.
+/// Maps zeroed pages, huge ones if possible. Returns nullptr if out of memory.
 void* map_pages(std::size_t bytes);
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
-/// Returns the bytes this process may use: the machine's memory, the cgroup limit, or RLIMIT_AS
-/// less the mapped bytes, whichever is least. 0 if unknown. /proc and /sys are read below `root`.
+/// Returns the bytes this process may use, by the machine, cgroup and RLIMIT_AS. 0 if unknown.
+/// `root` is the parent of /proc and /sys.
 std::size_t physical_memory(const std::string& root = "");
 
-/// Returns the number of physical cores within the process's affinity mask and cgroup quota. At
-/// least 1. /proc and /sys are read below `root`.
+/// Returns the physical cores within the affinity mask and cgroup quota. At least 1. `root` as
+/// above.
 int usable_cores(const std::string& root = "");
 
 /// Looks up a function of any loaded library by name (openblas_set_num_threads …). nullptr if
@@ -37,7 +37,7 @@ bool is_terminal(std::FILE* file);
 /// Writes flushed data to disk. Returns false and sets errno on failure.
 bool sync_file(std::FILE* file);
 
-/// Returns the addresses of the calling functions, innermost first. Null pointers if unsupported.
+/// Returns the calling functions' addresses, innermost first. Null pointers if unsupported.
 std::vector<void*> stack_trace();
 
 struct Frame {
@@ -45,8 +45,8 @@ struct Frame {
   long line;                   // 0 without debug information
 };
 
-/// Finds the frames of each call with addr2line, inlined functions first. Empty if addr2line is not
-/// installed. Takes a few tenths of a second. At most 4,000 calls.
+/// Finds the frames of each call with addr2line, inlined functions first. Empty without addr2line.
+/// Takes a few tenths of a second. At most 4,000 calls.
 std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls);
 
 }  // namespace gradus::platform

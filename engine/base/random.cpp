@@ -21,7 +21,7 @@ using Block = std::array<Word, 4>;
 constexpr Word kFactor0 = 0xD2511F53, kFactor1 = 0xCD9E8D57;  // from the paper
 constexpr Word kStep0 = 0x9E3779B9, kStep1 = 0xBB67AE85;  // key increments: golden ratio, √3 − 1
 constexpr int kRounds = 10;
-constexpr std::int64_t kGroup = 32;  // blocks computed together
+constexpr std::int64_t kGroup = 32;
 
 Word low(std::uint64_t x) { return static_cast<Word>(x); }
 Word high(std::uint64_t x) { return static_cast<Word>(x >> 32); }
@@ -37,11 +37,10 @@ struct Vector {
   using Floats __attribute__((vector_size(bytes))) = float;
 };
 
-// Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE: a kernel is compiled for
-// the baseline until it is inlined into the function of its level, and can inline these only there.
+// Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE: they can only be inlined
+// into a function of their level, and a kernel is first compiled for the baseline.
 GRADUS_TARGET_AVX512 inline void multiply(Vector<64>::Lanes& x, const Vector<64>::Lanes& y) {
-  constexpr __mmask8 kAll =
-      255;  // explicit mask of all lanes: avoids a GCC 12 warning in its own header
+  constexpr __mmask8 kAll = 255;  // all lanes; avoids a GCC 12 warning
   x = (Vector<64>::Lanes)_mm512_maskz_mul_epu32(kAll, (__m512i)x, (__m512i)y);
 }
 GRADUS_TARGET_AVX2 inline void multiply(Vector<32>::Lanes& x, const Vector<32>::Lanes& y) {
@@ -52,16 +51,16 @@ inline void multiply(Vector<16>::Lanes& x, const Vector<16>::Lanes& y) {
 }
 
 // One block per lane, one word in the lane's lower half. The multiplication ignores the upper half,
-// so it need not be cleared. (GCC's own code clears and repacks it and takes three times as long.)
+// so it is not cleared. (GCC's own code clears and repacks it and takes three times as long.)
 template <int bytes>
 struct Blocks {
   using Lanes = typename Vector<bytes>::Lanes;
-  using Floats = typename Vector<bytes>::Floats;  // words as floats: integers have no two-source
-                                                  // shuffle
+  using Floats = typename Vector<bytes>::Floats;  // no two-source shuffle for integers
   static constexpr std::size_t kCount = bytes / 8;
   Lanes x0, x1, x2, x3;
 
-  // Lane 2i holds block i, lane 2i + 1 block i + kCount / 2. write() then stores blocks in order.
+  // Lane 2i holds block i, lane 2i + 1 block i + kCount / 2, so that write() stores blocks in
+  // order.
   template <std::size_t... i>
   static GRADUS_INLINE void number(Lanes& block, std::index_sequence<i...>) {
     block += Lanes{(i / 2 + i % 2 * kCount / 2)...};
@@ -108,7 +107,7 @@ GRADUS_INLINE void mix_all(Each& each, const Key& key, std::index_sequence<v...>
   (each[v].mix(key), ...);
 }
 
-// Packs unroll rounds and vectors: many independent multiplications, and blocks that stay in
+// Packs unroll rounds and vectors, which gives independent multiplications and keeps blocks in
 // registers. Of nested loops, GCC unrolls only the innermost.
 template <int bytes, std::size_t... v, std::size_t... round>
 GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std::int64_t groups,
@@ -134,7 +133,7 @@ GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std:
   }
 }
 
-// Computes the words of kGroup · groups blocks, starting at `block`.
+// The words of kGroup · groups blocks, from `block` on.
 template <int bytes, int vectors>
 GRADUS_INLINE void fill(RandomStream s, std::uint64_t block, std::int64_t groups, Word* words) {
   fill_vectors<bytes>(s, block, groups, words, std::make_index_sequence<vectors>{},
@@ -177,7 +176,7 @@ double RandomStream::uniform(std::int64_t index) const {
   return i % 2 == 0 ? unit(b[0], b[1]) : unit(b[2], b[3]);
 }
 
-// Two indices share a block: its two uniforms give the normals r·cos φ and r·sin φ.
+// Two indices share a block, whose two uniforms give r·cos φ and r·sin φ.
 double RandomStream::normal(std::int64_t index) const {
   const auto i = static_cast<std::uint64_t>(index);
   const Block b = block_of(*this, i / 2);
@@ -194,7 +193,7 @@ std::int64_t RandomStream::below(std::int64_t index, std::int64_t n) const {
 
 void RandomStream::words(std::int64_t first, std::int64_t count, Word* words) const {
   constexpr std::int64_t kWords = 4 * kGroup;
-  Word some[kWords];  // a group that is only partly needed
+  Word some[kWords];
   for (std::int64_t n = 0; count > 0; first += n, words += n, count -= n) {
     const auto block = static_cast<std::uint64_t>(first) / 4;
     const std::int64_t skip = first % 4, groups = skip == 0 ? count / kWords : 0;

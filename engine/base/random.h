@@ -1,7 +1,7 @@
 // Counter-based random numbers: a pure function of (seed, stream, index).
 //
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Results do
-// not depend on the thread count or the evaluation order, and a recomputed forward repeats them.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// Independent of threads and evaluation order; a recomputed forward draws the same numbers.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace gradus {
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                     std::array<std::uint32_t, 2> key);
 
-/// A stream of random numbers. A random op draws one, saves it and can replay it.
+/// A stream of random numbers. Random ops draw one, save it and can replay it.
 struct RandomStream {
   std::uint64_t seed = 0;
   std::uint32_t stream = 0;
@@ -30,7 +30,7 @@ struct RandomStream {
   void words(std::int64_t first, std::int64_t count, std::uint32_t* words) const;
 };
 
-/// Creates streams. Seed and position are its complete state; checkpoints store them.
+/// Creates streams. Seed and position are its complete state.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed = 0) : seed_(seed) {}

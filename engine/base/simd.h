@@ -3,10 +3,9 @@
 //   template <class T> GRADUS_INLINE void add_rows(T* y, const T* x, std::int64_t n) { … a loop … }
 //   simd::run<add_rows<T>>(y, x, n);
 //
-// `run` contains three copies of add_rows, each compiled for one level, and calls the widest that
-// the processor and GRADUS_SIMD allow. The `target_clones` attribute would not do. It selects
-// before main(), so tests could not run the narrower versions, and clang does not support it on
-// templates.
+// `run` contains add_rows compiled for three levels and calls the widest that the processor and
+// GRADUS_SIMD allow. `target_clones` selects before main(), so tests could not run narrower
+// versions, and clang does not support it on templates.
 //
 // Without GRADUS_KERNEL_CLONES (sanitizers, the `step` preset), run calls the function directly.
 #pragma once
@@ -35,7 +34,7 @@
 #define GRADUS_HAS_LEVELS 0
 #endif
 
-// Two namespaces, since a program and the library may be compiled with different versions of `run`.
+// Two namespaces: a program and the library may have different versions of `run`.
 #if GRADUS_HAS_LEVELS && defined(GRADUS_KERNEL_CLONES) && GRADUS_KERNEL_CLONES
 #define GRADUS_DISPATCHES 1
 #define GRADUS_RUN_NAMESPACE dispatched
@@ -46,13 +45,13 @@
 
 namespace gradus::simd {
 
-/// Vector width of kernels: 16 bytes (SSE2, NEON), 32 bytes with fused multiply-add, or 64 bytes.
+/// Vectors of 16 bytes (SSE2, NEON), 32 bytes with fused multiply-add, or 64 bytes.
 enum class Level { baseline, avx2, avx512 };
 
-/// Returns the processor's widest level, or a narrower one set by GRADUS_SIMD=avx512|avx2|baseline.
-/// Computed once. Throws ValueError if GRADUS_SIMD is invalid or wider than the processor.
+/// The level in use: the processor's widest, or less by GRADUS_SIMD=avx512|avx2|baseline. Computed
+/// once. Throws ValueError for an invalid or unsupported GRADUS_SIMD.
 Level level();
-Level widest();  // the processor's widest level, regardless of GRADUS_SIMD
+Level widest();  // regardless of GRADUS_SIMD
 
 std::string_view name(Level level);  // for example "avx512"
 
@@ -67,8 +66,7 @@ inline std::atomic<int> chosen{-1};  // −1: not chosen yet
 Level choose();
 
 #if GRADUS_DISPATCHES
-// flatten: inlines everything that a kernel calls, including lambdas that the compiler considers
-// too large to inline three times.
+// flatten: also inlines lambdas that the compiler considers too large to inline three times.
 template <auto kernel, class... Arguments>
 GRADUS_TARGET_AVX512 __attribute__((flatten)) auto run_avx512(Arguments... arguments) {
   return kernel(arguments...);
@@ -92,7 +90,7 @@ inline Level level() {
 
 inline namespace GRADUS_RUN_NAMESPACE {
 
-/// Runs the kernel for level(). Each is compiled for the level it is named after.
+/// Runs the kernel for level().
 template <auto avx512, auto avx2, auto baseline, class... Arguments>
 auto run_one(Arguments... arguments) {
 #if GRADUS_DISPATCHES
@@ -110,9 +108,9 @@ auto run_one(Arguments... arguments) {
 #endif
 }
 
-/// Runs kernel(arguments…), compiled for level(). The kernel and its callees must be GRADUS_INLINE.
-/// A kernel with pointers to double or int64_t has only one version: their speed matters less, and
-/// each version takes seconds to compile.
+/// Runs kernel(arguments…) for level(). The kernel and its callees must be GRADUS_INLINE. Kernels
+/// with pointers to double or int64_t have one version: their speed matters less, and each version
+/// takes seconds to compile.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
   if constexpr ((detail::is_wide<Arguments> || ...))

@@ -3,7 +3,7 @@
 
 namespace gradus {
 
-/// As a default argument, SourceLocation::current() gives the location of the call.
+/// As a default argument, current() gives the location of the call.
 class SourceLocation {
  public:
   SourceLocation() = default;

@@ -1,4 +1,4 @@
-// The thread-local state, which parallel_for copies to its workers.
+// Thread-local state, which parallel_for copies to its workers.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +6,20 @@
 
 namespace gradus {
 
-class Observer;   // engine/observer.h
-class Generator;  // engine/base/random.h
-class Scope;      // engine/observer.h
-class Node;       // engine/node.h
+class Observer;
+class Generator;
+class Scope;
+class Node;
 
 struct ThreadState {
   bool grad_enabled = true;        // false: nothing is recorded (no_grad)
   bool formula = false;            // true: fused ops run as their formula (FormulaScope)
   bool parallel = false;           // inside parallel_for: nested loops run serially
-  Observer* observer = nullptr;    // receives ops, scopes and gradients; null: none
+  Observer* observer = nullptr;    // null: none
   const Scope* scope = nullptr;    // the innermost running layer
   const Node* backward = nullptr;  // the node whose backward is running
   std::uint64_t operations = 0;    // number of ops run on this thread
-  Generator* generator = nullptr;  // source of random streams; null: the global one
+  Generator* generator = nullptr;  // null: the global one
 };
 
 extern thread_local constinit ThreadState thread_state;
@@ -30,7 +30,7 @@ struct ScopedValue {
   [[nodiscard]] ScopedValue(T& variable, T value)
       : variable_(variable), before_(std::exchange(variable, value)) {}
   ~ScopedValue() { variable_ = before_; }
-  ScopedValue(ScopedValue&&) = delete;  // neither movable nor copyable
+  ScopedValue(ScopedValue&&) = delete;
 
  private:
   T& variable_;

@@ -44,8 +44,8 @@ GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int
   for (int c = 0; c < kBlock; ++c) std::memcpy(to + c * apart, &rows[c], sizeof rows[c]);
 }
 
-/// Writes xᵀ [width, rows] with row stride `apart`, for x [rows, width] with row stride `row`.
-/// Reads sixteen rows together: a column of sixteen floats fills a cache line of the result.
+/// Writes xᵀ [width, rows] with row stride `apart`; x [rows, width] has row stride `row`. Reads
+/// sixteen rows together, which fills a cache line of the result.
 template <class T>
 GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width,
                              T* to, std::int64_t apart) {
@@ -61,8 +61,8 @@ GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, st
   }
 }
 
-/// Copies x [rows, width] from row stride `row` to row stride `apart`. A power-of-two stride, as in
-/// a projection, causes cache-set conflicts, so few rows would fit into the cache together.
+/// Copies x [rows, width] from row stride `row` to `apart`. A power-of-two stride, as in a
+/// projection, causes cache-set conflicts.
 template <class T>
 void copy_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T* to,
                std::int64_t apart) {

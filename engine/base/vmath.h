@@ -1,14 +1,14 @@
 // Vector mathematics for float and double: exp, log, tanh, erf and activation functions.
 //
-// The float functions are branch-free C++. In a loop, g++ and clang compile them to SSE, AVX2 or
-// AVX-512 (-O3 -fno-math-errno -fno-trapping-math; without these: correct but slow). double calls
-// std::. NaN gives NaN, ±∞ the limit (gelu(-∞) = 0). Maximum measured errors in ulp: exp 1.1, expm1
-// 1.7, log 1.0, log1p 1.5, tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or 1e-7 max(1, |x|) if
-// that is larger. a * b + c may be fused, so instruction sets differ within these bounds.
+// The float functions are branch-free C++, which g++ and clang vectorize (-O3 -fno-math-errno
+// -fno-trapping-math; without these: correct but slow). double calls std::. NaN gives NaN, ±∞ the
+// limit (gelu(-∞) = 0). Maximum measured errors in ulp: exp 1.1, expm1 1.7, log 1.0, log1p 1.5,
+// tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or 1e-7 max(1, |x|) if larger. a * b + c may be
+// fused, so instruction sets differ within these bounds.
 //
 // Coefficients: minimax fits of the relative error (reweighted least squares on 800 Chebyshev
-// nodes, values of 40 digits). Each is rounded to float, lowest first, and the others are fitted
-// again. Selects come last: for a clamp at the start, g++ adds a second path for the constant.
+// nodes, values of 40 digits), rounded to float one by one, lowest first, refitting the others.
+// Selects come last: for a clamp at the start, g++ adds a second path for the constant.
 #pragma once
 
 #include <bit>
@@ -43,11 +43,10 @@ struct Exponential {
 };
 
 GRADUS_INLINE Exponential reduce(float x) {
-  constexpr float kRound = 12582912.0f;  // 1.5 · 2²³: the low bits of the sum are the nearest
-                                         // integer
+  constexpr float kRound = 12582912.0f;  // 1.5 · 2²³: the sum's low bits are the nearest integer
   const float shifted = x * 1.44269504f + kRound;
   const float n = shifted - kRound;
-  // ln 2 in two parts. The first is short enough for its multiple by n to be exact.
+  // ln 2 in two parts; n times the first is exact.
   const float r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
   // (eʳ - 1 - r) / r², |r| ≤ ln 2 / 2. Fit error: 1.4e-8 of eʳ - 1.
   const float p =
@@ -70,7 +69,7 @@ GRADUS_INLINE double decay(double a) { return std::exp(-a); }
 GRADUS_INLINE float exp(float x) {
   const auto [q, n] = detail::reduce(x);
   const std::int32_t half = n >> 1;  // two factors, since 2⁻¹⁵⁰ and 2¹²⁸ are not floats
-  // 0 rather than a product that underflows, which is slow on many processors.
+  // Not a product that underflows, which is slow on many processors.
   const float rest = n < -150 ? 0.0f : detail::power_of_two(n - half);
   const float y = (1.0f + q) * detail::power_of_two(half) * rest;
   const float bounded = x > 88.8f ? detail::kInfinity : y;
@@ -168,12 +167,11 @@ GRADUS_INLINE T sigmoid(T x) {
   const T e = detail::decay(std::abs(x));
   const T t = e / (T(1) + e);
   const T q = T(1) - t;
-  const T low = e < T(0.25) ? e * q : t;  // equal, but each has less rounding error on its side
+  const T low = e < T(0.25) ? e * q : t;  // equal; each rounds less on its side
   return x < T(0) ? low : q;
 }
 
-// Beyond these limits the vanishing factor is set to 0, since ∞ · 0 would be NaN. It underflows to
-// 0 well before.
+// Beyond these, the vanishing factor is 0 (it underflows well before), since ∞ · 0 would be NaN.
 inline constexpr int kSiluEnd = 800, kGeluEnd = 40;
 
 /// x · sigmoid(x) (Elfwing et al. 2017; also called swish).
@@ -218,8 +216,8 @@ GRADUS_INLINE T gelu_erf_derivative(T x) {
 }
 
 // Reductions. The order depends only on n: 32 running values of float, or 16 of double, folded in
-// halves at the end. This vectorizes and rounds a sum only n/32 + 5 times in depth, not n times. Up
-// to 8 values are combined one by one, which is cheaper than the lanes.
+// halves at the end. This vectorizes, and the rounding depth of a sum is n/32 + 5. Up to 8 values
+// are combined one by one, which is faster.
 
 /// Returns combine(f(0), … f(n-1)), or `nothing` if n is 0.
 template <class T, class F, class Combine>
@@ -263,7 +261,7 @@ GRADUS_INLINE T dot(const T* x, const T* y, std::int64_t n) {
   return sum_of<T>(n, [=](std::int64_t i) { return x[i] * y[i]; });
 }
 
-/// Returns the maximum of n values: -∞ if n is 0, NaN if any is NaN.
+/// The maximum of n values: -∞ if n is 0, NaN if any is NaN.
 template <class T>
 GRADUS_INLINE T max(const T* x, std::int64_t n) {
   const auto value = [=](std::int64_t i) { return x[i]; };

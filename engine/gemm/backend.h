@@ -1,4 +1,4 @@
-// Selects the matmul backend: the built-in kernels, a BLAS library, or plain loops.
+// Selects the matmul backend.
 #pragma once
 
 #include <string>
@@ -18,9 +18,8 @@ struct Choice {
   std::string reason;
 };
 
-/// Returns the backend, which depends on the build, the library, the processor,
-/// GRADUS_BLAS=builtin|library and GRADUS_SIMD. Computed once. Throws ValueError if a variable is
-/// invalid.
+/// Returns the backend, by the build, library, processor, GRADUS_BLAS=builtin|library and
+/// GRADUS_SIMD. Computed once. Throws ValueError if a variable is invalid.
 const Choice& chosen();
 /// Returns the choice for a value of GRADUS_BLAS ("" if unset) and a linked library.
 Choice choice_of(std::string_view asked, Library library);

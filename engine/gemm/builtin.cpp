@@ -9,14 +9,14 @@
 namespace gradus::gemm {
 namespace {
 
-// Rows of B prefetched while others are packed.
+// Rows of B prefetched while packing.
 constexpr std::int64_t kFetched = 16;
-// Strips of C up to which B is not packed: each panel is reused too little.
+// Strips of C up to which packing B does not pay.
 constexpr std::int64_t kFewStrips = 5;
 // Rows or columns of C up to which dot products are faster than tiles.
 constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
 
-/// Copies n values; for few, a memcpy call would take longer than the copy.
+/// Copies n values. A memcpy call would be slower for few.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   using P = Tile<Set, T>;
@@ -26,8 +26,8 @@ GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
-/// Copies rows of A, `strip_stride` apart, or columns of a transposed A, `whole_rows` apart. While
-/// `left` rows of A remain, columns may be read in full vectors.
+/// Copies rows of A, `strip_stride` apart, or columns of a transposed A, `whole_rows` apart, in
+/// full vectors while enough of the `left` rows remain.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left, T* to) {
   using P = Tile<Set, T>;
@@ -43,8 +43,8 @@ GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left
       copy_numbers<Set>(a.data + p * a.stride, a.rows, to + p * P::whole_rows);
 }
 
-/// kernel::transpose that prefetches the next rows. Rows of a panel are too short and far apart for
-/// the hardware prefetcher.
+/// kernel::transpose with prefetch: a panel's rows are too short and far apart for the hardware
+/// prefetcher.
 template <class T>
 GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::int64_t stride) {
   constexpr std::int64_t kBlock = kernel::kBlock, line = 64 / sizeof(T);
@@ -67,7 +67,7 @@ GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   using P = Tile<Set, T>;
-  // Tiles sum the padding too and drop the results. Zeros are fast to compute with.
+  // Tiles sum the padding too; zeros are fast to compute with.
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
@@ -84,7 +84,7 @@ struct Panels {
   const T* data;
   std::int64_t stride;  // between rows of a panel
   std::int64_t next;    // from one panel to the next
-  const T* edge;        // the last panel if it is narrower than a tile: packed
+  const T* edge;        // packed last panel, if narrower than a tile
 };
 
 /// Writes one element of C; `sum` includes alpha.
@@ -108,7 +108,7 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>&
   alignas(64) T edge[P::rows * P::columns];
   for (std::int64_t j = 0, panel = 0; j < c.columns; j += P::columns, ++panel) {
     const std::int64_t columns = std::min(P::columns, c.columns - j);
-    // Partial tiles go through `edge`, which is slower.
+    // Other tiles go through `edge`, which is slower.
     const bool whole = columns == P::columns || columns == P::lanes;
     T* to = c.at(0, j);
     TileInput<T> in = strip;
@@ -125,7 +125,6 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>&
   }
 }
 
-/// C = A · (panels of B), strip by strip.
 template <class Set, bool transposed_a, class T>
 GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const T>& a,
                                           const Panels<T>& b, const Options<T>& options) {
@@ -135,7 +134,7 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
   for (std::int64_t i = 0; i < c.rows; i += rows) {
     while (rows > c.rows - i) rows = P::fewer(rows);
     copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
-    // Prefetch most of the next strip: one row for each tile, or the lines where its columns end.
+    // Prefetch most of the next strip: one row per tile, or the lines where its columns end.
     Prefetch<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
     if (transposed_a)
       next = {a.at(i + 2 * rows - 1, 0), a.stride, P::depth / P::fetch_interval * a.stride};
@@ -174,7 +173,7 @@ GRADUS_ALWAYS_INLINE Panels<T> pack(const Matrix<const T>& b, bool in_place, T* 
   return {to, P::columns, P::columns * b.rows, edge};
 }
 
-/// Computes tiles of C, one cache-sized part of B at a time.
+/// Computes tiles of C, by cache-sized parts of B.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
                                 const Matrix<const T>& b, const Options<T>& options) {
@@ -210,8 +209,8 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The product on one thread, by dot products or by tiles. Separate functions, to keep register
-/// allocation independent.
+/// The matmul on one thread. Dots and tiles are separate functions, so that neither takes registers
+/// from the other.
 template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {
@@ -229,7 +228,7 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
                 [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
     }
   } else {
-    // A contiguous column (of C and the residual) is treated as a row: A is then read in place.
+    // A contiguous column of C and residual is treated as a row, to read A in place.
     const bool is_row =
         c.columns == 1 && c.stride == 1 && options.bias == nullptr && options.residual.stride <= 1;
     tiles<Set>(is_row ? Matrix<T>(c.data, 1, c.rows) : c, is_row ? b.transpose() : a,

@@ -1,5 +1,5 @@
-// The built-in matmul. B is packed into panels as wide as a tile, the rows of A for one tile are
-// copied together, and tiles of C are computed (tile.h). Few rows use dot products instead.
+// The built-in matmul. Packs B into panels as wide as a tile, copies the rows of A for one tile,
+// and computes tiles of C (tile.h). Few rows use dot products instead.
 #pragma once
 
 #include "gradus/engine/base/simd.h"
@@ -7,7 +7,7 @@
 
 namespace gradus::gemm {
 
-/// The summation scheme. Chosen for the full product, so that slabs of few rows give the same bits.
+/// The summation scheme. Chosen for the full matmul, so that slabs give the same bits.
 enum class Form { tiles, few_rows, few_columns };
 template <class T>
 Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b);

@@ -1,5 +1,5 @@
-// Few rows times many, both contiguous along the sum: each element is a dot product, and the many
-// rows are read once, in place, at any precision (narrow.h). For decoding and matrix times vector.
+// Few rows times many, both contiguous along the sum: dot products that read the many rows once, in
+// place, at any precision (narrow.h). For decoding and matrix times vector.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ GRADUS_ALWAYS_INLINE void add_halves(Half& sum, const V& x, std::integer_sequenc
   sum = __builtin_shufflevector(x, x, i...) + __builtin_shufflevector(x, x, n + i...);
 }
 
-/// Sums all lanes by halves, in registers. A loop over an array took as long as a row of 500 bytes.
+/// Sums all lanes by halves. A loop over an array took as long as a row of 500 bytes.
 template <class T, class V>
 GRADUS_ALWAYS_INLINE T sum_lanes(const V& x) {
   constexpr int half = sizeof(V) / sizeof(T) / 2;
@@ -44,8 +44,8 @@ GRADUS_ALWAYS_INLINE T sum_lanes(const V& x) {
   }
 }
 
-/// Prefetch distance in bytes. The hardware prefetcher does not track eight short interleaved rows.
-/// Rows of 576 values are read from memory 1.3 times as fast as f32, 2.5 times as int8.
+/// Prefetch distance in bytes: the hardware prefetcher does not track eight short interleaved rows.
+/// Speeds up reading rows of 576 values from memory 1.3 times as f32, 2.5 times as int8.
 inline constexpr std::int64_t kAhead = 16384;
 
 /// Calls write(i, j, x_i · y_j) for the first `few` rows of x and the first `many` of y.
@@ -87,11 +87,10 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const RowsOf<T>& x, const Ro
     }
 }
 
-/// The first `few` rows of x times all rows of y.
 template <class Set, int few, class T, class S, class Write>
 GRADUS_ALWAYS_INLINE void dot_rows(std::int64_t k, const RowsOf<T>& x, const RowsOf<S>& y,
                                    Write write) {
-  constexpr int many = 8 / few;  // eight independent sums hide the latency of a multiplication
+  constexpr int many = 8 / few;  // independent sums hide the latency of multiplication
   std::int64_t j = 0;
   const auto place = [&](int i, int l, T sum) { write(i, j + l, sum); };
   for (; j + many <= y.rows; j += many) dot_block<Set, few, many>(k, x, y.from(j), place);

@@ -52,8 +52,8 @@ void require_room() {
   platform::unmap_pages(pages, wanted);
 }
 
-// The pthread build (1) keeps its own spinning pool. The OpenMP build (2) detects our team and uses
-// one thread; its setter would change OpenMP for the entire process.
+// The pthread build (1) has its own spinning pool. The OpenMP build (2) detects our team and uses
+// one thread; its setter would affect all OpenMP code.
 void prepare_once() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -80,8 +80,8 @@ int size(std::int64_t value) {
   return static_cast<int>(value);
 }
 
-/// One row or column of C: gemv reads the matrix once; gemm would copy it first. Not every gemv
-/// clears NaN at beta = 0, so c is cleared here.
+/// One row or column of C: gemv, unlike gemm, does not copy the matrix. Clears c, since not every
+/// gemv clears NaN at beta = 0.
 template <class T>
 void vector_product(const Matrix<const T>& matrix, T alpha, const T* x, std::int64_t x_stride,
                     T beta, T* y, std::int64_t y_stride) {
@@ -108,7 +108,7 @@ void call_library(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<con
 }
 #endif
 
-/// Adds bias and residual to beta · C, for functions that only add to C. Returns the beta to use.
+/// Adds bias and residual to beta · C. Returns the beta to use.
 template <class T>
 [[maybe_unused]] T prefill(const Matrix<T>& c, const Options<T>& options) {
   if (options.bias == nullptr && options.residual.data == nullptr) return options.beta;

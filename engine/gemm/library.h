@@ -1,5 +1,4 @@
-// A BLAS library as a backend, called through CBLAS. Library-specific functions are looked up by
-// name at run time.
+// A BLAS library as a backend, by CBLAS and functions found by name.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace gradus::gemm {
 
-/// The linked library. `other` if it cannot be identified, `none` without a library.
+/// `other`: not identified; `none`: not linked.
 enum class Library { none, openblas, mkl, blis, other };
 Library linked_library();
 
@@ -22,11 +21,11 @@ template <class T>
 void library_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
                      const Options<T>& options);
 
-/// Sets the number of library threads for the next calls, if supported. For benchmarks.
+/// Sets the library's own threads for the next calls, if supported. For benchmarks.
 void set_library_threads(int threads);
 
-/// If true (default), the first library call sets the pthread build of OpenBLAS to one thread. Its
-/// spinning pool would otherwise take 1.8 times as long. Call before that.
+/// Whether the first library call sets the pthread build of OpenBLAS, whose spinning pool costs 1.8
+/// times the time, to one thread. Default: true. Call before that.
 void set_manage_blas_threads(bool allowed);
 
 }  // namespace gradus::gemm

@@ -6,7 +6,7 @@
 
 namespace gradus::gemm {
 
-/// The distance between stored rows, in elements. A separate type, to avoid confusion with a size.
+/// Distance between stored rows, in elements. A type, to avoid confusion with a size.
 struct Stride {
   std::int64_t value;
 };

@@ -1,6 +1,5 @@
-// Runs one slab per thread in Gradus's own thread pool. Compared with the library's threads, this
-// is as fast for large products and up to 1.7 times as fast at the sizes of small models. A busy
-// core delays only one slab.
+// One slab per thread of our pool: as fast as the library's threads for large matmuls, up to 1.7
+// times as fast for small models. A busy core delays only one slab.
 #include "gradus/engine/gemm/multiply.h"
 
 #include <algorithm>
@@ -45,7 +44,6 @@ void check_sizes(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<cons
                       "] where C is [", c.rows, ", ", c.columns, "]");
 }
 
-/// Multiplies on this thread.
 template <class T>
 void serial(const Choice& choice, Form form, const Matrix<T>& c, const Matrix<const T>& a,
             const Matrix<const T>& b, const Options<T>& options) {

@@ -2,8 +2,6 @@
 //
 //   const Matrix<const float> x(…, rows, in), w(…, out, in);
 //   multiply(Matrix(y, rows, out), x, w.transpose(), {.bias = b});
-//
-// The backend is chosen in backend.h: built-in kernels, a BLAS library, or plain loops.
 #pragma once
 
 #include <type_traits>
@@ -14,22 +12,20 @@ namespace gradus::gemm {
 
 enum class Threads { one, all };
 
-/// Minimum of 2·m·n·k for a second thread: 10 to 40 µs on one core; starting the team costs 1 to 5.
-/// Matrix times vector is memory-bound, and half a matrix fits into one core's cache. With kSplit /
-/// 32 the `cpu` model takes 0.19 ms per token (1,024 cached), with kSplit / 8 0.24 ms.
+/// Minimum of 2·m·n·k for a second thread: 10 to 40 µs on one core; starting the team takes 1 to 5.
+/// Matrix times vector is memory-bound, and half a matrix fits into one core's cache: with kSplit /
+/// 32, a token of the `cpu` model (1,024 cached) takes 0.19 ms, with kSplit / 8 0.24 ms.
 inline constexpr double kSplit = 2e6, kSplitVector = kSplit / 32;
 
-/// Scaling and terms applied while C is written.
 template <class T>
 struct Options {
   T alpha = 1;
   T beta = 0;                  // 0: C is not read, so NaN is overwritten
   const T* bias = nullptr;     // [columns of C], added to every row
-  Matrix<const T> residual{};  // [rows, columns] of C, added to C; not transposed, no overlap with
-                               // C
+  Matrix<const T> residual{};  // added to C; not transposed, no overlap with C
   Threads threads = Threads::all;
 
-  /// The options for the block of C that starts at (row, column).
+  /// Options for the block of C that starts at (row, column).
   Options at(std::int64_t row, std::int64_t column) const {
     Options part = *this;
     if (bias != nullptr) part.bias += column;
@@ -40,8 +36,8 @@ struct Options {
 
 /// Computes C [m, n] = alpha · A [m, k] B [k, n] + beta · C + bias + residual in f32 or f64. C must
 /// not be transposed or overlap A and B. Sizes may be 0 (k = 0: A B is 0). Throws ShapeError if
-/// sizes do not match, and ValueError for a stride shorter than a row or a size above 2³¹ − 1 in a
-/// 32-bit library. Large products run as one slab per thread along the longer side. The summation
+/// sizes do not match, ValueError for a stride shorter than a row or a size above 2³¹ − 1 in a
+/// 32-bit library. Large matmuls run as one slab per thread along the longer side. The summation
 /// order depends only on k: built-in results do not depend on the threads, library results only on
 /// their number.
 template <class T>

@@ -1,4 +1,4 @@
-// Storage formats narrower than f32: conversion and vector loads. Arithmetic is always f32.
+// Storage formats narrower than f32. Arithmetic is always f32.
 #pragma once
 
 #include <bit>
@@ -60,7 +60,7 @@ inline Float16 to_float16(float x) {
   return with_sign(((bits + 0xFFFu + (bits >> 13 & 1u)) >> 13) - ((127u - 15u) << 10));
 }
 
-/// int8 values of a row per scale. Smaller is more precise but stores more scales.
+/// int8 values per scale. Fewer are more precise but need more scales.
 inline constexpr std::int64_t kScaled = 192;
 
 /// A vector of T of the given size.
@@ -84,7 +84,7 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
 // slower. Not GRADUS_INLINE: see multiply() in engine/base/random.cpp.
 using Floats64 = VectorOf<float, 64>::Type;
 using Floats32 = VectorOf<float, 32>::Type;
-inline constexpr __mmask16 kAllLanes = 0xFFFF;  // an explicit mask avoids a GCC 12 warning
+inline constexpr __mmask16 kAllLanes = 0xFFFF;  // avoids a GCC 12 warning
 
 GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const BFloat16* from) {
   const __m512i bits =

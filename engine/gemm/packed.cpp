@@ -12,8 +12,7 @@
 namespace gradus::gemm {
 namespace {
 
-// Rows of x up to which weights are widened in registers; above, values unpacked together (half an
-// L2 cache).
+// Maximum rows for widening in registers; otherwise, values unpacked together (half an L2 cache).
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
 
 /// y = x_i · w_j + bias_j for all rows j.
@@ -42,7 +41,7 @@ GRADUS_INLINE void unpack(const S* from, std::int64_t n, float scale, float* to)
 void narrow(float x, float, float& to) { to = x; }
 void narrow(float x, float, BFloat16& to) { to = to_bfloat16(x); }
 void narrow(float x, float, Float16& to) { to = to_float16(x); }
-// Largest / 127 may underflow to 0, or rounding may give 128.
+// The scale may underflow to 0, or rounding may give 128.
 void narrow(float x, float scale, std::int8_t& to) {
   to = scale == 0 ? std::int8_t{0}
                   : static_cast<std::int8_t>(std::clamp(std::nearbyint(x / scale), -127.f, 127.f));

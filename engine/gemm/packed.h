@@ -1,5 +1,5 @@
-// A weight matrix in 16 or 8 bits per value. Decoding reads every weight for every token, so its
-// time is the time to load these bytes. Arithmetic stays f32.
+// Weights in 16 or 8 bits per value. Decoding reads every weight for every token, so it is bound by
+// the size of the weights. Arithmetic stays f32.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace gradus::gemm {
 enum class Precision { f32, bf16, f16, int8 };
 const char* name(Precision precision);  // for example "bf16"
 
-/// Returns the bytes of a packed row of n values (a multiple of 8): values, then scales.
+/// Bytes of a packed row of n values, a multiple of 8: values, then scales.
 std::int64_t row_bytes(Precision precision, std::int64_t n);
 /// Packs a row. Returns n, or the index of the first value that the format cannot represent (NaN,
-/// ∞, above 65504 in f16). In that case, nothing is written.
+/// ∞, above 65504 in f16), and then writes nothing.
 std::int64_t write_row(Precision precision, const float* from, std::int64_t n, std::byte* to);
 void read_row(Precision precision, const std::byte* from, std::int64_t n, float* to);
 
@@ -29,7 +29,7 @@ void read_row(Precision precision, const std::byte* from, std::int64_t n, float*
 class PackedMatrix {
  public:
   PackedMatrix() = default;  // undefined
-  /// Throws ValueError for values that the format cannot represent: NaN, ∞, above 65504 in f16.
+  /// Throws ValueError for values that the format cannot represent.
   PackedMatrix(const Matrix<const float>& from, Precision precision);
 
   bool defined() const { return kept_ != nullptr; }
@@ -41,9 +41,9 @@ class PackedMatrix {
   /// Writes row i as columns() f32 values.
   void unpack_row(std::int64_t i, float* to) const { read_row(precision_, row(i), columns_, to); }
 
-  /// Computes y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. For few rows of x,
-  /// weights are widened in registers; for many, some rows of W at a time are unpacked first. The
-  /// summation order is that of gemm::multiply, except for int8. Throws ShapeError.
+  /// Computes y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. Few rows of x:
+  /// weights are widened in registers. Many: some rows of W at a time are unpacked. Sums in the
+  /// order of gemm::multiply, except for int8. Throws ShapeError.
   void multiply(Matrix<float> y, const Matrix<const float>& x, const float* bias = nullptr) const;
 
  private:

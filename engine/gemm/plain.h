@@ -1,5 +1,4 @@
-// The reference matmul: three loops. Tests compare with it, and the `step` preset uses it
-// (-DGRADUS_BLAS=plain).
+// The reference matmul, for tests and the `step` preset (-DGRADUS_BLAS=plain).
 #pragma once
 
 #include "gradus/engine/gemm/multiply.h"
@@ -15,7 +14,7 @@ void plain_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<co
       T sum = 0;
       for (std::int64_t p = 0; p < a.columns; ++p) sum += *a.at(i, p) * *b.at(p, j);
       T out = options.alpha * sum;
-      if (options.beta != 0) out += options.beta * *c.at(i, j);  // 0: overwrites NaN
+      if (options.beta != 0) out += options.beta * *c.at(i, j);
       if (options.bias != nullptr) out += options.bias[j];
       if (options.residual.data != nullptr) out += *options.residual.at(i, j);
       *c.at(i, j) = out;

@@ -1,8 +1,8 @@
 // The inner loop of the built-in matmul: one tile of C, summed in registers.
 //
-// A Set describes an instruction set. Two vectors for each of `rows` rows of C, two vectors of B
-// and one value of A fill its registers: 14 · 2 + 3 of 32 with AVX-512, 6 · 2 + 3 of 16 with AVX2.
-// Without fused multiply-add, a product needs one more.
+// A Set describes an instruction set. Two vectors for each of `rows` rows of C, two of B and one
+// value of A fill its registers: 14 · 2 + 3 of 32 with AVX-512, 6 · 2 + 3 of 16 with AVX2. Without
+// fused multiply-add, a product needs one more.
 //
 // After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
 #pragma once
@@ -36,23 +36,23 @@ struct Tile {
   using Vector __attribute__((vector_size(Set::bytes))) = T;
   static constexpr std::int64_t lanes = Set::bytes / sizeof(T);
   static constexpr std::int64_t rows = Set::rows, columns = 2 * lanes;
-  // Rows of the next smaller tile for the remainder: half as many, but 8 after 14.
+  // Rows of the next smaller tile: half as many, but 8 after 14.
   static constexpr std::int64_t fewer(std::int64_t left) { return left == 14 ? 8 : left / 2; }
   static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // rounded up to
                                                                                   // vectors
-  // Terms of a sum per pass: a tile's part of A fits into the L1 cache.
+  // Terms per pass: a tile's part of A fits into the L1 cache.
   static constexpr std::int64_t depth = 256;
-  // Columns of B that are packed together: half an L2 cache, which is at least 1 MiB with AVX-512
-  // and often half of that otherwise.
+  // Columns of B packed together: half an L2 cache, at least 1 MiB with AVX-512, often half
+  // otherwise.
   static constexpr std::int64_t panel_columns = (Set::bytes == 64 ? 512 : 256) * 4 / sizeof(T);
   // Row stride of copied A: a power of two would cause cache-set conflicts.
   static constexpr std::int64_t strip_stride = depth + 64 / sizeof(T);
-  // Terms per prefetch: one for each term would cost 6 % of the speed.
+  // Terms per prefetch: prefetching at each would cost 6 % of the speed.
   static constexpr std::int64_t fetch_interval = 8;
 };
 
-/// Lines to prefetch, which the hardware prefetcher cannot predict: `step` elements apart, and
-/// `tile` elements further for the next tile.
+/// Lines to prefetch that the hardware cannot predict: `step` elements apart, `tile` further for
+/// the next tile.
 template <class T>
 struct Prefetch {
   const T* line;
@@ -67,7 +67,7 @@ struct TileInput {
   std::int64_t b_stride, depth;
 };
 
-/// Prefetches the tile of C and of the residual while the tile is summed.
+/// Prefetches a tile of C and of the residual.
 template <int rows, class T>
 GRADUS_ALWAYS_INLINE void fetch_tile(const T* c, std::int64_t stride, const Options<T>& options,
                                      std::int64_t columns) {
@@ -133,8 +133,7 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64
   write_tile<Set, rows, vectors>(sums, c, stride, options);
 }
 
-/// multiply_tile for a number of rows known at run time, at most `most`, and one or two vectors of
-/// columns.
+/// multiply_tile for up to `most` rows, and one or two vectors of columns.
 template <class Set, bool transposed_a, int most, class T>
 GRADUS_ALWAYS_INLINE void multiply_rows(std::int64_t rows, std::int64_t columns,
                                         const TileInput<T>& in, T* c, std::int64_t stride,
