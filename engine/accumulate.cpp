@@ -1,5 +1,4 @@
-// An op, y = a + b with da = db = dy, if recorded; otherwise in place if one buffer is unshared. A
-// partial gradient is validated first.
+// Recorded: an op, y = a + b with da = db = dy. Otherwise in place, if one buffer is unshared.
 #include "gradus/engine/accumulate.h"
 
 #include "gradus/engine/apply.h"
@@ -29,15 +28,15 @@ namespace {
 template <class T>
 GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
                            std::int64_t n) {
-  // Separate loop so that it vectorizes; same result.
+  // Separate loop so that it vectorizes.
   if (step == 1 && source_step == 1)
     for (std::int64_t i = 0; i < n; ++i) target[i] += source[i];
   else
     for (std::int64_t i = 0; i < n; ++i) target[i * step] += source[i * source_step];
 }
 
-/// sum[index[i], :] += part[i, :]. Threads split the columns, so repeated rows do not race, and the
-/// order of additions is that of the index.
+/// sum[index[i], :] += part[i, :]. Threads split the columns, so repeated rows do not race and are
+/// added in index order.
 void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   const std::int64_t rows = index.numel(), columns = rows == 0 ? 0 : part.numel() / rows;
   const Tensor from = kernel::contiguous(part), at = kernel::contiguous(index);
@@ -54,7 +53,7 @@ void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   });
 }
 
-/// Checks that a partial gradient is inside `shape`, to prevent out-of-bounds writes.
+/// Checks that a partial gradient is inside `shape`.
 void check_region(const Shape& shape, const Gradient& gradient) {
   const Gradient::Region& region = gradient.region();
   const Shape& part = gradient.part().shape();

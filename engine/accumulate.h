@@ -1,4 +1,4 @@
-// accumulate: adds gradients. The engine adds them nowhere else.
+// accumulate: the only place where the engine adds gradients.
 #pragma once
 
 #include "gradus/engine/op.h"
@@ -7,16 +7,15 @@
 namespace gradus {
 
 /// Adds `gradient` to `sum`, the gradient of a tensor of `shape` and `dtype`. An undefined sum is
-/// zero. Works in place if one of the two buffers is unshared. Sums a broadcast gradient down to
-/// `shape`. If `differentiable`, records the addition. Throws ShapeError or DtypeError if the
-/// gradient does not match.
+/// zero. In place if one of the buffers is unshared. Sums a broadcast gradient down to `shape`.
+/// Records the addition if `differentiable`. Throws ShapeError or DtypeError on a mismatch.
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable);
 
-/// True if x may be overwritten in place: unshared and contiguous.
+/// True if x is unshared and contiguous, so it may be overwritten.
 bool is_own(const Tensor& x);
 
-/// Adds source to target element-wise, in target's storage. Shape and dtype must match.
+/// Adds source to target in place. Shape and dtype must match.
 void add_(Tensor& target, const Tensor& source);
 
 }  // namespace gradus

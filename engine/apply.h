@@ -19,14 +19,14 @@ inline bool wants_gradient(std::span<const Tensor* const> inputs) {
   return false;
 }
 
-/// Runs `op` and attaches a Node to its output if an input requires a gradient. `forward` calls
-/// op.forward(…). Makes no heap allocation otherwise.
+/// Runs `op` and attaches a Node to its output if an input requires a gradient; otherwise makes no
+/// heap allocation. `forward` calls op.forward(…).
 template <class O, std::size_t N, class Forward>
 Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
   ++thread_state.operations;
   Observers::notify([&](Observer& o) { o.on_op_begin(op, inputs); });
   Tensor y = forward();
-  y.set_node(nullptr);  // for a forward that returns its input: drop the input's node
+  y.set_node(nullptr);  // if forward returned its input, drop the input's node
   const Op* ran = &op;
   if (wants_gradient(inputs) && is_float(y.dtype())) {
     y.set_node(NodePtr(new OpNode<O, N>(std::move(op), y, inputs)));

@@ -3,8 +3,8 @@
 //
 // Gradients in progress belong to the Walk, not to the nodes: an Op::backward or a hook may start
 // another backward pass. Leaves receive their gradients at the end, or none if anything throws.
-// Exception: a leaf with a post-accumulate hook receives its gradient as soon as it is complete, so
-// the hook can use and free it.
+// Exception: a leaf with a post-accumulate hook receives it as soon as it is complete, so the hook
+// can use and free it.
 
 #include "gradus/engine/backward.h"
 
@@ -27,7 +27,7 @@ namespace {
 struct Step {
   Node* node;
   std::size_t first_edge;      // of its inputs: Walk::input()
-  std::unique_ptr<Tensor> dy;  // accumulated gradient; null: none
+  std::unique_ptr<Tensor> dy;  // accumulated gradient
   std::uint32_t uses = 0;      // number of unvisited consumers
   bool wanted = false;         // a gradient must flow through this node
 
@@ -35,11 +35,11 @@ struct Step {
     if (!dy) dy = std::make_unique<Tensor>();
     return *dy;
   }
-  Tensor take() { return std::move(*std::exchange(dy, nullptr)); }  // requires dy
+  Tensor take() { return std::move(*std::exchange(dy, nullptr)); }
 };
 
 /// With create_graph, a backward that recorded no operation must have returned dy or zeros.
-/// Anything else came from a kernel, and the next derivative would silently miss it.
+/// Otherwise it used a kernel, and the next derivative would silently miss it.
 void check_differentiable(const Node& node, const Tensor& dy, const Gradients& dx) {
   for (const Gradient& each : dx) {
     if (!each.defined() || each.part().storage() == dy.storage() || each.part().node()) continue;
@@ -67,7 +67,7 @@ class Walk {
   void seed(std::size_t k, const Tensor& output, const Tensor& gradient);
   void run();                // leaves dy in the steps of leaves and of wanted inputs
   void accumulate_leaves();  // then moves them to the leaves' grad()
-  void release();            // drops the inputs of used nodes
+  void release();
 
   std::vector<Step> steps;  // descending ids
 
@@ -79,14 +79,13 @@ class Walk {
   void accumulate_leaf(Step& step) const;
   bool find_wanted(const Step& step);
 
-  std::vector<std::uint32_t> edges_;  // indices into steps: of the outputs, then of each step's
-                                      // inputs
+  std::vector<std::uint32_t> edges_;  // indices of the outputs' steps, then of each step's inputs
   bool create_graph_, keep_graph_;
   bool records_ = GradMode::enabled();  // the mode in which leaf hooks run
   bool to_inputs_ = false;              // grad(): intermediate tensors may be targets
   std::vector<const Node*> targets_;
   std::vector<std::uint8_t> wanted_;  // of the visited node: is input k wanted?
-  /// Inputs released by nested passes, kept alive by the outermost pass, whose steps may point to
+  /// Inputs released by nested passes, kept alive for the outermost pass, whose steps point to
   /// them.
   std::vector<NodePtr> released_;
   const Node* running_ = nullptr;  // node whose backward is running
@@ -96,8 +95,8 @@ class Walk {
 
 thread_local Walk* innermost_walk = nullptr;
 
-/// Collects the nodes with a priority queue. A node enters the queue once for each consumer, and
-/// these entries leave it consecutively.
+/// Collects the nodes with a priority queue. A node enters once for each consumer; these entries
+/// leave consecutively.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
     : create_graph_(create_graph),
       keep_graph_(keep_graph || create_graph),
@@ -105,7 +104,7 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
       entered_(innermost_walk, this) {
   struct Edge {
     Node* node;
-    std::size_t at;  // index in edges_
+    std::size_t at;
   };
   const auto older = [](const Edge& a, const Edge& b) { return a.node->id < b.node->id; };
   std::priority_queue<Edge, std::vector<Edge>, decltype(older)> queue(older);
@@ -168,8 +167,7 @@ bool has_post_accumulate_hooks(const Node& node) {
   return extra && !extra->post_accumulate_hooks.empty();
 }
 
-/// After a step is done, its inputs have one consumer less. A leaf with hooks whose last consumer
-/// this was receives its gradient now.
+/// A leaf with hooks receives its gradient when its last consumer is done.
 void Walk::finish_uses(Step& step) {
   if (step.dy && has_post_accumulate_hooks(*step.node)) accumulate_leaf(step);
   for (std::size_t k = 0; k < step.node->inputs.size(); ++k) {
@@ -190,7 +188,7 @@ bool Walk::find_wanted(const Step& step) {
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
 
-/// Each hook receives the result of the previous one. Hooks added meanwhile run the next time.
+/// Each hook receives the previous one's result. Hooks added meanwhile run the next time.
 void run_hooks(const Node& node, Tensor& dy) {
   const std::vector<std::function<Tensor(const Tensor&)>> hooks = node.extra_or_null()->hooks;
   for (const auto& hook : hooks) {
@@ -225,7 +223,7 @@ bool Walk::complete(Step& step) {
   return find_wanted(step);  // false for a target without wanted inputs
 }
 
-/// Calls the node's backward and accumulates the results into the inputs that require a gradient.
+/// Calls the node's backward and accumulates the results.
 void Walk::visit(Step& step) {
   Node& node = *step.node;
   const bool is_target =
@@ -257,8 +255,8 @@ void Walk::visit(Step& step) {
 
 Tensor own(Tensor x) { return is_own(x) ? std::move(x) : kernel::copy(x); }
 
-/// Adds the gradient to the leaf's grad, which has its own buffer. Locks the leaf, since several
-/// threads may reach it: its hooks see a gradient that no other thread changes.
+/// Adds the gradient to the leaf's grad, which has its own buffer. Locks the leaf: no other thread
+/// may change its gradient while hooks run.
 void Walk::accumulate_leaf(Step& step) const {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
@@ -282,7 +280,7 @@ void Walk::accumulate_leaf(Step& step) const {
   extra.drop_removed_hooks();
 }
 
-/// Makes all copies first: if one runs out of memory, no leaf has changed.
+/// Copies first: if memory runs out, no leaf has changed.
 void Walk::accumulate_leaves() {
   const auto waits = [](const Step& step) { return !step.node->op_name && step.dy; };
   for (Step& step : steps) {
@@ -295,7 +293,7 @@ void Walk::accumulate_leaves() {
     if (waits(step)) accumulate_leaf(step);
 }
 
-/// In ascending id, so that each node is still alive when it is reached.
+/// In ascending id, so that each node is still alive when reached.
 void Walk::release() {
   Walk* outermost = this;
   while (outermost->outer_) outermost = outermost->outer_;
@@ -308,7 +306,7 @@ void Walk::release() {
   }
 }
 
-/// Returns the output gradients. A missing one is 1 and requires a one-element output.
+/// Missing output gradients are 1 and require a one-element output.
 std::vector<Tensor> initial_grads(const char* name, const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& given) {
   require<GraphError>(!outputs.empty(), name, ": no output was given");

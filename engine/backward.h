@@ -11,12 +11,12 @@ namespace gradus {
 struct GradOptions {
   bool create_graph = false;  // gradients can be differentiated again (implies keep_graph)
   bool keep_graph = false;
-  bool allow_unused = false;  // unused inputs get an undefined gradient instead of an error
+  bool allow_unused = false;  // unused inputs: undefined gradient, not an error
 };
 
 /// Returns Σ_k ∂outputs[k]/∂inputs[i] · grad_outputs[k] for each input, leaf or not. Does not
-/// change `.grad`. A missing or undefined grad_outputs[k] is 1 and requires a one-element output.
-/// Throws GraphError if no output depends on an input.
+/// change `.grad`. A missing grad_outputs[k] is 1 and requires a one-element output. Throws
+/// GraphError if no output depends on an input.
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs = {}, GradOptions options = {});
 
@@ -27,7 +27,7 @@ std::vector<Tensor> grad(std::initializer_list<Tensor> outputs,
 /// grad for one output and one input.
 Tensor grad(const Tensor& output, const Tensor& input, GradOptions options = {});
 
-/// Adds the gradients to the leaves' grad(): Tensor::backward for several outputs.
+/// Tensor::backward for several outputs.
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& grad_outputs = {},
               BackwardOptions options = {});
 

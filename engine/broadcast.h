@@ -1,18 +1,17 @@
-// Broadcasting and its reverse, summation.
+// Broadcasting, and summation as its reverse.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-/// Returns a view of x broadcast to `shape`, aligned at the right. Axes of size 1 are repeated; −1
-/// keeps a size. Throws ShapeError.
+/// Returns a view of x broadcast to `shape`. −1 keeps a size. Throws ShapeError.
 Tensor expand(const Tensor& x, const Shape& shape);
 
 /// Sums x down to `shape`, which must broadcast to x's shape. f32, f64, i64. Throws ShapeError.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
-/// True if a tensor of `shape` can be broadcast to `target`.
+/// True if `shape` broadcasts to `target`.
 bool broadcasts_to(const Shape& shape, const Shape& target);
 
 }  // namespace gradus

@@ -1,4 +1,4 @@
-// Element types, and dispatch from a run-time Dtype to a template argument.
+// Element types, and dispatch to them.
 #pragma once
 
 #include <cstddef>

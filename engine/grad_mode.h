@@ -1,4 +1,4 @@
-// Thread-local scopes: gradient recording, and fused ops or their formula.
+// Thread-local scopes: recording, and fused ops or their formula.
 #pragma once
 
 #include "gradus/engine/base/environment.h"
@@ -6,18 +6,18 @@
 
 namespace gradus {
 
-/// Within the scope, operations are recorded or not. enabled() is true if they are.
+/// Turns recording on or off.
 struct GradMode : ScopedValue<bool> {
   [[nodiscard]] explicit GradMode(bool on) : ScopedValue(thread_state.grad_enabled, on) {}
   static bool enabled() { return thread_state.grad_enabled; }
 };
-/// Disables recording: for evaluation, sampling and optimizer steps.
+/// Turns recording off: for evaluation, sampling and optimizer steps.
 struct NoGrad : GradMode {
   [[nodiscard]] NoGrad() : GradMode(false) {}
 };
 
-/// Within the scope, fused operations run as their formula. Attention is matmul, scale, mask,
-/// softmax, matmul, each a node to step through. Also GRADUS_FORMULA=1.
+/// Runs fused ops as their formula. Attention is matmul, scale, mask, softmax, matmul, each a node
+/// to step through. Also GRADUS_FORMULA=1.
 struct FormulaScope : ScopedValue<bool> {
   [[nodiscard]] explicit FormulaScope(bool on = true) : ScopedValue(thread_state.formula, on) {}
 };

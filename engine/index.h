@@ -6,8 +6,8 @@
 
 namespace gradus {
 
-/// A range of an axis, like NumPy's start:stop:step. Negative start and stop count from the end.
-/// Slice{} is the entire axis.
+/// A range of an axis, like NumPy's start:stop:step. Negative ends count from the end. Default: the
+/// entire axis.
 struct Slice {
   std::int64_t start = 0;
   std::int64_t stop = std::numeric_limits<std::int64_t>::max();

@@ -9,7 +9,7 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// Nodes released while another node is being deleted wait in a list, to avoid deep recursion.
+/// Nodes released while another is being deleted wait in a list, to avoid deep recursion.
 thread_local Node* pending_deletion = nullptr;
 thread_local bool deleting = false;
 

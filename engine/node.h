@@ -24,8 +24,7 @@ struct LeafHook {
   bool removed = false;
 };
 
-/// A graph node: bookkeeping around an Op. Ids increase with creation, so a node's inputs have
-/// lower ids, and the backward pass visits nodes in descending id.
+/// A graph node: bookkeeping around an Op. Inputs are created first, so they have lower ids.
 class Node {
  public:
   explicit Node(const Tensor& leaf) : Node(leaf, nullptr) {}
@@ -33,31 +32,31 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// Name of the op, even after its release; "leaf" for a leaf.
+  /// Name of the op, kept after its release, or "leaf".
   const char* name() const { return op_name ? op_name : "leaf"; }
-  virtual void release_op() {}  // and everything it saved
+  virtual void release_op() {}
 
-  /// Applies the same op to other inputs. Returns an undefined tensor if the op was released or
-  /// cannot be copied.
+  /// Applies the op to other inputs. Returns an undefined tensor if it was released or cannot be
+  /// copied.
   virtual Tensor run_again(const std::vector<Tensor>& /*x*/) const { return {}; }
 
   const std::uint64_t id;
   Op* op = nullptr;           // null for leaves and after release
   std::span<NodePtr> inputs;  // inputs[i] receives backward(dy)[i]; null: no gradient
-  const Shape shape;          // gradients are summed down to it
+  const Shape shape;
   const Dtype dtype;
   const char* const op_name;  // null for a leaf
   bool requires_grad = true;  // false for frozen leaves
   bool used = false;          // a backward pass released the op
 
-  struct Extra {  // rarely used state, mostly of leaves
+  struct Extra {  // mostly of leaves
     Tensor grad;
     bool retains_grad = false;
     bool tied = false;      // set by modules: several names share this leaf on purpose
     bool replaced = false;  // set by modules: replaced by another leaf
     std::vector<std::function<Tensor(const Tensor&)>> hooks;
     std::vector<std::shared_ptr<LeafHook>> post_accumulate_hooks;
-    bool runs_hooks = false;     // a leaf's hooks are running
+    bool runs_hooks = false;
     std::recursive_mutex mutex;  // held while a leaf's gradient is added and its hooks run
     void drop_removed_hooks();   // does nothing while hooks run
   };
@@ -72,7 +71,7 @@ class Node {
   friend class NodePtr;
   std::unique_ptr<Extra> extra_;
   std::atomic<std::uint32_t> references_{0};
-  Node* next_pending_ = nullptr;  // see NodePtr::release
+  Node* next_pending_ = nullptr;
 };
 
 /// Defined in apply.h.

@@ -8,9 +8,8 @@ namespace gradus {
 
 class Node;
 
-/// A reference-counted pointer to a Node. With the count inside the node, node and op are one
-/// allocation, and a handle is half as large as a shared_ptr. This saves a quarter of the cost of
-/// recording an operation.
+/// A reference-counted pointer to a Node. The count is inside the node: node and op are one
+/// allocation, and a handle is half a shared_ptr. Saves a quarter of the cost of recording.
 class NodePtr {
  public:
   NodePtr() = default;
@@ -33,8 +32,8 @@ class NodePtr {
   friend bool operator==(const NodePtr&, const NodePtr&) = default;
 
  private:
-  void retain();   // defined in node.cpp
-  void release();  // the last reference deletes the node
+  void retain();
+  void release();
 
   Node* node_ = nullptr;
 };

@@ -8,7 +8,7 @@
 namespace gradus {
 namespace {
 
-// Registers current_context for all error messages at program start.
+// From program start, messages include the layer and backward.
 const auto no_context_before = error_context.exchange(current_context);
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Observers receive events of operations; scopes name the running layer. Unused, each costs one
-// null check.
+// Observers receive events; scopes name the running layer. Unused, each costs one null check.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +13,21 @@ namespace gradus {
 
 class Node;
 
-/// The update of one parameter by an optimizer.
 struct Update {
   std::string optimizer;  // for example "AdamW"
   const std::string& name;
   const Tensor& parameter;
-  double rate;  // learning rate
+  double rate;
 };
 
-/// Receives events for operations, layers and gradients on its thread while attached. Override what
-/// you need. Observers run in order of attachment. No end event is sent if an operation throws.
-/// Operations inside a parallel_for are not reported. Reading a tensor is safe; holding a handle
-/// may prevent its buffer from being reused.
+/// Receives events of operations, layers and gradients on its thread while attached, in order of
+/// attachment. No end event is sent if an operation throws. Operations inside a parallel_for are
+/// not reported. Reading a tensor is safe; holding a handle may prevent its buffer from being
+/// reused.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// Return false if no input is read after its operation; x + f(x) may then overwrite f(x).
+  /// False if inputs are not read after their operation; x + f(x) may then overwrite f(x).
   virtual bool reads_values() const { return true; }
   virtual void on_op_begin(const Op&, std::span<const Tensor* const> /*inputs*/) {}
   virtual void on_op_end(const Op&, std::span<const Tensor* const> /*inputs*/,
@@ -42,9 +40,9 @@ class Observer {
   virtual void on_hook(const Node&, const Tensor& /*before*/, const Tensor& /*dy*/) {}
   virtual void on_backward_begin(const Node&, const Tensor& /*dy*/) {}
   virtual void on_backward_end(const Node&, const Gradients&) {}
-  /// Gradient k of `node` was added to its input's gradient, which is `sum`.
+  /// Gradient k of `node` was added to its input's gradient, now `sum`.
   virtual void on_grad_accumulate(const Node& /*node*/, std::size_t /*k*/, const Tensor& /*sum*/) {}
-  /// Sent before dy is added to the leaf's grad(), and after.
+  /// Before and after dy is added to the leaf's grad().
   virtual void on_leaf_grad(const Node& /*leaf*/, const Tensor& /*dy*/) {}
   virtual void on_leaf_accumulate(const Node& /*leaf*/, const Tensor& /*grad*/) {}
   virtual void on_walk_end() noexcept {}  // also after an exception
@@ -96,7 +94,7 @@ class Observers {
   }
 };
 
-/// Base of objects that open scopes (layers) and name their children.
+/// Base of layers: opens scopes and names its children.
 class Scoped {
  public:
   Scoped() : id_(next_id()) {}
@@ -112,9 +110,9 @@ class Scoped {
   }
   virtual ~Scoped() = default;
 
-  /// Unique to this object. Moves keep it; copies get a new one.
+  /// Unique. Moves keep it; copies get a new one.
   std::uint64_t id() const { return id_; }
-  /// Returns the name of a child, such as "blocks.0", or "". Called only when a path is needed.
+  /// Returns a child's name, such as "blocks.0", or "". Called only when a path is needed.
   virtual std::string name_of(const Scoped& child) const = 0;
   virtual std::string type_name() const = 0;  // for example "MultiHeadAttention"
 
@@ -123,7 +121,7 @@ class Scoped {
   std::uint64_t id_;
 };
 
-/// RAII scope of a running layer, in a linked list on the stack.
+/// RAII guard of a running layer. Scopes are a linked list on the stack.
 class Scope {
  public:
   [[nodiscard]] explicit Scope(const Scoped& who)
@@ -143,11 +141,10 @@ class Scope {
  private:
   const Scoped& who_;
   const Scope* outer_;
-  ScopedValue<const Scope*> entered_;  // a member, so it is restored if on_scope_begin throws
+  ScopedValue<const Scope*> entered_;  // restored even if on_scope_begin throws
 };
 
-/// Returns the current layer and the op in backward: "Encoder blocks.0.attention". "" outside
-/// layers.
+/// Returns the layer and the op in backward: "Encoder blocks.0.attention". "" outside layers.
 std::string current_context();
 
 }  // namespace gradus

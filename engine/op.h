@@ -1,4 +1,4 @@
-// Op: the mathematics of an operation, with the tensors saved for its backward.
+// Op: the mathematics of an operation, and the tensors saved for its backward.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace gradus {
 
 class Node;
 
-/// The result of backward for one input: nothing, a gradient, or its nonzero part. A gradient may
-/// be larger by broadcasting; the engine sums it down. With create_graph, return full tensors only.
+/// The result of backward for one input: nothing, a gradient, or its nonzero part. The engine sums
+/// a broadcast gradient down. With create_graph, return full tensors only.
 class Gradient {
  public:
-  Gradient() = default;                                // no gradient for this input
+  Gradient() = default;                                // no gradient
   Gradient(Tensor whole) : part_(std::move(whole)) {}  // NOLINT: implicit, `return {da, db};`
   /// `part` is the gradient at [start, start + step·part.size(axis)) of `axis`, every step-th; 0
   /// elsewhere.
@@ -33,7 +33,7 @@ class Gradient {
   struct Region {
     int axis = 0;
     std::int64_t start = 0, step = 1;
-    Tensor index;  // defined for rows; the other members are then unused
+    Tensor index;  // defined for rows
   };
   const Region& region() const { return *region_; }
 
@@ -44,7 +44,7 @@ class Gradient {
 
 using Gradients = std::vector<Gradient>;
 
-/// The gradients that a backward must compute: needs_grad(i) for input i.
+/// The gradients that backward must compute: needs_grad(i) for input i.
 class NeedsGrad {
  public:
   NeedsGrad(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
@@ -74,29 +74,27 @@ class Op {
   virtual ~Op() = default;
   virtual const char* name() const = 0;
 
-  /// Returns dL/dx for each input of apply(), given dL/dy. Return Gradient{} where needs_grad(i) is
-  /// false. Written in public ops, it can be differentiated again; do not use kernels while
-  /// GradMode::enabled(). `dy` may have any strides; overwrite its buffer only through
-  /// reuse_or_empty(dy).
+  /// Returns dL/dx for each input of apply(), given dL/dy, or Gradient{} where needs_grad(i) is
+  /// false. Backward in public ops is differentiable; do not use kernels while GradMode::enabled().
+  /// `dy` may have any strides; overwrite its buffer only through reuse_or_empty(dy).
   virtual Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad);
 
-  /// Return true to let consumers drop this op's output and recompute it. For cheap ops (norms,
-  /// activations). Return true only if the saved input is_stored(); otherwise a chain of such ops
-  /// would recompute all the way back.
+  /// Return true if consumers may drop this op's output and recompute it: for cheap ops (norms,
+  /// activations) whose saved input is_stored(). Otherwise chains would recompute all the way back.
   virtual bool is_recomputable() const { return false; }
   virtual Tensor recompute() const { return {}; }
 
-  /// Recomputes the named intermediates of a fused op, for observers: those of forward, and of
-  /// backward if dy is defined.
+  /// Recomputes a fused op's intermediates for observers: of forward, and of backward if dy is
+  /// defined.
   virtual std::vector<std::pair<const char*, Tensor>> intermediates(const Tensor& dy) const;
 
  protected:
   const Shape& shape_of(int input) const;      // for an input that requires a gradient
-  Tensor attached(const Saved& output) const;  // a saved output, attached to this op's node
+  Tensor attached(const Saved& output) const;  // a saved output with this op's node
 
  private:
   friend class Node;
-  Node* node_ = nullptr;  // owns this op; null before recording
+  Node* node_ = nullptr;  // null before recording
 };
 
 }  // namespace gradus

@@ -1,5 +1,4 @@
-// Prints nested brackets like NumPy, with aligned columns and "…" inside long axes of large
-// tensors. Values are formatted in the "C" locale.
+// Prints like NumPy, with "…" inside long axes of large tensors, in the "C" locale.
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
@@ -10,18 +9,17 @@
 namespace gradus {
 namespace {
 
-constexpr std::int64_t kAll = 1000;  // tensors up to this many elements are shown in full
-constexpr std::int64_t kEdge = 3;    // positions shown at each end of a long axis
+constexpr std::int64_t kAll = 1000;  // larger tensors are abbreviated
+constexpr std::int64_t kEdge = 3;    // positions shown at each end of an axis
 constexpr std::size_t kLine = 80;    // columns per line
 
 struct Printer {
   const Tensor& x;
-  bool cut;  // abbreviate long axes
+  bool cut;
   bool whole = true, scientific = false;
   std::size_t width = 0, line_start = 0;
   std::string out = {};
 
-  /// The position of `axis` that is shown after i.
   std::int64_t next(int axis, std::int64_t i) const {
     return cut && i == kEdge - 1 ? std::max(kEdge, x.size(axis) - kEdge) : i + 1;
   }
@@ -53,13 +51,12 @@ struct Printer {
     };
     if (is_float(x.dtype())) each_number(0, 0, look);
     scientific = largest >= 1e8 || (!whole && (largest >= 1e5 || smallest < 1e-4));
-    const auto measure = [&](std::int64_t at) { width = number(at).size(); };  // the longest so
-                                                                               // far, since it pads
-                                                                               // to width
+    const auto measure = [&](std::int64_t at) { width = number(at).size(); };  // padded to the
+                                                                               // width so far
     each_number(0, 0, measure);
   }
 
-  /// Prints the part at `at`, over the axes from `axis` on.
+  /// Prints the part at `at`, over axes `axis` and later.
   void print(int axis, std::int64_t at) {
     if (axis == x.rank()) return static_cast<void>(out += number(at));
     const auto below = static_cast<std::size_t>(x.rank() - 1 - axis);  // 0: a row of values

@@ -1,4 +1,3 @@
-// The result's shape and the memory layout of the groups.
 #include "gradus/engine/reduce.h"
 
 #include "gradus/engine/strided.h"

@@ -1,8 +1,8 @@
 // The loop of every reduction: folds each group of elements into one value.
 //
 // Memory layout is [outer, n, inner]: element i of group (o, j) is x[o, i, j]. inner = 1 means
-// rows, outer = 1 columns. Fixed-size blocks are folded one by one and their results combined in
-// order, so the bits do not depend on the number of threads.
+// rows, outer = 1 columns. Fixed-size blocks are folded separately and combined in order, so the
+// bits do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,9 @@
 
 namespace gradus {
 
-/// Shapes and axes of a reduction.
 struct Reduced {
   Shape from;          // of x
-  Shape kept;          // x's shape with 1 for the reduced axes; broadcasts to x
+  Shape kept;          // 1 for the reduced axes; broadcasts to x
   Shape shape;         // of the result
   Axes axes;           // nonnegative, ascending
   std::int64_t n = 1;  // elements per group
@@ -37,12 +36,12 @@ struct Groups {
 /// Returns a view of x if its layout allows, else a copy with the reduced axes last.
 Groups groups_of(const Tensor& x, const Reduced& r);
 
-/// Sums accumulate in double (f32 rounds only at the end), i64 sums in i64.
+/// Sums accumulate in double, i64 sums in i64.
 template <class T>
 using SumType = std::conditional_t<std::is_same_v<T, std::int64_t>, std::int64_t, double>;
 
-// Fold rules: start value, per-element transform, combination. `center` is a value of the group,
-// such as its mean or maximum.
+// Fold rules: start value, transform, combination. `center` is the group's mean or maximum, for
+// example.
 
 template <class T>
 struct AddRule {
@@ -90,8 +89,7 @@ struct ExtremeRule {  // NaN wins
 };
 
 inline constexpr std::int64_t kFoldBlock = 65536;   // elements per block
-inline constexpr std::int64_t kFoldColumns = 1024;  // columns per block: their running values fit
-                                                    // into the L1 cache
+inline constexpr std::int64_t kFoldColumns = 1024;  // columns per block: fits into the L1 cache
 
 /// Folds each row x[r, 0 … n) into y[r]. centers may be null.
 template <class Rule, class T>
@@ -107,7 +105,7 @@ GRADUS_INLINE void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
 }
 
 /// Folds x[0 … n, j] into y[j]; rows are `stride` apart. centers may be null. Four rows at a time,
-/// so that y is read and written a quarter as often.
+/// so y is read and written a quarter as often.
 template <class Rule, class T>
 GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
                                 std::int64_t columns, const typename Rule::Value* centers,
@@ -131,7 +129,7 @@ GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
     fold([](std::int64_t) { return Value(0); });
 }
 
-/// Returns the fold of each group, [outer, inner]. Group k uses centers[k], or 0 if null.
+/// Folds each group, [outer, inner]. Group k uses centers[k], or 0 if null.
 template <class Rule, class T>
 std::vector<typename Rule::Value> fold(const Groups& g,
                                        const typename Rule::Value* centers = nullptr) {

@@ -1,4 +1,4 @@
-// Saved: a tensor that an operation keeps for backward.
+// Saved: a tensor kept for backward.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@ namespace gradus {
 
 class NeedsGrad;
 
-/// A tensor saved for backward. Detects later writes to its values. Drops values that are cheaper
-/// to recompute than to keep (Op::is_recomputable).
+/// A tensor kept for backward. Detects later writes. Drops values that are cheaper to recompute
+/// (Op::is_recomputable).
 class Saved {
  public:
   Saved() = default;
   Saved(const Tensor& x);  // NOLINT: implicit, an op saves by `x_ = x`
 
-  /// Returns the saved tensor with its graph node (for second derivatives). Throws GraphError if it
-  /// was written to since, naming the location of the write.
+  /// Returns the tensor with its graph node (for second derivatives). Throws GraphError if it was
+  /// written to, naming the location.
   Tensor value() const;
 
-  /// Returns value() and, unless the graph is kept, drops it. If the buffer is then unshared, the
-  /// caller may overwrite it.
+  /// Returns value() and drops it unless the graph is kept. The caller may overwrite an unshared
+  /// buffer.
   Tensor take(const NeedsGrad& needs_grad);
 
   bool defined() const { return tensor_.defined() || producer_; }

@@ -1,4 +1,4 @@
-// Arithmetic on shapes: element counts safe from overflow, strides, broadcasting.
+// Element counts safe from overflow, strides, broadcasting.
 #include "gradus/engine/shape.h"
 
 #include <algorithm>

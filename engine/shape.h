@@ -1,4 +1,4 @@
-// Shapes, strides and the broadcasting rule.
+// Shapes, strides and broadcasting.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace gradus {
 
 inline constexpr int kMaxRank = 8;
 
-/// One number per axis, at most kMaxRank, without allocation. Base of Shape, Strides and Axes,
-/// which are not interconvertible.
+/// Numbers per axis, at most kMaxRank, without allocation. Shape, Strides and Axes do not convert
+/// to each other.
 template <class Self>
 class Dims {
  public:
@@ -55,13 +55,13 @@ class Shape : public Dims<Shape> {
   using Dims::Dims;
 };
 
-/// Distance along each axis, in elements.
+/// In elements.
 class Strides : public Dims<Strides> {
  public:
   using Dims::Dims;
 };
 
-/// Axis numbers; negative ones count from the end. One axis converts: sum(x, 0).
+/// Axis numbers; negative ones count from the end. Converts from one axis: sum(x, 0).
 class Axes : public Dims<Axes> {
  public:
   using Dims::Dims;
@@ -90,7 +90,7 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 /// Strides that view an array of `shape` as `target`: 0 along repeated axes.
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& target);
 
-/// Returns the index along each axis of element i of a row-major array.
+/// Index along each axis of element i of a row-major array.
 Shape unravel_index(std::int64_t i, const Shape& shape);
 
 }  // namespace gradus

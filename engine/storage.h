@@ -1,4 +1,4 @@
-// The buffer of one or more tensors, its owner, and its version.
+// A buffer, its owner, and its version.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,10 @@ namespace gradus {
 
 class Storage {
  public:
-  /// Allocates uninitialized memory from the pool. Throws MemoryError.
+  /// Allocates from the pool, uninitialized. Throws MemoryError.
   explicit Storage(std::size_t bytes) : data_(memory::allocate(bytes)), bytes_(bytes) {}
 
-  /// Borrows a buffer and keeps `owner` alive. If `owner` is null, the caller must keep the buffer
-  /// alive.
+  /// Borrows a buffer and keeps `owner` alive. Null: the caller keeps the buffer alive.
   Storage(void* data, std::size_t bytes, std::shared_ptr<const void> owner)
       : data_(data), bytes_(bytes), borrowed_(true), owner_(std::move(owner)) {}
 
@@ -28,9 +27,9 @@ class Storage {
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  bool borrowed() const { return borrowed_; }  // the buffer is visible to code outside
+  bool borrowed() const { return borrowed_; }  // visible to code outside
 
-  /// Increases with every write, so that backward detects overwritten values.
+  /// Increases with every write, for backward to detect.
   std::uint32_t version() const { return version_; }
   SourceLocation last_write() const { return last_write_; }
   void written(SourceLocation where) {

@@ -1,4 +1,3 @@
-// Merges axes, then splits the rows (or one long row) among threads.
 #include "gradus/engine/strided.h"
 
 #include "gradus/engine/base/parallel.h"
@@ -6,7 +5,7 @@
 namespace gradus {
 namespace {
 
-/// Shape and strides after merging axes that are consecutive in memory for every operand.
+/// Axes that are consecutive in memory for every operand are merged.
 struct Merged {
   Shape shape;
   std::array<Strides, kMaxOperands> strides;

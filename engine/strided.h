@@ -1,5 +1,4 @@
-// Traverses arrays of one shape with different strides, row by row. Used by all element-wise
-// kernels, which only handle a pointer, a step and a count.
+// Traverses arrays with different strides as rows: the loop of all element-wise kernels.
 #pragma once
 
 #include <array>
@@ -11,13 +10,12 @@
 namespace gradus {
 
 inline constexpr int kMaxOperands = 5;
-inline constexpr std::int64_t kSmall = 1024;  // elements below which finding rows dominates the
-                                              // cost
+inline constexpr std::int64_t kSmall = 1024;  // below this, finding rows dominates the cost
 using Offsets = std::array<std::int64_t, kMaxOperands>;  // per operand, in elements
 
 /// Calls body(offsets, n, steps) for rows that together cover `shape`. Operand k's row starts at
 /// offsets[k] and advances by steps[k]. Axes that are consecutive in memory for every operand are
-/// merged: contiguous arrays are one long row, cut into chunks. Rows run in parallel.
+/// merged; one long row is cut into chunks. Rows run in parallel.
 void for_each_row(
     const Shape& shape, std::span<const Strides> operands,
     FunctionRef<void(const Offsets& offsets, std::int64_t n, const Offsets& steps)> body);
@@ -30,15 +28,15 @@ Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype);
 Tensor copy(const Tensor& x);                  // contiguous, unshared
 Tensor contiguous(const Tensor& x);            // copies only if x is not contiguous
 Tensor convert(const Tensor& x, Dtype dtype);  // copies only if the dtype differs
-/// A view with other sizes, strides and offset (in elements). Throws ShapeError if it would reach
-/// outside x's storage.
+/// A view with other sizes, strides and offset (in elements). Throws ShapeError outside x's
+/// storage.
 Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
                     std::int64_t offset);
-Tensor transposed(const Tensor& x, int a = -2, int b = -1);  // a view with two axes exchanged
-/// A view of start, start + step, … (`count` entries) along `axis`.
+Tensor transposed(const Tensor& x, int a = -2, int b = -1);
+/// A view of `count` positions from `start` on, every step-th.
 Tensor sliced(const Tensor& x, int axis, std::int64_t start, std::int64_t count,
               std::int64_t step = 1);
-/// A contiguous tensor of the same values as `shape`. Throws ShapeError if element counts differ.
+/// A contiguous tensor of the same values. Throws ShapeError if element counts differ.
 Tensor reshaped(const Tensor& x, const Shape& shape);
 
 }  // namespace kernel

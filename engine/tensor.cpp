@@ -24,8 +24,8 @@ T convert(S x) {
   return static_cast<T>(x);
 }
 
-/// Copies a column-major matrix to a row-major one by blocks, two to three times as fast as element
-/// by element. Returns false, without copying, for other layouts.
+/// Copies a column-major to a row-major matrix by blocks, two to three times as fast as by
+/// elements. Returns false for other layouts.
 template <class T>
 bool copy_transposed(T* to, const Strides& target, const T* from, const Strides& source,
                      const Shape& shape) {
@@ -37,7 +37,6 @@ bool copy_transposed(T* to, const Strides& target, const T* from, const Strides&
   return true;
 }
 
-/// Copies and converts source to target, of equal shape.
 void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
   const Strides strides[] = {target.strides(), source.strides()};
   dispatch(target.dtype(), [&]<class T>() {
@@ -141,7 +140,7 @@ Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   require<GraphError>(source.defined(), "copy_: the source is undefined");
   require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_, " but the source ",
                       source.shape());
-  // Views of one storage may overlap: x.copy_(transpose(x)) must not read overwritten values.
+  // Views of one storage may overlap: copy first.
   copy_elements(*this, source.storage_ == storage_ ? kernel::copy(source) : source, where);
   return *this;
 }
@@ -320,7 +319,7 @@ void HookHandle::remove() {
 
 bool Tensor::has_unique_storage() const {
   if (storage_.use_count() != 1 || storage_->borrowed()) return false;
-  // Order reads through a handle dropped on another thread before our writes.
+  // Orders another thread's reads, through a dropped handle, before our writes.
   std::atomic_thread_fence(std::memory_order_acquire);
   return true;
 }

@@ -1,4 +1,4 @@
-// Tensor: an n-dimensional array with an optional node in the autograd graph.
+// Tensor: an n-dimensional array with an optional graph node.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@
 namespace gradus {
 
 struct BackwardOptions {
-  bool keep_graph = false;  // keep saved values for another backward pass
+  bool keep_graph = false;  // keeps saved values for another backward pass
 };
 
-struct LeafHook;  // engine/node.h
+struct LeafHook;
 
 /// Removes a hook on request. Dropping the handle keeps the hook.
 class HookHandle {
  public:
   HookHandle() = default;
-  /// Removes the hook and frees its captures. A second call does nothing.
+  /// Removes the hook and frees its captures.
   void remove();
 
  private:
@@ -41,13 +41,13 @@ class HookHandle {
   std::shared_ptr<LeafHook> hook_;
 };
 
-/// A handle: copies share the values and the graph node. Views (reshape, transpose, slice, expand
-/// …) share the values. `x += y` rebinds x to a new tensor. Only copy_, fill_, mutable_data,
-/// optimizers, and `parameter -= …` under NoGrad write in place. Members such as x.sum() are the
-/// free functions of the same name.
+/// A handle: copies share the values and the graph node; views (reshape, transpose, slice, expand
+/// …) share the values. `x += y` rebinds x. Only copy_, fill_, mutable_data, optimizers, and
+/// `parameter -= …` under NoGrad write in place. Members such as x.sum() are the free functions of
+/// the same name.
 class [[nodiscard]] Tensor {
  public:
-  Tensor() = default;  // undefined: "no tensor", as for a Linear without bias
+  Tensor() = default;  // undefined: "no tensor", such as no bias
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
@@ -75,13 +75,13 @@ class [[nodiscard]] Tensor {
   const T* data() const {
     return static_cast<const T*>(address(dtype_of<T>));
   }
-  /// data() for writing. Counts as a write to every tensor that shares the values.
+  /// data() for writing, which counts as a write to all tensors that share the values.
   template <class T>
   T* mutable_data(SourceLocation where = SourceLocation::current()) {
     return static_cast<T*>(mutable_address(dtype_of<T>, where));
   }
 
-  /// Returns the value of a one-element tensor. Throws ShapeError otherwise.
+  /// Returns the value of a one-element tensor, else throws ShapeError.
   template <class T = double>
   T item() const {
     check_one_element();
@@ -151,9 +151,9 @@ class [[nodiscard]] Tensor {
 
   /// True if backward() propagates a gradient to or through this tensor.
   bool requires_grad() const;
-  /// Makes this a leaf that requires a gradient, or freezes it. Copies of the leaf follow; a copy
-  /// made before the first call does not. Throws GraphError if an operation computed the tensor,
-  /// DtypeError if it is not floating-point.
+  /// Makes this a leaf that requires a gradient, or freezes it. Copies follow, unless made before
+  /// the first call. Throws GraphError if an operation computed the tensor, DtypeError if it is not
+  /// floating-point.
   Tensor& requires_grad_(bool wanted = true);
   bool is_leaf() const;
 
@@ -161,14 +161,14 @@ class [[nodiscard]] Tensor {
   void set_grad(const Tensor& gradient);  // undefined: clears it
   Tensor detach() const;                  // the same values, outside the graph
 
-  /// Adds d(this)/d(leaf) to the grad() of every leaf. Without `gradient` this must have one
+  /// Adds d(this)/d(leaf) to the grad() of every leaf. Without `gradient`, this must have one
   /// element. Throws GraphError if nothing requires a gradient or the graph was released. If
   /// anything throws, only leaves with post-accumulate hooks may have received gradients.
   void backward(BackwardOptions options = {}) const;
   void backward(const Tensor& gradient, BackwardOptions options = {}) const;
 
-  void retain_grad() const;  // keeps the gradient of a non-leaf in grad()
-  /// Calls f with the complete gradient of this tensor. A defined result replaces it.
+  void retain_grad() const;  // keeps a non-leaf's gradient in grad()
+  /// Calls f with the complete gradient. A defined result replaces it.
   void register_hook(std::function<Tensor(const Tensor&)> f) const;
   /// Calls f(grad) as soon as a backward pass has added this leaf's complete gradient to grad().
   /// Setting grad to an undefined tensor frees it. If backward throws, only leaves with such hooks
@@ -183,7 +183,7 @@ class [[nodiscard]] Tensor {
   bool has_unique_storage() const;
 
  private:
-  friend struct TensorAccess;  // engine/strided.h
+  friend struct TensorAccess;
   void check_one_element() const;
   const void* address(Dtype wanted) const;
   void* mutable_address(Dtype wanted, SourceLocation where);
@@ -200,7 +200,7 @@ class [[nodiscard]] Tensor {
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 std::string to_string(const Tensor& x);
 
-/// Returns x's buffer if it is unshared and contiguous, else a new one of the same shape.
+/// Returns x's buffer if unshared and contiguous, else a new one of its shape.
 Tensor reuse_or_empty(const Tensor& x);
 
 }  // namespace gradus

@@ -40,5 +40,4 @@ void release_cached();  // returns free blocks above 4 MiB to the system
 void set_limit(std::int64_t bytes);
 /// Fills new memory with 0xFF bytes, NaN in f32 and f64. Returns the old setting.
 bool set_poison(bool on);
-// no limit.
 }  // namespace gradus::memory
