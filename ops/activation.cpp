@@ -12,8 +12,7 @@
 //   glu         y = a s(b), a and b the halves of x: composed
 //
 // relu saves y, which the next op usually saves too; the others save x. Later ops recompute the
-// output of silu, gelu and swiglu in backward. Their gradients overwrite the saved inputs if
-// unshared.
+// output of silu, gelu and swiglu. Their gradients overwrite unshared saved inputs.
 #include "gradus/ops/activation.h"
 
 #include <cmath>
@@ -115,8 +114,7 @@ struct Softplus final : Op {
 
   Tensor forward(const Tensor& input) {
     x = input;
-    // max(x, 0) + log(1 + e^−|x|), in two passes: g++ does not vectorize a logarithm of an
-    // exponential.
+    // max(x, 0) + log(1 + e^−|x|), in two passes: g++ does not vectorize log of exp.
     const Tensor e = map(name(), input, [](auto v) { return vmath::exp(-std::abs(v)); });
     return zip(name(), input, e,
                [](auto v, auto u) { return (v > 0 ? v : decltype(v)(0)) + vmath::log1p(u); });
@@ -127,7 +125,7 @@ struct Softplus final : Op {
   }
 };
 
-/// Base of activations whose output is recomputed rather than saved.
+/// Recomputes its output rather than saving it.
 template <class Self>
 struct SmoothActivation : Unary<Self, Keeps::input> {
   bool is_recomputable() const override { return this->x.is_stored(); }
@@ -178,7 +176,7 @@ struct Swiglu final : Op {
     return zip(name(), g, input, [](auto u, auto v) { return vmath::silu(u) * v; });
   }
 
-  // Only from stored inputs: otherwise a chain of such ops would recompute all the way back.
+  // Otherwise chains would recompute all the way back.
   bool is_recomputable() const override { return gate.is_stored() && x.is_stored(); }
   Tensor recompute() const override { return activate(gate.value(), x.value()); }
 

@@ -1,5 +1,5 @@
-// Element-wise activations for f32 and f64. Results have the shape of x, except for glu. Throw
-// DtypeError for other types. Formulas and derivatives: activation.cpp.
+// Element-wise activations of f32 and f64, with the shape of x (except glu). Throw DtypeError
+// otherwise. Formulas and derivatives: activation.cpp.
 #pragma once
 
 #include "gradus/engine/tensor.h"

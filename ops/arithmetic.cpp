@@ -5,8 +5,8 @@
 //   c = a · b    da = dc · b    db = dc · a
 //   c = a / b    da = dc / b    db = −(dc / b) · c
 //
-// Gradients of broadcast operands are summed back to their shape. An operand is saved only if the
-// other one requires a gradient. A number is a member of the op, not a tensor.
+// Broadcast gradients are summed back. An operand is saved only if the other requires a gradient. A
+// number is a member of the op, not a tensor.
 
 #include "gradus/ops/arithmetic.h"
 
@@ -22,7 +22,7 @@
 namespace gradus {
 namespace op {
 
-/// `buffer` is b's buffer if a + b may overwrite it.
+/// `buffer` is b's if a + b may overwrite it.
 struct Add final : Op {
   Tensor buffer;
 
@@ -90,7 +90,7 @@ struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de 
     const Tensor one = ones({}, dy.dtype());
     Gradient dx, de;
     if (needs_grad(0)) {
-      // At x = e = 0, e xᵉ⁻¹ would be 0 · ∞; use x⁰ instead of xᵉ⁻¹.
+      // At x = e = 0, e xᵉ⁻¹ would be 0 · ∞.
       const Tensor lowered =
           where(logical_and(at_zero, equal(exponent, 0.0)), exponent, exponent - one);
       dx = dy * exponent * pow(base, lowered);
@@ -100,7 +100,7 @@ struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de 
   }
 };
 
-/// Converts a number to x's dtype. Throws DtypeError if an i64 tensor would lose a fraction.
+/// Converts to x's dtype. Throws DtypeError if an i64 tensor would lose a fraction.
 template <class T>
 T as_element(const char* op, const Tensor& x, Scalar number) {
   const double c = number.real();
@@ -113,7 +113,6 @@ T as_element(const char* op, const Tensor& x, Scalar number) {
   return static_cast<T>(c);
 }
 
-/// A tensor and a number: y = Self::value(x, number).
 template <class Self>
 struct WithNumber : Op {
   Scalar number;
@@ -150,8 +149,8 @@ struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {negative(dy)}; }
 };
 
-/// The gradient flows to the selected operand, half to each in a tie. The share is constant almost
-/// everywhere, so second derivatives treat it as a constant.
+/// Half of the gradient to each in a tie. The share is constant almost everywhere, so second
+/// derivatives ignore it.
 template <class Self>
 struct Extremum : Binary<Self, Numbers::all> {
   Saved a, b;

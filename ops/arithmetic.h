@@ -1,9 +1,8 @@
-// Element-wise arithmetic of two tensors, or of a tensor and a C++ number in the tensor's dtype.
-// Shapes broadcast like NumPy's: aligned at the right, sizes are equal or one of them is 1. f32 and
-// f64; + − × maximum minimum also i64.
+// Element-wise arithmetic of two tensors, or of a tensor and a C++ number in its dtype. Shapes
+// broadcast like NumPy's. f32 and f64; + − × maximum minimum also i64.
 //
-// Throws ValueError for an undefined tensor, DtypeError for operands of different or unsupported
-// dtypes and for i64 with a non-integer number, ShapeError if shapes do not broadcast.
+// Throw ValueError for an undefined tensor, DtypeError for different or unsupported dtypes and for
+// i64 with a non-integer number, ShapeError if shapes do not broadcast.
 #pragma once
 
 #include "gradus/engine/broadcast.h"  // sum_to, expand
@@ -35,8 +34,8 @@ inline Tensor operator/(const Tensor& x, double c) { return scale(x, 1 / c); }
 Tensor operator/(double c, const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return negative(x); }
 
-// x += y rebinds x to x + y; earlier results do not change. If x is a leaf that requires a gradient
-// (a parameter), writes in place under NoGrad and throws GraphError otherwise.
+// x += y rebinds x to x + y. A leaf that requires a gradient (a parameter) is written in place
+// instead, under NoGrad; otherwise throws GraphError.
 Tensor& operator+=(Tensor& x, const Tensor& y);
 Tensor& operator-=(Tensor& x, const Tensor& y);
 Tensor& operator*=(Tensor& x, const Tensor& y);
@@ -46,9 +45,9 @@ Tensor& operator-=(Tensor& x, Scalar y);
 Tensor& operator*=(Tensor& x, Scalar y);
 Tensor& operator/=(Tensor& x, double y);
 
-/// x^exponent, broadcast. The derivative by the exponent is x^exponent · log x, 0 at x = 0.
+/// x^exponent, broadcast. Derivative by the exponent: x^exponent · log x, 0 at x = 0.
 Tensor pow(const Tensor& x, const Tensor& exponent);
-/// The larger or smaller of both. NaN wins. In a tie, each gets half of the gradient.
+/// The larger or smaller of both. NaN wins. A tie gives each half of the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 

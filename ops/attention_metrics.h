@@ -6,8 +6,8 @@
 namespace gradus {
 
 /// Entropy of each row, −Σ_s p_s log p_s in nats: weights [..., S] → [...], from 0 (one key) to log
-/// S (uniform). 0 log 0 is 0, and its derivative is taken as 0, since softmax multiplies it by p.
-/// Differentiable.
+/// S (uniform). Differentiable; at p = 0 the derivative is taken as 0, since softmax multiplies it
+/// by p.
 Tensor attention_entropy(const Tensor& weights);
 
 /// Mean distance to the attended keys, Σ_s p_s |query − key_s|: weights [B, H, T, S] → [B, H, T].

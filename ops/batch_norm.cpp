@@ -22,7 +22,7 @@
 namespace gradus {
 namespace {
 
-/// [C], reshaped to broadcast along x's channels: [C, 1] for [N, C, L].
+/// [C] reshaped for x's channels: [C, 1] for [N, C, L].
 Tensor along_channels(const Tensor& x, const Tensor& v) {
   return x.rank() == 3 ? reshape(v, {v.size(0), 1}) : v;
 }

@@ -21,7 +21,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-/// Collects op inputs whose graph nodes are older than this object.
+/// Collects inputs of ops that are older than this object.
 class Reached : public Observer {
  public:
   explicit Reached(const Tensor& any) : start_(make_leaf(any)), scope_(*this) {}
@@ -43,8 +43,7 @@ class Reached : public Observer {
   ObserverScope scope_;
 };
 
-/// Scope of the second run: labels error messages, and keeps modules from treating it as a root
-/// call.
+/// Scope of the second run: labels messages, and keeps modules from treating it as a root call.
 struct Again : Scoped {
   std::string name_of(const Scoped&) const override { return ""; }
   std::string type_name() const override { return "checkpoint"; }
@@ -69,8 +68,8 @@ struct Replay {
 
 using Places = std::vector<std::size_t>;
 
-/// Gradients of f for the `wanted` entries of x, undefined where f does not depend on one. x: the
-/// detached inputs, then the leaves.
+/// Gradients of f by the `wanted` entries of x (detached inputs, then leaves); undefined if
+/// independent.
 Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tensor& dy,
                   bool create_graph) {
   const GradMode recorded(true);
@@ -86,7 +85,7 @@ Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tens
   return grad({y}, by, {dy}, {.create_graph = create_graph, .allow_unused = true});
 }
 
-/// Gradients flattened into one row; zeros for undefined ones.
+/// Gradients in one row; zeros for undefined ones.
 Tensor joined(const Tensors& parts, const Tensors& like) {
   Tensors rows;
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -101,7 +100,7 @@ namespace op {
 
 struct Checkpoint final : Op {
   Replay run;
-  Tensor y;                   // moved out by forward
+  Tensor y;
   std::vector<Saved> inputs;  // of f, then the leaves
 
   Checkpoint(Replay again, Tensor result) : run(std::move(again)), y(std::move(result)) {}

@@ -11,14 +11,13 @@ namespace gradus {
 /// Returns f(inputs) and saves only the inputs; backward runs f again. Needs the memory of one f at
 /// a time, for a third more arithmetic (Chen et al. 2016).
 ///
-/// Leaves that f uses (a module's parameters) get their gradients, unless used only inside a
-/// parallel_for. The second run draws the same random numbers, so dropout is the same. Checkpoints
-/// nest and have derivatives of any order.
+/// Leaves that f uses (parameters) get their gradients, unless used only inside a parallel_for. The
+/// second run draws the same random numbers. Checkpoints nest and have derivatives of any order.
 ///
 /// f and its captures are kept until backward; what they refer to must live as long. f must be
 /// repeatable: a batch norm updates its running statistics twice. Throws ValueError if f returns no
-/// tensor. Throws GraphError if f uses a tensor computed outside (pass it as an input) or returns
-/// another shape or dtype the second time.
+/// tensor, GraphError if f uses a tensor computed outside (pass it as an input) or returns another
+/// shape or dtype the second time.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs);
 
 /// checkpoint with the inputs as f's own arguments: checkpoint([&](const Tensor& x) { … }, x).

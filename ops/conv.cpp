@@ -3,8 +3,9 @@
 //   unfold   u[b, t, c, k] = x[b, c, t·stride + k·dilation]      dx = fold(du)
 //   fold     y[b, c, l] = Σ u[b, t, c, k] over the (t, k) with t·stride + k·dilation = l
 //                                                                du = unfold(dy)
-// A convolution is a matmul of the windows u and the weight. For depthwise convolution that matmul
-// would have width 1, so a kernel processes each row of x, tap by tap:
+//
+// A convolution is a matmul of windows u and weight. Depthwise, that matmul would have width 1, so
+// a kernel processes the rows of x, tap by tap:
 //
 //   y[b, c, t] = Σ_k w[c, k] x[b, c, t·stride + k·dilation]
 //   dx = fold(dy w)      dw[c, k] = Σ_bt dy[b, c, t] x[b, c, t·stride + k·dilation]
@@ -125,7 +126,7 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
     return {dx, dw};
   }
 
-  /// Forward x → y, or backward dy → dx: adds each tap times its row.
+  /// Forward x → y, or backward dy → dx.
   Tensor add_taps(const Tensor& from, const Tensor& factors, bool forward) const {
     const std::int64_t C = factors.size(0), rows = from.size(0) * C;
     Tensor to = Tensor::empty({from.size(0), C, forward ? w.count : w.length}, from.dtype());

@@ -1,4 +1,3 @@
-// Creation ops. Element i depends only on i (and a random stream), so threads split the elements.
 #include "gradus/ops/create.h"
 
 #include <algorithm>
@@ -78,7 +77,7 @@ Tensor arange(double start, double stop, double step, Dtype dtype) {
 
 Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step) {
   require(step != 0, "arange: from ", start, " to ", stop, " by 0 is not a finite number of steps");
-  // Distances may be up to 2⁶⁴ − 1, which requires unsigned arithmetic.
+  // Distances may be up to 2⁶⁴ − 1: use unsigned arithmetic.
   const auto first = static_cast<std::uint64_t>(start), end = static_cast<std::uint64_t>(stop),
              by = static_cast<std::uint64_t>(step);
   const bool rises = step > 0, is_empty = rises ? stop <= start : stop >= start;

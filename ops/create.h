@@ -51,9 +51,8 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
               Dtype dtype = default_dtype());
 Tensor indices(std::initializer_list<std::int64_t> values);  // i64
 
-/// Copies row-major `values` into a tensor of `shape` (default: a vector). T = float, double,
-/// int64_t or bool gives the dtype; other integers become i64. Throws ShapeError if the count does
-/// not match.
+/// Copies row-major `values` to `shape` (default: a vector). T = float, double, int64_t or bool
+/// gives the dtype; other integers become i64. Throws ShapeError if the count does not match.
 template <class T>
 Tensor tensor(std::span<const T> values, const Shape& shape);
 template <class T>

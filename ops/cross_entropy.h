@@ -5,18 +5,18 @@
 
 namespace gradus {
 
-/// Mean over the elements that are not ignored, sum, or one loss per element.
+/// Over the elements that are not ignored.
 enum class Reduction { mean, sum, none };
 
 struct CrossEntropyOptions {
   std::int64_t ignore_index = -100;  // ignored target
   double label_smoothing = 0;        // fraction of the target spread over all classes, in [0, 1)
-  Tensor weight = {};  // [V], class weights; the mean divides by the weights of the targets
+  Tensor weight = {};                // [V], class weights; the mean divides by those of the targets
   Reduction reduction = Reduction::mean;
 };
 /// Returns −log softmax(logits)[target]: logits [..., V], target i64 [...] in [0, V) or ignored. If
-/// all targets are ignored, the mean is 0 with gradient 0. Throws ShapeError, DtypeError,
-/// IndexError for an invalid class, and ValueError for an invalid label_smoothing.
+/// all are ignored, the mean is 0 with gradient 0. Throws ShapeError, DtypeError, IndexError for an
+/// invalid class, ValueError for an invalid label_smoothing.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options = {});
 

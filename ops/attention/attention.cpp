@@ -3,8 +3,7 @@
 //   backward, with weights p and upstream do:
 //     dv = pᵀ do   dp = do vᵀ   ds = p (dp − Σ_s p dp)   dq = ds k · scale   dk = dsᵀ q · scale
 //
-// Saved: q, k, v, o and the log of each row's sum, from which kernel.cpp recomputes p. formula.cpp
-// composes it of public ops.
+// Saved: q, k, v, o and the log of each row's sum, from which kernel.cpp recomputes p.
 #include "gradus/ops/attention/attention.h"
 
 #include <algorithm>
@@ -25,8 +24,8 @@ using kernel::HeadsView;
 
 namespace {
 
-/// [B, H, T, D] as a kernel view. A single row may have any stride, even 0; the matmul requires at
-/// least the row's length.
+/// [B, H, T, D] as a kernel view. A single row may have any stride, but the matmul requires its
+/// length.
 template <class T>
 HeadsView<const T> view_of(const Tensor& x) {
   return {x.data<T>(), x.strides()[0], x.strides()[1], std::max(x.strides()[2], x.size(3)),
@@ -45,7 +44,7 @@ Tensor with_packed_rows(const Tensor& x) {
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
 }
 
-/// A new [B, H, T, D] with memory order [B, T, H, D], so that merge_heads does not copy.
+/// A new [B, H, T, D] in memory order [B, T, H, D], so that merge_heads does not copy.
 Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t D, Dtype dtype) {
   const Tensor x = Tensor::empty({B, T, H, D}, dtype);
   return kernel::strided_view(x, {B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
@@ -55,7 +54,7 @@ struct Heads {
   Tensor q, k, v;
 };
 
-/// Packed projections [B, T, 3·H·D] → [B, T, H·D], in public ops.
+/// [B, T, 3·H·D] → [B, T, H·D], in public ops.
 Tensor packed_formula(const AttentionProblem& p, const Tensor& qkv, const Tensor& bias) {
   const std::vector<Tensor> x = chunk(qkv, 3, -1);
   return merge_heads(formula::composed(p, split_heads(x[0], p.H), split_heads(x[1], p.H),
@@ -67,7 +66,6 @@ Tensor packed_formula(const AttentionProblem& p, const Tensor& qkv, const Tensor
 
 namespace op {
 
-/// Kernel calls shared by both ops.
 struct AttentionBase : Op {
   AttentionProblem p;
   Saved o;
@@ -135,7 +133,7 @@ struct Attention final : AttentionBase {
   }
 };
 
-/// Reads packed projections [B, T, 3·H·D] and writes their gradients in place, without copies.
+/// Reads packed projections [B, T, 3·H·D] and writes their gradients in place.
 struct PackedAttention final : AttentionBase {
   Saved qkv;
 
@@ -170,7 +168,7 @@ struct PackedAttention final : AttentionBase {
   }
 
  private:
-  /// Tensor number `which` of `count` tensors [B, H, T, D] packed in [B, T, count·H·D].
+  /// Number `which` of `count` tensors [B, H, T, D] in [B, T, count·H·D].
   Tensor part(const Tensor& x, std::int64_t which, std::int64_t count) const {
     const std::int64_t C = p.H * p.D, row = count * C;
     return kernel::strided_view(x, {p.B, p.H, p.T, p.D}, {p.T * row, p.D, row, 1},
@@ -183,7 +181,7 @@ struct PackedAttention final : AttentionBase {
 
 namespace {
 
-/// Describes how the shapes mismatch, or "".
+/// How the shapes mismatch, or "".
 std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
   if (q[0] != k[0] || q[0] != v[0])
     return str_cat("batches of ", q[0], ", ", k[0], " and ", v[0], " differ");
@@ -192,7 +190,7 @@ std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
   return q[3] == k[3] ? "" : str_cat("q is ", q[3], " wide and k ", k[3]);
 }
 
-/// Validates shapes and options and draws the dropout stream.
+/// Validates shapes and options. Draws the dropout stream.
 AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dtype dtype,
                               const Mask& mask, const AttentionOptions& options) {
   AttentionProblem p{.B = q[0],

@@ -20,10 +20,9 @@ struct AttentionOptions {
 /// q [B, H, T, D], k [B, Hk, S, D], v [B, Hk, S, Dv] → [B, H, T, Dv], any strides. Hk must divide
 /// H: query head h uses key head h / (H / Hk), without copies (grouped queries, Ainslie et al.
 /// 2023; Hk = 1: Shazeer 2019). A query without visible keys gets output 0 and gradient 0. Padding
-/// (keys at either end that the mask, or one side of a & b, hides from every query) is ignored,
-/// even NaN. A NaN elsewhere spreads even to queries that hide it, since 0 · NaN is NaN. Memory is
-/// linear in T and S: only the log of each row's sum is saved, and backward recomputes the weights
-/// (Dao et al. 2022).
+/// is ignored, even NaN: keys at either end that the mask, or one side of a & b, hides from every
+/// query. Other NaN keys spread to all queries, since 0 · NaN is NaN. Saves the log of each row's
+/// sum, not the weights, which backward recomputes (Dao et al. 2022).
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Mask& mask = {}, const AttentionOptions& options = {});
 
@@ -40,8 +39,7 @@ AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const T
 Tensor split_heads(const Tensor& x, std::int64_t heads);
 Tensor merge_heads(const Tensor& x);
 
-/// Self-attention on packed projections, as in MultiHeadAttention: qkv [B, T, 3·H·D] (q, k, v, each
-/// split into heads) → [B, T, H·D].
+/// Self-attention on packed projections: qkv [B, T, 3·H·D] (q, k, v, each by heads) → [B, T, H·D].
 Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& mask,
                              const AttentionOptions& options = {});
 

@@ -40,7 +40,7 @@ void clear(const Matrix<T>& x) {
 
 // ---- scores ----
 
-/// Sets hidden scores to −∞, for each partly hidden tile.
+/// Sets hidden scores to −∞.
 template <class T>
 void hide(const AttentionProblem& p, const QueryBlock& block, Range keys, T* scores) {
   const Range queries = block.queries;
@@ -68,7 +68,7 @@ void add_bias(const AttentionProblem& p, const QueryBlock& block, Range keys, T*
       scores[j] += first[i * stride[2] + (keys.first + j) * stride[3]];
 }
 
-/// scores = q kᵀ · scale + bias, −∞ where hidden; kt [D, keys] has any layout.
+/// q kᵀ · scale + bias, −∞ where hidden; kt [D, keys] has any layout.
 template <class T>
 void compute_scores(const AttentionProblem& p, const QueryBlock& block, Range keys,
                     const Matrix<const T>& q, const Matrix<const T>& kt, T* scores) {
@@ -77,7 +77,7 @@ void compute_scores(const AttentionProblem& p, const QueryBlock& block, Range ke
   hide(p, block, keys, scores);
 }
 
-/// Draws the dropout of one query's weights.
+/// Draws the dropout of one query.
 template <class T>
 DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int64_t row, Range keys,
                    std::uint32_t* words) {
@@ -88,7 +88,7 @@ DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int6
 
 // ---- forward ----
 
-/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place; shared by all blocks of queries.
+/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place. Shared by all blocks of queries.
 template <class T>
 struct KeyHead {
   Tensor packed;
@@ -103,7 +103,7 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   const std::int64_t stride = padded_stride(p.S);
   Tensor packed = Tensor::empty({p.D * stride + p.S * p.Dv}, dtype_of<T>);
   T *kt = packed.mutable_data<T>(), *values = kt + p.D * stride;
-  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // so that k and v stay in the
+  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // in chunks that fit into the
                                                                   // cache
     const std::int64_t n = std::min(kMaxSpan, p.S - first);
     simd::run<transpose<T>>(k.at(first, 0), k.stride, n, p.D, kt + first, stride);
@@ -165,7 +165,7 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
     for (std::int64_t n = begin; n < end; ++n)
       shared[static_cast<std::size_t>(n)] = key_head(p, x, n / p.Hk, n % p.Hk);
   });
-  // Last blocks first: they take longest under a causal mask.
+  // Last blocks first: under a causal mask they take longest.
   parallel_for(p.B * p.H * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t width = p.D + std::min(p.S, span_size(p));
     Tensor buffer = Tensor::empty({kMaxQueries, width}, dtype_of<T>);
@@ -183,8 +183,8 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace {
 
-/// Buffers of one part. The sums of dk and dv have dense rows: the power-of-two stride of a
-/// projection would cause cache-set conflicts.
+/// Buffers of one part. dk and dv have dense rows: the power-of-two stride of a projection causes
+/// cache-set conflicts.
 template <class T>
 struct PartBuffers {
   Tensor memory, sums;
@@ -220,7 +220,7 @@ struct PartBuffers {
   }
 };
 
-/// One block of queries times one span of keys. `lse` and `d` hold a value per query; adds to dq.
+/// One block of queries times one span of keys. Adds to dq.
 template <class T>
 void backward_tile(const AttentionProblem& p, const QueryBlock& block, Range keys,
                    const PartBuffers<T>& part, const T* lse, const T* d, const Matrix<T>& dq) {
@@ -256,9 +256,9 @@ void backward_block(const AttentionProblem& p, const QueryBlock& block, const At
   const T* sums = g.lse + (b * p.H + h) * p.T + i;
   const auto sees_nothing = [&](std::int64_t r) { return sums[r] == static_cast<T>(kHidden); };
   for (std::int64_t r = 0; r < rows; ++r) {
-    lse[r] = sees_nothing(r) ? T{0} : sums[r];  // its scores are −∞, so p = exp(−∞ − 0) = 0
+    lse[r] = sees_nothing(r) ? T{0} : sums[r];  // scores are −∞: p = exp(−∞ − 0) = 0
     if (!sees_nothing(r)) continue;
-    // Its weights are 0, but 0 · NaN would reach dk and dv.
+    // Weights are 0, but 0 · NaN would reach dk and dv.
     std::fill_n(part.q.at(r, 0), p.D, T{0});
     std::fill_n(part.dout.at(r, 0), p.Dv, T{0});
   }
@@ -275,7 +275,7 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
   clear(buffers.dv);
   const Matrix<const T> k = x.k.rows(part.b, part.hk, part.keys),
                         v = x.v.rows(part.b, part.hk, part.keys);
-  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // so that k and v stay in the cache
+  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // in chunks that fit into the cache
     const std::int64_t n = std::min(kMaxSpan, k.rows - i);
     copy_rows(k.at(i, 0), k.stride, n, p.D, buffers.k.at(i, 0), p.D);
     simd::run<transpose<T>>(k.at(i, 0), k.stride, n, p.D, buffers.kt.at(0, i), buffers.kt.stride);
@@ -285,8 +285,8 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
     backward_block(p, block_of(p, part, item), x, g, buffers);
 }
 
-/// Writes a head's first part to `to`, with 0 around it, and adds the other parts. A gradient that
-/// is not needed has no columns.
+/// Writes a head's first part to `to`, with 0 around it; adds the other parts. Unneeded gradients
+/// have no columns.
 template <class T>
 void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool first) {
   if (first) {

@@ -1,4 +1,4 @@
-// Sizes and options of an attention call, for the formula and the kernel.
+// The description of an attention call, for formula and kernel.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct AttentionProblem {
   bool narrow = false;       // a block of queries sees few keys
 
   std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads per key head
-  /// Index of the random word of a weight in [B, H, T, S].
+  /// Index of a weight's random word.
   std::int64_t index(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     return ((b * H + h) * T + i) * S + j;
   }
@@ -37,8 +37,7 @@ struct QueryBlock {
   Range queries;
 };
 
-/// Queries, keys, values or one of their gradients: a view with contiguous columns. Null data: the
-/// gradient is not needed.
+/// Queries, keys, values or a gradient: a view with contiguous columns. Null data: not needed.
 template <class T>
 struct HeadsView {
   T* data = nullptr;
@@ -57,7 +56,6 @@ template <class T>
 struct AttentionInputs {
   HeadsView<const T> q, k, v;
 };
-/// Inputs of backward, and the gradients it writes.
 template <class T>
 struct AttentionGradients {
   HeadsView<const T> o, dout;
@@ -65,13 +63,13 @@ struct AttentionGradients {
   HeadsView<T> dq, dk, dv;
 };
 
-/// Computes o = softmax(q kᵀ · scale + bias, masked) v by tiles of queries × keys, and lse[b, h, t]
-/// = log Σ_s exp(score), from which backward recomputes the weights.
+/// Computes o = softmax(q kᵀ · scale + bias, masked) v by tiles, and lse[b, h, t] = log Σ_s
+/// exp(score), from which backward recomputes the weights.
 template <class T>
 void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
                        const HeadsView<T>& o, T* lse);
 
-/// Computes dq, dk, dv from dout. A key head's gradient is summed over its query heads.
+/// Computes dq, dk, dv from dout, summed over the query heads of a key head.
 template <class T>
 void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
                         const AttentionGradients<T>& g);
@@ -80,12 +78,12 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace gradus::formula {
 
-/// Attention composed of public ops. `bias` is the original tensor, which may require a gradient.
+/// Attention in public ops. `bias` is the original tensor, which may require a gradient.
 AttentionOutput composed(const kernel::AttentionProblem& p, const Tensor& q, const Tensor& k,
                          const Tensor& v, const Tensor& bias);
 
-/// The intermediate matrices [B, H, T, S]: "scores", "masked" (with a bias or mask), "weights", and
-/// if dout is defined "dweights" and "dscores". For the trace and tests.
+/// The matrices [B, H, T, S] for traces and tests: "scores", "masked" (with a bias or mask),
+/// "weights", and with dout "dweights" and "dscores".
 std::vector<std::pair<const char*, Tensor>> intermediates(const kernel::AttentionProblem& p,
                                                           const Tensor& q, const Tensor& k,
                                                           const Tensor& v, const Tensor& dout);

@@ -10,7 +10,7 @@
 
 namespace gradus::kernel {
 
-/// Sets scores to −∞ where `allowed` [rows, n] is false; rows of scores are `stride` apart.
+/// Sets scores to −∞ where `allowed` [rows, n] is false; score rows are `stride` apart.
 template <class T>
 GRADUS_INLINE void hide_rows(T* scores, std::int64_t stride, std::int64_t rows, std::int64_t n,
                              const bool* allowed) {
@@ -21,7 +21,7 @@ GRADUS_INLINE void hide_rows(T* scores, std::int64_t stride, std::int64_t rows, 
     }
 }
 
-/// One step of the online softmax for each row of scores [rows, n]: m' = max(m, max s), s = exp(s −
+/// A step of the online softmax for each row of scores [rows, n]: m' = max(m, max s), s = exp(s −
 /// m'), l' = l·keep + Σ s, keep = exp(m − m'). The maximum may ignore a NaN; exp does not.
 template <class T>
 GRADUS_INLINE void online_softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T* m, T* l,
@@ -49,7 +49,7 @@ GRADUS_INLINE void add_row(T* row, const T* more, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) row[j] += more[j];
 }
 
-/// Dropout of a row: multiplies by `scale`, or by 0 where the random word is below `threshold`.
+/// Dropout: multiplies by `scale`, or by 0 where a random word is below `threshold`.
 template <class T>
 struct DroppedRow {
   const std::uint32_t* words;
@@ -65,7 +65,7 @@ GRADUS_INLINE void drop_row(T* row, std::int64_t n, DroppedRow<T> drop) {
   }
 }
 
-/// d[r] = a[r]·b[r] for rows of n elements with the given strides.
+/// d[r] = a[r]·b[r] for rows of n elements.
 template <class T>
 GRADUS_INLINE void dot_rows(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
                             std::int64_t rows, std::int64_t n, T* d) {

@@ -11,28 +11,27 @@ namespace gradus::kernel {
 inline constexpr std::int64_t kMaxQueries = 64;     // scores of a block fit into the L2 cache
 inline constexpr std::int64_t kTile = 32;           // keys: granularity of mask skipping
 inline constexpr std::int64_t kMaxSpan = 512;       // keys of the widest matmul
-inline constexpr std::int64_t kSpanNumbers = 8192;  // elements of a span of keys that fit into the
-                                                    // L1 cache
-inline constexpr std::int64_t kFewQueries = 4;      // decoding: packing the keys would cost more
+inline constexpr std::int64_t kSpanNumbers = 8192;  // of a span of keys: fits into the L1 cache
+inline constexpr std::int64_t kFewQueries = 4;      // decoding: packing keys would cost more
 inline constexpr std::int64_t kParts = 8;           // of backward, over all heads
 inline constexpr std::int64_t kPartWork = 1 << 21;  // minimum pairs · widths of a part
 
-/// For short causal inputs and narrow windows, half blocks skip more work than larger matmuls gain.
+/// Half blocks pay for short causal inputs and narrow windows, where they skip more.
 inline std::int64_t block_size(const AttentionProblem& p) {
   return p.S <= kMaxSpan || p.narrow ? kMaxQueries / 2 : kMaxQueries;
 }
 
-/// Keys per span: all if few are visible, otherwise what fits into the L1 cache. If that is less
-/// than two tiles, the widest span is fastest.
+/// Keys per span: all if few are visible, else those that fit into the L1 cache. Below two tiles,
+/// the widest span is fastest.
 inline std::int64_t span_size(const AttentionProblem& p) {
   const std::int64_t room = kSpanNumbers / std::max<std::int64_t>({p.D, p.Dv, 1}) / kTile * kTile;
   return p.narrow || room < 2 * kTile ? kMaxSpan : std::min(room, kMaxSpan);
 }
 
-/// Row stride of n columns. Avoids powers of two, which cause cache-set conflicts.
+/// Row stride of n columns. A power of two would cause cache-set conflicts.
 inline std::int64_t padded_stride(std::int64_t n) { return n < 256 ? n : n + 16; }
 
-/// Appends keys to spans of at most `widest`, first extending the last span if adjacent.
+/// Appends keys to spans of at most `widest`, extending the last one if adjacent.
 inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
   while (keys.size() > 0) {
     if (spans.empty() || spans.back().last != keys.first || spans.back().size() == widest)
@@ -43,8 +42,7 @@ inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
   }
 }
 
-/// Removes keys at the ends of a tile that no query of the head may see: padding is ignored, even
-/// NaN.
+/// Removes keys at the ends of a tile that no query of the head sees: padding is ignored, even NaN.
 inline Range without_padding(const AttentionProblem& p, const QueryBlock& block, Range tile) {
   const auto hidden = [&](std::int64_t key) {
     return p.mask.coverage({block.b, block.h, 0, p.T, key, key + 1}) == Coverage::none;
@@ -54,8 +52,8 @@ inline Range without_padding(const AttentionProblem& p, const QueryBlock& block,
   return tile;
 }
 
-/// Appends the parts of `keys` that a query of the block may see, in full tiles except for padding.
-/// Bisects only ranges that are partly hidden, so a window costs the logarithm of the hidden keys.
+/// Appends the parts of `keys` that the block may see, in full tiles except for padding. Bisects
+/// partly hidden ranges, so a window costs the logarithm of the hidden keys.
 inline void add_visible(const AttentionProblem& p, const QueryBlock& block, Range keys,
                         std::vector<Range>& spans) {
   const Range q = block.queries;
@@ -74,7 +72,7 @@ inline std::vector<Range> visible_spans(const AttentionProblem& p, const QueryBl
   return spans;
 }
 
-/// For AttentionProblem::narrow. Samples the middle queries of the first head.
+/// Samples the middle queries of the first head.
 inline bool sees_few_keys(const AttentionProblem& p) {
   if (p.mask.allows_everything() || p.B * p.H == 0) return false;
   const std::int64_t first = p.T / 2, last = std::min(first + kMaxQueries, p.T);
@@ -83,8 +81,8 @@ inline bool sees_few_keys(const AttentionProblem& p) {
   return keys <= kMaxSpan;
 }
 
-/// A piece of backward for key head hk: items [first, last), where item n is block n / group() of
-/// query head hk · group() + n % group(). `keys` covers all keys they see.
+/// A piece of backward for key head hk: items [first, last). Item n is block n / group() of query
+/// head hk · group() + n % group(). `keys` covers all visible keys.
 struct Part {
   std::int64_t b, hk, first, last;
   Range keys;
@@ -105,8 +103,8 @@ inline Range keys_of(const AttentionProblem& p, const Part& part) {
   return keys.size() > 0 ? keys : Range{0, 0};
 }
 
-/// Splits backward into parts: one for each key head, or several if there are few heads. Depends
-/// only on sizes and mask, so sums are reproducible.
+/// One part for each key head, or several if heads are few. Depends only on sizes and mask, so sums
+/// are reproducible.
 inline std::vector<Part> parts_of(const AttentionProblem& p, std::int64_t least = kPartWork) {
   const std::int64_t heads = p.B * p.Hk;
   const std::int64_t items = (p.T + block_size(p) - 1) / block_size(p) * p.group();
