@@ -6,10 +6,10 @@
 //
 //   dx_nv  = dloss_n (A_n exp(x_nv − lse_n) − q_nv)
 //
-// with class weights w (default: 1) and smoothing ε. The mean divides by Σ w_target over the
-// targets that are not ignored. Saves the logits and lse. Backward recomputes the probabilities, in
-// the logits' buffer if unshared. Sums over rows accumulate in double. A row of only −∞ has loss +∞
-// and gradient 0, as in log_softmax.
+// with class weights w (default: 1) and smoothing ε. The mean divides by Σ w_target over targets
+// that are not ignored. Saves the logits and lse; backward recomputes the probabilities, in the
+// logits' buffer if unshared. Rows are summed in double. A row of only −∞ has loss +∞ and gradient
+// 0, as in log_softmax.
 #include "gradus/ops/cross_entropy.h"
 
 #include <algorithm>
@@ -40,15 +40,15 @@ struct Targets {
   std::int64_t V;              // classes
   const std::int64_t* target;  // [N]
   const T* weight;             // [V], or null: 1
-  std::int64_t ignored;        // ignored target
-  T kept, spread, weights;     // 1 − ε, ε / V, Σ_v w_v
+  std::int64_t ignored;
+  T kept, spread, weights;  // 1 − ε, ε / V, Σ_v w_v
 
   GRADUS_INLINE T at_target(std::int64_t row) const {
     return kept * (weight ? weight[target[row]] : T(1));
   }
 };
 
-/// x, loss and lse start at row `begin`. An ignored row has loss 0.
+/// x, loss and lse start at row `begin`. Ignored rows have loss 0.
 template <class T>
 GRADUS_INLINE void cross_entropy_rows(const Targets<T>& q, const T* x, T* loss, T* lse,
                                       std::int64_t begin, std::int64_t end) {
@@ -141,7 +141,7 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
   return total;
 }
 
-/// In public ops. Zeroes ignored rows so that their values (even NaN) cannot affect the result.
+/// In public ops. Zeroes ignored rows so that even NaN cannot affect the result.
 Tensor cross_entropy_formula(const Tensor& x, const Tensor& classes,
                              const CrossEntropyOptions& options) {
   const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));

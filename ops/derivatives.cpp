@@ -7,7 +7,7 @@
 namespace gradus {
 namespace {
 
-/// Returns the inputs, detached and made leaves if they do not require a gradient.
+/// The inputs, as leaves if they do not require a gradient.
 std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) {
   require<ValueError>(!inputs.empty(), who, ": no inputs to differentiate by");
   std::vector<Tensor> out;
@@ -27,7 +27,7 @@ Tensor value_of(const char* who, const TensorFunction& f, const std::vector<Tens
   return y;
 }
 
-/// Requires v[i] to match of[i], an "input" or "output".
+/// v[i] must match of[i], an "input" or "output".
 void require_like(const char* who, const char* what, const std::vector<Tensor>& v, const char* kind,
                   const std::vector<Tensor>& of) {
   require<ValueError>(v.size() == of.size(), who, ": ", v.size(), " ", what, "s for ", of.size(),
@@ -45,7 +45,7 @@ void require_like(const char* who, const char* what, const std::vector<Tensor>& 
 std::vector<Tensor> grad_or_zeros(const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& inputs,
                                   const std::vector<Tensor>& upstream, bool create_graph) {
-  std::vector<Tensor> y, dy;  // outputs that require a gradient
+  std::vector<Tensor> y, dy;
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (outputs[k].requires_grad()) {
       y.push_back(outputs[k]);

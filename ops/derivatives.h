@@ -1,4 +1,4 @@
-// Derivatives as functions: vᵀJ, J·v and H·v, built on grad(), like torch.autograd.functional.
+// vᵀJ, J·v and H·v, built on grad(), like torch.autograd.functional.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ struct DerivativeOptions {
   bool create_graph = false;  // results can be differentiated again
 };
 
-/// Returns f(inputs) and dyᵀ J: one gradient per input, zeros if f does not depend on it. dy must
-/// have the shape of f's result; if undefined, it is 1, and f must return one element.
+/// Returns f(inputs) and dyᵀ J: one gradient per input, zeros if independent. dy must have the
+/// shape of f's result; if undefined, it is 1, and f must return one element.
 ///
-/// Here and below, inputs must be floating-point; gradients are computed even for inputs that do
-/// not require them. `inputs` and their grad() are not changed.
+/// Here and below, inputs must be floating-point and need not require a gradient. They and their
+/// grad() are not changed.
 struct ValueAndGradients {
   Tensor value;
   std::vector<Tensor> gradients;
@@ -45,8 +45,8 @@ ValueAndProduct hessian_vector_product(const TensorFunction& f, const std::vecto
                                        const std::vector<Tensor>& v,
                                        DerivativeOptions options = {});
 
-/// H v for a loss already computed, with respect to any tensors it depends on, such as a model's
-/// parameters. Keeps the loss's graph.
+/// H v of a computed loss with respect to any tensors it depends on, such as parameters. Keeps the
+/// graph.
 std::vector<Tensor> hessian_vector_product(const Tensor& loss, const std::vector<Tensor>& inputs,
                                            const std::vector<Tensor>& v,
                                            DerivativeOptions options = {});

@@ -2,8 +2,8 @@
 //
 //   dx = dropout(dy) with the same mask
 //
-// Saves only the random stream's number: the mask is a function of it and of an element's row-major
-// index, and backward draws it again. Backward is the same op, so it has derivatives of any order.
+// Saves only the random stream's number. The mask depends on it and on an element's row-major
+// index, and backward draws it again by the same op, so derivatives of any order exist.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>
@@ -24,8 +24,7 @@ namespace {
 constexpr std::int64_t kBlock = 1024;        // words per draw, on the stack
 constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs several cheap elements
 
-/// y may equal x. Dropped elements are 0, even NaN. x is read unconditionally, since a conditional
-/// read would be a branch without AVX.
+/// y may equal x. Dropped elements are 0, even NaN. Reads x unconditionally, to avoid a branch.
 template <class T>
 GRADUS_INLINE void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
                         T* y, std::int64_t n) {
@@ -34,7 +33,7 @@ GRADUS_INLINE void drop(const std::uint32_t* words, std::uint32_t threshold, T s
     y[i] = words[i] >= threshold ? kept : T(0);
   }
 }
-/// y = dropout(x); they may share a buffer.
+/// y may share x's buffer.
 void drop_into(Tensor& y, const DropoutMask& mask, const Tensor& x) {
   dispatch_float("dropout", x.dtype(), [&]<class T>() {
     const T* from = x.data<T>();

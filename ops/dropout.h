@@ -1,4 +1,4 @@
-// Dropout with counter-based masks: stores only the number of a random stream.
+// Dropout with counter-based masks, which are not stored.
 #pragma once
 
 #include "gradus/engine/base/random.h"
@@ -8,8 +8,8 @@ namespace gradus {
 
 /// Zeroes each element with probability p and scales the others by 1 / (1 − p). Returns x if p = 0
 /// or not training. Throws ValueError unless 0 ≤ p < 1. Srivastava et al. 2014. The mask depends
-/// only on the stream drawn from generator() and the logical index, so results do not depend on the
-/// thread count. Overwrites a temporary x.
+/// only on the stream drawn from generator() and the logical index, not on threads. Overwrites a
+/// temporary x.
 Tensor dropout(Tensor x, double p, bool training = true);
 
 /// For ops that contain dropout: keeps element `index` if word(index) ≥ threshold.

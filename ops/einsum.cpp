@@ -1,5 +1,5 @@
-// einsum: sums, reorders and merges axes, then uses matmul if both operands share a summed letter,
-// else an element-wise product. Composed of public ops, so it has derivatives of any order.
+// einsum: sums, reorders and merges axes, then calls matmul if both operands share a summed letter,
+// else multiply. Composed of public ops, so derivatives of any order exist.
 //
 // The axes of "..." are named by digits, counted from the right: '0' is the last.
 #include "gradus/ops/einsum.h"
@@ -19,7 +19,7 @@ namespace {
 
 bool in(const std::string& letters, char c) { return letters.find(c) != std::string::npos; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-std::int64_t count_dots(const std::string& letters) {  // axes of "..."
+std::int64_t count_dots(const std::string& letters) {
   return std::ssize(letters) - std::count_if(letters.begin(), letters.end(), is_letter);
 }
 
@@ -28,7 +28,6 @@ struct Formula {
   std::string result;
 };
 
-/// Splits at "->" and commas and ignores blanks.
 Formula parse(std::string_view formula, std::size_t operands) {
   std::string spelled(formula);
   std::erase(spelled, ' ');
@@ -47,7 +46,6 @@ Formula parse(std::string_view formula, std::size_t operands) {
 /// `term` with "..." replaced by `dots` digits, the last axis '0'.
 std::string spell(std::string_view formula, std::string term, std::int64_t dots) {
   std::string digits;
-  // Digits cannot collide with letters.
   for (std::int64_t i = dots; i-- > 0;) digits += static_cast<char>('0' + i);
   const std::size_t at = term.find("...");
   if (at != std::string::npos) term.erase(at, 3);
@@ -60,7 +58,7 @@ std::string spell(std::string_view formula, std::string term, std::int64_t dots)
   return at == std::string::npos ? term : term.insert(at, digits);
 }
 
-/// The letters of operand `number`, one per axis.
+/// One letter per axis of operand `number`.
 std::string letters_of(std::string_view formula, const std::string& term, const Tensor& x,
                        int number) {
   require(x.defined(), "einsum: operand ", number, " is undefined");
@@ -71,7 +69,7 @@ std::string letters_of(std::string_view formula, const std::string& term, const 
   return spell(formula, term, x.rank() - named);
 }
 
-/// Brings x from axes `have` to `want`: sums unwanted axes and inserts missing ones with size 1.
+/// Brings x from axes `have` to `want`: sums unwanted axes and inserts missing ones of size 1.
 Tensor arranged(Tensor x, std::string have, const std::string& want) {
   Axes gone, order;
   for (std::size_t i = have.size(); i-- > 0;)

@@ -22,7 +22,7 @@
 namespace gradus {
 namespace {
 
-/// Throws IndexError, naming the first entry of the contiguous `index` outside [0, n).
+/// Throws IndexError for the first entry of the contiguous `index` outside [0, n).
 void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
                  const char* advice = "") {
   const auto* first = index.data<std::int64_t>();
@@ -40,7 +40,7 @@ void check_index(const char* op, const Tensor& index) {
                       ", and must be i64: convert with to(x, Dtype::i64)");
 }
 
-/// Checks that `index` is not larger than x, except along `axis`.
+/// `index` must not be larger than x, except along `axis`.
 void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) {
   Shape room = x.shape();
   room[axis] = std::numeric_limits<std::int64_t>::max();
@@ -49,7 +49,7 @@ void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) 
                       axis, ": it needs as many axes, and other sizes no larger");
 }
 
-/// A view of index [n] as `shape`, repeated along all other axes.
+/// A view of index [n] as `shape`, repeated along other axes.
 Tensor along(const Tensor& index, int axis, const Shape& shape) {
   Shape line = Shape::filled(shape.rank(), 1);
   line[axis] = index.numel();
@@ -68,8 +68,8 @@ void copy_positions(const T* x, std::int64_t outer, std::int64_t n, std::int64_t
   });
 }
 
-/// Calls f(index[p], x at p, source at p) for each p of index, with x at position 0 of `axis`. A
-/// line along `axis` is processed in order by one thread, so its elements may have the same target.
+/// Calls f(index[p], x at p, source at p) for each p of index, with x at position 0 of `axis`. One
+/// thread processes a line along `axis` in order, so its elements may have the same target.
 template <class T, class S, class F>
 void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T* x,
                      const Strides& s_strides, S* source, F f) {
@@ -99,7 +99,7 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
 
 namespace op {
 
-/// Replaces the axis of x by those of the index. Also used for embedding.
+/// Replaces the axis of x by those of the index.
 struct IndexSelect final : Op {
   int axis;
   bool embeds;
@@ -144,12 +144,12 @@ struct IndexSelect final : Op {
       dy = index_select(dy, axis, kept);
       at = index_select(at, 0, kept);
     }
-    // Only the selected rows have a gradient.
+    // Other rows have no gradient.
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
   }
 
-  /// Positions where `at` is not padding_idx; undefined if all of them.
+  /// Positions where `at` is not padding_idx; undefined if all.
   Tensor without_padding(const Tensor& at) const {
     if (!padding_idx) return {};
     const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();

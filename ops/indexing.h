@@ -1,5 +1,5 @@
-// Indexing. Indices are i64; an index out of range throws IndexError, naming its value, position
-// and range. Gradients of repeated indices accumulate.
+// Indexing by i64. Throws IndexError with value, position and range. Gradients of repeated indices
+// accumulate.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,10 @@
-// linear: y = x Wᵀ + b, which takes most of a Transformer's arithmetic.
+// linear: y = x Wᵀ + b, most of a Transformer's arithmetic.
 //
 //   forward     y = x Wᵀ + b                    x [N, in], W [out, in], y [N, out]
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n
 //
-// Saves x and W, but not x if its producer (a norm, an activation) can recompute it. The matmul
-// adds the bias while writing y; a separate pass would read and write y again.
+// Saves W, and x unless its producer (a norm, an activation) can recompute it. The matmul adds the
+// bias while writing y, which saves a pass over memory.
 
 #include "gradus/ops/linear.h"
 
@@ -39,7 +39,7 @@ Tensor linear_formula(const Tensor& x, const Tensor& weight, const Tensor& bias)
   return bias.defined() ? y + bias : y;
 }
 
-/// Returns a b or aᵀ b of two contiguous matrices as a new tensor of `shape`.
+/// a b or aᵀ b of contiguous matrices, as `shape`.
 Tensor product(bool transpose_a, const Tensor& a, const Tensor& b, const Shape& shape) {
   Tensor c = Tensor::empty(shape, a.dtype());
   dispatch_float("linear", a.dtype(), [&]<class T>() {

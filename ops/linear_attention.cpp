@@ -36,7 +36,7 @@ Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
   return slice(y, 2, 0, T);
 }
 
-/// Attention from features and values. A column of ones appended to v gives the divisor.
+/// A column of ones appended to v gives the divisor.
 Tensor normalised(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double eps) {
   const std::int64_t Dv = v.size(3);
   const Tensor with_ones = cat({v, ones({v.size(0), v.size(1), v.size(2), 1}, v.dtype())}, 3);
@@ -60,7 +60,7 @@ void check_sizes(const char* name, const Tensor& q, const Tensor& k, const Tenso
                       " queries and ", k.size(2), " keys: there must be as many of both");
 }
 
-/// The exponents of favor_features: w_m · x − |x|² / 2.
+/// w_m · x − |x|² / 2
 Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
   require<ShapeError>(
       projection.rank() == 2 && projection.size(0) > 0 && projection.size(1) == x.size(-1),
@@ -71,8 +71,7 @@ Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 
-/// Exponents are at most max |w|² / 2. Shifted by that minus 60, all keys and their sums fit into
-/// f32.
+/// Exponents are at most max |w|² / 2. Minus 60, all keys and their sums fit into f32.
 double safe_shift(const Tensor& projection) {
   return std::max(0.0, 0.5 * max(sum(square(projection), {1})).item() - 60);
 }

@@ -1,5 +1,5 @@
-// Attention in linear time and memory. With features φ instead of the softmax, sums over keys are
-// computed once for all queries:
+// Attention in linear time and memory. With features φ instead of the softmax, all queries share
+// the sums over keys:
 //
 //   y_i = φ(q_i)ᵀ Σ_j φ(k_j) v_jᵀ / φ(q_i)ᵀ Σ_j φ(k_j)
 //
@@ -23,8 +23,8 @@ struct LinearAttentionOptions {
 };
 
 /// Linear attention (Katharopoulos et al. 2020): q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] →
-/// [B, H, T, Dv]. Returns 0 for a query without keys or with a zero divisor. Padding is ignored,
-/// even NaN.
+/// [B, H, T, Dv]. A query without keys or with a zero divisor gives 0. Padding is ignored, even
+/// NaN.
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                         const LinearAttentionOptions& options = {});
 
@@ -33,13 +33,13 @@ struct PerformerOptions {
   std::vector<std::int64_t> lengths = {};
 };
 
-/// FAVOR+ attention (Choromanski et al. 2021): an unbiased estimate of numerator and divisor of
-/// softmax attention with scale 1/√D, using favor_features() with `projection` [M, D]. The error
-/// falls as 1/√M and grows with the norms of q and k.
+/// FAVOR+ attention (Choromanski et al. 2021): unbiased estimates of numerator and divisor of
+/// softmax attention with scale 1/√D, by favor_features() with `projection` [M, D]. The error falls
+/// as 1/√M and grows with the norms of q and k.
 ///
-/// Exponents are shifted, by one value per query and one for all keys of a head. The shifts cancel
-/// in the quotient, so they are constants in the derivative. If causal, the key shift depends only
-/// on the projection, so later keys do not affect earlier results.
+/// Exponents are shifted, by one value per query and one for all keys of a head. The shifts cancel,
+/// so they are constants in the derivative. If causal, the key shift depends only on the
+/// projection: later keys do not affect earlier results.
 Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& projection, const PerformerOptions& options = {});
 

@@ -3,8 +3,8 @@
 //   where        y = c ? a : b         da = c ? dy : 0    db = c ? 0 : dy
 //   masked_fill  y = mask ? value : x  dx = mask ? 0 : dy
 //
-// Selection saves only the condition. Gradients are selected, not multiplied by 0 or 1, so an
-// infinite or NaN gradient does not reach the unselected values.
+// Selection saves only the condition. Gradients are selected, not multiplied by 0 or 1, so that NaN
+// and ∞ do not spread.
 
 #include "gradus/ops/logic.h"
 
@@ -25,8 +25,7 @@
 namespace gradus {
 namespace {
 
-/// y[i] = c[i] ? a[i] : b[i]. Loads both and reads the bools as bytes, so that compilers vectorize
-/// it.
+/// y[i] = c[i] ? a[i] : b[i]. Loads both, and bools as bytes, so that compilers vectorize it.
 template <class T>
 GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, StridedRow<T> b, T* y,
                               std::int64_t n) {
@@ -50,7 +49,6 @@ GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, Stri
       y[i] = c.data[i * c.stride] != 0 ? a.data[i * a.stride] : b.data[i * b.stride];
 }
 
-/// c ? a : b, broadcast to `shape`.
 Tensor select(const Tensor& c, const Tensor& a, const Tensor& b, const Shape& shape) {
   Tensor y = Tensor::empty(shape, a.dtype());
   const Strides strides[] = {broadcast_strides(c.shape(), c.strides(), shape),
@@ -73,7 +71,6 @@ Tensor select(const Tensor& c, const Tensor& a, const Tensor& b, const Shape& sh
 
 namespace op {
 
-/// Compares two tensors, or a tensor and a number.
 template <class Relation>
 struct Compare final : Op {
   const char* label;
@@ -110,8 +107,7 @@ struct Compare final : Op {
       compare<std::int64_t>(y, x, number.integer());
     else if (in_range && c == std::trunc(c))
       compare<std::int64_t>(y, x, static_cast<std::int64_t>(c));
-    else  // a fraction (below 2⁵³ in magnitude) or out of range: comparing as doubles keeps the
-          // order
+    else  // a fraction (below 2⁵³) or out of range: doubles keep the order
       compare<std::int64_t>(y, x, in_range ? c : c * std::numeric_limits<double>::infinity());
   }
 
@@ -121,7 +117,6 @@ struct Compare final : Op {
   }
 };
 
-/// Of two bool tensors.
 template <class Relation>
 struct Logical : Op {
   Tensor forward(const Tensor& a, const Tensor& b) {
@@ -155,7 +150,6 @@ struct LogicalNot final : Op {
   }
 };
 
-/// Of one f32 or f64 tensor.
 template <class Self>
 struct Test : Op {
   Tensor forward(const Tensor& x) {

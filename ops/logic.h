@@ -6,9 +6,9 @@
 
 namespace gradus {
 
-// Comparisons of f32, f64 or i64, broadcast → bool, without a gradient. NaN is not equal to
-// anything, neither less nor greater. i64 tensors are compared exactly: with 2.5, not 2, and with
-// 2⁵³ + 1, not 2⁵³.
+// Comparisons of f32, f64 or i64, broadcast → bool, without a gradient. NaN is unequal to
+// everything, neither less nor greater. i64 tensors are compared exactly: with 2.5, not 2; with 2⁵³
+// + 1, not 2⁵³.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);
@@ -50,13 +50,13 @@ bool any(const Tensor& x);  // bool; false if empty
 Tensor all(const Tensor& x, int axis, bool keepdim = false);
 Tensor any(const Tensor& x, int axis, bool keepdim = false);
 
-/// Selects condition ? a : b element-wise; all broadcast. condition is bool, a and b have the same
+/// Selects condition ? a : b element-wise, broadcast. condition is bool, a and b have the same
 /// dtype. The gradient flows to the selected values.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
 
-/// Replaces x by `value` where the bool mask is true; the gradient is 0 there. mask must broadcast
-/// to x's shape, otherwise throws ShapeError.
+/// Replaces x by `value` where the bool mask is true, with gradient 0. Throws ShapeError unless
+/// mask broadcasts to x's shape.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
 
 }  // namespace gradus

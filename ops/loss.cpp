@@ -1,5 +1,4 @@
-// Losses composed of differentiable ops, with derivatives of any order. cross_entropy has its own
-// kernel: cross_entropy.cpp.
+// Losses composed of differentiable ops. cross_entropy has a kernel: cross_entropy.cpp.
 #include "gradus/ops/loss.h"
 
 #include <cmath>
@@ -38,7 +37,7 @@ Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Red
                       "cross_entropy_soft: logits and probabilities [] must have an axis of "
                       "classes: [..., V]");
   const Tensor log_p = log_softmax(logits);
-  // For a class that is masked and has probability 0, 0 · −∞ counts as 0.
+  // A masked class with probability 0: 0 · −∞ counts as 0.
   const Tensor neither = logical_and(equal(probabilities, 0.0),
                                      equal(log_p, -std::numeric_limits<double>::infinity()));
   const Tensor each = -sum(probabilities * masked_fill(log_p, neither, 0), {-1});

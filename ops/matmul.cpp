@@ -30,12 +30,12 @@ D leading_axes(const D& dims) {
   return D(std::span(dims).first(static_cast<std::size_t>(dims.rank() - 2)));
 }
 
-/// One operand: its matrices and their layout.
+/// One operand, and the layout of its matrices.
 struct Operand {
   Tensor x;
   bool transposed = false;
   std::int64_t stride = 0;  // between stored rows
-  Strides batch;            // strides of the leading axes, broadcast to the result
+  Strides batch;            // of the leading axes, broadcast to the result
 
   Operand(Tensor given, const Shape& leading) : x(std::move(given)) {
     if (!is_matrix()) {
@@ -57,7 +57,7 @@ struct Operand {
   }
 
  private:
-  /// True if the last two axes are a matrix, possibly transposed, whose rows do not overlap.
+  /// True if the last two axes are a matrix, possibly transposed, without overlapping rows.
   bool is_matrix() {
     const int r = x.rank();
     const std::int64_t m = x.shape()[r - 2], n = x.shape()[r - 1];

@@ -7,8 +7,7 @@
 //   g_i  = dy_i w_i
 //   dx_i = r (g_i − mean g − x̂_i mean(g x̂))     dw_i = Σ_rows dy_i x̂_i     db_i = Σ_rows dy_i
 //
-// rms_norm omits mean g, as it omits μ. Saves x, and μ and r of each row, from which later ops
-// recompute the output.
+// rms_norm omits mean g too. Saves x, μ and r, from which later ops recompute the output.
 #include "gradus/ops/normalization.h"
 
 #include <algorithm>

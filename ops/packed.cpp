@@ -1,4 +1,4 @@
-// y = x Wᵀ + b, and rows of W, for packed W. x [N, in], W [out, in].
+// y = x Wᵀ + b, and rows of W, for packed W [out, in].
 #include "gradus/ops/packed.h"
 
 #include "gradus/engine/grad_mode.h"

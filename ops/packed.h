@@ -14,7 +14,7 @@ using gemm::Precision;
 PackedMatrix pack(const Tensor& weight, Precision precision);
 Tensor unpack(const PackedMatrix& weight);  // [out, in], f32
 
-/// linear() and embedding() of packed weights, in f32. Not recorded: linear throws GraphError if x
+/// linear() and embedding() of packed weights, in f32, unrecorded. linear throws GraphError if x
 /// requires a gradient.
 Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias = {});
 Tensor embedding(const PackedMatrix& weight, const Tensor& ids);

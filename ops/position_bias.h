@@ -1,5 +1,5 @@
 // Attention biases by distance: ALiBi and T5's buckets. Positions are absolute, as in masks and
-// caches. If `examples` > 0, each example has its own positions, concatenated; 0: all share them.
+// caches. If `examples` > 0, each example has its own positions, concatenated.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@ namespace gradus {
 
 using PositionList = std::span<const std::int64_t>;
 
-/// query − key| for each pair: [T, S], or [B, 1, T, S] for B examples.
+/// Distances |query − key|: [T, S], or [B, 1, T, S] for B examples.
 Tensor position_distances(PositionList queries, PositionList keys, std::int64_t examples = 0,
                           Dtype dtype = default_dtype());
 
-/// ALiBi slopes [heads] (Press et al. 2022). For 2ⁿ heads, the geometric series that starts at its
-/// ratio, 2^(−8/heads). Otherwise that of the next smaller power of two, then every other one of
-/// the next larger.
+/// ALiBi slopes [heads] (Press et al. 2022). For 2ⁿ heads, the geometric series from 2^(−8/heads)
+/// with that ratio. Otherwise that of the next smaller power of two, then every other one of the
+/// next larger.
 Tensor alibi_slopes(std::int64_t heads, Dtype dtype = default_dtype());
 
 /// −slope · |query − key|: [heads, T, S] or [B, heads, T, S], for AttentionOptions::bias.
@@ -25,7 +25,7 @@ Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,
 
 struct RelativeBuckets {
   std::int64_t count = 32;          // total; even if bidirectional
-  std::int64_t max_distance = 128;  // all larger distances share a bucket
+  std::int64_t max_distance = 128;  // distances from here on share a bucket
   bool bidirectional = true;        // keys after the query use the upper half; otherwise distance 0
 };
 

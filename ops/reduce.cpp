@@ -11,8 +11,7 @@
 //   cumsum      y_i = Σ_{j ≤ i} x_j         dx_i = Σ_{j ≥ i} dy_j
 //
 // sum and mean save only shapes and return views of dy; the others save x, and y where the formula
-// uses it. prod multiplies the other elements rather than dividing y by x_i, so that all
-// derivatives are correct with any number of zeros.
+// uses it. prod multiplies the other elements, since y / x_i would be wrong with zeros.
 #include "gradus/ops/reduce.h"
 
 #include <cmath>
@@ -29,7 +28,7 @@
 namespace gradus {
 namespace {
 
-/// finish(Σ (x − x̄)² / m), in two passes over x to avoid cancellation.
+/// finish(Σ (x − x̄)² / m), in two passes to avoid cancellation.
 template <class Finish>
 Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Finish finish) {
   const Groups g = groups_of(x, r);
@@ -53,11 +52,11 @@ const Reduced& require_nonempty(const char* op, const Reduced& r) {
   return r;
 }
 
-/// Replaces 0 by 1 in a divisor y. The dividend is 0 there.
+/// Makes y a divisor; the dividend is 0 where y is.
 Tensor zeros_to_ones(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
-/// x [m, n] → Π_{j ≠ i} x_j [m, n], by a tree. Upwards: products of pairs. Downwards: the product
-/// outside a node is that outside its parent times its sibling.
+/// x [m, n] → Π_{j ≠ i} x_j [m, n], by a tree of pair products. Going down, the product outside a
+/// node is that outside its parent times its sibling.
 Tensor products_of_others(const Tensor& x) {
   const std::int64_t n = x.size(1);
   if (n <= 1) return ones_like(x);
@@ -68,7 +67,7 @@ Tensor products_of_others(const Tensor& x) {
   return slice(reshape(outside, even.shape()), 1, 0, n);
 }
 
-/// Axis order with the reduced axes last, which makes groups rows.
+/// Axes with the reduced ones last, so that groups are rows.
 Axes reduced_last(const Reduced& r) {
   Axes order;
   for (int axis = 0; axis < r.from.rank(); ++axis)
@@ -85,7 +84,6 @@ struct OverAxes : Op {
   Reduced r;
   explicit OverAxes(const Reduced& r) : r(r) {}
   Tensor kept(const Tensor& y) const { return reshape(y, r.kept); }  // broadcasts to x
-  /// finish(fold) of each group.
   template <template <class> class Rule, class Finish>
   Tensor folded(const Tensor& x, Finish finish) const {
     return dispatch_float(name(), x.dtype(), [&]<class T>() {

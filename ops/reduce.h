@@ -1,5 +1,5 @@
-// Reductions over one axis, several, or all (an empty list). The axes are removed, or kept with
-// size 1 if keepdim. f32 and f64; sum, max, min and cumsum also i64. Sums accumulate in double.
+// Reductions over one axis, several, or all (an empty list), which are removed, or kept with size 1
+// if keepdim. f32 and f64; sum, max, min and cumsum also i64. Sums accumulate in double.
 //
 // Throw ValueError for an undefined tensor or a repeated axis, IndexError for an invalid axis,
 // DtypeError for other dtypes.

@@ -2,8 +2,8 @@
 //
 //   a' = a cos φ − b sin φ      b' = b cos φ + a sin φ
 //
-// that is, x · cos + swapped(x) · sin, with a negative sine for the first column of a pair. Angles
-// are f64: in f32, the angle of position 10⁵ would be accurate to only two digits.
+// that is, x · cos + swapped(x) · sin, with a negative sine for the first column. Angles are f64:
+// in f32, that of position 10⁵ would have only two correct digits.
 #include "gradus/ops/rotary.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace gradus {
 namespace {
 
-/// Cosines and signed sines, [positions, D], with their arguments.
+/// Cosines and signed sines, [positions, D].
 struct RotaryTable {
   std::vector<std::int64_t> positions;
   RotaryOptions options;
@@ -54,7 +54,7 @@ RotaryTable make_table(std::span<const std::int64_t> positions, std::int64_t D,
           kernel::convert(tensor(sines, {n, D}), dtype)};
 }
 
-/// Cached: queries and keys of every layer use the same table in turn.
+/// Cached: queries and keys of every layer use the same table.
 RotaryTable table_for(std::span<const std::int64_t> positions, std::int64_t D,
                       const RotaryOptions& options, Dtype dtype) {
   thread_local RotaryTable last;

@@ -12,10 +12,10 @@ struct RotaryOptions {
   bool interleaved = false;  // pairs (2i, 2i + 1), as in the paper, not (i, i + D / 2)
 };
 
-/// Rotates each pair of x's columns by its position, so that q · k depends only on their distance
-/// (Su et al. 2021). x [B, H, T, D] (D even) → the same. `positions` has T entries, or B · T if
-/// each example has its own. The halves of a pair are D / 2 apart, as in LLaMA, unless
-/// `interleaved`. Throws ShapeError for odd D or a wrong number of positions.
+/// Rotates each pair of x's columns by its position, so that q · k depends only on the distance (Su
+/// et al. 2021). x [B, H, T, D] (D even) → the same. `positions` has T entries, or B · T if they
+/// differ by example. Pairs are D / 2 apart, as in LLaMA, unless `interleaved`. Throws ShapeError
+/// for odd D or a wrong number of positions.
 Tensor apply_rotary(const Tensor& x, std::span<const std::int64_t> positions,
                     const RotaryOptions& options = {});
 

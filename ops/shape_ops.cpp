@@ -1,11 +1,8 @@
-// Concatenation, repetition, reversal, triangles, padding.
+// Concatenation, repetition, reversal, triangles, padding. All are linear and save only sizes.
 //
 //   cat          dx_i = the slice of dy that x_i became (a view)
 //   flip         dx = dy flipped
 //   pad          dx = the inner part of dy (a view)
-//
-// All are linear and save only sizes. stack is unsqueeze and cat; repeat is expand and reshape;
-// tril and triu are masked_fill.
 #include "gradus/ops/shape_ops.h"
 
 #include "gradus/engine/apply.h"
@@ -108,7 +105,7 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
   }
 }
 
-/// x [..., m, n] with 0 above the diagonal (below it if not `lower`). `diagonal` moves it right.
+/// Zeroes x [..., m, n] above the diagonal (below it if not `lower`), which `diagonal` moves right.
 Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagonal) {
   check_defined(op, x);
   require<ShapeError>(x.rank() >= 2, op, ": ", x.shape(),

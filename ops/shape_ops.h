@@ -1,5 +1,5 @@
-// Copies with another layout: join, repeat, flip, triangles, pad. Throw ValueError for an undefined
-// tensor, IndexError for an invalid axis.
+// Join, repeat, flip, triangles, pad. Throw ValueError for an undefined tensor, IndexError for an
+// invalid axis.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace gradus {
 
 Tensor clone(const Tensor& x);       // a copy; recorded
 Tensor contiguous(const Tensor& x);  // copies only if not contiguous; recorded
-/// Joins along `axis`. Other sizes and dtypes must be equal. Throws DtypeError, ShapeError, and
+/// Joins along `axis`. Other sizes and dtypes must be equal: DtypeError, ShapeError. Throws
 /// ValueError if empty.
 Tensor cat(std::span<const Tensor> x, int axis = 0);
 Tensor cat(std::initializer_list<Tensor> x, int axis = 0);
@@ -19,7 +19,7 @@ Tensor cat(std::initializer_list<Tensor> x, int axis = 0);
 Tensor stack(std::span<const Tensor> x, int axis = 0);
 Tensor stack(std::initializer_list<Tensor> x, int axis = 0);
 /// Repeats x times[i] times along axis i; additional times add axes in front. Throws ShapeError for
-/// fewer times than axes, ValueError for negative ones.
+/// too few times, ValueError for negative ones.
 Tensor repeat(const Tensor& x, const Shape& times);
 Tensor flip(const Tensor& x, const Axes& axes);  // throws ValueError for repeated axes
 /// Zeroes x [..., m, n] above (below) the diagonal, or one further right.

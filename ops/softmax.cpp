@@ -5,9 +5,8 @@
 //   log_softmax   y_i = x_i − m − log Σ_j exp(x_j − m)
 //                dx_i = dy_i − exp(y_i) Σ_j dy_j
 //
-// Both save only y. They process rows along the last axis; another axis is transposed to it and
-// back. A row with m = −∞ gives softmax 0, log_softmax −∞ and gradient 0. +∞ and NaN give a row of
-// NaN.
+// Both save only y. Other axes than the last are transposed to it and back. A row with m = −∞ gives
+// softmax 0, log_softmax −∞ and gradient 0. +∞ and NaN give a row of NaN.
 #include "gradus/ops/softmax.h"
 
 #include <algorithm>
@@ -101,8 +100,7 @@ Tensor on_rows(const char* name, const Tensor& x, Tensor y, Kernel kernel) {
   return y;
 }
 
-/// Calls kernel(y, dy, dx, rows, n) for a y of on_rows, which is contiguous. dx overwrites dy if
-/// unshared.
+/// Calls kernel(y, dy, dx, rows, n). y is contiguous, from on_rows. dx overwrites dy if unshared.
 template <class Kernel>
 Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Kernel kernel) {
   return on_rows(name, dy, reuse_or_empty(dy),
@@ -111,7 +109,7 @@ Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Ker
                  });
 }
 
-/// Reduction axes for the last axis; none for rank 0.
+/// For reductions along the last axis.
 Axes last_axis(const Tensor& x) { return x.rank() == 0 ? Axes{} : Axes{-1}; }
 
 }  // namespace
@@ -180,7 +178,7 @@ struct LogSoftmax final : Op {
 
 namespace {
 
-/// Applies Operation along `axis`, transposed to the last and back.
+/// Applies Operation along `axis`, transposed to the last.
 template <class Operation>
 Tensor along(const Tensor& x, int axis) {
   Operation op;

@@ -1,10 +1,10 @@
 // Sorting: argmax, argmin, argsort, topk; and random sampling.
 //
-// Positions have no gradient. The values of sort and topk are gathered at the positions, which is
-// recorded: dx = scatter_add(0, positions, dvalues).
+// Positions have no gradient. The values of sort and topk are gathered there: dx = scatter_add(0,
+// positions, dvalues).
 //
-// Equal elements keep their order. NaN: argmax and argmin return the first NaN, as max and min do;
-// topk treats it as the largest; sort puts it last in both directions.
+// Equal elements keep their order. NaN: argmax and argmin return the first, as max and min do; topk
+// treats it as the largest; sort puts it last in both directions.
 #include "gradus/ops/sort.h"
 
 #include <algorithm>
@@ -34,7 +34,6 @@ struct Order {
   }
 };
 
-/// A line of x along an axis, with elements `step` apart.
 template <class T>
 struct Line {
   const T* first;
@@ -43,7 +42,7 @@ struct Line {
 };
 
 /// Calls body(line, positions of the line, their step) for each line of x along `axis`, in
-/// parallel. y has x's shape except for that axis.
+/// parallel. y has x's shape except along `axis`.
 template <class T, class Body>
 void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
   const Tensor packed = kernel::contiguous(x);
@@ -60,7 +59,6 @@ void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
   });
 }
 
-/// Writes the first `count` positions of a line in the order `before`.
 template <class T>
 void write_order(const Line<T>& x, std::int64_t count, Order before, std::int64_t* y,
                  std::int64_t step) {
@@ -88,12 +86,12 @@ void write_order(const Line<T>& x, std::int64_t count, Order before, std::int64_
 
 namespace op {
 
-/// The first `count` positions along the axis in an order: argmax, argmin, argsort and topk.
+/// The first `count` positions along the axis in an order.
 struct Positions final : Op {
   const char* label;
   int axis;
   std::int64_t count;
-  Shape shape;  // of the result
+  Shape shape;
   Order order;
   Positions(const char* label, int axis, std::int64_t count, const Shape& shape, Order order)
       : label(label), axis(axis), count(count), shape(shape), order(order) {}
@@ -110,8 +108,8 @@ struct Positions final : Op {
 };
 
 /// With replacement: the first position whose running sum exceeds u · total, u uniform in [0, 1).
-/// Without: positions in the order of −log(1 − u) / weight, which is equivalent to drawing one
-/// after the other (Efraimidis & Spirakis 2006).
+/// Without: positions in the order of −log(1 − u) / weight, equivalent to drawing one by one
+/// (Efraimidis & Spirakis 2006).
 struct Multinomial final : Op {
   std::int64_t count;
   bool replacement;

@@ -1,5 +1,5 @@
-// Sorting and maximum positions. Indices are i64 without a gradient; sorted values have one. Throw
-// ValueError for an undefined tensor, IndexError for an invalid axis.
+// Sorting, and positions of extremes. Indices are i64 without a gradient; sorted values have one.
+// Throw ValueError for an undefined tensor, IndexError for an invalid axis.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -7,8 +7,7 @@
 namespace gradus {
 
 /// Position of the first largest (smallest) element along `axis`: i64, without the axis, or with
-/// size 1 if keepdim. NaN counts as the largest, and as the smallest. Throws ShapeError for an axis
-/// of size 0.
+/// size 1 if keepdim. NaN counts as the extreme. Throws ShapeError for an axis of size 0.
 Tensor argmax(const Tensor& x, int axis, bool keepdim = false);
 Tensor argmin(const Tensor& x, int axis, bool keepdim = false);
 

@@ -1,5 +1,5 @@
-// Element-wise exponentials, trigonometric functions, powers and steps. Each saves its input x or
-// output y, whichever its derivative uses.
+// Element-wise exponentials, trigonometric functions, powers and steps. Each saves x or y,
+// whichever its derivative uses.
 #include "gradus/ops/unary.h"
 
 #include <cmath>
@@ -162,7 +162,7 @@ struct Clamp final
   }
 };
 
-/// Step functions have derivative 0.
+/// The derivative is 0.
 template <class Self>
 struct StepFunction : Unary<Self, Keeps::nothing> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {zeros_like(dy)}; }

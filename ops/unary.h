@@ -1,5 +1,5 @@
-// Element-wise functions of one tensor: f32 or f64 [...] → the same shape and dtype; abs and clamp
-// also i64. Throw ValueError for an undefined tensor, DtypeError for other dtypes.
+// Element-wise functions of f32 or f64 [...], of the same shape and dtype; abs and clamp also i64.
+// Throw ValueError for an undefined tensor, DtypeError for other dtypes.
 #pragma once
 
 #include "gradus/engine/tensor.h"

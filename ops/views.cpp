@@ -1,11 +1,9 @@
 // Views: other shapes, strides and offsets over the same values. Only reshape copies, if no strides
-// fit. None saves values. split and chunk are slices.
+// fit. None saves values.
 //
 //   reshape                 dx = dy in x's shape
 //   permute                 dx = dy with the inverse permutation
 //   slice                   dx = dy in the slice, 0 elsewhere
-//
-// transpose is a permute of two axes; select is a slice of one position, without its axis.
 #include "gradus/ops/views.h"
 
 #include <algorithm>
@@ -20,7 +18,7 @@
 namespace gradus {
 namespace {
 
-/// The strides that view x as `shape` without a copy, if any.
+/// The strides that view x as `shape`, if any.
 std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   if (x.is_contiguous()) return contiguous_strides(shape);
   Strides out = Strides::filled(shape.rank(), 1);
@@ -44,7 +42,7 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   return out;
 }
 
-/// The gradient of a slice: `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
+/// `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
 Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t start,
                         std::int64_t step) {
   // Return only the slice: the rest is 0.

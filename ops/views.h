@@ -1,5 +1,5 @@
-// Views: other shapes, strides and offsets over the same values. Only reshape copies, if no strides
-// fit. Throw ValueError for an undefined tensor, IndexError for an invalid axis.
+// Views of the same values. Only reshape copies, if no strides fit. Throw ValueError for an
+// undefined tensor, IndexError for an invalid axis.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace gradus {
 
-/// Returns x as `shape`, with as many elements; one size may be −1 (computed). A view if strides
-/// allow, else a copy. Throws ShapeError.
+/// Returns x as `shape`; one size may be −1 (computed). A view if strides allow, else a copy.
+/// Throws ShapeError if the element counts differ.
 Tensor reshape(const Tensor& x, const Shape& shape);
 Tensor view(const Tensor& x, const Shape& shape);  // reshape without a copy; throws ShapeError if
                                                    // impossible

@@ -1,4 +1,4 @@
-// Argument checks of operations. Errors begin with the name `op`.
+// Argument checks. Errors begin with the op's name.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ inline void check_same_dtype(const char* op, const char* x_name, const Tensor& x
                       " but ", y_name, " ", y.dtype(), ": convert one with to(x, dtype)");
 }
 
-/// Weight and bias have x's dtype. The bias is undefined or has one value per output.
+/// Both have x's dtype. The bias is undefined or has one value per output.
 inline void check_weight_and_bias(const char* op, const Tensor& x, const Tensor& weight,
                                   const Tensor& bias) {
   require<ShapeError>(!bias.defined() || bias.shape() == Shape{weight.size(0)}, op,
@@ -72,7 +72,7 @@ inline void check_weight_and_bias(const char* op, const Tensor& x, const Tensor&
   check_same_dtype(op, "the input", x, "the bias", bias);
 }
 
-/// `p`, named `which` in errors, is undefined or has x's dtype and the size of its `axis`.
+/// `p` (`which` in errors) is undefined or has x's dtype and the size of its `axis`.
 inline void check_parameter(const char* op, const Tensor& x, int axis, const char* which,
                             const Tensor& p) {
   if (!p.defined()) return;

@@ -1,5 +1,4 @@
-// Bases of element-wise ops. An op adds its name, a function of one or two values, and its
-// derivative:
+// Bases of element-wise ops, which add a name, a function of one or two values, and its derivative:
 //
 //   struct Tanh final : Unary<Tanh, Keeps::output> {  // dx = dy · (1 − y²)
 //     const char* name() const override { return "tanh"; }
@@ -28,7 +27,7 @@ struct Kept<Keeps::output> {
   Saved y;
 };
 
-/// y = Self::value(x). An op with parameters overrides function() to capture them.
+/// y = Self::value(x). Ops with parameters capture them in function().
 template <class Self, Keeps kKeeps, Numbers kNumbers = Numbers::floats>
 struct Unary : Op, Kept<kKeeps> {
   static auto function() {

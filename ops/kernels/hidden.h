@@ -1,4 +1,4 @@
-// Hidden pairs, keys and queries of a mask as tensors, for attention composed of public ops.
+// Hidden pairs, keys and queries of a mask, for attention composed of public ops.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -6,7 +6,7 @@
 
 namespace gradus::kernel {
 
-/// bool, true = hidden; undefined if nothing is hidden.
+/// bool, true = hidden; undefined if none.
 struct Hidden {
   Tensor pairs;    // [B, H, T, S]
   Tensor keys;     // [B, H, S, 1], keys that no query sees: padding
@@ -14,7 +14,7 @@ struct Hidden {
 };
 Hidden hidden_by(const Mask& mask, const MaskSizes& sizes);
 
-/// Zeroes the hidden rows of x [B, H, rows, width], even NaN. Their gradient is 0.
+/// Zeroes the hidden rows of x [B, H, rows, width], even NaN, and their gradient.
 Tensor without_rows(const Tensor& x, const Tensor& hidden);
 
 }  // namespace gradus::kernel

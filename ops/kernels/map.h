@@ -1,7 +1,6 @@
 // map and zip: apply an element-wise function to tensors of any strides.
 //
-// The function is a small generic lambda of GRADUS_INLINE functions. simd::run compiles the row
-// loops for each instruction set.
+// The function is a generic lambda of GRADUS_INLINE functions, compiled for each instruction set.
 #pragma once
 
 #include "gradus/engine/base/simd.h"
@@ -36,8 +35,7 @@ GRADUS_INLINE void zip_row(const T* a, std::int64_t a_step, const T* b, std::int
   }
 }
 
-/// y[i] = f(x[i]). y is contiguous, of dtype R, and may equal x. T must be x's type: call it inside
-/// dispatch.
+/// y[i] = f(x[i]). y is contiguous, of dtype R, and may equal x. T must be x's type.
 template <class T, class R = T, class F>
 void map_into(Tensor& y, const Tensor& x, F f) {
   const T* from = x.data<T>();
@@ -66,14 +64,12 @@ void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   });
 }
 
-/// An uninitialized result for a and b broadcast together.
 inline Tensor empty_for(const char* op, const Tensor& a, const Tensor& b, Dtype dtype) {
   return Tensor::empty(broadcast_shapes(op, a.shape(), b.shape()), dtype);
 }
 
 enum class Numbers { floats, all };  // f32 and f64; also i64
 
-/// Calls f<T>() with the C++ type of `dtype`; errors name `op`.
 template <Numbers kNumbers, class F>
 decltype(auto) dispatch_numbers(const char* op, Dtype dtype, F&& f) {
   if constexpr (kNumbers == Numbers::floats)

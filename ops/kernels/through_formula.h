@@ -1,4 +1,4 @@
-// Differentiates a fused op's backward through its formula.
+// Differentiates an op's backward through its formula.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,8 @@
 
 namespace gradus {
 
-/// Returns the gradients of formula(inputs) for dy, where needed. The backward of a fused op
-/// returns them if it must be differentiable itself. Each input counts as an independent variable,
-/// even if one was computed from another.
+/// Returns the needed gradients of formula(inputs) for dy, for a fused op's backward that must be
+/// differentiable. Each input counts as independent, even if computed from another.
 Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula);
 

@@ -1,4 +1,4 @@
-// Masks: causal, lengths (padding, prefix), dense, and combinations by & and |.
+// Causal, length (padding, prefix) and dense masks, and their combinations.
 #include "gradus/ops/mask/mask.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Causal final : public Mask::Rule {
   std::int64_t offset_;
 };
 
-/// Keys before a length (padding or prefix), one for all examples or one for each.
+/// Keys before a length, one for all examples or one for each.
 class Lengths final : public Mask::Rule {
  public:
   Lengths(const char* what, std::vector<std::int64_t> lengths, bool one)
@@ -159,8 +159,8 @@ class Combined final : public Mask::Rule {
   bool both_;
 };
 
-/// True if `allowed` [T, T] is true exactly above the diagonal, as in a causal mask where true
-/// hides. For T < 3 this may be chance; [1, T, T] may be data.
+/// True if `allowed` [T, T] is true exactly above the diagonal: a causal mask in which true hides.
+/// For T < 3 this may be chance; [1, T, T] may be data.
 bool only_later(const Tensor& allowed) {
   if (allowed.rank() != 2 || allowed.size(0) != allowed.size(1) || allowed.size(0) < 3)
     return false;

@@ -1,4 +1,4 @@
-// Mask: describes which queries may attend to which keys. true always means "may attend".
+// Mask: which queries may attend to which keys. true always means "may attend".
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ struct MaskSizes {
 
 enum class Coverage { none, some, all };
 
-/// A small value that answers for single pairs and for blocks, so that kernels skip hidden keys
-/// without a T × S tensor. Combine with & and |. The default allows everything.
+/// A value that answers for pairs and for blocks, so that kernels skip hidden keys without a T × S
+/// tensor. Combine with & and |. The default allows everything.
 class Mask {
  public:
-  class Rule;  // one type of mask; ops/mask/rule.h
+  class Rule;  // ops/mask/rule.h
   Mask() = default;
 
   bool allows(const QueryKey& pair) const;
@@ -42,8 +42,7 @@ class Mask {
   /// Sets allowed[j] = allows(first.query, first.key + j) for n keys. Used by kernels.
   void row(const QueryKey& first, std::int64_t n, bool* allowed) const;
 
-  /// Throws ShapeError if the mask was made for other sizes. Unless `whole`, smaller sizes are
-  /// valid.
+  /// Throws ShapeError if the mask was made for other sizes; for larger ones, only if `whole`.
   void check_sizes(const MaskSizes& sizes, bool whole = true) const;
   Tensor dense(const MaskSizes& sizes) const;  // bool [examples, heads, queries, keys]
 
@@ -85,20 +84,20 @@ struct BlockSparse {
   std::uint64_t seed = 0;
   std::int64_t heads = 1;  // 1: shared; otherwise each head draws its own
 };
-/// Block-sparse mask. For a causal one: block_sparse_mask(pattern) & causal_mask(). Throws
-/// ValueError for a negative length or number of blocks, or block or heads below 1.
+/// Block-sparse mask; causal: block_sparse_mask(pattern) & causal_mask(). Throws ValueError for a
+/// negative length or number of blocks, or block or heads below 1.
 Mask block_sparse_mask(const BlockSparse& pattern);
 
 /// A bool tensor [queries, keys], [B, queries, keys] or [B, H, queries, keys]; B, H may be 1.
 /// Throws ValueError for [T, T], T ≥ 3, that is true exactly above the diagonal: a causal mask in
-/// which true hides. Other orientations cannot be detected.
+/// which true hides. Other orientations are not detected.
 Mask dense_mask(const Tensor& allowed);
 
 /// Positions of rows: one list for all examples, or one for each.
 using Positions = std::vector<std::vector<std::int64_t>>;
-/// Applies `mask` to rows at other positions than 0, 1, 2, …: behind a cache, in a ring buffer, or
-/// in a batch of unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1
-/// marks an empty row: such a key is hidden, such a query sees nothing. Throws ValueError below −1.
+/// Applies `mask` to rows at positions other than 0, 1, 2, …: behind a cache, in a ring buffer, or
+/// with unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1 marks an
+/// empty row, which is hidden or sees nothing. Throws ValueError below −1.
 Mask remap_positions(const Mask& mask, const Positions& queries, const Positions& keys);
 
 std::ostream& operator<<(std::ostream& out, const Mask& mask);

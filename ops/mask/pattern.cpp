@@ -1,4 +1,4 @@
-// Sparse masks for long sequences: windows, and blocks after BigBird.
+// Windows, and block-sparse masks after BigBird.
 #include <algorithm>
 
 #include "gradus/engine/base/random.h"
@@ -33,7 +33,7 @@ class Window final : public Mask::Rule {
   std::int64_t before_, after_;
 };
 
-/// For each row of blocks, the sorted list of its visible key blocks.
+/// For each row of blocks, its visible key blocks in order.
 class Blocks final : public Mask::Rule {
  public:
   explicit Blocks(const BlockSparse& pattern)
@@ -74,7 +74,6 @@ class Blocks final : public Mask::Rule {
   }
 
  private:
-  /// Draws the key blocks that block `row` sees.
   std::vector<std::int64_t> draw(std::int64_t row, const RandomStream& random) const {
     std::vector<std::int64_t> seen, others;
     for (std::int64_t key = 0; key < blocks_; ++key) {
@@ -90,7 +89,7 @@ class Blocks final : public Mask::Rule {
     std::sort(seen.begin(), seen.end());
     return seen;
   }
-  /// Number of key blocks in [from, to) that block `row` sees.
+  /// Number of visible key blocks in [from, to).
   std::int64_t seen(std::int64_t head, std::int64_t row, std::int64_t from, std::int64_t to) const {
     const auto& list = seen_[static_cast<std::size_t>((p_.heads == 1 ? 0 : head) * blocks_ + row)];
     const auto first = std::lower_bound(list.begin(), list.end(), from);

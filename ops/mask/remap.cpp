@@ -30,7 +30,7 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
   return runs;
 }
 
-/// The rows of one axis: runs for each example, or one list for all.
+/// One list of runs for each example, or one for all.
 struct Axis {
   std::vector<std::vector<Run>> runs;
   std::vector<std::int64_t> rows;

@@ -1,4 +1,4 @@
-// Interface of mask types, which are in mask.cpp, pattern.cpp and remap.cpp.
+// Interface of mask types (mask.cpp, pattern.cpp, remap.cpp).
 #pragma once
 
 #include "gradus/ops/mask/mask.h"
@@ -12,7 +12,7 @@ class Mask::Rule {
   virtual void row(const QueryKey& first, std::int64_t n, bool* allowed) const = 0;
   /// For a nonempty block. `some` is always valid, but slower.
   virtual Coverage coverage(const MaskBlock& block) const = 0;
-  /// Throws if the mask was made for other sizes. Unless `whole`, the sizes may be smaller: for
+  /// Throws if the mask was made for other sizes. Unless `whole`, smaller ones are valid: for
   /// picture() and remap_positions().
   virtual void check_sizes(const MaskSizes&, bool /*whole*/) const {}
   virtual std::string describe() const = 0;
