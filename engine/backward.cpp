@@ -88,8 +88,8 @@ class Walk {
   /// Inputs released by nested passes, kept alive for the outermost pass, whose steps point to
   /// them.
   std::vector<NodePtr> released_;
-  const Node* running_ = nullptr;  // node whose backward is running
-  Walk* outer_;                    // the enclosing pass on this thread
+  const Node* running_ = nullptr;
+  Walk* outer_;  // the enclosing pass on this thread
   ScopedValue<Walk*> entered_;
 };
 
@@ -223,7 +223,6 @@ bool Walk::complete(Step& step) {
   return find_wanted(step);  // false for a target without wanted inputs
 }
 
-/// Calls the node's backward and accumulates the results.
 void Walk::visit(Step& step) {
   Node& node = *step.node;
   const bool is_target =

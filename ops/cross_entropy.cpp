@@ -34,7 +34,6 @@
 namespace gradus {
 namespace {
 
-/// Parameters of q.
 template <class T>
 struct Targets {
   std::int64_t V;              // classes

@@ -60,7 +60,6 @@ std::vector<Tensor> grad_or_zeros(const std::vector<Tensor>& outputs,
   return dx;
 }
 
-/// Detaches unless create_graph.
 Tensor handed_out(const Tensor& x, DerivativeOptions options) {
   return options.create_graph ? x : x.detach();
 }

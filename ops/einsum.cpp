@@ -58,7 +58,6 @@ std::string spell(std::string_view formula, std::string term, std::int64_t dots)
   return at == std::string::npos ? term : term.insert(at, digits);
 }
 
-/// One letter per axis of operand `number`.
 std::string letters_of(std::string_view formula, const std::string& term, const Tensor& x,
                        int number) {
   require(x.defined(), "einsum: operand ", number, " is undefined");

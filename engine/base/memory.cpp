@@ -70,7 +70,7 @@ struct Pool {
   Usage usage{};
   bool poison = false;
   Free* lists[kSmallClasses] = {};
-  char* fresh = nullptr;  // unused part of the newest region
+  char* fresh = nullptr;
   std::size_t fresh_bytes = 0;
   std::vector<Big> bigs;
 

@@ -153,7 +153,7 @@ class ThreadPool {
   std::mutex busy_;
   Share shares_[kMaxThreads];
   std::atomic<int> asked_for_{0}, started_{0};  // workers
-  std::atomic<int> wanted_{0};                  // for the current loop
+  std::atomic<int> wanted_{0};
   std::atomic<int> loops_{0};
   std::atomic<int> inside_{0};  // workers that may be inside a chunk
   std::atomic<Loop*> job_{nullptr};

@@ -63,7 +63,7 @@ GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::
   }
 }
 
-/// Packs a panel of B: rows as wide as a tile, padded with 0.
+/// Packs a panel of B, padded with 0 to the width of a tile.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   using P = Tile<Set, T>;
@@ -99,7 +99,7 @@ GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int
   *to = sum;
 }
 
-/// Computes some rows of C: `strip` of A times each panel of B.
+/// `strip` of A times each panel of B.
 template <class Set, bool transposed_a, class T>
 GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>& strip,
                                          const Panels<T>& b, const Options<T>& options,
@@ -143,7 +143,7 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
   }
 }
 
-/// Memory for n values, on the stack if they are few.
+/// On the stack if n is small.
 template <class T>
 class SmallBuffer {
  public:
@@ -200,7 +200,6 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
     }
 }
 
-/// Returns contiguous rows, copied to `space` if transposed.
 template <class T>
 RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   if (!few.transposed) return {few.data, few.rows, few.stride};

@@ -24,8 +24,8 @@ void library_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<
 /// Sets the library's own threads for the next calls, if supported. For benchmarks.
 void set_library_threads(int threads);
 
-/// Whether the first library call sets the pthread build of OpenBLAS, whose spinning pool costs 1.8
-/// times the time, to one thread. Default: true. Call before that.
+/// If true (default), the first library call sets the pthread build of OpenBLAS to one thread; its
+/// spinning pool makes it take 1.8 times as long. Call this before that call.
 void set_manage_blas_threads(bool allowed);
 
 }  // namespace gradus::gemm

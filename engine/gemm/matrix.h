@@ -43,7 +43,6 @@ struct Matrix {
     return data + (transposed ? column * stride + row : row * stride + column);
   }
 
-  /// The block [height, width] that starts at (row, column).
   Matrix block(std::int64_t row, std::int64_t column, std::int64_t height,
                std::int64_t width) const {
     Matrix part(at(row, column), height, width, Stride{stride});

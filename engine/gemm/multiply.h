@@ -25,7 +25,6 @@ struct Options {
   Matrix<const T> residual{};  // added to C; not transposed, no overlap with C
   Threads threads = Threads::all;
 
-  /// Options for the block of C that starts at (row, column).
   Options at(std::int64_t row, std::int64_t column) const {
     Options part = *this;
     if (bias != nullptr) part.bias += column;

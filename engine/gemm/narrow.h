@@ -63,7 +63,6 @@ inline Float16 to_float16(float x) {
 /// int8 values per scale. Fewer are more precise but need more scales.
 inline constexpr std::int64_t kScaled = 192;
 
-/// A vector of T of the given size.
 template <class T, std::size_t bytes>
 struct VectorOf {
   using Type __attribute__((vector_size(bytes))) = T;

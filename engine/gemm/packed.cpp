@@ -15,7 +15,6 @@ namespace {
 // Maximum rows for widening in registers; otherwise, values unpacked together (half an L2 cache).
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
 
-/// y = x_i · w_j + bias_j for all rows j.
 template <class Set, class S>
 GRADUS_INLINE void few_rows(const Matrix<float>* y, const Matrix<const float>* x,
                             const RowsOf<S>* w, const float* bias) {
@@ -56,7 +55,6 @@ float largest_number() {
   return std::numeric_limits<float>::max();
 }
 
-/// Calls f(S*) with the values in their type.
 template <class F>
 void with_numbers(Precision precision, std::byte* numbers, F&& f) {
   if (precision == Precision::f32) f(reinterpret_cast<float*>(numbers));

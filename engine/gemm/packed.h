@@ -35,10 +35,8 @@ class PackedMatrix {
   bool defined() const { return kept_ != nullptr; }
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
-  /// Size of the packed data.
   std::int64_t bytes() const { return rows_ * row_bytes(precision_, columns_); }
 
-  /// Writes row i as columns() f32 values.
   void unpack_row(std::int64_t i, float* to) const { read_row(precision_, row(i), columns_, to); }
 
   /// Computes y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. Few rows of x:

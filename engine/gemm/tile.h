@@ -79,7 +79,6 @@ GRADUS_ALWAYS_INLINE void fetch_tile(const T* c, std::int64_t stride, const Opti
     }
 }
 
-/// Writes C [rows, vectors · lanes] from `sums`.
 template <class Set, int rows, int vectors, class T>
 GRADUS_ALWAYS_INLINE void write_tile(const typename Tile<Set, T>::Vector (&sums)[rows][vectors],
                                      T* c, std::int64_t stride, const Options<T>& options) {
@@ -106,7 +105,7 @@ GRADUS_ALWAYS_INLINE void write_tile(const typename Tile<Set, T>::Vector (&sums)
   }
 }
 
-/// Computes and writes one tile of C: Σ_p a[i, p] · b[p, j].
+/// One tile of C: Σ_p a[i, p] · b[p, j].
 template <class Set, bool transposed_a, int rows, int vectors, class T>
 GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64_t stride,
                                         const Options<T>& options, Prefetch<T> next) {

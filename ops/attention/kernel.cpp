@@ -40,7 +40,6 @@ void clear(const Matrix<T>& x) {
 
 // ---- scores ----
 
-/// Sets hidden scores to −∞.
 template <class T>
 void hide(const AttentionProblem& p, const QueryBlock& block, Range keys, T* scores) {
   const Range queries = block.queries;
@@ -77,7 +76,6 @@ void compute_scores(const AttentionProblem& p, const QueryBlock& block, Range ke
   hide(p, block, keys, scores);
 }
 
-/// Draws the dropout of one query.
 template <class T>
 DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int64_t row, Range keys,
                    std::uint32_t* words) {

@@ -65,7 +65,7 @@ GRADUS_INLINE void drop_row(T* row, std::int64_t n, DroppedRow<T> drop) {
   }
 }
 
-/// d[r] = a[r]·b[r] for rows of n elements.
+/// d[r] = a[r]·b[r]
 template <class T>
 GRADUS_INLINE void dot_rows(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
                             std::int64_t rows, std::int64_t n, T* d) {

@@ -20,7 +20,6 @@ inline int check_axis(const char* op, const Tensor& x, int axis) {
   return normalize_axis(op, axis, x.rank());
 }
 
-/// check_axis for several distinct axes.
 inline Axes check_axes(const char* op, const Tensor& x, const Axes& axes) {
   Axes all;
   for (const std::int64_t given : axes) {
@@ -48,14 +47,12 @@ inline void check_bool(const char* op, const Tensor& x) {
                       x.shape(), ": compare first, as in not_equal(x, 0)");
 }
 
-/// Both are defined and have the same dtype.
 inline void check_pair(const char* op, const Tensor& a, const Tensor& b) {
   check_defined(op, a, b);
   require<DtypeError>(a.dtype() == b.dtype(), op, ": the operands are ", a.dtype(), " ", a.shape(),
                       " and ", b.dtype(), " ", b.shape(), ": convert one with to(x, dtype)");
 }
 
-/// y is undefined or has x's dtype.
 inline void check_same_dtype(const char* op, const char* x_name, const Tensor& x,
                              const char* y_name, const Tensor& y) {
   require<DtypeError>(!y.defined() || y.dtype() == x.dtype(), op, ": ", x_name, " is ", x.dtype(),

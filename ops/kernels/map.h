@@ -88,7 +88,6 @@ Tensor map(const char* op, const Tensor& x, F f) {
   });
 }
 
-/// Applies f to a and b, broadcast. Both must have the same dtype.
 template <Numbers kNumbers = Numbers::floats, class F>
 Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
   check_pair(op, a, b);
