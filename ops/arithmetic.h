@@ -1,8 +1,8 @@
 // Element-wise arithmetic of two tensors, or of a tensor and a C++ number in its dtype. Shapes
 // broadcast like NumPy's. f32 and f64; + − × maximum minimum also i64.
 //
-// Throw ValueError for an undefined tensor, DtypeError for different or unsupported dtypes and for
-// i64 with a non-integer number, ShapeError if shapes do not broadcast.
+// Throw ValueError for an undefined tensor, and ShapeError if shapes do not broadcast. Throw
+// DtypeError for different or unsupported dtypes, and for i64 with a non-integer number.
 #pragma once
 
 #include "gradus/engine/broadcast.h"  // sum_to, expand

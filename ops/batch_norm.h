@@ -11,7 +11,7 @@ struct BatchNormRates {
 };
 
 /// Batch normalization of [N, C] or [N, C, L] over all axes but C. Training uses the batch
-/// statistics (n ≥ 2 values per channel) and moves running_mean and running_var [C] towards them by
+/// statistics (n ≥ 2 values per channel). It moves running_mean and running_var [C] towards them by
 /// `momentum`, in place, with variance / (n − 1). Evaluation uses the running statistics. Ioffe &
 /// Szegedy 2015.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor running_mean,

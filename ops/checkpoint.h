@@ -16,8 +16,8 @@ namespace gradus {
 ///
 /// f and its captures are kept until backward; what they refer to must live as long. f must be
 /// repeatable: a batch norm updates its running statistics twice. Throws ValueError if f returns no
-/// tensor, GraphError if f uses a tensor computed outside (pass it as an input) or returns another
-/// shape or dtype the second time.
+/// tensor. Throws GraphError if f uses a tensor computed outside (pass it as an input), or returns
+/// another shape or dtype the second time.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs);
 
 /// checkpoint with the inputs as f's own arguments: checkpoint([&](const Tensor& x) { … }, x).

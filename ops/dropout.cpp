@@ -3,7 +3,7 @@
 //   dx = dropout(dy) with the same mask
 //
 // Saves only the random stream's number. The mask depends on it and on an element's row-major
-// index, and backward draws it again by the same op, so derivatives of any order exist.
+// index, and backward draws it again. Backward is the same op, so derivatives of any order exist.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>

@@ -28,7 +28,7 @@
 namespace gradus {
 namespace {
 
-/// y = (x − μ) r w + b, with μ = 0 unless centred.
+/// y = (x − μ) r w + b, with μ = 0 unless `centred`.
 template <class T>
 struct RowRule {
   bool centred;

@@ -52,7 +52,7 @@ const Reduced& require_nonempty(const char* op, const Reduced& r) {
   return r;
 }
 
-/// Makes y a divisor; the dividend is 0 where y is.
+/// Replaces 0 by 1, so that y can be a divisor. The dividend is 0 there.
 Tensor zeros_to_ones(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
 /// x [m, n] → Π_{j ≠ i} x_j [m, n], by a tree of pair products. Going down, the product outside a

@@ -1,8 +1,8 @@
-// The thread pool. OpenMP creates the threads, in a parallel region that never ends, so debuggers,
-// sanitizers and an OpenMP BLAS treat them as its own. The pool distributes the work: an OpenMP
-// region waits at its end even for threads that have not started, for milliseconds if another
-// process uses a core. A loop here waits only for threads inside its chunks. It sleeps meanwhile,
-// so the system may move such a thread to the free core.
+// The thread pool. OpenMP creates the threads in a parallel region that never ends. Debuggers,
+// sanitizers and an OpenMP BLAS therefore treat them as OpenMP threads. The pool distributes the
+// work: an OpenMP region waits at its end even for threads that have not started, for milliseconds
+// if another process uses a core. A loop here waits only for threads inside its chunks. It sleeps
+// meanwhile, so the system may move such a thread to the free core.
 #include "gradus/engine/base/parallel.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct alignas(64) Share {
 };
 
 /// One parallel_for. Each thread starts with the same part of every loop, whose data is in its
-/// core's cache (5 % of a small model's step), then takes chunks from other shares.
+/// core's cache (5 % of a small model's step). It then takes chunks from other shares.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
@@ -80,8 +80,8 @@ struct Loop {
 
 class ThreadPool {
  public:
-  /// Rethrows the loop's first exception. Returns false, so that the caller runs the loop, if
-  /// another thread uses the pool or no thread can be created.
+  /// Rethrows the loop's first exception. Returns false if another thread uses the pool or no
+  /// thread can be created; the caller then runs the loop.
   bool run(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body,
            int threads) {
     const std::unique_lock lock(busy_, std::try_to_lock);

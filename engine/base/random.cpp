@@ -37,8 +37,8 @@ struct Vector {
   using Floats __attribute__((vector_size(bytes))) = float;
 };
 
-// Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE: they can only be inlined
-// into a function of their level, and a kernel is first compiled for the baseline.
+// Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE: a kernel is first
+// compiled for the baseline, and these can be inlined only into functions of their level.
 GRADUS_TARGET_AVX512 inline void multiply(Vector<64>::Lanes& x, const Vector<64>::Lanes& y) {
   constexpr __mmask8 kAll = 255;  // all lanes; avoids a GCC 12 warning
   x = (Vector<64>::Lanes)_mm512_maskz_mul_epu32(kAll, (__m512i)x, (__m512i)y);

@@ -7,8 +7,8 @@
 // fused, so instruction sets differ within these bounds.
 //
 // Coefficients: minimax fits of the relative error (reweighted least squares on 800 Chebyshev
-// nodes, values of 40 digits), rounded to float one by one, lowest first, refitting the others.
-// Selects come last: for a clamp at the start, g++ adds a second path for the constant.
+// nodes, values of 40 digits). Each is rounded to float, lowest first, and the others are fitted
+// again. Selects come last: for a clamp at the start, g++ adds a second path for the constant.
 #pragma once
 
 #include <bit>

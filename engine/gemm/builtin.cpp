@@ -26,8 +26,8 @@ GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
-/// Copies rows of A, `strip_stride` apart, or columns of a transposed A, `whole_rows` apart, in
-/// full vectors while enough of the `left` rows remain.
+/// Copies rows of A, `strip_stride` apart, or columns of a transposed A, `whole_rows` apart.
+/// Columns are copied in full vectors while enough of the `left` rows remain.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left, T* to) {
   using P = Tile<Set, T>;

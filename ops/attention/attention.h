@@ -21,8 +21,8 @@ struct AttentionOptions {
 /// H: query head h uses key head h / (H / Hk), without copies (grouped queries, Ainslie et al.
 /// 2023; Hk = 1: Shazeer 2019). A query without visible keys gets output 0 and gradient 0. Padding
 /// is ignored, even NaN: keys at either end that the mask, or one side of a & b, hides from every
-/// query. Other NaN keys spread to all queries, since 0 · NaN is NaN. Saves the log of each row's
-/// sum, not the weights, which backward recomputes (Dao et al. 2022).
+/// query. A NaN at another key may reach queries that hide it, since 0 · NaN is NaN. Saves the log
+/// of each row's sum, not the weights, which backward recomputes (Dao et al. 2022).
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Mask& mask = {}, const AttentionOptions& options = {});
 
