@@ -47,13 +47,13 @@ class HookHandle {
 /// the same name.
 class [[nodiscard]] Tensor {
  public:
-  Tensor() = default;  // undefined: "no tensor", such as no bias
+  Tensor() = default;  // undefined: "no tensor", such as a missing bias
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
-  Tensor& operator=(const Tensor&) & = default;      // not for temporaries: x[0] = y would have no
-                                                     // effect;
-  Tensor& operator=(Tensor&&) & noexcept = default;  // use x[0].copy_(y)
+  // Not for temporaries: x[0] = y would have no effect. Use x[0].copy_(y).
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
 
   static Tensor empty(const Shape& shape, Dtype dtype);  // uninitialized
   static Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype()); }

@@ -24,8 +24,7 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   Strides out = Strides::filled(shape.rank(), 1);
   int to = shape.rank() - 1;
   for (int axis = x.rank() - 1; axis >= 0;) {
-    std::int64_t block = x.shape()[axis], step = x.strides()[axis];  // axes that are consecutive in
-                                                                     // memory
+    std::int64_t block = x.shape()[axis], step = x.strides()[axis];  // consecutive axes
     for (--axis; axis >= 0; --axis) {
       if (x.shape()[axis] == 1) continue;
       if (x.strides()[axis] != step * block) break;

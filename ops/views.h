@@ -12,8 +12,7 @@ namespace gradus {
 /// Returns x as `shape`; one size may be −1 (computed). A view if strides allow, else a copy.
 /// Throws ShapeError if the element counts differ.
 Tensor reshape(const Tensor& x, const Shape& shape);
-Tensor view(const Tensor& x, const Shape& shape);  // reshape without a copy; throws ShapeError if
-                                                   // impossible
+Tensor view(const Tensor& x, const Shape& shape);  // reshape that never copies, or ShapeError
 /// Merges axes first … last. Throws ShapeError if first comes after last.
 Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 
@@ -23,8 +22,7 @@ Tensor transpose(const Tensor& x, int a = -2, int b = -1);  // exchanges axes a 
 Tensor permute(const Tensor& x, const Axes& order);
 Axes all_axes(const Tensor& x);               // [0, 1, …, rank − 1]
 Axes inverse(const Axes& order);              // permute(permute(x, order), inverse(order)) is x
-Tensor squeeze(const Tensor& x, int axis);    // removes the axis; throws ShapeError unless its size
-                                              // is 1
+Tensor squeeze(const Tensor& x, int axis);    // removes an axis of size 1, or ShapeError
 Tensor unsqueeze(const Tensor& x, int axis);  // inserts an axis of size 1 at `axis`
 
 /// [start, stop) of `axis`, every step-th. Negative ends count from the end; ends are clamped.

@@ -131,8 +131,7 @@ std::string system_name() {
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 bool sync_file(std::FILE* file) {
-  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // a pipe cannot be
-                                                                               // synced
+  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // or a pipe
 }
 
 std::string demangle(const char* mangled) {

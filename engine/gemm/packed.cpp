@@ -48,9 +48,7 @@ void narrow(float x, float scale, std::int8_t& to) {
 
 template <class S>
 float largest_number() {
-  if constexpr (std::is_same_v<S, Float16>)
-    return 65519.996f;  // largest value that rounds to
-                        // 65504
+  if constexpr (std::is_same_v<S, Float16>) return 65519.996f;  // rounds to 65504
   if constexpr (std::is_same_v<S, BFloat16>) return 3.3961773e38f;
   return std::numeric_limits<float>::max();
 }

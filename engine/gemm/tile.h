@@ -38,8 +38,7 @@ struct Tile {
   static constexpr std::int64_t rows = Set::rows, columns = 2 * lanes;
   // Rows of the next smaller tile: half as many, but 8 after 14.
   static constexpr std::int64_t fewer(std::int64_t left) { return left == 14 ? 8 : left / 2; }
-  static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // rounded up to
-                                                                                  // vectors
+  static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // full vectors
   // Terms per pass: a tile's part of A fits into the L1 cache.
   static constexpr std::int64_t depth = 256;
   // Columns of B packed together: half an L2 cache, at least 1 MiB with AVX-512, often half

@@ -101,8 +101,7 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   const std::int64_t stride = padded_stride(p.S);
   Tensor packed = Tensor::empty({p.D * stride + p.S * p.Dv}, dtype_of<T>);
   T *kt = packed.mutable_data<T>(), *values = kt + p.D * stride;
-  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // in chunks that fit into the
-                                                                  // cache
+  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // by cache-sized chunks
     const std::int64_t n = std::min(kMaxSpan, p.S - first);
     simd::run<transpose<T>>(k.at(first, 0), k.stride, n, p.D, kt + first, stride);
     copy_rows(v.at(first, 0), v.stride, n, p.Dv, values + first * p.Dv, p.Dv);
@@ -273,7 +272,7 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
   clear(buffers.dv);
   const Matrix<const T> k = x.k.rows(part.b, part.hk, part.keys),
                         v = x.v.rows(part.b, part.hk, part.keys);
-  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // in chunks that fit into the cache
+  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // by cache-sized chunks
     const std::int64_t n = std::min(kMaxSpan, k.rows - i);
     copy_rows(k.at(i, 0), k.stride, n, p.D, buffers.k.at(i, 0), p.D);
     simd::run<transpose<T>>(k.at(i, 0), k.stride, n, p.D, buffers.kt.at(0, i), buffers.kt.stride);
