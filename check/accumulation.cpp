@@ -1,4 +1,4 @@
-// Gradients meet: in .grad, at a tensor that is used twice, at inputs of which only some want one.
+// Accumulated gradients: in .grad, at tensors used twice, and with only some inputs requiring one.
 #include <algorithm>
 
 #include "gradus/check/condition.h"
@@ -20,7 +20,7 @@ const Cause kSubset = {"WANTS", "right when all inputs want a gradient, wrong wh
                        "look at needs_grad(i): a sum, a product or a saved tensor that another "
                        "input needs is left out"};
 
-/// Other numbers of the gradients' own size: neither drowns the other.
+/// Other values of the same size as the gradients, so that neither is lost in the sum.
 Tensors other_gradients(const Tensors& dx) {
   return for_each_defined(dx, [&](std::size_t k) {
     const double size = largest_of(numbers(dx[k]));
@@ -36,8 +36,8 @@ Tensors grads_of(const Tensors& leaves) {
   return for_each_defined(leaves, [&](std::size_t k) { return leaves[k].grad(); });
 }
 
-/// What f makes of these inputs; undefined where it refuses them, as a module does with parameters
-/// that are no leaves, or one and the same.
+/// Returns f(in), or an undefined tensor if f throws. For example, a module rejects parameters that
+/// are not leaves, or that are the same tensor.
 Tensor unless_refused(const Trial& t, const Tensors& in) {
   try {
     return t.f.call(in);
@@ -46,7 +46,7 @@ Tensor unless_refused(const Trial& t, const Tensors& in) {
   }
 }
 
-/// A second loss, or a second batch before optimizer.step(), adds to what .grad holds.
+/// A second loss, or a second batch before optimizer.step(), adds to the existing .grad.
 void grad_in_use(Trial& t) {
   const Tensors before = other_gradients(t.base.dx);
   const auto run = [&] {
@@ -61,7 +61,7 @@ void grad_in_use(Trial& t) {
           {t.base.y, sums(t.base.dx, before)});
 }
 
-/// keep_graph: backward goes through one graph again. What it gave the first time must stay.
+/// keep_graph: a second backward pass through a graph must not change the gradients of the first.
 void first_gradients_stay(Trial& t) {
   t.same("after a second backward pass, in the gradients of the first", kAccumulation, [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -72,7 +72,7 @@ void first_gradients_stay(Trial& t) {
   });
 }
 
-/// f(x) twice in one network, as with tied weights: both contributions arrive at one leaf.
+/// f(x) used twice in one network, as with tied weights: both contributions reach one leaf.
 void used_twice(Trial& t) {
   const auto run = [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -87,8 +87,8 @@ void used_twice(Trial& t) {
           {{}, for_each_defined(t.base.dx, [&](std::size_t k) { return t.base.dx[k] * 3.0; })});
 }
 
-/// x comes from an operation, and is used beside f too: a residual connection. The gradient that
-/// backward returned is added to, so nothing else may hold it.
+/// x is the output of an op and is also used outside f, as in a residual connection. The gradient
+/// that backward returned is added to, so it must not share a buffer.
 void beside_another_path(Trial& t) {
   const Tensors beside = other_gradients(t.base.dx);
   const auto run = [&] {
@@ -112,7 +112,7 @@ void beside_another_path(Trial& t) {
   t.equal("with another path beside f", kAccumulation, run, {{}, sums(t.base.dx, beside)});
 }
 
-/// f(x, x): attention with q = k = v, a product with itself. One leaf gets both gradients.
+/// f(x, x), as in attention with q = k = v: one leaf gets both gradients.
 void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
   Tensors copies = t.x;
   copies[j] = kernel::copy(t.x[i]);
@@ -130,7 +130,7 @@ void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
     const std::vector<std::string>& names = t.f.options.names;
     apart.equal("with one tensor for " + names[i] + " and " + names[j], kSameInput, run, expected);
   } catch (const std::exception&) {
-    return;  // two equal inputs are nothing that this function takes
+    return;  // this function does not accept two equal inputs
   }
 }
 
@@ -145,8 +145,7 @@ void same_tensor_twice(Trial& t) {
     }
 }
 
-/// Frozen layers, fine-tuned heads: only some inputs want a gradient, and backward may take short
-/// cuts for the others.
+/// Frozen layers: only some inputs require a gradient, and backward may skip work for the others.
 void subsets(Trial& t) {
   const Flags& all = t.f.wanted();
   const auto count = std::count(all.begin(), all.end(), true);

@@ -1,9 +1,9 @@
-// The conditions under which gradients break that are right otherwise. Differences are measured
-// once, at the inputs as they stand; each condition then compares a gradient with a gradient, for a
-// forward and a backward pass or two.
+// Conditions that break gradients which are otherwise correct. Finite differences are measured
+// once, at the given inputs. Each condition then compares two gradients, at the cost of one or two
+// forward and backward passes.
 //
-// A condition says in its comment why users' gradients break there, and runs the function under it:
-// layout.cpp, accumulation.cpp, side_effects.cpp, precision.cpp.
+// The conditions are in layout.cpp, accumulation.cpp, side_effects.cpp and precision.cpp. The
+// comment of each says why users' gradients break there.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace gradus::check {
 
-/// One place at which the function is run: inputs and an upstream gradient, with the result that
-/// all others are compared with.
+/// Inputs and an upstream gradient, with the function's result there. All other runs are compared
+/// with that result.
 class Trial {
  public:
   Trial(const CheckedTensorFunction& function, const RowSum& rows, Report& report, Tensors x,
@@ -23,22 +23,23 @@ class Trial {
 
   using Run = std::function<Outcome()>;
 
-  /// Does `run`, which is recorded, give what is expected? If not, a finding: "`what`: …". What it
-  /// throws is a finding too. Returns false there. Undefined parts of either are not compared.
+  /// Compares the result of `run` (called with recording on) with `expected`. Adds the finding
+  /// "`what`: …" and returns false if they differ or if `run` throws. Undefined tensors are not
+  /// compared.
   bool equal(const std::string& what, const Cause& cause, const Run& run, const Outcome& expected);
-  /// The same, expecting what the function gives here.
+  /// Compares `run` with `base`.
   bool same(const std::string& what, const Cause& cause, const Run& run) {
     return equal(what, cause, run, base);
   }
   void add(std::size_t input, const Cause& cause, const std::string& note);
 
-  /// The same report, another place.
+  /// A trial of the same function at other inputs, with the same report.
   Trial elsewhere(Tensors at, Tensor upstream) const {
     return {f, rows, report, std::move(at), std::move(upstream)};
   }
 
-  /// How much of a rounding of the inputs arrives in the gradient by input k, and what roundings of
-  /// its terms can be as large as: both as factors of a relative rounding.
+  /// How strongly a relative rounding of the inputs, or of the gradient's terms, changes the
+  /// gradient of input k. Multiply by a relative rounding to get an absolute bound.
   double carried(std::size_t k);
 
   const CheckedTensorFunction& f;
@@ -56,13 +57,13 @@ class Trial {
   Values sensitivity_;
 };
 
-/// Random numbers in ±[1.5, 2.5), of like's shape and dtype.
+/// Random values in ±[1.5, 2.5), with the shape and dtype of `like`.
 Tensor other_numbers(const Tensor& like, std::uint64_t seed = 77);
 
-/// Each number moved by up to 5/4 of its `share`, one way or the other.
+/// Multiplies each value by 1 ± up to 5/4 of `share`.
 Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_t seed = 11);
 
-/// f(k) where x[k] is defined; undefined for the others.
+/// f(k) where x[k] is defined; undefined elsewhere.
 template <class F>
 Tensors for_each_defined(const Tensors& x, F f) {
   Tensors out(x.size());
@@ -71,7 +72,7 @@ Tensors for_each_defined(const Tensors& x, F f) {
   return out;
 }
 
-/// Runs the conditions and adds what they find.
+/// Runs all conditions and adds their findings to `report`.
 void check_conditions(const CheckedTensorFunction& function, const RowSum& rows, Report& report);
 
 void check_layouts(Trial& trial);       // strided, offset, repeated, transposed

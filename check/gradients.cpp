@@ -1,5 +1,5 @@
-// The check of a function of tensors: differences first, then the conditions, then the smallest
-// inputs that fail. A backward pass by hand becomes an operation, and is checked as one.
+// The check of a function of tensors: finite differences, then the conditions, then the smallest
+// failing inputs. A backward pass by hand is wrapped in an op and checked in the same way.
 #include "gradus/check/gradients.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
 namespace check {
 namespace {
 
-/// From here on a second thread is worth its start.
+/// Above this size, starting a second thread pays off.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;  // elements
 
 bool holds(const Tensor& x, const std::optional<double>& value) {
@@ -81,8 +81,8 @@ Report check(const CheckedTensorFunction& f) {
   return report;
 }
 
-/// x with its axes of these lengths cut to these sizes. Axes of one length belong together, as far
-/// as can be told from outside.
+/// Cuts the axes of x that have these lengths to these sizes. Heuristic: axes of equal length are
+/// assumed to be the same dimension.
 Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Dims& sizes) {
   Tensors out;
   for (const Tensor& each : x) {
@@ -91,7 +91,8 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Di
       const auto at = std::find(lengths.begin(), lengths.end(), shape[axis]);
       if (at != lengths.end()) shape[axis] = sizes[static_cast<std::size_t>(at - lengths.begin())];
     }
-    // In a buffer of the old size: a function that counts on it meets zeros, and stays inside.
+    // Keeps a buffer of the old size, so that a function that assumes the old size reads zeros and
+    // stays in bounds.
     Tensor whole = Tensor::empty({each.numel()}, each.dtype());
     whole.fill_(0);
     Tensor smaller = kernel::strided_view(whole, shape, contiguous_strides(shape), 0);
@@ -101,8 +102,8 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Di
   return out;
 }
 
-/// Puts into report.smallest the shapes of the smallest inputs, cut out of f's, for which the check
-/// fails in the same way, and what it says there. What f does not take is not smaller.
+/// Sets report.smallest to the shapes of the smallest cut of f's inputs that fails in the same way,
+/// and to the finding there. Shapes that f rejects are skipped.
 void add_smallest(const CheckedTensorFunction& f, Report& report) {
   if (report.findings.empty() || report.findings[0].kind == Kind::structure) return;
   std::set<std::int64_t> different;
@@ -144,8 +145,8 @@ Function recorded(std::string_view name, const Function& forward, const Vjp& bac
 Report run(const CheckedTensorFunction& f, const std::string& call) {
   std::int64_t count = f.output.numel();
   for (const Tensor& x : f.inputs) count += x.numel();
-  // For a few numbers a second thread costs more than it gives: kernels run on this thread, as
-  // inside of a parallel_for.
+  // For few elements a second thread costs more than it saves, so kernels run on this thread, as
+  // inside parallel_for.
   const ScopedValue<bool> serial(thread_state.parallel, thread_state.parallel || count <= kSmall);
   Report report = check(f);
   if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);

@@ -1,5 +1,5 @@
-// An observer keeps the first call of each kind of operation in a step, with its inputs. Then each
-// is run again by its node, in f64, and checked as a function of numbers.
+// An observer keeps the first call of each kind of op in a step, with its inputs. Each op then runs
+// again through its node in f64 and is checked as a function of plain values.
 #include "gradus/check/graph.h"
 
 #include <chrono>
@@ -22,7 +22,7 @@
 namespace gradus::check {
 namespace {
 
-/// An operation that was recorded, with its inputs.
+/// A recorded op with its inputs.
 struct RecordedCall {
   NodePtr node;
   Tensors inputs;
@@ -30,11 +30,11 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Keeps the first call of each kind: an operation with inputs and a result of these shapes.
+/// Keeps the first call for each combination of op, input shapes and dtypes, and result shape.
 class FirstOfEachKind : public Observer {
  public:
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
-    Tensors kept;  // from here on nothing is written over them
+    Tensors kept;  // holding them prevents writes to their buffers
     for (const Tensor* x : inputs) kept.push_back(x->detach());
     running_.push_back(std::move(kept));
   }
@@ -59,9 +59,10 @@ class FirstOfEachKind : public Observer {
   std::set<std::string> kinds_;
 };
 
-/// A call as a function of numbers: a random weighted sum of its result, so that a large result
-/// costs no more than a small one. Fixed are numbers that are not finite (a mask's −∞), and zeros
-/// whose gradient is 0 (hidden by a mask: an operation may rely on them). The others may move.
+/// A call as a function of plain values: a random weighted sum of its result, so that a large
+/// result costs no more than a small one. Non-finite values (a mask's −∞) stay fixed. Zeros with
+/// gradient 0 stay fixed too: a mask may hide them, and the op may rely on that. All other values
+/// can be perturbed.
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {
@@ -97,7 +98,8 @@ class ReplayedCall {
             [this](const Arguments& values, const Values& dy) { return vjp(values, dy[0]); }};
   }
 
-  /// Sets the element of a finding, which is among the free ones, to that of the tensor.
+  /// Converts the element of a finding from an index among the free values to an index in the
+  /// tensor.
   void place(Finding& finding) const {
     const MovingInput& m = moving_[finding.input];
     if (finding.at.size() != 1) return;
@@ -105,11 +107,11 @@ class ReplayedCall {
   }
 
  private:
-  /// An input that is differentiable.
+  /// A differentiable input.
   struct MovingInput {
     std::size_t index;              // among the inputs
     Values all;                     // its numbers
-    std::vector<std::size_t> free;  // indices of those that may move
+    std::vector<std::size_t> free;  // indices of the values that may be perturbed
 
     Values pick(const Values& x) const {
       Values result;
@@ -145,7 +147,7 @@ class ReplayedCall {
     return sum;
   }
 
-  /// Of `moving_`, of all their numbers.
+  /// Gradients with respect to all values of each input in `moving_`.
   Arguments gradients(const Tensors& at, double dy) const {
     const GradMode on(true);
     Tensors in = at, wanted;
@@ -165,9 +167,9 @@ class ReplayedCall {
   }
 
   const RecordedCall& call_;
-  Tensors in_;      // in f64 where floating-point
+  Tensors in_;      // f64 if floating-point
   Shape shape_;     // of the result
-  Values weights_;  // of its numbers
+  Values weights_;  // of the result's values
   std::vector<MovingInput> moving_;
 };
 
@@ -185,7 +187,7 @@ Report check_call(const RecordedCall& call, double seconds, const GraphOptions& 
   return report;
 }
 
-/// The worst finding of an operation, which is its own input's.
+/// The worst finding for an op. Its input index refers to the op's inputs.
 Finding finding_of(const RecordedCall& call, const Report& found) {
   Finding result = found.findings.front();
   const std::string caller = trace::caller_of(call.stack);
@@ -226,10 +228,10 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   report.seed = options.seed;
   std::set<std::string> left_out;
   std::size_t looked_at = 0;
-  std::int64_t elements = 0, one_by_one = 0;  // of large inputs a sample is moved one by one
+  std::int64_t elements = 0, one_by_one = 0;  // large inputs are sampled
   for (std::size_t i = step.calls.size(); i-- > 0;) {
     const RecordedCall& call = step.calls[i];
-    const double left = 0.9 * options.seconds - seconds();  // what is begun may run over
+    const double left = 0.9 * options.seconds - seconds();  // a started check may exceed its time
     if (left <= 0) {
       left_out.insert(str_cat(call.node->name(), " (no time)"));
       continue;

@@ -1,4 +1,4 @@
-// The same numbers, lying in memory in other ways: gradients must not notice.
+// Equal values in different memory layouts must give equal gradients.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -24,7 +24,7 @@ const Cause kOutside = {"WRITES OUTSIDE",
 
 enum class MemoryLayout { transposed, every_second, slice };
 
-/// Of x's numbers, in a buffer of NaN.
+/// Copies x into a buffer filled with NaN, with this layout.
 Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   const bool slice = layout == MemoryLayout::slice;
   Strides strides = x.strides();
@@ -40,14 +40,14 @@ Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   return kernel::strided_view(whole, x.shape(), strides, offset).copy_(x);
 }
 
-/// x's first entry along an axis (along all of them), as often as it is long: with strides of 0.
+/// Repeats the first entry of x along one axis (or all axes) with stride 0.
 Tensor repeated(const Tensor& x, std::optional<int> axis) {
   Strides strides = axis ? x.strides() : Strides::filled(x.rank(), 0);
   if (axis) strides[*axis] = 0;
   return kernel::strided_view(x, x.shape(), strides, x.offset());
 }
 
-/// Are the numbers around x's own in its buffer what they were?
+/// Returns true if the buffer around x is unchanged.
 bool frame_is_whole(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   Tensor rest = kernel::copy(kernel::strided_view(x, {count}, {1}, 0));
@@ -56,11 +56,10 @@ bool frame_is_whole(const Tensor& x) {
   return std::all_of(all.begin(), all.end(), [](double v) { return std::isnan(v); });
 }
 
-/// transpose() costs no copy: what comes out of it has its axes swapped in memory, and kernels that
-/// count x.data()[i * columns + j] read another element there. Of every second column, or of one
-/// channel of several, neighbours are not side by side. A slice starts somewhere inside of its
-/// buffer, and its rows have gaps: what reads or writes there meets other numbers. dy comes back
-/// like that from transpose(), from strided and from sliced views of y.
+/// transpose() swaps strides without a copy, so kernels that index x.data()[i * columns + j] read
+/// the wrong element. In a view of every second column, or of one channel, neighboring elements are
+/// not adjacent. A slice has an offset and gaps between rows, so out-of-bounds accesses touch other
+/// data. dy has such layouts if y is transposed, strided or sliced.
 void other_strides(Trial& t) {
   const std::tuple<MemoryLayout, const char*, const char*> layouts[] = {
       {MemoryLayout::slice, "for inputs that are slices of larger ones",
@@ -83,7 +82,7 @@ void other_strides(Trial& t) {
   }
 }
 
-/// expand() repeats a tensor with a stride of 0: the buffer holds fewer numbers than numel().
+/// expand() repeats a tensor with stride 0, so its buffer holds fewer values than numel().
 void repeated_inputs(Trial& t) {
   Tensors views = t.x, copies = t.x;
   bool any = false;
@@ -101,12 +100,12 @@ void repeated_inputs(Trial& t) {
     there.same("for inputs that expand() repeats", kInputLayout,
                [&] { return there.f.run(views, t.dy); });
   } catch (const std::exception&) {
-    return;  // equal rows are nothing that this function takes
+    return;  // this function does not accept equal rows
   }
 }
 
-/// sum(y).backward() hands back one number for all outputs, with strides of 0: a kernel that walks
-/// on from it reads past the end. A sum over one axis repeats a row, or a column.
+/// The upstream gradient of sum(y).backward() is one value with strides of 0. A kernel that assumes
+/// it is contiguous reads past the end. A sum over one axis repeats a row or a column.
 void repeated_upstream(Trial& t) {
   const auto check = [&t](const Tensor& dy, const std::string& what) {
     Trial there = t.elsewhere(t.x, kernel::copy(dy));

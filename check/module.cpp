@@ -1,5 +1,5 @@
-// A module is checked as a function of its parameters: while the check runs they are the leaves
-// that the check made, and stand where the module's own stood.
+// A module is checked as a function of its parameters: leaves made by the check temporarily replace
+// the module's own tensors.
 #include <map>
 #include <span>
 #include <string>
@@ -14,12 +14,12 @@
 namespace gradus::check {
 namespace {
 
-/// A module's parameters as inputs of a function, each tied one once. Buffers become copies of the
-/// dtype that is computed in. In the end the module's own tensors stand where they stood.
+/// Exposes a module's parameters as inputs of a function (tied ones once). Buffers are replaced by
+/// copies of the compute dtype. RAII guard: the destructor restores the module's own tensors.
 class Borrowed {
  public:
   explicit Borrowed(nn::Module& m) {
-    (void)m.parameters();  // GraphError where two names share a tensor without tie()
+    (void)m.parameters();  // throws GraphError if two names share a tensor without tie()
     collect(m, "");
   }
   ~Borrowed() {
@@ -28,11 +28,11 @@ class Borrowed {
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
 
-  /// Lets the module compute with these tensors, one for each of names(), in this dtype.
+  /// Makes the module use these tensors, one for each of names(), in this dtype.
   void put(std::span<const Tensor> tensors, Dtype dtype) {
     for (const auto& [place, index] : uses_) {
       *place = tensors[index];
-      if (place->node()) place->node()->extra().tied = true;  // it may stand under several names
+      if (place->node()) place->node()->extra().tied = true;  // several names may share it
     }
     if (std::exchange(dtype_, dtype) == dtype) return;
     for (Tensor* const place : buffers_) {
@@ -64,13 +64,13 @@ class Borrowed {
     }
   }
 
-  std::map<Tensor*, Tensor> own_;                      // what stood at each place
-  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // a place, and which parameter belongs there
+  std::map<Tensor*, Tensor> own_;                      // original tensor of each member
+  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // member and index of its parameter
   std::vector<Tensor*> buffers_;
   std::map<const Node*, std::size_t> indices_;  // of tied parameters
   Tensors parameters_;
   std::vector<std::string> names_;
-  Dtype dtype_ = Dtype::bool_;  // of the copies that stand in the module: none yet
+  Dtype dtype_ = Dtype::bool_;  // of the current copies; bool_: none yet
 };
 
 Dtype float_dtype(const Tensors& in) {
@@ -79,7 +79,7 @@ Dtype float_dtype(const Tensors& in) {
   return Dtype::f64;
 }
 
-/// The options for all tensors, of which those of the inputs come after `borrowed`'s.
+/// Options for the parameters followed by the inputs.
 Options extended(const Options& options, const Borrowed& borrowed, const Tensors& inputs) {
   const Tensors& own = borrowed.parameters();
   Options all = options;
@@ -95,8 +95,8 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   return all;
 }
 
-/// Says which operation of the module is wrong, where one is: parameters of which no pattern was
-/// found are wrong because of it.
+/// Finds an op of the module with a wrong derivative and reports it as the cause for parameters
+/// without a diagnosed cause.
 void name_operation(const CheckedTensorFunction& f, Report& report) {
   const auto loss = [&] { return f.call(f.leaves(f.inputs)); };
   const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});

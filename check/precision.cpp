@@ -1,17 +1,18 @@
-// f32: differences see nothing there, but a gradient computed in f32 must be the f64 one but for
-// the roundings that f32 may have.
+// f32: finite differences are too coarse in f32. Instead the f32 gradient must equal the f64 one up
+// to the rounding errors of f32.
 //
 //   |g₃₂ - g₆₄|ᵢ ≤ 8 √k 2⁻²⁴ ( |J|ᵀ|dy| + |∂g/∂x| |x| + |dy| |y| / |x| )ᵢ
 //
-// The first term: gᵢ is a sum over outputs of products that carry a rounding each, and k of them
-// in random directions add up to √k (k: the longest sum, a tensor's size). The second: roundings on
-// the way are like roundings of x, and move g as far as g moves with x; measured by moving x. The
-// third: where a gradient's terms cancel (softmax of one element), their roundings stay. 8 for the
-// operations in a row.
+// First term: gᵢ is a sum of products over outputs, each with a rounding error. k errors of random
+// sign add up to √k (k: the longest sum, a tensor's size). Second term: intermediate roundings act
+// like roundings of x and change g as much as x does; this is measured by perturbing x. Third term:
+// where the terms of a gradient cancel (softmax of one element), their rounding errors remain. The
+// factor 8 allows for a sequence of operations.
 //
-// Terms may be larger than anything that is seen from outside (a layer norm over two elements that
-// are nearly equal, logits in the hundreds). What g₃₂ itself jitters by, when x moves by a
-// rounding, is allowed eightfold, up to 32 times the bound: a gradient that is noise is none.
+// Intermediate terms may be larger than anything visible from outside (layer norm over two nearly
+// equal elements, logits in the hundreds). So 8 times the change of g₃₂ when x moves by one
+// rounding is also allowed, up to 32 times the bound. Beyond that, a gradient that is only noise
+// fails.
 #include <algorithm>
 #include <cmath>
 
@@ -33,13 +34,13 @@ Tensors converted(const Tensors& x, Dtype dtype) {
   });
 }
 
-/// Do all numbers exist in f32? Beyond 1e30 products are at its end.
+/// Do all values fit in f32? Above 1e30, products may overflow.
 bool fits_f32(const Tensors& x) {
   return std::all_of(x.begin(), x.end(),
                      [](const Tensor& each) { return largest_of(numbers(each)) <= 1e30; });
 }
 
-/// How far each number of f32's gradient moves when x moves by a rounding.
+/// Change of each element of the f32 gradient when x changes by one rounding.
 Values jitter(const Trial& f64, const Tensors& x, const Tensor& dy, std::size_t k,
               const Values& found) {
   Values most(found.size(), 0.0);
@@ -52,7 +53,7 @@ Values jitter(const Trial& f64, const Tensors& x, const Tensor& dy, std::size_t 
   return most;
 }
 
-/// `t` is the same function in f64, at the numbers of x and dy, which are f32.
+/// `t` is the same function in f64, at the f32 values of x and dy.
 void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const Tensor& dx) {
   const Values found = numbers(dx), right = numbers(t.base.dx[k]);
   std::int64_t terms = t.base.y.numel();
@@ -63,7 +64,8 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
   std::size_t worst = 0;
   double excess = 0;
   for (std::size_t j = 0; j < found.size(); ++j) {
-    double allowed = rounding * (t.rows.magnitude[k][j] + all) + 1e-36;  // f32 ends at 1e-38
+    double allowed = rounding * (t.rows.magnitude[k][j] + all) +
+                     1e-36;  // the smallest normal f32 is about 1e-38
     const double off = std::abs(found[j] - right[j]);
     if (!std::isfinite(right[j]) || off <= allowed) continue;
     if (noise.empty()) noise = jitter(t, x, dy, k, found);
@@ -83,7 +85,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
 
 }  // namespace
 
-/// Models train in f32: other kernels, other branches, sums that lose their digits.
+/// Training runs in f32, which uses other kernels and branches and has sums that lose digits.
 void check_precision(Trial& t) {
   if (!t.f.f32 || t.rows.dy.empty()) return;
   const Tensors rough = converted(t.x, Dtype::f32);
@@ -105,7 +107,7 @@ void check_precision(Trial& t) {
       t.report.notes.push_back(std::string("not checked in f32, where it throws: ") + error.what());
     return;
   }
-  // The oracle has the same inputs: those that f32 can hold.
+  // The reference uses the same inputs, rounded to f32.
   Trial oracle = t.elsewhere(converted(rough, Dtype::f64), kernel::convert(dy, Dtype::f64));
   for (std::size_t k = 0; k < t.x.size(); ++k)
     if (found.dx[k].defined()) compare(oracle, rough, dy, k, found.dx[k]);

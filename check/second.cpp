@@ -1,4 +1,4 @@
-// A second derivative is checked as the first one of a function that takes gradients.
+// Checks second derivatives as first derivatives of a function that computes gradients.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace gradus::check {
 namespace {
 
-/// g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩; w comes after the x.
+/// g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩. w follows the inputs x.
 class GradientOf {
  public:
   GradientOf(const CheckedTensorFunction& f, Tensors u, double unit)
@@ -38,8 +38,8 @@ class GradientOf {
   }
 
  private:
-  /// Something to take a gradient by: a leaf where nothing is recorded, and each input by itself
-  /// where two of them, or one and w, are the same.
+  /// A tensor to differentiate with respect to: a leaf if nothing is recorded, and a separate node
+  /// if two inputs, or an input and w, are the same tensor.
   static Tensor apart(const Tensors& in, std::size_t k) {
     if (!in[k].requires_grad()) return in[k].detach().requires_grad_();
     const auto same = [&](const Tensor& x) { return x.node() == in[k].node(); };
@@ -47,11 +47,11 @@ class GradientOf {
   }
 
   const CheckedTensorFunction& f_;
-  Tensors u_;  // of the inputs that want a gradient
+  Tensors u_;  // for the inputs that require a gradient
   double unit_;
 };
 
-/// About |u| |w| |y| / |x|, the size of what a gradient's terms are before they are added.
+/// About |u| |w| |y| / |x|, the size of a gradient's terms before they are added.
 double size_of_all_terms(const CheckedTensorFunction& function) {
   const double most = largest_of(numbers(function.output));
   double size = 0;
@@ -67,14 +67,14 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   Options options = given;
   options.upstream = {};
   options.refused = {};
-  options.dtype = Dtype::f64;  // gradients of gradients in f32 are f32's first ones again
+  options.dtype = Dtype::f64;  // a second check in f32 would repeat that of the first derivatives
   const CheckedTensorFunction function(std::string(name), f, inputs, options);
   Tensors u;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (function.wanted()[k]) u.push_back(other_numbers(function.inputs[k], options.seed + 7 + k));
-  // Where the terms of a gradient cancel (softmax of equal rows, across them) g is rounding alone,
-  // and differences would take it for the truth. A constant of the terms' size, and of g's sign,
-  // tells them how large its rounding is.
+  // Where the terms of a gradient cancel (softmax across equal rows), g is only rounding error, and
+  // finite differences would treat it as exact. Adding a constant of the terms' size, with g's
+  // sign, makes the check's rounding estimate large enough.
   Tensors in = function.inputs;
   in.push_back(other_numbers(function.output, options.seed + 6));
   const double size = size_of_all_terms(function);

@@ -1,5 +1,5 @@
-// How a forward and a backward pass behave beside being right: the same from run to run, with and
-// without recording, in dirty memory; and linear in what comes from above.
+// Properties of forward and backward other than correctness: reproducible, independent of recording
+// and of fresh memory's contents, and linear in the upstream gradient.
 #include <string>
 
 #include "gradus/check/condition.h"
@@ -10,7 +10,7 @@
 namespace gradus::check {
 namespace {
 
-/// Fresh memory is NaN while one of these lives, in the whole process.
+/// RAII guard: fills fresh memory with NaN, in the entire process.
 class Poison {
  public:
   Poison() : before_(memory::set_poison(true)) {}
@@ -22,8 +22,8 @@ class Poison {
   bool before_;
 };
 
-/// A counter, a cache, a generator of its own: a second run gives another gradient, and no
-/// comparison means anything.
+/// Counters, caches or private generators make a second run differ. All other comparisons are then
+/// meaningless.
 void run_again(Trial& t) {
   t.same("in a second run",
          {"NOT DETERMINISTIC", "the same inputs give another result from run to run",
@@ -31,7 +31,7 @@ void run_again(Trial& t) {
          [&] { return t.f.run(t.x, t.dy); });
 }
 
-/// Evaluation runs under NoGrad: a branch on "is a gradient wanted?" makes another model of it.
+/// Evaluation runs under NoGrad. A branch on gradient recording makes it a different model.
 void run_unrecorded(Trial& t) {
   t.same("under NoGrad",
          {"TWO FORWARDS", "forward gives something else when nothing is recorded",
@@ -42,8 +42,8 @@ void run_unrecorded(Trial& t) {
          });
 }
 
-/// A fresh buffer holds what was there before, often zeros: a result that is never written looks
-/// right until memory is used again.
+/// A fresh buffer often contains zeros, so an element that is never written looks right until
+/// memory is reused.
 void run_in_poisoned_memory(Trial& t) {
   t.same("where fresh memory is NaN",
          {"NEVER WRITTEN", "some results are what happened to be in fresh memory",
@@ -55,8 +55,8 @@ void run_in_poisoned_memory(Trial& t) {
          });
 }
 
-/// What several losses send back is added before it arrives: backward(a + b) must be backward(a) +
-/// backward(b), which clipping, abs and rounding break.
+/// Gradients of several losses are added before they arrive, so backward(a + b) must equal
+/// backward(a) + backward(b). Clipping, abs and rounding of dy break that.
 void sum_of_upstreams(Trial& t) {
   const Tensor other = other_numbers(t.dy, t.f.options.seed + 101);
   const Tensors dx = t.f.run(t.x, other).dx;
@@ -69,7 +69,7 @@ void sum_of_upstreams(Trial& t) {
           {{}, for_each_defined(dx, [&](std::size_t k) { return dx[k] + t.base.dx[k]; })});
 }
 
-/// backward may not write to its output, which others may have saved.
+/// backward must not write to its output, which other ops may have saved.
 void output_is_left_alone(Trial& t) {
   const GradMode on(true);
   const Tensors in = t.f.leaves(t.x);
@@ -85,7 +85,7 @@ void output_is_left_alone(Trial& t) {
           {before, {}});
 }
 
-/// What f throws for these inputs, "" if nothing.
+/// The message of the exception that f throws for these inputs, or "".
 std::string error_of(const Trial& t, const Tensors& in, bool record) {
   const GradMode mode(record);
   try {
@@ -96,8 +96,8 @@ std::string error_of(const Trial& t, const Tensors& in, bool record) {
   return "";
 }
 
-/// Inputs that f must refuse: a test that is left out where nothing is recorded lets a user's
-/// mistake through at evaluation, and reads past the end.
+/// Inputs that f must reject. A validation that only runs while recording misses user errors during
+/// evaluation and allows out-of-bounds reads.
 void refused_inputs(Trial& t) {
   const Cause cause = {"ERRORS", "what must be refused is not, or not always the same way",
                        "test shapes and dtypes first, whether recording is on or not"};

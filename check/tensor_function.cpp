@@ -1,5 +1,5 @@
-// Tensors become numbers and back. Inputs become f64 leaves, a function's result becomes gradients;
-// `compare` hands both to check/raw, and sees to it that nothing writes to tensors it was given.
+// Conversion between tensors and plain values. `compare` passes both functions to check/raw and
+// detects writes to tensors that are not theirs.
 #include "gradus/check/tensor_function.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace gradus::check {
 namespace {
 
-/// The function as check/raw takes it: one of numbers, and a vector-Jacobian product.
+/// The function in the form of check/raw: a function of values and its vector-Jacobian product.
 class NumberFunction {
  public:
   explicit NumberFunction(const CheckedTensorFunction& f) : f_(f) {}
@@ -32,7 +32,7 @@ class NumberFunction {
   }
 
   Arguments vjp(const Arguments& values, const Values& dy) {
-    if (!y_.defined() || values_ != values) {  // asked often at the same inputs
+    if (!y_.defined() || values_ != values) {  // often called again with the same inputs
       const GradMode on(true);
       values_ = values;
       in_ = f_.leaves(tensors(values));
@@ -56,7 +56,7 @@ class NumberFunction {
  private:
   using Versions = std::vector<std::uint32_t>;  // of the inputs' storage
 
-  /// Fresh tensors of these numbers.
+  /// New tensors with these values.
   Tensors tensors(const Arguments& values) const {
     Tensors in = f_.inputs;
     for (std::size_t k = 0; k < in.size(); ++k)
@@ -70,7 +70,7 @@ class NumberFunction {
     return out;
   }
 
-  /// Writes are counted; `values` show also those that went around the counter.
+  /// Compares version counters. `values` also reveals writes that bypass the counter.
   void require_unwritten(const Tensors& in, const Versions& versions, const Arguments* values,
                          const char* before, const char* after) const {
     for (std::size_t k = 0; k < in.size(); ++k)
@@ -184,7 +184,7 @@ Outcome CheckedTensorFunction::run(const Tensors& x, const Tensor& dy, const Fla
   const GradMode recorded(true);
   const Tensors in = leaves(x, wanted);
   const Tensor y = call(in);
-  Tensor before = kernel::copy(y);  // as forward gave it: backward may write to y
+  Tensor before = kernel::copy(y);  // backward may write to y
   return {std::move(before), gradients(y, in, dy)};
 }
 

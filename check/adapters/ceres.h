@@ -1,4 +1,4 @@
-// Ceres: is what Evaluate writes to its Jacobians the Jacobian of its residuals?
+// Ceres. Checks the Jacobians that CostFunction::Evaluate writes.
 #pragma once
 
 #include <ceres/cost_function.h>
@@ -8,7 +8,7 @@
 
 namespace gradus::check {
 
-/// A manifold of Ceres: a Jacobian by its points has a column for each of their own numbers.
+/// Wraps a Ceres manifold. Ceres' Jacobians have one column per ambient coordinate.
 inline Manifold ceres(const ::ceres::Manifold& m) {
   return {.name = "Ceres' manifold",
           .dimension = [&m](std::size_t) { return static_cast<std::size_t>(m.TangentSize()); },
@@ -21,8 +21,8 @@ inline Manifold ceres(const ::ceres::Manifold& m) {
           .gradient = GradientSpace::ambient};
 }
 
-/// A cost function at the values of its parameter blocks, and where these live (null: in a vector
-/// space), which must outlive the call. The report calls them x0, x1 …
+/// Checks a cost function at the given parameter blocks. manifolds[k] must outlive the call; null
+/// means a vector space. The report names the blocks x0, x1 …
 inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
                     const std::vector<Values>& blocks,
                     const std::vector<const ::ceres::Manifold*>& manifolds = {},

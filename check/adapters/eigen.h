@@ -1,5 +1,5 @@
-// Eigen. Matrix, Vector, Array and Map are inputs and results as they are; this is for functors as
-// Eigen's NumericalDiff and LevenbergMarquardt take them, and for AutoDiffScalar.
+// Eigen. check::raw takes Matrix, Vector, Array and Map directly. This file adds functors as used
+// by NumericalDiff and LevenbergMarquardt, and AutoDiffScalar.
 #pragma once
 
 #include <Eigen/Dense>
@@ -9,7 +9,7 @@
 
 namespace gradus::check {
 
-/// A functor with operator()(x, y) and df(x, J): is J the Jacobian of y?
+/// Checks that df(x, J) of a functor writes the Jacobian of operator()(x, y).
 template <class Functor>
 auto eigen(std::string name, const Functor& functor, const typename Functor::InputType& x) {
   using X = typename Functor::InputType;
@@ -26,8 +26,8 @@ auto eigen(std::string name, const Functor& functor, const typename Functor::Inp
   return raw(std::move(name), f, jacobian, x);
 }
 
-/// A scalar function of a vector, f(x) for any number type: is what AutoDiffScalar makes of it the
-/// gradient of f in double? It is not where f leaves the type: std::max of values, a cast, a table.
+/// Checks the gradient that AutoDiffScalar computes for a scalar f(x), generic in its number type,
+/// against f in double. They differ if f leaves the type: std::max of values, a cast, a table.
 template <class F>
 auto eigen_autodiff(std::string name, F f, const Eigen::VectorXd& x) {
   const auto gradient = [f](const Eigen::VectorXd& at) {

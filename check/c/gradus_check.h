@@ -1,4 +1,4 @@
-// Is this the derivative of that function? For C, and for every language that can call C.
+// Checks a derivative against finite differences, from C or any language that can call C.
 //
 //   gradus_check* check = gradus_check_new("softmax");
 //   gradus_check_input(check, "x", 1, shape, x, 1);
@@ -7,9 +7,10 @@
 //     fputs(gradus_check_report(check, "text"), stderr);
 //   gradus_check_free(check);
 //
-// Arrays are row-major doubles. No exception crosses this interface. What gives an int gives
-// GRADUS_ERROR where it was called wrongly, and gradus_check_error then says how. One check belongs
-// to one thread; a text lives until the same function is called again with that check.
+// Arrays are row-major doubles. No exception crosses this interface: functions that return an int
+// return GRADUS_ERROR on misuse, and gradus_check_error then returns the message. A check must stay
+// in one thread. A returned string is valid until the next call of the same function with that
+// check.
 #pragma once
 
 // NOLINTBEGIN(modernize-*): C has neither <cstdint> nor `using`
@@ -19,54 +20,57 @@
 extern "C" {
 #endif
 
-// Rises where callers of before would break; functions that join leave it.
+// Incremented when existing callers would break, not when functions are added.
 enum { GRADUS_CHECK_VERSION = 1 };
 
 typedef struct gradus_check gradus_check;
 
 enum { GRADUS_PASS = 0, GRADUS_FAIL = 1, GRADUS_INCONCLUSIVE = 2, GRADUS_ERROR = -1 };
 
-// x[k] is input k. Writes y, which has the shape that gradus_check_output was given. Returns 0, or
-// anything else if it failed.
+// Reads input k from x[k] and writes y, which has the shape given to gradus_check_output. Returns 0
+// on success.
 typedef int (*gradus_forward)(void* user, const double* const* x, double* y);
 
-// Writes the gradient by input k to dx[k], which is NULL for one that is not differentiable.
+// Writes the gradient of input k to dx[k], which is NULL if input k is not differentiable.
 typedef int (*gradus_vjp)(void* user, const double* const* x, const double* dy, double* const* dx);
 
-// The version of the library that is linked: compare it with GRADUS_CHECK_VERSION.
+// Version of the linked library. Compare it with GRADUS_CHECK_VERSION.
 int gradus_check_version(void);
 
-// NULL where there is no memory.
+// Returns NULL if out of memory.
 gradus_check* gradus_check_new(const char* name);
 void gradus_check_free(gradus_check* check);
 
-// One more input, copied. A rank of 0 is a single number; shape may then be NULL, as name may.
+// Adds an input; the values are copied. Rank 0 is a scalar, for which shape may be NULL. name may
+// be NULL.
 int gradus_check_input(gradus_check* check, const char* name, int rank, const int64_t* shape,
                        const double* values, int differentiable);
 
-// The shape of y; without it y is a single number.
+// Sets the shape of y. Default: a scalar.
 int gradus_check_output(gradus_check* check, int rank, const int64_t* shape);
 
-// As docs/checking.md has them: "rtol", "atol", "resolution", "seed", "full", "sampled" and
-// "accumulates" (dx is added to). "ulp": of the arithmetic, 2^-23 where that is float.
+// Options (see docs/checking.md): "rtol", "atol", "resolution", "seed", "full", "sampled",
+// "accumulates" (dx is added to), and "ulp", the machine epsilon of the arithmetic (2^-23 for
+// float).
 int gradus_check_set(gradus_check* check, const char* option, double value);
 
-// Runs the check and gives the verdict. `reference` is forward in double where forward computes in
-// float, or NULL. All are called with `user`.
+// Runs the check and returns the verdict. `reference` is NULL, or forward in double for a forward
+// in float. `user` is passed to each function.
 int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
                      gradus_forward reference, void* user);
 
-// For a function under test that is about to return non-zero: what the report shall say of it.
+// Sets the message for the report. Call it in a function under test that is about to return
+// non-zero.
 void gradus_check_says(gradus_check* check, const char* message);
 
-// After a run: the caller has looked at the gradient by `input` under a condition. It held where
-// note is NULL; else the check fails, and the report says the note and the cause: its name, why,
-// and what to try.
+// After a run: adds the caller's own check of the gradient of `input`. note is NULL if it passed.
+// Otherwise the check fails and the report contains the note and the cause: name, reason,
+// suggestion.
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]);
 
-// After a run: the report as "text", in "colour", as "json", or as "junit" (XML
-// for CI). "" before a run.
+// After a run: the report as "text", "colour", "json", or "junit" (XML for CI). Returns "" before a
+// run.
 const char* gradus_check_report(gradus_check* check, const char* form);
 
 const char* gradus_check_error(const gradus_check* check);
