@@ -1,6 +1,6 @@
-// Turns functions of any supported form into functions of numbers. The form of a derivative follows
-// from its parameters: with dy it gives a vector-Jacobian product; without dy it gives the
-// Jacobian, and dy is multiplied by that here. Both may be returned or written.
+// Converts functions of any supported form to functions of plain values. A derivative with dy among
+// its parameters is a vector-Jacobian product. Without dy it gives the Jacobian, which is then
+// multiplied by dy. Both may be returned or written.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,21 @@
 
 namespace gradus::check {
 
-/// A derivative that takes a direction for each input and gives the output's derivative along it.
+/// See check::jvp().
 template <class F>
 struct Jvp {
   F f;
 };
 
-/// A derivative that gives the Jacobian: a flat one has a row for each output.
+/// See check::jacobian().
 template <class F>
 struct Jacobian {
   F f;
   bool column_major = false;
 };
 
-/// A member function of this object, which must outlive the check: raw("f", method(&C::f, c), …).
+/// Binds a member function to an object, which must outlive the check: raw("f", method(&C::f, c),
+/// …).
 template <class C, class R, class... A>
 auto method(R (C::*f)(A...) const, const C& object) {
   return [f, &object](A... a) -> R { return (object.*f)(std::forward<A>(a)...); };
@@ -33,11 +34,11 @@ auto method(R (C::*f)(A...), C& object) {
   return [f, &object](A... a) -> R { return (object.*f)(std::forward<A>(a)...); };
 }
 
-/// Is F a function that takes these inputs, and writes or returns its result?
+/// True if F takes these inputs and returns or writes its result.
 template <class F, class... G>
 constexpr bool takes() {
   if constexpr (!(requires { typename G::Type; } && ...)) {
-    return false;  // given() has reported it
+    return false;  // given() reports it
   } else if constexpr (Plain<F>) {
     return SignatureOf<F>::arity ==
            sizeof...(G) + (std::is_void_v<typename SignatureOf<F>::Result> ? 1 : 0);
@@ -46,22 +47,20 @@ constexpr bool takes() {
   }
 }
 
-/// The form of a derivative.
 struct DerivativeForm {
   bool known = false, takes_upstream = false, writes = false;
   bool with_value = false;  // f(x, gradient) returns the value and writes the gradient
 };
 
-/// What is known when the functions are called.
 struct Plan {
   std::vector<Input> inputs;
   std::vector<Layout> layouts;    // of the inputs
-  std::vector<Layout> gradients;  // of the gradients; on a manifold, of the tangent gradient
+  std::vector<Layout> gradients;  // of the gradients; on a manifold, of the tangent gradients
   std::optional<Layout> output;   // empty until forward has run
   bool accumulates = false;
 };
 
-/// Functions of the arguments G…, and a forward F.
+/// Converts functions of the arguments G…, whose forward is F.
 template <class F, class... G>
 class Adapter {
  public:
@@ -70,7 +69,6 @@ class Adapter {
 
   explicit Adapter(std::shared_ptr<Plan> plan) : plan_(std::move(plan)) {}
 
-  /// `f` may be F or its reference.
   template <class Function>
   Forward forward(Function f, const std::string& name) const {
     return [f, name, self = *this](const Arguments& in) mutable {
@@ -95,7 +93,7 @@ class Adapter {
     };
   }
 
-  /// A vjp, a gradient or a Jacobian, returned or written.
+  /// Sets functions.vjp or functions.into from a vjp, gradient or Jacobian.
   template <class D>
   void derivative(D d, Functions& functions, bool column_major = false) const {
     static constexpr DerivativeForm form = form_of<D>();
@@ -135,7 +133,7 @@ class Adapter {
   void derivative(Jacobian<D> d, Functions& functions) const {
     derivative(std::move(d.f), functions, d.column_major);
   }
-  /// Forward mode: one call for each element of the inputs makes the Jacobian.
+  /// Forward mode: builds the Jacobian with one call per input element.
   template <class D>
   void derivative(Jvp<D> d, Functions& functions) const {
     matrix_vjp(functions, [f = std::move(d.f), self = *this](const Arguments& in,
@@ -155,7 +153,7 @@ class Adapter {
     return arrays_for<Function, 0, true, G...>(plan.layouts, in);
   }
 
-  /// The type of dy where the derivative does not say: that which forward returns.
+  /// The default type of dy: the result type of forward.
   static auto own_upstream() {
     if constexpr (writes<F>) {
       return std::type_identity<std::span<NumberOf<Parameter<F, count, std::span<double>>>>>{};
@@ -182,12 +180,12 @@ class Adapter {
       constexpr bool writes = std::is_void_v<typename S::Result>;
       constexpr std::size_t inputs = count + (writes ? wanted : 0);
       return {S::arity == inputs || S::arity == inputs + 1, S::arity == inputs + 1, writes};
-    } else {  // With `auto` parameters it returns its gradients; more would compile its body.
+    } else {  // with `auto` parameters, assume that it returns its gradients
       return {true, !std::is_invocable_v<D&, typename G::Type&...>, false};
     }
   }
 
-  /// Calls d with the inputs, dy if it takes one, and arrays that hold `start` if it writes.
+  /// Calls d with the inputs, dy if it takes one, and buffers containing `start` if it writes.
   template <class D, class... Up>
   Arguments evaluate(D& d, const Arguments& in, const std::vector<Layout>& layouts,
                      const Arguments& start, Up&... up) const {
@@ -205,7 +203,7 @@ class Adapter {
     return result;
   }
 
-  /// What arrays that are written hold before the call: zeros if they are added to, else NaN.
+  /// Initial content of written buffers: zeros if they are added to, else NaN.
   static Arguments starts(const std::vector<Layout>& layouts, bool zeros) {
     Arguments result;
     for (const Layout& layout : layouts)
@@ -214,7 +212,6 @@ class Adapter {
     return result;
   }
 
-  /// Throws Damage if an input was changed.
   template <class Arrays>
   void inspect(const Arrays& arrays, const std::string& function) const {
     std::apply(
@@ -224,7 +221,7 @@ class Adapter {
         arrays);
   }
 
-  /// The gradients that were written, one part for each input.
+  /// The written gradients, one part per input.
   template <class Arrays>
   Arguments collect(const Arrays& arrays) const {
     Arguments result(count);
@@ -238,7 +235,7 @@ class Adapter {
     return result;
   }
 
-  /// The gradients that were returned, one part for each input: for the wanted ones, or for all.
+  /// The returned gradients, one part per input. They may omit inputs that need none.
   template <class R>
   Arguments parts(const R& returned, const std::vector<Layout>& layouts) const {
     std::size_t given = 0;
@@ -254,7 +251,7 @@ class Adapter {
     return result;
   }
 
-  /// vjp as dy times the matrices that `make` gives, row-major and one for each input.
+  /// vjp as dy times the matrices returned by `make`, row-major and one per input.
   template <class Make>
   void matrix_vjp(Functions& functions, Make make) const {
     functions.linear = true;
@@ -281,7 +278,8 @@ class Adapter {
     };
   }
 
-  /// Rows and columns follow the outputs and elements as they lie in memory: makes them row-major.
+  /// Makes Jacobians row-major whose rows and columns follow the memory order of outputs and
+  /// elements.
   void arrange(Arguments& matrices, std::size_t outputs) const {
     for (std::size_t k = 0; k < count; ++k) {
       const Values found = matrices[k];
@@ -293,7 +291,7 @@ class Adapter {
     }
   }
 
-  /// The derivatives along directions, one for each wanted input.
+  /// Directional derivatives, with one direction per differentiable input.
   template <class D>
   Values along(D& d, const Arguments& in, const Arguments& directions) const {
     auto x = inputs_for<D>(*plan_, in);

@@ -1,5 +1,5 @@
-// How a function under test is called. Each parameter gets an array of its own type: a pointer or a
-// span gets memory of the checker, with guard zones on both sides; a container gets a container.
+// Calls a function under test with arrays of its parameter types. Pointers and spans refer to
+// guarded memory of the checker; containers are created.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,6 @@
 
 namespace gradus::check {
 
-/// One argument of check::raw() as it was given.
 template <class A, bool Differentiable>
 struct Given {
   using Type = A;
@@ -20,7 +19,7 @@ struct Given {
   Dims shape = {};
   std::optional<Manifold> manifold = {};
 
-  /// It lives on a manifold (manifold.h), and so do its steps and its gradient.
+  /// Puts this input, its steps and its gradient on a manifold (manifold.h).
   Given on(Manifold m) const {
     Given result = *this;
     result.manifold = std::move(m);
@@ -38,17 +37,17 @@ inline constexpr bool is_span<std::span<T, N>> = true;
 template <class P>
 using Pointee = std::remove_cv_t<std::remove_pointer_t<P>>;
 
-/// Is an A memory of the checker: a span, or a pointer to numbers?
+/// True for spans and pointers to numbers, which refer to memory of the checker.
 template <class A>
 inline constexpr bool is_view = is_span<A> ||
                                 (std::is_pointer_v<A> && std::is_arithmetic_v<Pointee<A>>);
 
-/// The array for a parameter of type A.
+/// The array for a parameter of type A, with guard zones around checker memory.
 template <class A>
 class GuardedArray {
  public:
   using T = NumberOf<A>;
-  using Container = Pointee<A>;  // where A is neither a pointer to numbers nor a span
+  using Container = Pointee<A>;  // if A is neither a pointer to numbers nor a span
 
   GuardedArray(const Values& values, Layout layout)
       : layout_(std::move(layout)), size_(values.size()) {
@@ -65,7 +64,6 @@ class GuardedArray {
     before_ = numbers();
   }
 
-  /// What the function is called with.
   decltype(auto) pass() {
     if constexpr (is_span<A>) {
       return A(memory_.data() + kGuard, size_);
@@ -85,7 +83,7 @@ class GuardedArray {
     return result;
   }
 
-  /// Throws Damage if something was written outside, and, if nothing may be written, inside.
+  /// Throws Damage after writes outside the array, or inside if it is not writable.
   void inspect(const std::string& function, const std::string& name, bool writable) const {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       if ((i >= kGuard && i < kGuard + size_) || memory_[i] == kCanary) continue;
@@ -128,7 +126,7 @@ class GuardedArray {
   Values before_;
 };
 
-/// Functions whose parameters can be read: not overloaded, no templates, no `auto` parameters.
+/// Functions with known parameter types: not overloaded or templated, no `auto` parameters.
 template <class F>
 concept Plain = requires(F f) {
   std::function{f};
@@ -146,7 +144,7 @@ Signature<R, A...> signature_of(const std::function<R(A...)>&);
 template <Plain F>
 using SignatureOf = decltype(signature_of(std::function{std::declval<F>()}));
 
-/// The type as which F is given its K-th argument: that of its parameter, or else Own.
+/// The type of F's K-th argument: its parameter type, or Own if that is unknown.
 template <class F, std::size_t K, class Own>
 struct ParameterOf {
   using type = Own;
@@ -154,7 +152,7 @@ struct ParameterOf {
 template <Plain F, std::size_t K, class Own>
 requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
   using P = std::tuple_element_t<K, typename SignatureOf<F>::Parameters>;
-  // What cannot be made of sizes and numbers (Eigen::Ref) is made of the caller's own type.
+  // Types that cannot be constructed from a shape (Eigen::Ref) are replaced by the caller's type.
   static constexpr bool made = is_view<P> || requires(const Layout& layout) {
     Array<Pointee<P>>::sized(layout);
   };
@@ -163,7 +161,7 @@ requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
 template <class F, std::size_t K, class Own>
 using Parameter = typename ParameterOf<F, K, Own>::type;
 
-/// A, or a span of what can be written.
+/// A, or for a span one of mutable elements.
 template <class A>
 struct Writable {
   using type = A;
@@ -173,8 +171,8 @@ struct Writable<std::span<T, N>> {
   using type = std::span<std::remove_const_t<T>>;
 };
 
-/// Arrays for what belongs to each input (or to each that wants a gradient), of the types that the
-/// parameters of F have from number First on.
+/// Arrays for each input (or each that requires a gradient), of the types of F's parameters from
+/// index First.
 template <class F, std::size_t First, bool all, class... G>
 auto arrays_for(const std::vector<Layout>& layouts, const Arguments& values) {
   constexpr std::array<bool, sizeof...(G)> taken{(all || G::wanted)...};
@@ -193,7 +191,7 @@ auto arrays_for(const std::vector<Layout>& layouts, const Arguments& values) {
   (std::index_sequence_for<G...>{});
 }
 
-/// f with the arrays of these tuples, one after the other.
+/// Calls f with all arrays of these tuples.
 template <class F, class... Tuples>
 decltype(auto) call(F& f, Tuples&... tuples) {
   const auto references = [](auto& all) {
@@ -203,8 +201,8 @@ decltype(auto) call(F& f, Tuples&... tuples) {
                     std::tuple_cat(references(tuples)...));
 }
 
-/// Calls read(part) for each of the gradients that a function returned: one, a tuple, a list.
-/// Rows of rows are one gradient where one is wanted, and else one each.
+/// Calls read(part) for each returned gradient: one, a tuple, or a list. Rows of rows are one
+/// gradient if `rows_are_one`, otherwise one per row.
 template <class R, class Read>
 void each_part(const R& r, bool rows_are_one, Read read) {
   if constexpr (NestedRows<R>) {

@@ -1,5 +1,5 @@
-// The arrays that functions under test may take: scalars, vectors, arrays, spans, rows of rows,
-// anything with data(), rows() and cols(), as Eigen's matrices have; and types of your own.
+// Array types for functions under test: scalars, vectors, arrays, spans, rows of rows, anything
+// with data(), rows() and cols() such as Eigen's matrices, and user-defined types.
 #pragma once
 
 #include <concepts>
@@ -11,12 +11,11 @@
 
 namespace gradus::check {
 
-/// A shape and whether it lies in memory column by column.
 struct Layout {
   Dims shape = {};
   bool column_major = false;
 
-  /// Where row-major element i stands.
+  /// Memory index of row-major element i.
   std::size_t position(std::size_t i) const {
     if (!column_major) return i;
     const Dims at = index_of(i, shape);
@@ -24,17 +23,17 @@ struct Layout {
   }
 };
 
-/// How the numbers of an A are reached; for a type of yours, specialise it:
-///   Number                         their type
-///   shaped                         does it know more of its shape than how long it is?
+/// Access to the values of an A. Specialize it for your own type, as the files in check/adapters
+/// do:
+///   Number                         element type
+///   shaped                         true if the type has a shape, not only a length
 ///   Layout layout(const A&)
-///   auto& at(A& a, std::size_t i)  number i as they lie in memory; of a const A too
-///   A sized(const Layout&)         one that has that shape; left out where there is no way
-/// The files in check/adapters do so for other libraries.
+///   auto& at(A& a, std::size_t i)  element i in memory order; also for const A
+///   A sized(const Layout&)         creates an A of this shape; optional
 template <class A>
 struct Array {};
 
-/// For a struct that has members of type T and nothing else:
+/// For a struct whose members all have type T:
 ///   template <> struct gradus::check::Array<Pose> : check::Fields<Pose, double> {};
 template <class S, class T>
 struct Fields {
@@ -68,8 +67,8 @@ concept MatrixLike = requires(const M& m) {
   m.cols();
 };
 
-/// How a matrix type lays out its elements: M::IsRowMajor, or else row-major. Specialise it for
-/// another type.
+/// Memory order of a matrix type: M::IsRowMajor, or row-major by default. Specialize it for other
+/// types.
 template <class M>
 inline constexpr bool row_major = true;
 template <class M>
@@ -127,7 +126,7 @@ struct Array<A> {
   using Row = std::remove_cvref_t<decltype(*std::data(std::declval<const A&>()))>;
   using Number = typename Array<Row>::Number;
   static constexpr bool shaped = true;
-  /// One axis where rows differ in length: what such an A has is compared by its number alone.
+  /// Rows of different lengths count as one axis.
   static Layout layout(const A& a) {
     std::size_t all = 0;
     for (const Row& row : a) all += std::size(row);
@@ -158,17 +157,17 @@ concept NumberArray = requires {
   typename Array<std::remove_cv_t<A>>::Number;
 };
 
-/// The type of the numbers of an A, or of what it points to.
+/// Element type of an A, or of the A that it points to.
 template <class A>
 using NumberOf = typename Array<std::remove_cv_t<std::remove_pointer_t<A>>>::Number;
 
 template <class A>
 Layout layout_of(const A& a) {
   if constexpr (NumberArray<A>) return Array<A>::layout(a);
-  return {};  // numbers_of refuses it
+  return {};  // numbers_of reports the error
 }
 
-/// The numbers of a row-major, whatever it is. A flat one lies as `layout` says, if it fits.
+/// The values of a in row-major order. A flat array has the memory order of `layout`, if it fits.
 template <class A>
 Values numbers_of(const A& a, Layout layout) {
   constexpr bool taken = NumberArray<A>;

@@ -2,10 +2,10 @@
 //
 //   CHECK_THAT(check::raw("softmax", softmax, softmax_vjp, x), check::HasCorrectGradients());
 //
-// Other frameworks need none, for a report converts to bool and prints itself:
+// Other frameworks need none, as a report converts to bool and is printable:
 //
 //   EXPECT_TRUE(report) << report;     GoogleTest
-//   CHECK(report);                     doctest, and Catch2 too
+//   CHECK(report);                     doctest and Catch2
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)
@@ -19,8 +19,8 @@
 namespace gradus::check {
 
 namespace catch2 {
-using namespace Catch;            // version 2 has it here
-using namespace Catch::Matchers;  // version 3 here
+using namespace Catch;            // version 2
+using namespace Catch::Matchers;  // version 3
 }  // namespace catch2
 
 class HasCorrectGradients : public catch2::MatcherBase<Report> {

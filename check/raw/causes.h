@@ -1,6 +1,6 @@
-// Why is a derivative wrong? Each hypothesis predicts the whole Jacobian under test (A) from the
-// measured one (N). The first that explains every entry, with more entries than free numbers, is
-// named as the cause; a wrong name would cost more than none.
+// Diagnoses why a derivative is wrong. Each hypothesis predicts the full Jacobian under test (A)
+// from the measured one (N). The first that explains every entry, with more entries than free
+// parameters, is reported. A wrong diagnosis would be worse than none.
 #pragma once
 
 #include "gradus/check/raw/wrong_places.h"
@@ -8,7 +8,7 @@
 
 namespace gradus::check {
 
-/// The cause for the input that evidence.input names; empty if nothing explains all of it.
+/// The cause for input evidence.input; empty if nothing explains all entries.
 inline Cause likely_cause(const Evidence& evidence) {
   const Comparison d(evidence);
   if (!d.finite)
@@ -27,7 +27,7 @@ inline Cause likely_cause(const Evidence& evidence) {
   return {};
 }
 
-/// The map of a Jacobian: outputs × elements of the input that evidence.input names.
+/// The map of a Jacobian: outputs × elements of input evidence.input.
 inline std::string jacobian_map(const Evidence& evidence) {
   const Comparison d(evidence);
   std::string map;
@@ -37,8 +37,8 @@ inline std::string jacobian_map(const Evidence& evidence) {
   return map;
 }
 
-/// Outputs that the inputs' gradients depend on, but whose dy no gradient reads: one cause for all
-/// inputs, if it explains all of them.
+/// Outputs whose dy no gradient reads although gradients depend on it. Reported only if this
+/// explains all inputs.
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;
   std::vector<bool> dead(rows, true), wanted(rows, false);
@@ -72,7 +72,7 @@ inline Cause unread_upstream(Evidence evidence) {
           "each output's dy must reach every input that the output depends on"};
 }
 
-/// Names the cause for each wrong input. If a Jacobian is under test, draws the map of all of it.
+/// Sets the cause of each wrong input. For a Jacobian under test, draws its full map.
 inline void explain(Report& report, Evidence evidence) {
   const auto several = std::count_if(report.inputs.begin(), report.inputs.end(),
                                      [](const InputSummary& input) { return input.wrong > 0; });

@@ -1,26 +1,25 @@
-// Is this the derivative of that function? Needs the standard library alone.
+// Checks a derivative against finite differences. Needs only the standard library.
 //
 //   std::vector<double> softmax(const std::vector<double>& x);
 //   std::vector<double> softmax_vjp(const std::vector<double>& x, const std::vector<double>& dy);
 //
 //   std::cout << check::raw("softmax", softmax, softmax_vjp, x);
 //
-// docs/checking.md shows the other forms and how to read a report. To read the checker, take the
-// files in this order:
+// docs/checking.md shows the other forms and explains the report. The files, in reading order:
 //
-//   values.h words.h random.h   numbers, text, random numbers
-//   options.h findings.h        what a check is given, and what it finds
+//   values.h words.h random.h   values, text, random numbers
+//   options.h findings.h        input and output of a check
 //   verdict.h                   the rule by which a derivative passes
-//   kinks.h differences.h       how a derivative is measured, and how the step is chosen
+//   kinks.h differences.h       measuring a derivative, choosing the step
 //   probe.h                     which derivatives are compared
-//   checked_function.h          the function under test, called and guarded
-//   compare.h vjp_check.h       the check itself; what it does beside the comparison:
+//   checked_function.h          guarded calls of the function under test
+//   compare.h vjp_check.h       the check itself
 //   time_budget.h side_effects.h special_points.h
-//   evidence.h wrong_places.h wrong_sizes.h causes.h    how a cause is named
+//   evidence.h wrong_places.h wrong_sizes.h causes.h    diagnosing a cause
 //   report.h                    text, JSON and XML
-//   manifold.h manifolds.h pullback.h                   inputs that live on a manifold
-//   arrays.h arguments.h adapter.h check.h              functions and arrays of any form
-//   smallest.h catch2.h compiled.cpp                    tools around it
+//   manifold.h manifolds.h pullback.h                   inputs on a manifold
+//   arrays.h arguments.h adapter.h check.h              functions and arrays of other types
+//   smallest.h catch2.h compiled.cpp                    tools
 #pragma once
 
 #include <optional>
@@ -35,25 +34,25 @@
 namespace gradus::check {
 
 #ifdef GRADUS_CHECK_COMPILED
-/// As in vjp_check.h.
+/// See vjp_check.h.
 Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
                  RawOptions options);
 #endif
 
-/// An input with a name and a shape for the report. One of integers gets no gradient.
+/// An input with a name and a shape for the report. Integer inputs get no gradient.
 template <NumberArray A>
 auto input(const A& value, std::string name = {}, Dims shape = {}) {
   constexpr bool wanted = std::is_floating_point_v<NumberOf<const A>>;
   return Given<A, wanted>{value, std::move(name), std::move(shape)};
 }
 
-/// An input that gets no gradient.
+/// An input without a gradient.
 template <NumberArray A>
 Given<A, false> constant(const A& value, std::string name = {}, Dims shape = {}) {
   return {value, std::move(name), std::move(shape)};
 }
 
-/// A derivative in forward mode: jvp(inputs…, directions…) returns the output's derivative along
+/// A forward-mode derivative: jvp(inputs…, directions…) returns the derivative of the output along
 /// the directions, or writes it to a last argument.
 template <class F>
 Jvp<F> jvp(F f) {
@@ -62,18 +61,18 @@ Jvp<F> jvp(F f) {
 
 enum class Order { row_major, column_major };
 
-/// A derivative that returns the Jacobian, or writes it: flat, one row for each output, in this
-/// order; or a matrix. For several inputs a tuple, or one argument each.
+/// A derivative that returns or writes the Jacobian: a matrix, or a flat array in this order with
+/// one row per output. With several inputs, a tuple or one argument for each.
 template <class F>
 Jacobian<F> jacobian(F f, Order order = Order::row_major) {
   return {std::move(f), order == Order::column_major};
 }
 
-/// A check that is described and not yet run; it runs once, when its report is asked for.
+/// A configured check. It runs once, when the report is first requested.
 template <class F, class... G>
 class Raw {
  public:
-  RawOptions options;  // what has no function below
+  RawOptions options;  // options without a member function below
 
   template <class D>
   Raw(std::string name, F f, D d, const G&... given)
@@ -85,50 +84,50 @@ class Raw {
     adapter.derivative(std::move(d), functions_);
   }
 
-  /// The shape of the result: needed where forward writes it, else for the report.
+  /// Sets the shape of the result. Required if forward writes its result.
   Raw& output(Dims shape) {
     options.output_shape = shape;
     plan_->output = Layout{std::move(shape)};
     return *this;
   }
-  /// The output lives on a manifold: a Jacobian has a row for each of its tangent numbers, and a
-  /// vjp is given dy in the surrounding space.
+  /// The output is on a manifold: a Jacobian has one row per tangent coordinate, and a vjp gets dy
+  /// in the ambient space.
   Raw& output_on(Manifold manifold) { return set(domains_.output, std::move(manifold)); }
-  /// The derivative adds to what its buffers hold.
+  /// The derivative adds to its buffers.
   Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }
-  /// The same function computed in double, of which differences are taken.
+  /// The same function in double. Finite differences are taken of this one.
   template <class R>
   Raw& reference(R r) {
     static_assert(Plain<R>, "the parameters of the reference need types, those of double");
     functions_.reference = Adapter<F, G...>(plan_).forward(std::move(r), "the reference");
     return *this;
   }
-  /// Without a reference: how fine a comparison is enough, as a share of the largest derivative.
+  /// Without a reference: the accuracy to check, relative to the largest derivative.
   Raw& resolution(double share) { return set(options.resolution, share); }
-  /// |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement's error.
+  /// analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement error.
   Raw& tolerance(double r, double a) { return set(options.rtol, r).set(options.atol, a); }
   Raw& seed(std::uint64_t s) { return set(options.seed, s); }
-  /// The whole Jacobian, however large; or a sample of it, however small.
+  /// Always compares the full Jacobian, or always a sample.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
-  /// As many elements are looked at one by one as there is time for (a std::chrono::duration); the
-  /// others move along directions, and the report says what may be missed.
+  /// Time limit (a std::chrono::duration). As many elements as possible are moved one by one, the
+  /// others along directions. The report states what may be missed.
   template <class Time>
   Raw& budget(Time time) {
     return set(options.seconds,
                static_cast<double>(time.count()) * Time::period::num / Time::period::den);
   }
-  /// forward may be called by so many threads at the same time; 0: as the machine has.
+  /// Number of threads that may call forward concurrently. 0: one per core.
   Raw& parallel(int threads = 0) { return set(options.threads, threads); }
-  /// Where the derivative from one side counts, by convention.
+  /// Declares kinks at which the one-sided derivative is correct by convention.
   Raw& kinks(std::vector<Kink> at) { return set(options.kinks, std::move(at)); }
-  /// How many single elements of an input, and directions of all of them, a sample has.
+  /// Sample size: single elements per input, and directions of all elements.
   Raw& columns(std::size_t n) { return set(options.columns, n); }
   Raw& directions(int n) { return set(options.projections, n); }
-  /// One more dy, beside the random ones.
+  /// Adds an upstream gradient to the random ones.
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
-  /// BadInput where the check itself was called wrongly; all else is in the report.
+  /// Throws BadInput if the check is misused. All other problems are in the report.
   const Report& report() const {
     if (!*report_) {
       *report_ = domains_.any() ? check_on(name_, functions_, plan_->inputs, domains_, options)
@@ -173,14 +172,14 @@ class Raw {
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
-/// In place of a check that does not compile, so that its static_assert is the only error.
+/// Replaces a check that does not compile, so that its static_assert is the only error.
 struct Rejected {
   const Report& report() const;
   operator Report() const;
   explicit operator bool() const;
 };
 
-/// An argument of raw() as an input; what is one already stays as it is.
+/// Converts an argument of raw() to an input.
 template <class A, bool Wanted>
 Given<A, Wanted> given(const Given<A, Wanted>& value) {
   return value;
@@ -203,17 +202,16 @@ auto given(const T (&value)[N]) {
   return input(std::span<const T>(value, N));
 }
 
-/// Checks `derivative` against differences of `forward` at `inputs`: scalars, vectors, arrays,
-/// spans (for pointers), and matrices with data(), rows() and cols(). Both functions are given
-/// what the inputs are, or, where their parameters are pointers or spans, guarded memory of the
-/// checker.
+/// Checks `derivative` against finite differences of `forward` at `inputs`: scalars, vectors,
+/// arrays, spans (for pointers), and matrices with data(), rows() and cols(). Pointer and span
+/// parameters point to guarded memory of the checker; other parameters have the inputs' types.
 ///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
 ///   derivative(inputs…, dy) → gradients       a vector-Jacobian product
-///   derivative(inputs…, dy, gradients…)       the same, written; or added to: .accumulates()
-///   derivative(inputs…) → gradients           of a scalar y; else, the Jacobian
-///   derivative(inputs…, gradients…)           the same, written
+///   derivative(inputs…, dy, gradients…)       writes them, or adds to them: .accumulates()
+///   derivative(inputs…) → gradients           of a scalar y; otherwise the Jacobian
+///   derivative(inputs…, gradients…)           writes them
 ///
-/// Several gradients are a tuple, or a vector of vectors.
+/// Several gradients are a tuple or a vector of vectors.
 template <class F, class D, class... A>
 [[nodiscard]] auto raw(std::string name, F forward, D derivative, const A&... inputs) {
   constexpr bool some = sizeof...(A) > 0,
@@ -233,7 +231,7 @@ template <class F, class D, class... A>
   }
 }
 
-/// Of the overloads of std::exp and its like the one in double is meant.
+/// Selects the overload for double of std::exp and other overloaded functions.
 using RealFunction = double (*)(double);
 template <class D, class A>
 [[nodiscard]] auto raw(std::string name, RealFunction f, D derivative, const A& x) {
@@ -252,8 +250,8 @@ template <class A>
   return raw<RealFunction>(std::move(name), f, derivative, x);
 }
 
-/// y = f(x, gradient) in one call: the gradient is written to a container, a span or a pointer, or
-/// to the container that &gradient points to.
+/// y = f(x, gradient) in one call. The gradient is a container, span or pointer to write to, or the
+/// address of a container.
 template <Plain F, class A>
 requires(SignatureOf<F>::arity == 2) [[nodiscard]] auto raw(std::string name, F f, const A& x) {
   using X = std::tuple_element_t<0, typename SignatureOf<F>::Parameters>;

@@ -1,5 +1,5 @@
-// The function under test with its derivative. Every call is counted, and its result checked: what
-// cannot be compared at all ends the run with Abort. Measures the slopes along one line, too.
+// The function under test with its derivative. Counts calls, checks results, and measures slopes
+// along a line. Throws Abort if nothing can be compared.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 
 namespace gradus::check {
 
-/// Ends a run: nothing more can be compared. The note is empty if findings give the reason.
+/// Ends a run. The note is empty if findings already state the reason.
 struct Abort {
   Verdict verdict;
   std::string note;
 };
 
-using Place = std::pair<std::size_t, std::size_t>;  // an input, and an element of it
+using Place = std::pair<std::size_t, std::size_t>;  // an input and an element of it
 
 class CheckedFunction {
  public:
@@ -32,8 +32,8 @@ class CheckedFunction {
   std::size_t outputs() const { return output_.size(); }
   Counts& counts() { return counts_; }
 
-  /// Runs forward twice: a function that changes by itself has no derivative that could be
-  /// measured. Returns the seconds of the faster call.
+  /// Runs forward twice, because a function that changes between calls has no measurable
+  /// derivative. Returns the seconds of the faster call.
   double measure_output() {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -48,7 +48,7 @@ class CheckedFunction {
     return quicker.count();
   }
 
-  /// Measures the noise of forward, and chooses a first step that suits it.
+  /// Measures the noise of forward and chooses a suitable first step.
   void measure_noise(Goal& goal, std::uint64_t seed) {
     Random random(seed);
     for (const double y : output_) noise_.push_back(0.5 * f_.ulp * std::abs(y));
@@ -61,21 +61,21 @@ class CheckedFunction {
       for (std::size_t i = 0; i < outputs(); ++i)
         noise_[i] = std::max(noise_[i], 4 * slopes[i].jitter * close_by);
     }
-    // The best step of six points goes with the seventh root of the noise (0.58: as for rounding
-    // in double, where Goal::first is 3e-3).
+    // The optimal six-point step grows with the seventh root of the noise. The factor 0.58 gives
+    // 3e-3 (Goal::first) for rounding in double.
     const double noise = largest_of(noise_) / std::max(largest_of(output_), 1e-300);
     goal.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.first, 0.1);
     goal.noise = &noise_;
   }
 
-  /// The derivative under test. Parts that do not fit the inputs go into the report.
+  /// The derivative under test. Mismatched sizes go into the report.
   Arguments vjp(const Values& dy, Report& report) {
     if (!f_.into) return into(dy, {}, report);  // f_.vjp uses no buffers
     const bool zeros = f_.accumulates || from_zeros_;
     return into(dy, filled(zeros ? 0 : std::numeric_limits<double>::quiet_NaN()), report);
   }
 
-  /// The same; f_.into writes to buffers that hold `start`.
+  /// The same, with buffers that contain `start` before the call.
   Arguments into(const Values& dy, const Arguments& start, Report& report) {
     ++counts_.vjp;
     Arguments dx =
@@ -85,14 +85,13 @@ class CheckedFunction {
     return dx;
   }
 
-  /// Buffers as large as the gradients.
   Arguments filled(double value) const {
     Arguments result;
     for (const Input& input : inputs_) result.emplace_back(input.values.size(), value);
     return result;
   }
 
-  /// From here on buffers hold zeros before a call, so that gradients can be compared even if they
+  /// Makes later calls start with zeroed buffers, so that gradients can be compared even if they
   /// are added to, or not written, contrary to the declaration.
   void start_from_zeros() { from_zeros_ = true; }
 
@@ -104,20 +103,20 @@ class CheckedFunction {
     const double unit = move.along() ? 1 : unit_of(at, rms(x));
     const LineFunction line = line_of(k, move);
     goal.unit = at != 0 ? std::abs(at) : unit;
-    // Far from 0 a function saturates, and at 0 its terms may cancel: it may be rounded as terms of
-    // size one are.
+    // Far from 0 a function may saturate, and at 0 its terms may cancel. Assume rounding as for
+    // terms of size 1.
     if (at == 0 || std::abs(at) > 1.0 / 32)
       goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
     if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
     std::vector<Slope> slopes = JacobianColumn(line, at, unit, measured_, goal).measure();
-    // The derivative under test is rounded too: four roundings of each term are forgiven.
+    // The derivative under test is rounded too: allow four roundings per term.
     for (Slope& s : slopes)
       if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
     if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
     return slopes;
   }
 
-  /// The slopes of all outputs where these elements, which are equal, move together.
+  /// The slopes of all outputs when these equal elements move together.
   std::vector<Slope> column_of(const std::vector<Place>& places, Goal goal) {
     const auto [input, element] = places.front();
     goal.unit = unit_of(inputs_[input].values[element], rms(inputs_[input].values));
@@ -131,8 +130,8 @@ class CheckedFunction {
   }
 
  private:
-  /// The message for three calls with the same inputs that gave different values. If they move on
-  /// in one direction, something is kept from call to call: a running mean, a counter.
+  /// The message for three calls with equal inputs but different values. A drift in one direction
+  /// indicates state: a running mean, a counter.
   std::string changing(const Values& second, const Values& third) const {
     bool goes_on = second.size() == output_.size() && third.size() == output_.size();
     for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {
@@ -145,8 +144,8 @@ class CheckedFunction {
                               : ": freeze its randomness, and keep nothing from call to call");
   }
 
-  /// The function that is measured, along a move of input k: its element is t, or all elements have
-  /// moved by t times the direction.
+  /// The measured function along a move of input k: its element is t, or all elements move by t
+  /// times the direction.
   LineFunction line_of(std::size_t k, const Move& move) {
     return [this, k, &move](double t) {
       Values& now = arguments_[k];
@@ -168,7 +167,7 @@ class CheckedFunction {
                        " close by: choose inputs where it stays")};
   }
 
-  /// call(); an exception becomes a part of the report.
+  /// Calls `call` and converts exceptions to Abort.
   template <class Call>
   static auto guarded(Call call, const std::string& function, Verdict verdict) -> decltype(call()) {
     const char* elsewhere =
@@ -196,7 +195,7 @@ class CheckedFunction {
     if (measured_.size() != output_.size())
       throw Abort{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
                                                 " values, forward ", output_.size())};
-    // A thousandth of the largest: no rounding is that large, and few mistakes are smaller.
+    // No rounding error is as large as 1e-3 of the largest value, and few mistakes are smaller.
     const double largest = largest_of(measured_);
     for (std::size_t i = 0; i < output_.size(); ++i) {
       if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
@@ -229,7 +228,7 @@ class CheckedFunction {
   std::vector<Input> inputs_;
   Arguments arguments_;
   Values output_;    // of forward
-  Values measured_;  // of what differences are taken of
+  Values measured_;  // of the function that differences are taken of
   Values noise_;
   bool from_zeros_ = false;
   Counts counts_;

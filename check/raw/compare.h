@@ -1,5 +1,4 @@
-// The comparison of one input's derivatives: the measured slopes of each move and probe, and the
-// finding that describes a mismatch.
+// Compares the derivatives of one input with the measured slopes, and describes mismatches.
 #pragma once
 
 #include "gradus/check/raw/evidence.h"
@@ -7,13 +6,12 @@
 
 namespace gradus::check {
 
-/// The measured slopes of one input.
 struct Numeric {
   const std::vector<Probe>* probes = nullptr;
   Tolerance tolerance = {};
   std::vector<Move> moves = {};
 
-  /// Leaves out what was not measured: of `elements` moves those from `done` on, and of the others
+  /// Removes unmeasured moves: of the first `elements` moves those from `done` on, of the others
   /// those from `seen` on.
   void keep(std::size_t done, std::size_t elements, std::size_t seen) {
     moves.resize(seen);
@@ -21,7 +19,7 @@ struct Numeric {
                 moves.begin() + static_cast<std::ptrdiff_t>(elements));
   }
 
-  /// The largest derivative by this move, of single outputs or of weighted sums of them.
+  /// The largest derivative along this move, over rows or over weighted sums.
   double scale(const Move& move, bool dense) const {
     double result = 0;
     for (std::size_t p = 0; p < probes->size(); ++p)
@@ -30,7 +28,7 @@ struct Numeric {
     return result;
   }
 
-  /// Is every measured derivative 0; and, if `stationary`, not so next to this point?
+  /// True if every measured derivative is 0 and, with `stationary`, some change close by.
   bool flat(bool stationary = false) const {
     bool curved = false;
     for (const Move& move : moves)
@@ -42,7 +40,7 @@ struct Numeric {
   }
 };
 
-/// The worst comparison of one move; `excess` is the error in units of the allowed one.
+/// The worst comparison of one move. `excess` is the error divided by the allowed error.
 struct Mismatch {
   Finding finding = {.verdict = Verdict::pass};
   std::size_t move = 0;
@@ -50,7 +48,7 @@ struct Mismatch {
   double excess = 0;
 };
 
-/// Failures first, then rows before weighted sums (a row names the output), then the largest.
+/// Failures first, then rows before weighted sums (a row identifies the output), then by error.
 inline bool worse_than(const Mismatch& a, const Mismatch& b) {
   if (a.finding.verdict != b.finding.verdict) return a.finding.verdict == Verdict::fail;
   if (a.finding.kind != b.finding.kind) return a.finding.kind == Kind::element;
@@ -63,8 +61,7 @@ inline Finding located(std::size_t input, const InputSummary& summary, const Mov
   return result;
 }
 
-/// Puts the numbers of a comparison into a finding. Of a row it shows the derivative itself,
-/// without the weight that it was asked with.
+/// Fills in the values of a comparison. For a row, divides out the probe's weight.
 inline void describe_numbers(Finding& finding, double a, const Slope& n, const Probe& probe,
                              const Judgement& judgement) {
   const double w = probe.dense() ? 1.0 : probe.weight[0];
@@ -95,8 +92,8 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   }
 }
 
-/// Zeros must give zeros: `dx` is the gradient for an upstream gradient of zeros. 0·inf is forgiven
-/// only where the function itself has no derivative.
+/// Checks `dx`, the gradient for an upstream gradient of zeros, which must be 0. 0·inf is accepted
+/// only if the function itself has no derivative.
 inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& summary,
                                        const Numeric& numeric, const Values& dx) {
   for (const Move& move : numeric.moves) {
@@ -116,7 +113,7 @@ inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& su
   return {};
 }
 
-/// The notes on an input. The note on a sample is left out if the report has it already.
+/// The notes on an input. `sample_said` suppresses the note on sampling.
 inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric& numeric,
                                             bool sample_said) {
   const Tolerance& t = numeric.tolerance;
@@ -161,8 +158,8 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   return notes;
 }
 
-/// A place in [0, count) that is wrong by itself, by halving; empty if neither half of a range
-/// that is wrong is wrong. wrong(first, last) asks about [first, last).
+/// Finds an index in [0, count) that is wrong on its own, by bisection with wrong(first, last).
+/// Returns nothing if neither half of a wrong range is wrong.
 template <class Wrong>
 std::optional<std::size_t> find_place(std::size_t count, Wrong wrong) {
   std::size_t first = 0, last = count;

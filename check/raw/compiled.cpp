@@ -1,4 +1,4 @@
-// gradus::check_quick: what the headers hold inline, compiled once.
+// gradus::check_quick: compiles the header-only checker once.
 #define GRADUS_CHECK_INLINE
 
 #include "gradus/check/raw/pullback.h"

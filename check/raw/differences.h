@@ -1,6 +1,6 @@
-// How a column of the Jacobian is measured, and how the step is chosen. The first step settles most
-// points. If it does not (strong curvature, the edge of a domain, a kink nearby), the step shrinks
-// by 4; if rounding hides the derivative, it grows by 4. The smallest error estimate wins.
+// Measures a column of the Jacobian and chooses the step. The first step is enough for most points.
+// Otherwise (strong curvature, the edge of a domain, a kink nearby) the step shrinks by 4; if
+// rounding hides the derivative, it grows by 4. The smallest error estimate wins.
 #pragma once
 
 #include <functional>
@@ -10,44 +10,44 @@
 
 namespace gradus::check {
 
-/// All outputs as a function of one number t: an input element is set to t, the others stay.
+/// All outputs as a function of one input element, which is set to t.
 using LineFunction = std::function<Values(double t)>;
 
 constexpr double kShrink = 0.25;
-constexpr int kUsualSteps = 4;   // as many as it takes to reach the tolerance
-constexpr int kMostSteps = 8;    // to see anything: next to a kink or the edge of a domain
-constexpr int kLargerSteps = 5;  // where rounding hides the derivative
+constexpr int kUsualSteps = 4;   // enough to reach the tolerance
+constexpr int kMostSteps = 8;    // next to a kink or the edge of a domain
+constexpr int kLargerSteps = 5;  // if rounding hides the derivative
 
-/// What the differences are wanted for.
+/// Settings for one column.
 struct Goal {
   Tolerance tolerance;
-  double first = 3e-3;    // step, of the size of x: balances h⁶ against rounding/h for six points
-  double scale = 0;       // the largest derivative of the column seen so far
-  bool thorough = false;  // take all usual steps, whatever the first one says
-  double ulp = std::numeric_limits<double>::epsilon();  // of the arithmetic that f is computed in
+  double first = 3e-3;    // step relative to x: balances h⁶ against rounding/h for six points
+  double scale = 0;       // largest derivative of the column so far
+  bool thorough = false;  // take all usual steps
+  double ulp = std::numeric_limits<double>::epsilon();  // machine epsilon of f
   double unit = 1;                                      // of x
-  double natural = 1;      // the size of x that a function has that knows no unit
-  double terms = 0;        // rounding of terms that f may have inside, and that it does not show
-  bool one_sided = false;  // take the side that has values, if the other has none
-  const Values* noise = nullptr;  // measured, of each output, where it may be more than rounding
+  double natural = 1;             // assumed size of x for a function without a unit
+  double terms = 0;               // rounding of intermediate terms that f does not show
+  bool one_sided = false;         // use one side if the other has no values
+  const Values* noise = nullptr;  // measured noise per output, if it may exceed rounding
 };
 
-/// The unit of the steps: that of this element, or of its input where the element is nearly 0.
-/// An input of zeros (a fresh bias) says nothing about its unit; it is taken to be 1.
+/// The unit of the steps: the size of this element, or of its input if the element is nearly 0. For
+/// an input of zeros (a new bias) it is 1.
 inline double unit_of(double x, double rms) {
   const double unit = std::max(std::abs(x), 0.1 * rms);
   return unit > 1e-100 ? unit : 1.0;
 }
 
-/// Steps are powers of two: x ± kh then carries no rounding of its own (or one ulp where it crosses
-/// a power of two). Of the size of v, whatever its sign.
+/// The power of two of the size of v. With such steps x ± kh has no rounding error (or one ulp if
+/// it crosses a power of two).
 inline double power_of_two_below(double v) {
   int exponent = 0;
   std::frexp(v, &exponent);
   return std::ldexp(1.0, exponent - 1);
 }
 
-/// The polynomial through f(-3) … f(3), at t.
+/// The polynomial through f(-3) … f(3) at t.
 inline double interpolated(const std::array<double, 7>& f, double t) {
   double sum = 0;
   for (int i = -3; i <= 3; ++i) {
@@ -59,12 +59,12 @@ inline double interpolated(const std::array<double, 7>& f, double t) {
   return sum;
 }
 
-/// The slopes of all outputs with one step; y = f(x).
+/// The slopes of all outputs for one step; y = f(x).
 inline std::vector<Slope> slopes_at(const LineFunction& f, double x, double h, const Values& y,
                                     const Goal& goal) {
   std::array<Values, 7> at;
   for (int k = -3; k <= 3; ++k) at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : f(x + k * h);
-  // A wave that is shorter than a long step can look like a long one at points that are h apart.
+  // Detects aliasing: samples h apart can make a short wave look like a long one.
   constexpr double between = 0.618;
   const Values other = h > goal.natural ? f(x + between * h) : Values();
   std::vector<Slope> result(y.size());
@@ -87,8 +87,8 @@ inline bool smooth(const Slope& s, const Goal& goal) {
   return s.finite() && !one_sided_mismatch(s, goal.scale, goal.tolerance);
 }
 
-/// No smaller step is wanted: the estimate is inside the tolerance, or it is rounding, which a
-/// smaller step makes worse.
+/// No smaller step is needed: the estimate is within the tolerance, or it is rounding, which a
+/// smaller step increases.
 inline bool settled(const Slope& s, const Goal& goal) {
   const Tolerance& t = goal.tolerance;
   return smooth(s, goal) &&
@@ -96,14 +96,15 @@ inline bool settled(const Slope& s, const Goal& goal) {
           std::abs(s.change) <= 3 * s.noise);
 }
 
-/// Rounding of f hides the slope, and nothing else does.
+/// Only rounding of f hides the slope.
 inline bool hidden(const Slope& s, const Goal& goal) {
   return smooth(s, goal) && s.only_rounding() && !s.looks_zero() &&
          !resolved(s, goal.scale, goal.tolerance);
 }
 
-/// The best that the steps tried for one output can say. Where the best has one-sided derivatives
-/// that differ and there is no kink, f rounds more than it seems to; a smooth one says how much.
+/// The best slope of one output. If the best one has different one-sided derivatives but there is
+/// no kink, f has more rounding than its size suggests. A smooth slope then gives the better
+/// estimate.
 inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
   const Slope *best = nullptr, *best_smooth = nullptr, *best_resolved = nullptr;
   const auto keep = [](const Slope& s, const Slope*& least) {
@@ -123,17 +124,17 @@ inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
   return kink.finite() || best_smooth == nullptr ? kink : *best_smooth;
 }
 
-/// The largest of `start` and the slopes that are measured well: garbage would be larger than all.
+/// The largest of `start` and the well-measured slopes; others may be arbitrarily large.
 inline double largest_resolved(const std::vector<Slope>& slopes, double start, const Tolerance& t) {
   for (const Slope& s : slopes)
     if (resolved(s, 0, t)) start = std::max(start, s.size());
   return start;
 }
 
-/// Judges one output again where no slope was found, or rounding hides it: where f hardly changes
-/// but rounds by many ulps (large numbers cancel inside it), one-sided slopes differ at every step.
-/// Their gap is a fourth difference; of a kink, gap·step has shrunk to 1/16 from the third step on,
-/// so what is left there is rounding, if it is less than 1e4 ulps. 4 ulps are always granted.
+/// Re-evaluates an output without a slope, or with one hidden by rounding. If f hardly changes but
+/// has rounding errors of many ulps (large terms cancel), one-sided slopes differ at every step.
+/// Their gap is a fourth difference. At a kink, gap·step has shrunk to 1/16 by the third step, so a
+/// remainder below 1e4 ulps is rounding. 4 ulps are always allowed.
 inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal& goal,
                                Slope& best) {
   double rounding = 4 * ulp;
@@ -148,13 +149,12 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
   }
 }
 
-/// One column of the Jacobian: the slope of every output along one input element. x is that
-/// element's value, y = f(x), unit as in unit_of. Each step costs six calls of f. Where x is not
-/// finite nothing can be measured, and every value is NaN.
+/// One column of the Jacobian: the slope of every output along one input element. x is the
+/// element's value, y = f(x), unit as in unit_of. Each step costs six calls of f. If x is not
+/// finite, all slopes are NaN.
 ///
-/// The first steps shrink from the unit. What they do not settle is tried by the other methods, one
-/// after the other, as long as there is something left for them: larger steps, steps from the size
-/// of x, steps from the natural size, the half of the points that lies inside of the domain.
+/// Steps first shrink from the unit. Outputs that this does not settle are tried with larger steps,
+/// steps from the size of x, steps from the natural size, and one-sided differences.
 class JacobianColumn {
  public:
   JacobianColumn(const LineFunction& f, double x, double unit, const Values& y, const Goal& goal)
@@ -171,7 +171,7 @@ class JacobianColumn {
     if (step_for(x_) < first && (any(&JacobianColumn::unseen) || any(&JacobianColumn::rough)))
       look_from(step_for(x_));
     if (natural < first && any(&JacobianColumn::unseen)) look_from(natural);
-    goal_.one_sided = true;  // at the edge of a domain f has values on one side alone
+    goal_.one_sided = true;  // at the edge of a domain f has values on one side only
     if (any(&JacobianColumn::unseen)) look_from(first);
     for (std::size_t i = 0; i < y_.size(); ++i) {
       if (!best_[i].finite() || hidden(best_[i], goal_))
@@ -200,12 +200,12 @@ class JacobianColumn {
     return !smooth(s, goal_) ||
            !(s.only_rounding() || within(s, 1e-4, goal_.scale, goal_.tolerance));
   }
-  /// Nothing but rounding is seen, and it could be that of a derivative that counts.
+  /// Only rounding is visible, and it could hide a derivative that matters.
   bool drowned(std::size_t i) const {
     const Slope& s = best_[i];
     return s.looks_zero() && (s.noise == 0 || !resolved(s, goal_.scale, goal_.tolerance));
   }
-  /// Rounding is what makes it inexact, so that a larger step is better.
+  /// Rounding dominates the error, so a larger step is better.
   bool rough(std::size_t i) const {
     const Slope& s = best_[i];
     if (hidden(s, goal_)) return true;
@@ -214,12 +214,11 @@ class JacobianColumn {
     return (rounded_[i] || s.only_rounding()) && !within(s, 1e-3, goal_.scale, goal_.tolerance);
   }
 
-  /// The slopes with steps from h on, each a quarter of the one before, until all are settled, or
-  /// seen and not getting better.
+  /// Slopes with steps h, h/4, … until all outputs are settled, or measured and not improving.
   Steps shrinking(double h) {
     Steps tried(y_.size());
     std::vector<bool> done(y_.size(), false);
-    std::vector<int> seen(y_.size(), 0);  // steps
+    std::vector<int> seen(y_.size(), 0);  // number of steps
     rounded_ = done;
     for (int step = 1; step < kMostSteps + kUsualSteps; ++step, h *= kShrink) {
       const std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
@@ -239,15 +238,15 @@ class JacobianColumn {
     return tried;
   }
 
-  /// The best of these slopes of output i. A small step may stay on one stair of f, and look exact
-  /// there; a larger one saw others.
+  /// The best slope of output i. A small step may stay on one stair of f and look exact; larger
+  /// steps revealed the stairs.
   Slope best(const std::vector<Slope>& tried, std::size_t i) {
     for (const Slope& s : tried) stairs_[i] = std::max(stairs_[i], 8 * s.jitter * s.step);
     return with_noise(best_of(tried, goal_), i);
   }
 
-  /// Output i is known no better than the stairs that it was seen to have. Where it stands still
-  /// and is as small as the roundings of others, it may be one of them.
+  /// Adds the noise of the stairs seen so far. If f does not change and is as small as the rounding
+  /// of its terms, it may be only rounding.
   Slope with_noise(Slope s, std::size_t i) const {
     double noise = stairs_[i] < goal_.terms / 16 ? 0 : std::min(stairs_[i], goal_.terms);
     if (s.value == 0 && std::abs(y_[i]) <= 4 * goal_.terms) noise = goal_.terms;
@@ -255,7 +254,7 @@ class JacobianColumn {
     return s;
   }
 
-  /// One more slope of an output. What it disproves, by more than both are unsure of, was chance.
+  /// Adds a slope. An earlier slope that differs by more than both error estimates was accidental.
   void take(const Slope& now, std::vector<Slope>& tried, int& seen) const {
     const Tolerance& t = goal_.tolerance;
     for (Slope& before : tried) {
@@ -266,8 +265,8 @@ class JacobianColumn {
     tried.push_back(now);
   }
 
-  /// Steps from h on, for the outputs that are not seen well; takes what is better than the best so
-  /// far. A slope that rises above rounding is better than none.
+  /// Tries steps from h on for outputs that are not measured well, and keeps improvements. Any
+  /// slope above rounding is better than none.
   void look_from(double h) {
     std::vector<bool> nothing, wanted;
     for (std::size_t i = 0; i < y_.size(); ++i) {
@@ -283,8 +282,8 @@ class JacobianColumn {
     }
   }
 
-  /// Is it worth to look from the natural size, much larger than the unit? Where f is flat at the
-  /// unit, two calls tell: it may be so there too, or an edge may lie on one side.
+  /// Whether steps of the natural size, much larger than the unit, are worth trying. If f is flat
+  /// at the unit, two calls decide: f may be flat there too, or have an edge on one side.
   bool rises(double h) {
     if (any(&JacobianColumn::rough)) return true;
     if (!any(&JacobianColumn::drowned)) return false;
@@ -299,15 +298,15 @@ class JacobianColumn {
     return result;
   }
 
-  /// Rounding grows as the step shrinks: where it hides a slope (a saturated softmax, a small
-  /// change on top of a large value) larger steps see it better.
+  /// Larger steps reduce the effect of rounding (a saturated softmax, a small change of a large
+  /// value).
   void try_larger_steps(double h) {
     for (int step = 0; step < kLargerSteps && any(&JacobianColumn::rough); ++step) {
       h /= kShrink;
       std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
       bool better = false;
       for (std::size_t i = 0; i < y_.size(); ++i) {
-        // That there is no kink at x, and how f jitters, is known from the smaller step.
+        // The smaller step has already excluded a kink at x and measured the jitter.
         now[i] = with_noise(now[i], i);
         const double apart = std::abs(now[i].value - best_[i].value), share = best_[i].step / h;
         now[i].jitter = std::max(std::min(now[i].jitter, best_[i].jitter * share), apart * share);
@@ -324,7 +323,7 @@ class JacobianColumn {
   const Values& y_;
   Goal goal_;
   std::vector<Slope> best_;
-  Values stairs_;              // how far f jitters, of each output
+  Values stairs_;              // jitter of f per output
   std::vector<bool> rounded_;  // the second step was worse than the first
   bool small_ = false;         // the unit is small compared with the natural size
 };

@@ -1,5 +1,5 @@
-// What a cause is inferred from: of each input both Jacobians, the one under test (A) and the
-// measured one (N), and the values at which they were taken. `Comparison` asks about one input.
+// Input of a diagnosis: for each input the Jacobian under test (A) and the measured one (N), and
+// where they were taken. `Comparison` compares them for one input.
 #pragma once
 
 #include "gradus/check/raw/findings.h"
@@ -7,7 +7,7 @@
 
 namespace gradus::check {
 
-/// The character of the error map for a derivative that is wrong.
+/// The error map's character for a wrong derivative.
 inline char map_character(double analytic, double numeric) {
   if (!std::isfinite(analytic)) return '?';
   if (analytic == 0) return '0';
@@ -21,18 +21,17 @@ struct InputEvidence {
   Values values;
   SmallMatrix analytic, numeric;  // [outputs, elements]
   double unsure = 0;              // the largest error estimate of `numeric`
-  bool ignores_upstream = false;  // the same gradient for every dy, zeros too
+  bool ignores_upstream = false;  // the gradient is the same for every dy, including 0
 };
 
 struct Evidence {
   std::vector<InputEvidence> inputs = {};
-  std::size_t input = 0;  // which of them is wrong
-  bool jacobian = false;  // a Jacobian is under test, not a vector-Jacobian product
+  std::size_t input = 0;  // the wrong one
+  bool jacobian = false;  // the function under test returns a Jacobian
   Dims output_shape = {};
   Values output = {};
 };
 
-/// Both Jacobians of the input in question, entry by entry.
 struct Comparison {
   explicit Comparison(const Evidence& evidence)
       : e(evidence),
@@ -47,10 +46,10 @@ struct Comparison {
     fuzz = 1e-6 * worst + 20 * self.unsure;
   }
 
-  /// Is the measurement good enough to distinguish hypotheses?
+  /// True if the measurement is accurate enough to distinguish hypotheses.
   bool telling() const { return 20 * self.unsure <= 1e-3 * worst; }
 
-  /// Is A(i, j) = predicted(i, j), everywhere?
+  /// True if A(i, j) = predicted(i, j) for all entries.
   template <class Predicted>
   bool explains(Predicted predicted) const {
     for (std::size_t i = 0; i < a.rows; ++i)
@@ -60,9 +59,9 @@ struct Comparison {
   }
 
   bool wrong(std::size_t i, std::size_t j) const { return std::abs(a(i, j) - n(i, j)) > fuzz; }
-  bool zero(std::size_t i, std::size_t j) const { return std::abs(n(i, j)) <= fuzz; }  // N is
+  bool zero(std::size_t i, std::size_t j) const { return std::abs(n(i, j)) <= fuzz; }  // N is 0
 
-  /// Which elements (or outputs) have an entry with this property?
+  /// Marks the elements (or outputs) with an entry that has this property.
   template <class Property>
   std::vector<bool> having(bool outputs, Property property) const {
     std::vector<bool> result(outputs ? a.rows : a.columns, false);
@@ -84,14 +83,14 @@ struct Comparison {
   std::string dx;
   bool finite = true;
   double worst = 0;  // the largest difference
-  double fuzz = 0;   // entries that are closer count as equal
+  double fuzz = 0;   // entries that differ by less count as equal
 };
 
 inline std::string axis_text(std::size_t axis, const Dims& shape) {
   return axis >= shape.size() ? "all axes" : "axis " + std::to_string(axis);
 }
 
-/// x [shape], broadcast to the shape `to`; empty if it does not broadcast, or is a single value.
+/// x [shape] broadcast to the shape `to`; empty if that is impossible or x is a single value.
 inline Values spread(const Values& x, const Dims& shape, const Dims& to) {
   if (x.size() < 2 || shape.size() > to.size()) return {};
   const std::size_t before = to.size() - shape.size();
@@ -109,8 +108,7 @@ inline Values spread(const Values& x, const Dims& shape, const Dims& to) {
 
 using Groups = std::vector<std::vector<std::size_t>>;
 
-/// The elements of `shape` in groups that share all indices but the one along `axis`; all elements
-/// in one group if axis is the rank.
+/// Groups of elements that differ only in their index along `axis`; one group if axis is the rank.
 inline Groups groups_along(std::size_t axis, const Dims& shape) {
   Dims rest = axis < shape.size() ? shape : Dims(shape.size(), 1);
   if (axis < shape.size()) rest[axis] = 1;
@@ -123,11 +121,11 @@ inline Groups groups_along(std::size_t axis, const Dims& shape) {
   return groups;
 }
 
-/// Where this set of elements is, in words; "" if the place has no name.
+/// Describes where these elements are; "" if there is no simple description.
 inline std::string location(const std::vector<bool>& in, const Dims& shape, const Values& x) {
   const std::int64_t count = std::count(in.begin(), in.end(), true);
   if (count == 0 || count == std::ssize(in)) return "";
-  const auto are_those = [&](auto property) {  // the elements in question, and no others
+  const auto are_those = [&](auto property) {  // exactly the marked elements have this property
     for (std::size_t j = 0; j < in.size(); ++j)
       if (in[j] != property(j)) return false;
     return true;

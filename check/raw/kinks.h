@@ -1,6 +1,6 @@
-// Kinks: points where the derivatives from the left and from the right differ. Any value between
-// the two passes, unless a convention is declared. How the two change as the step shrinks
-// distinguishes a kink from a smooth point.
+// Kinks: points with different left and right derivatives. Any value between them passes unless a
+// convention is declared. How they change as the step shrinks distinguishes a kink from a smooth
+// point.
 #pragma once
 
 #include <optional>
@@ -9,25 +9,25 @@
 
 namespace gradus::check {
 
-/// A declared convention for the derivative at a kink. relu at 0: the left one; abs: half way.
+/// A declared convention for the derivative at a kink. relu at 0: the left one; abs: the mean.
 struct Kink {
   std::size_t input = 0;
-  std::optional<double> at = {};  // where an element has this value; empty: at each of its kinks
-  double share = 0;               // 0: the one from the left, 1: from the right, 0.5: their mean
+  std::optional<double> at = {};  // at elements with this value; empty: at every kink of the input
+  double share = 0;               // 0: the left derivative, 1: the right one, 0.5: their mean
 };
 
-/// Are the one-sided derivatives too far apart for a smooth point? Theirs differ by h³f⁽⁴⁾/2, about
-/// 1e-8 with the first step; 1e-5 leaves room for curvature, 1e-3 of what it makes of a step for an
-/// optimum, and the estimate for an f with more rounding than its size tells. (At a kink the
-/// stencils are symmetric, the estimate is about 0.)
+/// True if the one-sided derivatives differ too much for a smooth point. There they differ by
+/// h³f⁽⁴⁾/2, about 1e-8 at the first step. 1e-5 allows for curvature, 1e-3 of the change over a
+/// step for an optimum, and the estimate for additional rounding of f. (At a kink the stencils are
+/// symmetric, so the estimate is about 0.)
 inline bool one_sided_mismatch(const Slope& s, double scale, const Tolerance& t) {
   return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + 1e-3 * s.turn +
                           t.safety * (std::abs(s.change) + s.noise));
 }
 
-/// The kink among slopes measured with shrinking steps: the one-sided derivatives keep their
-/// values, and with them their distance (movement small beside the gap; that of a smooth point
-/// shrinks to 1/64, a jump's grows to 4). Otherwise the value is NaN: no derivative is to be seen.
+/// The kink among slopes measured with shrinking steps: the one-sided derivatives, and so their
+/// gap, stay constant (movement is small compared with the gap). The gap of a smooth point shrinks
+/// to 1/64, that of a jump grows by 4. The value is NaN if there is no kink.
 inline Slope kink_of(const std::vector<Slope>& tried) {
   Slope result;
   double least = std::numeric_limits<double>::infinity();
@@ -43,12 +43,12 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
     result.jitter = result.bend = 0;
     result.value = 0.5 * (now.left + now.right);
     result.change = movement;
-    result.noise = 4 * now.noise;  // 40/6 half-ulps of f in a one-sided formula, beside 110/60
+    result.noise = 4 * now.noise;  // 40/6 half-ulps of f in a one-sided formula, not 110/60
   }
   return result;
 }
 
-/// Slopes by an element of input k whose value is x: at a declared kink one derivative is right.
+/// Applies declared conventions to slopes with respect to an element of input k with value x.
 inline void apply_conventions(const std::vector<Kink>& kinks, std::size_t k, double x,
                               std::vector<Slope>& slopes) {
   for (const Kink& kink : kinks) {

@@ -1,4 +1,4 @@
-// The manifolds of manifold.h, and the little linear algebra that tangent spaces need.
+// The manifolds of manifold.h, and linear algebra for tangent spaces.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline Values times(const SmallMatrix& a, const Values& x) {
   return product(a, {x.size(), 1, x}).values;
 }
 
-/// B [numbers, dimension]: six points, whose error at this step is a few roundings.
+/// B [numbers, dimension] by six-point differences, whose error at this step is a few roundings.
 inline SmallMatrix tangent_basis(const Manifold& m, const Values& x) {
   constexpr double h = 0x1p-7;
   constexpr std::array weight{45.0 / 60, -9.0 / 60, 1.0 / 60};  // of steps h, 2h, 3h
@@ -37,7 +37,7 @@ inline SmallMatrix tangent_basis(const Manifold& m, const Values& x) {
   return b;
 }
 
-/// (BᵀB)⁻¹ v, by elimination: BᵀB is positive definite.
+/// (BᵀB)⁻¹ v by elimination; BᵀB is positive definite.
 inline Values solve_normal(const SmallMatrix& b, Values v) {
   SmallMatrix a = product(transposed(b), b);
   const std::size_t n = v.size();
@@ -54,7 +54,7 @@ inline Values solve_normal(const SmallMatrix& b, Values v) {
   return v;
 }
 
-/// v of the tangent space as a vector of the surrounding one: Bᵀ lifted(B, v) = v.
+/// The ambient vector of a tangent vector: Bᵀ lifted(B, v) = v.
 inline Values lifted(const SmallMatrix& b, const Values& v) { return times(b, solve_normal(b, v)); }
 
 inline Values tangent_of(const Manifold& m, const SmallMatrix& b, const Values& y,
@@ -65,14 +65,13 @@ inline Values tangent_of(const Manifold& m, const SmallMatrix& b, const Values& 
   return solve_normal(b, times(transposed(b), apart));
 }
 
-/// How far rows of x are from orthonormal ones.
 inline double orthonormal_residual(const SmallMatrix& rows) {
   SmallMatrix gram = product(rows, transposed(rows));
   for (std::size_t i = 0; i < rows.rows; ++i) gram(i, i) -= 1;
   return largest_of(gram.values);
 }
 
-/// sin(a)/a and (1 − cos a)/a², and (a − sin a)/a³, also near 0, from a².
+/// sin(a)/a, (1 − cos a)/a² and (a − sin a)/a³ from a², accurate near 0.
 inline std::array<double, 3> rotation_factors(double a2) {
   if (a2 < 1e-4)
     return {1 - a2 / 6 * (1 - a2 / 20), 0.5 - a2 / 24 * (1 - a2 / 30),
@@ -81,7 +80,7 @@ inline std::array<double, 3> rotation_factors(double a2) {
   return {std::sin(a) / a, (1 - std::cos(a)) / a2, (a - std::sin(a)) / (a2 * a)};
 }
 
-/// I + p W + q W², W the cross product with w.
+/// I + p W + q W², where W is the cross product with w.
 inline SmallMatrix rotation_series(const double* w, double p, double q) {
   SmallMatrix r{3, 3};
   const SmallMatrix cross{3, 3, {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0}};
@@ -91,7 +90,6 @@ inline SmallMatrix rotation_series(const double* w, double p, double q) {
   return r;
 }
 
-/// A dimension that does not depend on how many numbers a point has.
 inline auto always(std::size_t n) {
   return [n](std::size_t) { return n; };
 }
@@ -148,8 +146,8 @@ GRADUS_CHECK_INLINE Manifold se3() {
   return {"rigid motions", always(6), plus, {}, residual};
 }
 
-/// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n]: what is left
-/// of the axes (Gram-Schmidt, twice).
+/// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n], by
+/// Gram-Schmidt (applied twice) on the axes.
 inline SmallMatrix complement(const SmallMatrix& x) {
   const std::size_t n = x.columns;
   SmallMatrix all = x;

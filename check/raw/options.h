@@ -1,5 +1,4 @@
-// What a check is given: inputs, functions as functions of numbers, and options. `completed` checks
-// the inputs; a check that is called wrongly throws BadInput.
+// The input of a check: inputs, functions of plain values, and options.
 #pragma once
 
 #include <functional>
@@ -12,59 +11,59 @@ namespace gradus::check {
 
 /// One argument of the function under test, row-major.
 struct Input {
-  std::string name = {};  // empty: "x0", "x1" …
-  Dims shape = {};        // empty: one axis; for a single value none
+  std::string name = {};  // default: "x0", "x1" …
+  Dims shape = {};        // default: one axis; none for a single value
   Values values = {};
-  bool differentiable = true;  // false: indices, masks; never changed by the check
-  bool tangent = false;        // of steps on a manifold: that they are zeros is nothing special
+  bool differentiable = true;  // false: indices or masks, never changed by the check
+  bool tangent = false;        // a step on a manifold; it is 0, but not a special point
 };
 
-/// inputs → output, row-major. Without side effects: it is called many times.
+/// inputs → output, row-major. It is called many times and must have no side effects.
 using Forward = std::function<Values(const Arguments&)>;
 
-/// inputs, dy → one gradient per input, as large as the input (for one that is not differentiable
-/// it may be empty).
+/// inputs, dy → one gradient per input, of the same size. The gradient of an input that is not
+/// differentiable may be empty.
 using Derivative = std::function<Arguments(const Arguments&, const Values& dy)>;
 
-/// The gradients' buffers as they are after a call that found `start` in them.
+/// Returns the gradient buffers after a call in which they first contained `start`.
 using DerivativeInto =
     std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
 
-/// The functions to check: `forward`, and `vjp` or `into`; the others are optional.
+/// The functions to check. `forward` and one of `vjp` and `into` are required.
 struct Functions {
   Forward forward;
   Derivative vjp;
-  DerivativeInto into = {};  // a derivative that writes to buffers of the caller
-  bool accumulates = false;  // `into` adds to what it finds
-  bool linear = false;       // vjp multiplies by a matrix that was given: it cannot but be linear
-  std::function<Dims()> shape = {};  // of the output, asked after the first call of forward
-  Forward reference = {};            // forward in double, where forward itself computes in float
-  double ulp = std::numeric_limits<double>::epsilon();  // of the arithmetic of both functions
+  DerivativeInto into = {};  // a derivative that writes to the caller's buffers
+  bool accumulates = false;  // `into` adds to its buffers
+  bool linear = false;       // vjp multiplies by a given matrix, so it is always linear in dy
+  std::function<Dims()> shape = {};  // of the output; called after the first forward
+  Forward reference = {};            // forward in double, if forward itself computes in float
+  double ulp = std::numeric_limits<double>::epsilon();  // machine epsilon of both functions
 };
 
 enum class Mode {
-  automatic,   // full where there are at most 256 outputs, 2048 elements, 1e5 pairs of them
+  automatic,   // full for at most 256 outputs, 2048 elements and 1e5 pairs
   full,        // every input element against every output element
   projections  // a sample of both, weighted sums of all outputs, directions of all elements
 };
 
-/// How plain arrays are compared; the tensors' options (gradients.h) are turned into these.
+/// Options for plain arrays. check::Options of gradients.h are converted to these.
 struct RawOptions {
   Mode mode = Mode::automatic;
   std::uint64_t seed = 0x5eed;
-  double rtol = 1e-7;     // see Tolerance
-  double atol = 1e-9;     // relative to the largest derivative by that element
-  double resolution = 0;  // > 0: compare to this share alone, with steps that suit the noise
-  int projections = 3;    // weighted sums of all outputs, in every mode; directions, where sampled
-  std::size_t rows = 16;  // outputs sampled in Mode::projections
-  std::size_t columns = 64;  // elements of an input, likewise
-  std::size_t findings = 3;  // shown for each input; the counts count all
-  Dims output_shape = {};    // for the report; empty: one axis
-  Values upstream = {};      // one more weighted sum of the outputs: the caller's own dy
+  double rtol = 1e-7;        // see Tolerance
+  double atol = 1e-9;        // relative to the largest derivative with respect to that element
+  double resolution = 0;     // > 0: the accuracy to check, with steps that suit the noise of f
+  int projections = 3;       // weighted sums of all outputs; in a sample, also directions
+  std::size_t rows = 16;     // sampled outputs in Mode::projections
+  std::size_t columns = 64;  // sampled elements of each input in Mode::projections
+  std::size_t findings = 3;  // listed per input; the counts include all
+  Dims output_shape = {};    // for the report; default: one axis
+  Values upstream = {};      // an additional upstream gradient
   std::vector<Kink> kinks = {};
-  double seconds = 0;  // > 0: elements are looked at one by one while there is time
-  int threads = 1;     // that call forward at the same time, if it allows that; 0: all there are
-  bool neighborhood = true;  // near points that hide mistakes, checks others too
+  double seconds = 0;  // > 0: time limit for moving elements one by one
+  int threads = 1;     // number of threads that may call forward concurrently; 0: one per core
+  bool neighborhood = true;  // near points that hide mistakes, also check a neighbor
 
   Tolerance tolerance() const {
     Tolerance result;
@@ -76,18 +75,18 @@ struct RawOptions {
   }
 };
 
-/// The check itself was called wrongly.
+/// The check was misused.
 class BadInput : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// A function under test did damage: it wrote where it must not.
+/// A function under test wrote to memory that it must not change.
 class Damage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Fills in names and shapes; throws BadInput where a shape and its values disagree, and where
-/// there is nothing to differentiate by.
+/// Fills in names and shapes. Throws BadInput if a shape does not match its values, or if no input
+/// is differentiable.
 inline std::vector<Input> completed(const std::string& name, std::vector<Input> inputs) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Input& input = inputs[k];

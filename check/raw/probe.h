@@ -1,7 +1,7 @@
-// Which derivatives are compared. A probe is an upstream gradient: of one output (a row of the
-// Jacobian), or dense, a weighted sum of all. A move changes an input: one element, or all along a
-// direction. Small Jacobians are compared entry by entry; of large ones a sample of rows and
-// elements, with dense probes and directions that see the others.
+// Which derivatives are compared. A probe is an upstream gradient: one output (a row of the
+// Jacobian), or dense, a weighted sum of all. A move changes one element of an input, or all along
+// a direction. Small Jacobians are compared entry by entry. Of large ones, a sample of rows and
+// elements is compared, with dense probes and directions for the rest.
 #pragma once
 
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace gradus::check {
 
 struct Probe {
-  Values weight;                        // one per output, or for a row its one weight
+  Values weight;                        // one per output; for a row, a single weight
   std::optional<std::size_t> row = {};  // empty: dense
   Arguments answer = {};                // of the derivative under test
 
@@ -25,34 +25,34 @@ struct Probe {
   }
 };
 
-/// One element of an input, or a direction for all of them; with the slopes that were measured.
+/// One element of an input, or a direction for all of them, with the measured slopes.
 struct Move {
   std::optional<std::size_t> element = {};  // empty: along `direction`
   Values direction = {};
   std::vector<Slope> slopes = {};  // [probe]
 
   bool along() const { return !element; }
-  /// What a gradient says of this move.
+  /// The derivative along this move, according to a gradient.
   double of(const Values& gradient) const {
     if (!along()) return gradient[*element];
     return std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0);
   }
-  /// Is there an output whose derivative by this move could not be measured at all?
+  /// True if some output's derivative along this move could not be measured.
   bool blind() const {
     return std::any_of(slopes.begin(), slopes.end(), [](const Slope& n) { return !n.finite(); });
   }
-  /// Does it stand at a kink for which no convention is declared?
+  /// True at a kink without a declared convention.
   bool kinked() const {
     return std::any_of(slopes.begin(), slopes.end(),
                        [](const Slope& n) { return n.kink && n.lower() != n.upper(); });
   }
 };
 
-/// `some` different numbers below `count`, in random order; all of them if there are no more.
+/// min(some, count) different indices below `count`, in random order.
 inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Random& random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  for (std::size_t i = 0; i < some && some < count; ++i) {  // Fisher-Yates, as far as needed
+  for (std::size_t i = 0; i < some && some < count; ++i) {  // partial Fisher-Yates
     const std::int64_t rest = random.below(static_cast<std::int64_t>(count - i));
     std::swap(order[i], order[i + static_cast<std::size_t>(rest)]);
   }
@@ -60,7 +60,7 @@ inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Rand
   return order;
 }
 
-/// `rows` rows, then `dense` dense probes (of one output a dense probe is a row probe).
+/// `rows` rows, then `dense` dense probes (none for a single output).
 inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int dense,
                                       Random& random) {
   std::vector<Probe> result;
@@ -73,8 +73,8 @@ inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int
   return result;
 }
 
-/// All elements of x, or `some` of them and as many directions as `dense` says. A direction moves
-/// each element in its own unit.
+/// All elements of x, or `some` of them and `dense` directions. A direction moves each element in
+/// its own unit.
 inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some, int dense,
                                     Random& random) {
   std::vector<Move> result;
@@ -88,7 +88,7 @@ inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some,
   return result;
 }
 
-/// What remains of the weights of a dense probe, or of a direction, in [from, to).
+/// Sets the weights outside [from, to) to 0.
 inline Values part_of(const Values& all, std::size_t from, std::size_t to) {
   Values result(all.size(), 0.0);
   for (std::size_t i = from; i < to; ++i) result[i] = all[i];
@@ -101,8 +101,8 @@ inline Slope scaled(const Slope& s, double w) {
           s.step,      m * s.turn,   m * s.bend,  s.kink,       s.declared};
 }
 
-/// The slope of Σ wᵢ·outᵢ. Changes add with their signs, for the stencils are linear; roundings are
-/// independent and add in squares; the interval of a kink is widened at its two ends.
+/// The slope of Σ wᵢ·outᵢ. Changes are signed and add up, as the stencils are linear. Roundings are
+/// independent, so their squares add up. The interval of a kink is widened at both ends.
 inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   if (!probe.dense()) return scaled(column[*probe.row], probe.weight[0]);
   Slope sum{.value = 0};
@@ -125,7 +125,6 @@ inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   return sum;
 }
 
-/// The same for each probe.
 inline std::vector<Slope> contracted(const std::vector<Slope>& column,
                                      const std::vector<Probe>& probes) {
   std::vector<Slope> result(probes.size());

@@ -1,5 +1,5 @@
-// Pulls a function on manifolds (manifold.h) back to tangent vectors: f(plus(x, δ)) is a function
-// of plain numbers δ, and vjp_check.h checks it at δ = 0.
+// Pulls a function on manifolds (manifold.h) back to tangent vectors: vjp_check.h checks f(plus(x,
+// δ)) at δ = 0.
 #pragma once
 
 #include "gradus/check/raw/manifolds.h"
@@ -9,7 +9,7 @@ namespace gradus::check {
 
 class Pullback {
  public:
-  /// BadInput if an input is not on its manifold, or later the output.
+  /// Throws BadInput if an input is not on its manifold. forward() does so for the output.
   Pullback(const std::string& name, Functions f, std::vector<Input> inputs, Domains places)
       : name_(name),
         f_(std::move(f)),
@@ -34,7 +34,7 @@ class Pullback {
     return result;
   }
 
-  /// Keeps a reference to this.
+  /// The functions of δ. They refer to *this.
   Functions functions() {
     Functions g = f_;
     g.forward = [this](const Arguments& delta) { return forward(f_.forward, delta); };
@@ -55,7 +55,7 @@ class Pullback {
     return g;
   }
 
-  /// Says where the inputs moved, and what their gradients were that should have been tangent.
+  /// Adds notes on the manifolds, and findings for gradients that are not tangent.
   void describe(Report& report) const {
     for (const Placed& p : placed_) {
       report.notes.push_back(joined(inputs_[p.input].name, " moved on ", p.manifold.name, ": ",
@@ -72,7 +72,7 @@ class Pullback {
     }
   }
 
-  /// The inputs, those on manifolds a small random step away.
+  /// The inputs, with those on manifolds moved by a small random step.
   std::vector<Input> neighbor(std::uint64_t seed) const {
     std::vector<Input> result = neighbor_of(inputs_, seed);
     Random random(seed + 98);
@@ -85,12 +85,11 @@ class Pullback {
   }
 
  private:
-  /// An input that lives on a manifold.
   struct Placed {
     std::size_t input;
     Manifold manifold;
     SmallMatrix basis;
-    std::string found = {};  // what its gradient was instead of tangent
+    std::string found = {};  // description of a gradient that is not tangent
   };
 
   void require_on(const Manifold& m, const Values& x, const std::string& what) const {
@@ -113,7 +112,7 @@ class Pullback {
     return tangent_of(*output_, output_basis_, y, origin_);
   }
 
-  /// dy of the output's tangent space as a matrix takes it, or as a vjp does.
+  /// dy for a vjp: lifted to the ambient space. Jacobians use it unchanged.
   Values upstream(const Values& dy) const {
     return output_ && !f_.linear ? lifted(output_basis_, dy) : dy;
   }
@@ -131,8 +130,8 @@ class Pullback {
     return dx;
   }
 
-  /// A gradient in the surrounding space where a tangent one is wanted. All are looked at: for some
-  /// dy it may be tangent by chance.
+  /// Records a gradient that is not tangent. Called for every dy, as some may give a tangent one by
+  /// chance.
   void look_at(Placed& p, const Values& g, const Values& v) const {
     const Values inside = lifted(p.basis, v);
     double outside = 0;

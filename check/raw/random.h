@@ -1,6 +1,6 @@
-// The checker's random numbers: splitmix64 (Steele, Lea, Flood: "Fast splittable
-// pseudorandom number generators", OOPSLA 2014). The distributions of the standard library differ
-// from one vendor to the next; a failure must be reproducible from its seed everywhere.
+// The checker's random generator: splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
+// number generators", OOPSLA 2014). Standard library distributions differ between vendors, but a
+// failure must be reproducible from its seed.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,18 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// In [0, 1): the upper 53 bits, so every value is exact.
+  /// In [0, 1). Uses the upper 53 bits, so every value is exact.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-  /// In [low, high).
   double between(double low, double high) { return low + (high - low) * uniform(); }
 
-  /// In [0, count), count > 0. The bias of the remainder is below count / 2^64.
+  /// In [0, count), count > 0. The modulo bias is below count / 2^64.
   std::int64_t below(std::int64_t count) {
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(count));
   }
 
-  /// An upstream gradient: ±[1.5, 2.5). Never 0 or ±1, which would hide a derivative that ignores
-  /// its upstream gradient, and of both signs, which a sum of all outputs would not have.
+  /// An upstream gradient in ±[1.5, 2.5). 0 or ±1 would hide a derivative that ignores dy, and so
+  /// would a single sign.
   double upstream() {
     const double size = between(1.5, 2.5);
     return (next() >> 63) != 0 ? size : -size;

@@ -1,5 +1,4 @@
-// A report as text, as JSON and as JUnit's XML. The text says what was compared, the worst
-// findings, a map of the errors, a cause if one explains them, and how to see it again.
+// Reports as text, JSON and JUnit XML.
 #pragma once
 
 #include <concepts>
@@ -26,7 +25,7 @@ inline std::string summary_line(const InputSummary& input, std::size_t index) {
   return joined(result, fine ? "ok, " : "", input.compared, " numbers compared");
 }
 
-/// ": 1.38 times what it should be", where that says more than the two numbers do.
+/// ": 1.38 times what it should be", if that is informative.
 inline std::string in_words(const Finding& f) {
   const double ratio = f.analytic / f.numeric, size = std::abs(ratio);
   if (!std::isfinite(ratio)) return "";
@@ -90,7 +89,7 @@ inline std::string drawn_map(const InputSummary& input) {
 
 inline std::string drawn_cause(const InputSummary& input) {
   const Cause& cause = input.cause;
-  if (cause.name.empty()) {  // a single value shows no pattern
+  if (cause.name.empty()) {  // a single value has no pattern
     const bool sampled = input.map.find('~') != std::string::npos && input.unseen == 0;
     if (input.map.empty() || input.elements < 2) return "";
     return wrapped(sampled ? "a sample shows no cause: try smaller inputs"
@@ -108,7 +107,7 @@ GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
   if (colour)
     result.replace(10, word.size(), codes[static_cast<std::size_t>(verdict)] + word + "\033[0m");
   for (std::size_t k = 0; k < inputs.size(); ++k) result += wrapped(summary_line(inputs[k], k), 2);
-  std::string said;  // one cause of several inputs is written once
+  std::string said;  // several inputs may have the same cause
   for (std::size_t f = 0; f < findings.size(); ++f) {
     const std::size_t k = findings[f].input;
     result += described(findings[f]);
@@ -129,7 +128,6 @@ GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
                           2);
 }
 
-/// Does it write to a terminal?
 inline bool in_colour(const std::ostream& out) {
   if (std::getenv("NO_COLOR") != nullptr) return false;
   return (out.rdbuf() == std::cout.rdbuf() && is_terminal(1)) ||
@@ -140,7 +138,6 @@ GRADUS_CHECK_INLINE std::ostream& operator<<(std::ostream& out, const Report& re
   return out << report.text(in_colour(out));
 }
 
-/// The value as JSON.
 inline std::string json_of(const std::string& text) {
   static const char hex[] = "0123456789abcdef";
   std::string result = "\"";
@@ -212,7 +209,7 @@ GRADUS_CHECK_INLINE std::string Report::json() const {
          "\n";
 }
 
-/// XML 1.0 has no control characters but these three.
+/// XML 1.0 allows only these three control characters.
 inline std::string xml_of(const std::string& text) {
   std::string result;
   for (const char c : text) {

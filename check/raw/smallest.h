@@ -1,12 +1,12 @@
-// The smallest sizes at which a check still fails: the case to step through in a debugger.
+// Finds the smallest sizes at which a check still fails, for use in a debugger.
 #pragma once
 
 #include "gradus/check/raw/report.h"
 
 namespace gradus::check {
 
-/// Makes each of `sizes` smaller as long as make(sizes) fails; `report` is that of the sizes given,
-/// and becomes that of the sizes returned.
+/// Shrinks each of `sizes` as long as make(sizes) fails. `report` is replaced by the report of the
+/// returned sizes.
 template <class Make>
 Dims find_smallest(Dims sizes, Report& report, Make make) {
   for (std::size_t axis = 0; axis < sizes.size();) {
@@ -24,8 +24,8 @@ Dims find_smallest(Dims sizes, Report& report, Make make) {
   return sizes;
 }
 
-/// make(sizes) is the check for inputs of these sizes, and gives its report. If it fails at `sizes`
-/// each is made smaller as long as the check fails; the report of `sizes` says where that ended.
+/// Returns the report of make(sizes), which runs a check for inputs of these sizes. If it fails,
+/// shrinks each size as long as the check fails, and adds the result to the report.
 ///
 ///   check::smallest({2, 3, 5}, [](const check::Dims& n) {
 ///     return check::raw("softmax", softmax, softmax_vjp, random_values(n));

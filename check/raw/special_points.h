@@ -1,6 +1,6 @@
 // Points at which wrong derivatives look right: zeros hide a missing term, a symmetric matrix hides
-// a transposition, equal numbers hide a swap. Near such a point a sample is checked too, and equal
-// elements at kinks are moved together.
+// a transposition, equal values hide a swap. Near such a point a sample is checked too. Equal
+// elements at kinks are also moved together.
 #pragma once
 
 #include <map>
@@ -15,9 +15,8 @@ inline bool has_unit_norm(const Values& x) {
          std::abs(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) - 1) < 1e-12;
 }
 
-/// The special property of the inputs: derivatives that are all 0, if they were measured (an
-/// optimum); zeros or equal numbers (symmetric, diagonal and constant inputs have them), or a
-/// length of 1. "" if there is none.
+/// The special property of the inputs, or "": all measured derivatives are 0 (an optimum), zeros or
+/// equal values (as in symmetric, diagonal and constant inputs), or length 1.
 inline std::string special_point(const std::vector<Input>& inputs,
                                  const std::vector<Numeric>& numeric = {}) {
   Values all;
@@ -35,7 +34,7 @@ inline std::string special_point(const std::vector<Input>& inputs,
   return unit_norm ? "a length of 1" : "";
 }
 
-/// The inputs after a small random step. Numbers keep their signs, and a length of 1 stays one.
+/// The inputs after a small random step. Signs and unit lengths are preserved.
 inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t seed) {
   Random random(seed + 99);
   for (Input& input : inputs) {
@@ -49,7 +48,7 @@ inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t s
   return inputs;
 }
 
-/// A failure that no comparison with a single element shows.
+/// Adds a failure that no single-element comparison shows.
 inline void add_extra(Report& report, Finding finding) {
   report.inputs[finding.input].wrong += 1;
   report.add(std::move(finding));
@@ -68,8 +67,9 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
                                         : "; beside it nothing could be measured"));
 }
 
-/// Equal elements at kinks move together: a maximum that pays each of them all is right by each
-/// alone, and not by both. Elements that the report calls wrong are left out.
+/// Moves equal elements at kinks together. A max that gives each of two tied elements the full
+/// gradient is right for each one, but not for both. Elements already reported as wrong are
+/// skipped.
 inline std::optional<Finding> wrong_tie(CheckedFunction& function,
                                         const std::vector<Numeric>& numeric,
                                         const std::vector<Probe>& probes, const Goal& goal,

@@ -1,5 +1,5 @@
-// How much of a check fits into its time: how many elements are moved one by one, by how many
-// threads. Shows progress on a terminal, and says what was left out and what that may miss.
+// Splits the time of a check: how many elements are moved one by one, on how many threads. Shows
+// progress on a terminal and reports what was left out.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace gradus::check {
 
 class TimeBudget {
  public:
-  static constexpr double kColumnCalls = 6;  // of forward, for one column of a smooth function
-  // Of the budget; the rest is for what is looked at again: more, where directions found something.
+  static constexpr double kColumnCalls = 6;  // of forward, for a column of a smooth function
+  // Shares of the budget. The rest is for repeated measurements: more if directions found errors.
   static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
 
   TimeBudget(std::string name, const RawOptions& options)
@@ -29,7 +29,7 @@ class TimeBudget {
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-  /// Is there less time than looking at all elements would take? One call has taken `call` seconds.
+  /// Plans the columns per input, given `call` seconds per call of forward.
   void plan(double call, const std::vector<Input>& inputs) {
     const double column = kColumnCalls * call / threads_;
     for (const Input& input : inputs) {
@@ -40,7 +40,7 @@ class TimeBudget {
     if (limited_) share(static_cast<std::size_t>(budget_ / column));
   }
   bool limited() const { return limited_; }
-  /// Would looking at all elements and outputs take five seconds or less?
+  /// True if checking all elements and outputs would take at most five seconds.
   bool affords_all(std::size_t outputs, std::int64_t calls_so_far) const {
     const double pairs = elements_ * static_cast<double>(outputs);
     const double calls = 8 * elements_ + static_cast<double>(outputs);
@@ -49,10 +49,10 @@ class TimeBudget {
   }
   bool over() const { return limited_ && seconds() > budget_; }
   double budget() const { return budget_; }
-  /// How many elements of input k there is time for.
+  /// Number of elements of input k for which there is time.
   std::size_t columns(std::size_t k) const { return columns_[k]; }
-  /// When the elements of input k should be done, of which directions found some wrong or did not:
-  /// this input and the later ones divide what time is left.
+  /// When the elements of input k should be done. The remaining time is split among this input and
+  /// the later ones. `suspect`: directions found errors in this input.
   double deadline(std::size_t k, bool suspect) const {
     const double share = suspect ? kShareOfSuspects : kShare;
     double later = 0;
@@ -61,9 +61,9 @@ class TimeBudget {
     return seconds() + left * static_cast<double>(columns_[k]) / std::max(later, 1.0);
   }
 
-  /// work(i, function) for i = first … last − 1, on several threads where that was asked for; each
-  /// has a function of its own. Returns the first that was not done: where time is limited, none
-  /// begins after so many seconds.
+  /// Calls work(i, function) for i = first … last − 1, on several threads, each with its own copy
+  /// of the function. If time is limited, starts none after `until` seconds. Returns the first
+  /// index not done.
   template <class Work>
   std::size_t run(std::size_t first, std::size_t last, double until, CheckedFunction& function,
                   Work work) const {
@@ -102,7 +102,7 @@ class TimeBudget {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Overwrites a line on the terminal: at most four times a second, and not in the first one.
+  /// Updates a progress line on the terminal, at most four times a second, after the first second.
   void show(std::size_t done, std::size_t all, double& last) const {
     const double now = seconds();
     if (done == 0 || now < last + (last == 0 ? 1.0 : 0.25) || !is_terminal(2)) return;
@@ -111,9 +111,9 @@ class TimeBudget {
                  done, all, now / static_cast<double>(done) * static_cast<double>(all - done));
   }
 
-  /// Small inputs whole, the others alike: `total` columns among all.
+  /// Distributes `total` columns: small inputs get all, the others equal shares.
   void share(std::size_t total) {
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // how many elements, and the input
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // elements, input
     for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
     std::sort(order.begin(), order.end());
     for (std::size_t left = order.size(); const auto& [size, k] : order) {
@@ -127,12 +127,12 @@ class TimeBudget {
   int threads_;
   Clock::time_point begin_ = Clock::now();
   bool limited_ = false;
-  double elements_ = 0;               // that are differentiable
-  std::vector<std::size_t> columns_;  // of each input: as many elements as there is time for
+  double elements_ = 0;               // differentiable ones
+  std::vector<std::size_t> columns_;  // per input
 };
 
-/// The error of one element that each direction is sure to show: it moves an element by 0.6 of its
-/// unit or more.
+/// The smallest error of one element that every direction reveals. A direction moves an element by
+/// at least 0.6 of its unit.
 inline double shown_along(const Numeric& numeric) {
   double result = 0;
   for (const Move& move : numeric.moves) {
@@ -149,7 +149,7 @@ inline double shown_along(const Numeric& numeric) {
   return result;
 }
 
-/// What the time was not enough for, and what that may miss.
+/// Describes what was left out for lack of time, and what that may miss.
 inline std::string left_out(const TimeBudget& time, const Input& input, const Numeric& numeric) {
   const auto directions = static_cast<std::size_t>(std::count_if(
       numeric.moves.begin(), numeric.moves.end(), [](const Move& move) { return move.along(); }));

@@ -1,9 +1,9 @@
-// Is this vector-Jacobian product the derivative of that function? Numbers in, report out; check.h
-// takes functions of other types, gradients.h functions of tensors.
+// Checks a vector-Jacobian product of plain values. check.h takes functions of other types,
+// gradients.h functions of tensors.
 //
-// For each probe w (probe.h) vjp(x, w) is compared with wᵀJ: differences.h measures the columns of
-// J, and verdict.h has the rule. A mismatch is measured again with all steps before it fails. Then
-// come the side effects (side_effects.h), special points (special_points.h) and causes (causes.h).
+// For each probe w (probe.h), vjp(x, w) is compared with wᵀJ. differences.h measures the columns of
+// J, and verdict.h defines the rule. A mismatch is measured again with all steps before it counts.
+// Side effects, special points and causes follow.
 #pragma once
 
 #include "gradus/check/raw/causes.h"
@@ -15,7 +15,6 @@
 
 namespace gradus::check {
 
-/// One run of check_vjp.
 class VjpCheck {
  public:
   VjpCheck(const std::string& name, Functions functions, std::vector<Input> inputs,
@@ -61,7 +60,7 @@ class VjpCheck {
     return report_;
   }
 
-  /// The upstream gradients, with the gradients that the derivative under test gave for them.
+  /// The upstream gradients, with the results of the derivative under test.
   const std::vector<Probe>& probes() const { return probes_; }
 
  private:
@@ -92,12 +91,13 @@ class VjpCheck {
     }
   }
 
-  /// Widens the tolerance for functions in float, and notes it.
+  /// Widens the tolerance for functions in float, and adds a note.
   void set_precision() {
     const Functions& f = function_.functions();
     const bool rough = f.ulp > std::numeric_limits<double>::epsilon();
     if (rough && f.reference) {
-      // The derivative under test may carry 32 half-ulps of its largest terms for each √(terms).
+      // The derivative under test may have an error of 32 half-ulps of its largest terms per
+      // √(terms).
       std::size_t terms = std::max<std::size_t>(outputs(), 16);
       for (const Input& input : function_.inputs()) terms = std::max(terms, input.values.size());
       const double rounding = 16 * f.ulp * std::sqrt(static_cast<double>(terms));
@@ -120,7 +120,7 @@ class VjpCheck {
     }
   }
 
-  /// The derivative under test, for zeros and for every probe.
+  /// Calls the derivative under test for zeros and for every probe.
   void ask() {
     const std::size_t count = outputs();
     std::size_t elements = 0;
@@ -148,8 +148,8 @@ class VjpCheck {
     return function_.column_of(k, move, goal_, options_);
   }
 
-  /// Measures moves first … last − 1 of input k; none begins after so many seconds. Returns the
-  /// first that was not measured.
+  /// Measures moves first … last − 1 of input k, starting none after `until` seconds. Returns the
+  /// first index not measured.
   std::size_t measure_some(std::size_t k, std::size_t first, std::size_t last, double until) {
     Numeric& numeric = numeric_[k];
     goal_.thorough = false;
@@ -171,7 +171,7 @@ class VjpCheck {
     numeric.moves = make_moves(x, all, some, options_.projections, random);
     const std::size_t count = numeric.moves.size();
     if (!limited) return static_cast<void>(measure_some(k, 0, count, 0));
-    // Directions first: they see all elements, and time may run out.
+    // Directions first: they cover all elements, and time may run out.
     const std::size_t seen = measure_some(k, some, count, budget_.budget());
     bool suspect = false;
     for (std::size_t m = some; m < seen; ++m)
@@ -195,7 +195,7 @@ class VjpCheck {
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
       Mismatch worst = judge_move(k, m);
       if (worst.finding.verdict != Verdict::pass && budget_.over() && summary.wrong > 0) {
-        worst.finding.verdict = Verdict::inconclusive;  // others are known to be wrong
+        worst.finding.verdict = Verdict::inconclusive;  // other elements are known to be wrong
       } else if (worst.finding.verdict != Verdict::pass) {
         numeric.moves[m].slopes = contracted(measure(k, numeric.moves[m], true), probes_);
         worst = judge_move(k, m);
@@ -211,7 +211,6 @@ class VjpCheck {
       report_.notes.push_back(std::move(note));
   }
 
-  /// Counts a move that was judged, and puts it on the map.
   void count(InputSummary& summary, std::size_t k, std::size_t m, const Mismatch& worst) const {
     const Move& move = numeric_[k].moves[m];
     const bool wrong = worst.finding.verdict == Verdict::fail;
@@ -227,7 +226,7 @@ class VjpCheck {
     c = wrong ? map_character(move.of(probes_[p].answer[k]), move.slopes[p].value) : '~';
   }
 
-  /// The worst of one move's comparisons.
+  /// The worst comparison of one move.
   Mismatch judge_move(std::size_t k, std::size_t m) {
     Numeric& numeric = numeric_[k];
     const Move& move = numeric.moves[m];
@@ -242,7 +241,7 @@ class VjpCheck {
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (move.blind() || (std::isinf(a) && !seen)))
         result.verdict = Verdict::inconclusive;
-      // Where all rows are compared, a sum of them that cannot be seen takes nothing away.
+      // If all rows are compared, a weighted sum that cannot be measured does not matter.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
       const double excess = result.error / result.allowed;
       Mismatch now{located(k, report_.inputs[k], move), m, p,
@@ -254,7 +253,6 @@ class VjpCheck {
     return worst;
   }
 
-  /// A sampled check near a special point.
   void check_neighborhood() {
     const std::string special = special_point(function_.inputs(), numeric_);
     if (special.empty() || outputs() == 0) return;
@@ -265,7 +263,7 @@ class VjpCheck {
         run_again(neighbor_of(function_.inputs(), options.seed), options, Mode::projections));
   }
 
-  /// The same functions in a run of its own.
+  /// Runs the same functions in a new check.
   Report run_again(std::vector<Input> inputs, RawOptions options, Mode mode) {
     options.mode = mode;
     options.neighborhood = false;
@@ -275,7 +273,7 @@ class VjpCheck {
   void add_worst(std::size_t k, std::vector<Mismatch> mismatches) {
     std::stable_sort(mismatches.begin(), mismatches.end(), worse_than);
     mismatches.resize(std::min(mismatches.size(), options_.findings));
-    bool traced = false;  // a direction to its element; others would lead there as well
+    bool traced = false;  // one direction was traced to its element; others would lead there too
     for (Mismatch& mismatch : mismatches) {
       Finding& finding = mismatch.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;
@@ -290,8 +288,8 @@ class VjpCheck {
     }
   }
 
-  /// Finds the output behind a failed weighted sum and the element behind a failed direction, if
-  /// there is one of each, by bisection.
+  /// Finds, by bisection, the output behind a failed weighted sum and the element behind a failed
+  /// direction, if there is a single one.
   void narrow(std::size_t k, Mismatch& mismatch) {
     Finding& finding = mismatch.finding;
     const Probe& probe = probes_[mismatch.probe];
@@ -332,7 +330,7 @@ class VjpCheck {
     weighs({{probe.weight[*output]}, output});
   }
 
-  /// A sample shows no pattern: compares the whole Jacobian, if that takes seconds only.
+  /// A sample has no visible pattern. Compares the full Jacobian, if that takes only seconds.
   void look_at_all() {
     if (!budget_.affords_all(outputs(), function_.counts().forward)) return;
     const Report all = run_again(function_.inputs(), options_, Mode::full);
@@ -341,7 +339,6 @@ class VjpCheck {
       if (all.inputs[k].wrong > 0) report_.inputs[k] = all.inputs[k];
   }
 
-  /// Names the causes, if both Jacobians are known entirely.
   void name_causes() {
     Evidence evidence{.output_shape = options_.output_shape, .output = function_.output()};
     for (std::size_t k = 0; k < report_.inputs.size(); ++k)
@@ -350,7 +347,7 @@ class VjpCheck {
     explain(report_, std::move(evidence));
   }
 
-  /// Both Jacobians of input k, the measured one moved to the nearer end of a kink's interval.
+  /// Both Jacobians of input k. At a kink, N is the point of the interval nearest to A.
   InputEvidence evidence_of(std::size_t k) const {
     const Input& input = function_.inputs()[k];
     const std::size_t n = input.values.size();
@@ -380,14 +377,14 @@ class VjpCheck {
   bool full_ = false;      // every element against every row
   bool all_rows_ = false;  // every row is among the probes
   std::vector<Probe> probes_;
-  Arguments zero_;                // for an upstream gradient of zeros
+  Arguments zero_;                // gradients for an upstream gradient of zeros
   std::vector<Numeric> numeric_;  // [input]
 };
 
-/// Compares `vjp` with differences of `forward` at `inputs`. Throws BadInput where the inputs or
-/// options do not make sense; whatever the functions do wrong is in the report. The name is for the
-/// report. Cost: 6 calls of forward for each input element where the function is smooth, and one
-/// call of vjp for each probe.
+/// Compares `vjp` with finite differences of `forward` at `inputs`. The name is for the report.
+/// Throws BadInput if the inputs or options are invalid; problems of the functions are in the
+/// report. Cost: 6 calls of forward per input element if the function is smooth, and one call of
+/// vjp per probe.
 GRADUS_CHECK_INLINE Report check_vjp(const std::string& name, Functions functions,
                                      std::vector<Input> inputs, RawOptions options = {}) {
   return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();

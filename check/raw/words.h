@@ -1,4 +1,4 @@
-// Numbers, positions and paragraphs as text.
+// Values, indices and paragraphs as text.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace gradus::check {
 
 inline std::string number(double value, int digits) {
-  if (value != value) return "nan";  // some have a sign, which says nothing
+  if (value != value) return "nan";  // ignore the sign of a NaN
   std::array<char, 48> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
                                  std::chars_format::general, digits);
@@ -31,7 +31,7 @@ std::string text_of(const T& value) {
     return std::string() + value;
 }
 
-/// All arguments, one after the other.
+/// The concatenation of all arguments.
 template <class... A>
 std::string joined(const A&... parts) {
   return (std::string() + ... + text_of(parts));
@@ -57,8 +57,8 @@ inline std::string without_trailing_blanks(std::string text) {
   return text.erase(text.find_last_not_of(' ') + 1);
 }
 
-/// Breaks at spaces (or inside a word that is longer than a line) so that no line is over 76
-/// columns; what follows the first line is indented further. Counts characters of UTF-8.
+/// Breaks text into lines of at most 76 columns (UTF-8 characters), at spaces if possible.
+/// Continuation lines are indented further.
 inline std::string wrapped(const std::string& text, std::size_t indent) {
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
   std::string result, line(indent, ' ');
@@ -66,7 +66,7 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
     if (static_cast<unsigned char>(c) < 0x20U) c = ' ';
     if (begins(c) && std::count_if(line.begin(), line.end(), begins) == 76) {
       const std::size_t space = line.rfind(' ');
-      // What follows a space further left would fill the next line too.
+      // Text after an earlier space would fill the next line too.
       const bool breaks = c != ' ' && space != std::string::npos && space > indent + 1;
       result += without_trailing_blanks(line.substr(0, breaks ? space : line.size())) + "\n";
       line = std::string(indent + 2, ' ') + (breaks ? line.substr(space + 1) : "");
@@ -77,7 +77,7 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
   return result + without_trailing_blanks(line) + "\n";
 }
 
-/// Does this stream of the process end at a terminal? Only systems that have unistd.h can say.
+/// True if this stream is a terminal; false on systems without unistd.h.
 inline bool is_terminal([[maybe_unused]] int stream) {
 #if __has_include(<unistd.h>)
   return isatty(stream) == 1;

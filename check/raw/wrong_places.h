@@ -1,5 +1,5 @@
-// Hypotheses about gradients in the wrong place: swapped, transposed, shifted, lost, leaked. Many
-// of them say that A holds the numbers of N at other indices; `confused` tries such index maps.
+// Hypotheses about misplaced gradients: swapped, transposed, shifted, lost, leaked. Many say that A
+// has the values of N at other indices; `confused` tries such index maps.
 #pragma once
 
 #include <functional>
@@ -23,15 +23,15 @@ inline Cause swapped(const Comparison& d) {
   return {};
 }
 
-/// A map of indices that is easily confused with the identity: A holds at each element what N holds
-/// at source(element), and 0 where there is no source. `how` goes on after "dx is written".
+/// An index map that is easily confused with the identity: A has at each element the value of N at
+/// source(element), or 0 if there is none. `how` continues "dx is written".
 struct Confusion {
   std::string name, how, hint;
   std::function<std::optional<std::size_t>(std::size_t element)> source;
 };
 using Confusions = std::vector<Confusion>;
 
-/// The axes in each other order.
+/// All other orders of the axes.
 inline Confusions axis_orders(const Dims& shape) {
   Confusions result;
   std::vector<std::size_t> axes(shape.size());
@@ -52,7 +52,8 @@ inline Confusions axis_orders(const Dims& shape) {
   return result;
 }
 
-/// Backwards along all axes, as a kernel is. (Along one it may be chance, or another permutation.)
+/// Reversal of all axes, as of a convolution kernel. (Reversal of one axis may be chance or another
+/// permutation.)
 inline Confusions reversal(const Dims& shape) {
   const std::size_t count = count_of(shape);
   if (count < 5) return {};
@@ -61,7 +62,7 @@ inline Confusions reversal(const Dims& shape) {
            [count](std::size_t element) { return count - 1 - element; }}};
 }
 
-/// One place off along an axis, in either direction: rolled, or with nothing at the end.
+/// Shifts by one along an axis, in either direction: rolled, or with zeros at the end.
 inline Confusions shifts(const Dims& shape) {
   Confusions result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -82,7 +83,7 @@ inline Confusions shifts(const Dims& shape) {
   return result;
 }
 
-/// The first of these confusions that explains A: of the input's elements, or else of the outputs.
+/// The first of these maps that explains A, applied to the input's elements or to the outputs.
 template <Confusions (*candidates)(const Dims& shape)>
 Cause confused(const Comparison& d) {
   for (const bool upstream : {false, true}) {
@@ -102,8 +103,8 @@ Cause confused(const Comparison& d) {
   return {};
 }
 
-/// A matrix used where its transpose belongs: an index of the output and one of the input change
-/// places in the Jacobian.
+/// A matrix used in place of its transpose: an index of the output and one of the input are swapped
+/// in the Jacobian.
 inline Cause operand_transposed(const Comparison& d) {
   const Dims &out = d.e.output_shape, &in = d.self.shape;
   for (std::size_t p = 0; p < out.size(); ++p) {
@@ -122,11 +123,11 @@ inline Cause operand_transposed(const Comparison& d) {
   return {};
 }
 
-/// The whole Jacobian, read as if its columns stood one after the other.
+/// The full Jacobian in column-major order.
 inline Cause column_major(const Comparison& d) {
   if (!d.e.jacobian || d.n.rows < 2 || d.n.columns < 2) return {};
   const auto predicted = [&](std::size_t i, std::size_t j) {
-    const std::size_t p = i * d.n.columns + j;  // of A as it lies, which is N's columns
+    const std::size_t p = i * d.n.columns + j;  // position in memory of A, which is column-major N
     return d.n(p % d.n.rows, p / d.n.rows);
   };
   if (!d.explains(predicted)) return {};
@@ -134,7 +135,7 @@ inline Cause column_major(const Comparison& d) {
           "one row for each output; or say jacobian(f, Order::column_major)"};
 }
 
-/// Is each row of a one of n's, each used once?
+/// True if the rows of a are a permutation of those of n.
 inline bool rows_shuffled(const SmallMatrix& a, const SmallMatrix& n, double fuzz) {
   if (a.rows < 3 || a.rows > 512) return false;
   std::vector<bool> used(a.rows, false);
