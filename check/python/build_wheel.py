@@ -1,6 +1,6 @@
 """Builds the wheel: compiles check/c/gradus_check.cpp and packs it with gradus_check/*.py.
 
-CXX names the compiler (c++ where it is not set), CXXFLAGS more of its flags (-O1).
+The environment variables CXX (default: c++) and CXXFLAGS (default: -O1) select the compiler and its flags.
 """
 import base64
 import hashlib
@@ -22,7 +22,7 @@ def version():
 
 
 def compile_library(to):
-    """Headers are spelled gradus/…: a link beside the object makes the tree that."""
+    """Compiles the shared library. The link `gradus` makes the includes gradus/… resolve to this tree."""
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(TREE, os.path.join(folder, "gradus"))
         flags = ["-std=c++20", "-fPIC", "-shared", *shlex.split(os.environ.get("CXXFLAGS", "-O1")), "-I", folder]

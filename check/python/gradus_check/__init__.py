@@ -1,11 +1,11 @@
-"""Is this the derivative of that function?
+"""Checks gradients against finite differences.
 
     report = gradus_check.check(softmax, softmax_vjp, x)      # functions of NumPy arrays
     report = gradus_check.torch(MyFunction.apply, x, w)       # of torch tensors; modules too
     print(report)
-    assert report                                             # true where the verdict is PASS
+    assert report                                             # true if the verdict is PASS
 
-docs/checking_from_python.md shows the rest.
+See docs/checking_from_python.md.
 """
 from ._arrays import check, jacobian
 from ._report import Report
@@ -14,6 +14,6 @@ __all__ = ["Report", "check", "jacobian", "torch"]
 
 
 def torch(function, *inputs, **options):
-    """Checks the gradients of a torch function or module: see gradus_check._torch.check_torch."""
-    from ._torch import check_torch  # here: torch is not needed for the rest
+    """Checks the gradients of a torch function or module. See gradus_check._torch.check_torch."""
+    from ._torch import check_torch  # imported here, as the rest does not need torch
     return check_torch(function, *inputs, **options)

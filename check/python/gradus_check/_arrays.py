@@ -1,4 +1,4 @@
-"""check(): functions of NumPy arrays, or, where NumPy is not installed, of lists and numbers."""
+"""check() for functions of NumPy arrays or, without NumPy, of lists and floats."""
 from ._library import Handle
 from ._report import Report
 
@@ -11,7 +11,7 @@ FLOAT_ULP = 2.0**-23
 
 
 def _array(value):
-    """As an array: numpy's, or a list of lists of float."""
+    """A NumPy array or, without NumPy, the list itself."""
     return numpy.asarray(value) if numpy else value
 
 
@@ -29,7 +29,7 @@ def _flat(value):
 
 
 def _nested(values, like, shape):
-    """The flat values as what `like` is."""
+    """The flat values with the type of `like` and this shape."""
     if numpy:
         array = numpy.array(values, dtype=getattr(like, "dtype", float)).reshape(shape)
         return array if hasattr(like, "dtype") or shape else float(array)
@@ -50,12 +50,12 @@ def _is_rough(value):
 
 
 def check(f, vjp, *inputs, name=None, names=(), reference=None, **options):
-    """Compares vjp with differences of f.
+    """Compares vjp with finite differences of f.
 
-    f(*inputs) gives an array or a number; vjp(*inputs, dy) the gradient by each input: one, or a tuple with one for
-    each, or for each that is of floats. Inputs that are no floats get no gradient. reference: f in double, where f
-    computes in float32. options: rtol, atol, resolution, seed, full, sampled, as in docs/checking.md.
-    ValueError where the check itself was called wrongly.
+    f(*inputs) returns an array or a number. vjp(*inputs, dy) returns the gradients: one, or a tuple with one per
+    input or one per floating-point input. Other inputs get no gradient. reference: f in double, if f computes in
+    float32. options: rtol, atol, resolution, seed, full, sampled, as in docs/checking.md.
+    Raises ValueError if the check is misused.
     """
     inputs = [_array(x) for x in inputs]
     wanted = [_is_float(x) for x in inputs]
@@ -92,7 +92,7 @@ def check(f, vjp, *inputs, name=None, names=(), reference=None, **options):
 
 
 def _unchanged(f, what, arguments, parts=False):
-    """f(*arguments), which must leave them as they are."""
+    """Calls f(*arguments). Raises ValueError if f changes an argument."""
     before = [_flat(x) for x in arguments]
     result = f(*arguments)
     for k, x in enumerate(arguments):
@@ -102,7 +102,7 @@ def _unchanged(f, what, arguments, parts=False):
 
 
 def jacobian(derivative):
-    """A vjp from a function that gives the Jacobian by each input, y's axes first, or the gradient of a number."""
+    """Makes a vjp from a function that returns the gradient of a scalar, or one Jacobian per input, y's axes first."""
     def vjp(*arguments):
         *inputs, dy = arguments
         matrices = derivative(*inputs)

@@ -1,4 +1,4 @@
-"""The checker's C interface (gradus_check.h), by ctypes."""
+"""ctypes binding of the checker's C interface (gradus_check.h)."""
 import ctypes
 import json
 import os
@@ -34,7 +34,7 @@ _c = _load()
 
 
 class Handle:
-    """One check. Arrays come and go as flat sequences of doubles."""
+    """One check. Arrays are passed as flat sequences of doubles."""
 
     def __init__(self, name):
         self._check = ctypes.c_void_p(_c.gradus_check_new(name.encode()))
@@ -63,13 +63,13 @@ class Handle:
         self._do(_c.gradus_check_set, option.encode(), float(value))
 
     def run(self, forward, vjp, reference):
-        """forward(lists) gives a flat list, vjp(lists, list) one for each input, or None."""
+        """forward(lists) returns a flat list; vjp(lists, list) returns a flat list or None per input."""
         functions = self._forward(forward), VJP(lambda _, x, dy, dx: self._calls(
             lambda: self._write_gradients(vjp(self._inputs(x), dy[:self._output]), dx)))
         reference = self._forward(reference) if reference else FORWARD()
         self._do(_c.gradus_check_run, *functions, reference, None)
         if self._raised and not isinstance(self._raised, Exception):
-            raise self._raised  # KeyboardInterrupt: not the function's fault
+            raise self._raised  # KeyboardInterrupt is not an error of the function
 
     def condition(self, k, note=None, cause=("", "", "")):
         self._do(_c.gradus_check_condition, k, note and note.encode(),
@@ -85,13 +85,13 @@ class Handle:
         return [x[k][:size] for k, size in enumerate(self._sizes)]
 
     def _calls(self, call):
-        """0 where call() works; what it raises is a line of the report."""
+        """Returns 0 if call() succeeds. Otherwise the exception is added to the report."""
         try:
             if self._raised:
                 return 1
             call()
             return 0
-        except BaseException as error:  # nothing may cross the C interface
+        except BaseException as error:  # exceptions must not cross the C interface
             if not isinstance(error, Exception):
                 self._raised = error
             _c.gradus_check_says(self._check, f"{type(error).__name__}: {error}".encode())

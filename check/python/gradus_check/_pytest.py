@@ -1,10 +1,10 @@
-"""The pytest plugin: a fixture that fails a test with the report.
+"""pytest plugin: a fixture that fails the test with the report unless the verdict is PASS.
 
     def test_softmax(gradcheck):
         gradcheck(softmax, softmax_vjp, x)
         gradcheck.torch(MyFunction.apply, x)
 
-A report that is INCONCLUSIVE fails too: it measured nothing. `pytest --junitxml=FILE` has the reports for CI.
+INCONCLUSIVE fails too, as nothing was measured. `pytest --junitxml=FILE` writes the reports for CI.
 """
 import pytest
 
@@ -12,7 +12,7 @@ import gradus_check
 
 
 class GradCheck:
-    """Called as gradus_check.check; each report becomes a property of the test."""
+    """Callable like gradus_check.check. Each report becomes a property of the test."""
 
     def __init__(self, record_property):
         self._record = record_property

@@ -1,8 +1,8 @@
-"""What a check found."""
+"""The result of a check."""
 
 
 class Report:
-    """verdict: "PASS", "FAIL" or "INCONCLUSIVE"; str(report) is the text, json() has all of it."""
+    """verdict is "PASS", "FAIL" or "INCONCLUSIVE"; str(report) is the text; json() has all data."""
 
     def __init__(self, handle):
         self._handle = handle
@@ -21,15 +21,15 @@ class Report:
         return self._handle.text(colour)
 
     def json(self):
-        """A dict: verdict, inputs, findings, notes, counts, as docs/checking.md has them."""
+        """A dict with verdict, inputs, findings, notes and counts; see docs/checking.md."""
         return self._handle.json()
 
     def causes(self):
-        """The causes that were named, by input: {"x": "MISSING TERM"}."""
+        """The diagnosed causes by input: {"x": "MISSING TERM"}."""
         return {i["name"]: i["cause"] for i in self.json()["inputs"] if i["cause"]}
 
     def require(self):
-        """Raises AssertionError with the report where the verdict is not PASS."""
+        """Raises AssertionError with the report unless the verdict is PASS."""
         if not self:
             raise AssertionError("\n" + self.text())
         return self

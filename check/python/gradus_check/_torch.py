@@ -1,4 +1,4 @@
-"""check_torch(): torch.autograd.Functions, functions of tensors, modules."""
+"""check_torch() for torch.autograd.Functions, functions of tensors, and modules."""
 import copy
 
 import torch
@@ -10,13 +10,13 @@ from ._torch_conditions import Conditions
 
 def check_torch(function, *inputs, name=None, names=(), seed=0x5EED, reference=None, conditions=True, second=False,
                 **options):
-    """Compares what autograd gives for function(*inputs) with differences of it, and then, under conditions in which
-    gradients break that are right otherwise, with itself: strided, expanded and reused upstream gradients, .grad that
-    holds something, backward twice, float32. docs/checking_from_python.md has all of them.
+    """Compares autograd's gradients of function(*inputs) with finite differences, then with themselves under conditions
+    that often break gradients: strided, expanded and reused upstream gradients, accumulation into .grad, a second
+    backward pass, float32. See docs/checking_from_python.md.
 
-    A module's parameters are inputs too, by name. Tensors that are no floats are handed through. float32 inputs are
-    checked in float64 and the gradient in float32 is compared with that; a function that knows float32 alone takes
-    reference (the same in float64) or resolution=1e-3. second: checks the gradient's gradient in the same way.
+    A module's parameters are inputs too, by name. Tensors that are not floating-point are passed on unchanged. float32
+    inputs are checked in float64, and the float32 gradient is compared with that. A function that supports only float32
+    needs reference (the same in float64) or resolution=1e-3. second: also checks the gradient of the gradient.
     options: rtol, atol, resolution, full, sampled, as in docs/checking.md.
     """
     checked = CheckedFunction(function, inputs, names, seed, rough=bool(reference or options.get("resolution")))
@@ -48,14 +48,14 @@ def _flat(tensor):
 
 
 class CheckedFunction:
-    """function of tensors that all are arguments, and what is known of it."""
+    """A function whose tensors are all arguments, and its metadata."""
 
     def __init__(self, function, inputs, names, seed, rough):
-        owner = getattr(function, "__self__", None)  # of MyFunction.apply
+        owner = getattr(function, "__self__", None)  # for MyFunction.apply
         self.name = owner.__name__ if isinstance(owner, type) else getattr(function, "__name__", type(function).__name__)
         self._function, self._seed = function, seed
         self.names = [names[k] if k < len(names) else f"x{k}" for k in range(len(inputs))]
-        self.given = len(inputs)  # the others are a module's parameters, which lie as the module made them
+        self.given = len(inputs)  # the others are a module's parameters, whose layout the module chose
         if isinstance(function, torch.nn.Module):
             inputs = inputs + self._open(function)
         self.wanted = [t.is_floating_point() for t in inputs]
@@ -64,7 +64,7 @@ class CheckedFunction:
         self.x = self.converted(inputs, self.dtype)
 
     def _open(self, module):
-        """A module as a function of its parameters too; its own are left alone, and so are its buffers."""
+        """Makes the parameters of a copy of the module inputs. The original is unchanged."""
         module = copy.deepcopy(module)
         parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
         self.names += parameters
@@ -78,7 +78,7 @@ class CheckedFunction:
         return tuple(parameters.values())
 
     def gradient(self):
-        """(f, *inputs): f is the gradient as a function of the inputs and dy."""
+        """(f, *inputs), where f computes the gradient from the inputs and dy."""
         y = self.call(self.x).detach()
 
         def gradient(*arguments):
@@ -103,9 +103,9 @@ class CheckedFunction:
         return self.output(self._function, x)
 
     def output(self, function, x):
-        """What function gives, with the same random numbers each time; several outputs as one."""
+        """Calls function with a fixed random state; several outputs are concatenated."""
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(self._seed)  # manual_seed() takes a stack trace for CUDA
+            torch.default_generator.manual_seed(self._seed)  # torch.manual_seed() takes a stack trace for CUDA
             y = function(*x)
         if isinstance(y, torch.Tensor):
             return y
@@ -115,7 +115,7 @@ class CheckedFunction:
         return [t.detach().requires_grad_(w) for t, w in zip(x, wanted or self.wanted)]
 
     def gradients(self, y, x, dy, **options):
-        """One for each input: zeros where y does not depend on it, None where none is wanted."""
+        """One gradient per input: zeros if y does not depend on it, None if none is wanted."""
         asked = [t for t in x if t.requires_grad]
         found = [None] * len(asked)
         if y.requires_grad and asked:
@@ -128,4 +128,4 @@ class CheckedFunction:
         y = self.call(x)
         before = y.detach().clone()  # backward may write to y
         dx = self.gradients(y, x, dy)
-        return before, [None if g is None else g.clone() for g in dx]  # of memory that backward may keep
+        return before, [None if g is None else g.clone() for g in dx]  # backward may keep this memory

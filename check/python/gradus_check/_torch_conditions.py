@@ -1,4 +1,4 @@
-"""The conditions under which gradients break that are right otherwise: a gradient against a gradient."""
+"""Conditions that break gradients which are otherwise correct. Each compares two gradients."""
 import contextlib
 import math
 import warnings
@@ -35,7 +35,7 @@ PRECISION = ("PRECISION", "right in float64; in float32 further off than roundin
 
 
 def laid_out(x, how):
-    """x's numbers in a larger memory of NaN: "a slice", "transposed", or "every second" in memory."""
+    """Copies x into a larger buffer of NaN: "a slice", "transposed", or "every second" element."""
     if how == "transposed":
         return x.permute(list(reversed(range(x.dim())))).contiguous().permute(list(reversed(range(x.dim()))))
     step, margin = (2, 0) if how == "every second" else (1, 2)
@@ -47,7 +47,7 @@ def laid_out(x, how):
 
 
 def repeated(x, axis=None):
-    """x's first entry along an axis, or its first number, as often as it is long: strides of 0."""
+    """Repeats x's first entry along an axis, or its first element, with strides of 0."""
     if axis is None:
         return x.reshape(-1)[:1].reshape([1] * x.dim()).expand(x.shape)
     return x.narrow(axis, 0, 1).expand(x.shape)
@@ -58,7 +58,7 @@ def nan_in_fresh_memory():
     before = torch.get_deterministic_debug_mode()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.set_deterministic_debug_mode("warn")  # torch.empty is NaN then
+        torch.set_deterministic_debug_mode("warn")  # fills torch.empty with NaN
         try:
             yield
         finally:
@@ -77,14 +77,14 @@ class Conditions:
     def run(self):
         failed = len(self._told)
         if not self._writes():
-            return  # the numbers are no longer what they were
+            return  # the inputs have changed
         self._same("in a second run", AGAIN, lambda: self._s.run(self.x, self.dy))
         with nan_in_fresh_memory():
             self._same("where fresh memory is NaN", FRESH, lambda: self._s.run(self.x, self.dy))
         self._unrecorded()
         self._sum_of_upstreams()
         if len(self._told) > failed:
-            return  # what changes from run to run has no other conditions
+            return  # other conditions mean nothing if results are not reproducible
         self._layouts()
         self._accumulation()
         self._same_twice()
@@ -93,12 +93,12 @@ class Conditions:
             self._float32()
 
     def _other(self, like, size=1.0):
-        """Random numbers in ±[1.5, 2.5) size."""
+        """Random values in ±[1.5, 2.5) size."""
         sign = torch.rand(like.shape, generator=self._random) < 0.5
         return ((1.5 + torch.rand(like.shape, generator=self._random)) * (1 - 2.0 * sign) * size).to(like.dtype)
 
     def _same(self, what, cause, run, expected=None):
-        """run() gives (y or None, dx): are they the expected ones, or else those without the condition?"""
+        """Compares run(), which returns (y or None, dx), with `expected` or the result without the condition."""
         y, dx = expected or (self.y, self.dx)
         try:
             found_y, found = run()
@@ -111,8 +111,8 @@ class Conditions:
         return right
 
     def _compare(self, what, cause, k, found, expected, rounding=None):
-        """Two orders of n additions differ by √n roundings of what is added; 64 for the operations in a row. What is
-        added may be larger than the sum (|dy| |y| / |x|), and roundings of the inputs arrive too."""
+        """Two orders of n additions differ by √n roundings of the added values; 64 allows for a sequence of operations.
+        The added values may be larger than the sum (|dy| |y| / |x|), and rounding errors of the inputs propagate."""
         name = "out" if k is None else "d" + self._s.names[k]
         if found.shape != expected.shape:
             return self._tell(k or 0, cause, f"{what}: {name} has the shape {list(found.shape)}, not "
@@ -142,7 +142,7 @@ class Conditions:
         return False
 
     def _carried(self, k):
-        """How far gradients move when inputs move by a rounding, and how large their terms may be; of the rounding."""
+        """The change of gradient k per relative change of the inputs, plus the size of its terms."""
         nudge = 2.0**-30 if self.y.dtype == torch.float64 else 2.0**-12
         x = [t * (1 + nudge * self._other(t) / 2) if w else t for t, w in zip(self.x, self._s.wanted)]
         y, dx = self._s.run(x, self.dy)
@@ -174,7 +174,7 @@ class Conditions:
         return right
 
     def _sum_of_upstreams(self):
-        for _ in range(3):  # a threshold shows where a sum is small beside another
+        for _ in range(3):  # a threshold shows only if one term is small compared with the other
             other = self._other(self.dy)
             dx = self._s.run(self.x, other)[1]
             self._same("for a sum of two upstream gradients", LINEAR, lambda: (None, self._s.run(
@@ -195,7 +195,7 @@ class Conditions:
             self._same("for " + upstream, UPSTREAM, lambda: self._s.run(self.x, laid_out(self.dy, how)))
         views = [next((repeated(t, i) for i in range(t.dim()) if t.shape[i] > 1 and k < self._s.given), t)
                  for k, t in enumerate(self.x)]
-        with contextlib.suppress(Exception):  # equal rows may be nothing that the function takes
+        with contextlib.suppress(Exception):  # the function may reject equal rows
             expected = self._s.run([t.clone(memory_format=torch.contiguous_format) for t in views], self.dy)
             self._same("for inputs that expand() repeats", LAYOUT, lambda: self._s.run(views, self.dy), expected)
         if self.dy.numel() == 0:
@@ -207,7 +207,7 @@ class Conditions:
                 self.x, view.clone(memory_format=torch.contiguous_format)))
 
     def _backward(self, upstream, before=None, beside=None, graphs=1):
-        """.grad after backward through `graphs` graphs, or through one as often as `upstream` has entries."""
+        """.grad after backward through `graphs` graphs, or repeatedly through one, once per entry of `upstream`."""
         leaves = self._s.leaves(self.x)
         for t, g in zip(leaves, before or leaves):
             t.grad = g.clone() if before and g is not None else None
@@ -279,7 +279,7 @@ class Conditions:
                 self.x, self.dy, others))
 
     def _float32(self):
-        """|g32 - g64| <= 8 √n 2⁻²⁴ (|J|ᵀ|dy| + what roundings of x do): check/precision.cpp says why."""
+        """|g32 - g64| <= 8 √n 2⁻²⁴ (|J|ᵀ|dy| + effect of rounding x); see check/precision.cpp."""
         rough = self._s.converted(self.x, torch.float32)
         dy = self.dy.float()
         found = self._s.run(rough, dy)[1]
