@@ -1,7 +1,7 @@
-// A recorder that decides by itself when a step has ended: GRADUS_TRACE=FILE.html PROGRAM. It
-// records the main thread of programs that link gradus::trace_on_request, from their start. The
-// page is written when optimiser step number GRADUS_TRACE_STEP (1) has ended; of a program without
-// an optimiser, when that backward has; else when the program ends.
+// The recorder behind GRADUS_TRACE=FILE.html PROGRAM, for programs that link
+// gradus::trace_on_request. Records the main thread from program start. Writes the page after
+// optimizer step GRADUS_TRACE_STEP (default: 1), or after that backward pass if there is no
+// optimizer, or at exit.
 #pragma once
 
 #include <cstdio>
@@ -12,16 +12,15 @@
 
 namespace gradus::trace {
 
-/// A step is one of the optimiser; of a program that has none, a backward. The page of the wanted
-/// one is written when it has ended, once.
+/// A step is an optimizer step or, without an optimizer, a backward pass.
 class Automatic final : public Recorder {
  public:
-  /// The page of step number `step`, from 1, goes to the file `path`.
+  /// Writes the page of step number `step` (from 1) to the file `path`.
   Automatic(std::string path, Id step) : Recorder({}), path_(std::move(path)), wanted_(step) {
     on_ = wanted_ == 1;
   }
-  /// What GRADUS_TRACE and GRADUS_TRACE_STEP ask for. Null: nothing, or a step that is no number,
-  /// which is said on standard error.
+  /// Parses GRADUS_TRACE and GRADUS_TRACE_STEP. Returns null if no trace is requested, or if the
+  /// step is invalid, which is reported on standard error.
   static std::unique_ptr<Automatic> from_env(const char* path, const char* step) {
     if (!path || !*path) return nullptr;
     const long long number = step && *step ? std::atoll(step) : 1;
@@ -30,7 +29,7 @@ class Automatic final : public Recorder {
     return nullptr;
   }
 
-  /// Steps are counted in optimiser steps from now on. What was before belongs to none.
+  /// From here on, counts optimizer steps. Discards what was recorded before.
   void on_optimizer_created() override {
     if (pauses > 0) return;
     if (!has_optimizer_ && ended_ == 0) clear();
@@ -47,11 +46,11 @@ class Automatic final : public Recorder {
   }
   void on_update_end(const Update& update) override {
     Recorder::on_update_end(update);
-    updated_in_walk_ = depth_ > 0;  // Optimizer::step_in_backward
+    updated_in_walk_ = depth_ > 0;  // by Optimizer::step_in_backward
   }
   void on_step_end(std::int64_t) override { end_step(); }
 
-  /// The program ends, or something threw that nothing catches.
+  /// Called at exit and by the terminate handler.
   void finish() noexcept {
     if (written_) return;
     if (ended_ + 1 < wanted_)

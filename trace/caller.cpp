@@ -22,9 +22,9 @@ bool is_standard(const std::string& mangled) {
   return starts_with_any(mangled, {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx"});
 }
 
-/// A component's source, or a header of ours or of the system. Only our functions can be in one, as
-/// a user may have a directory of that name; of some inlined ones the plain name is known alone. A
-/// component has folders in it, such as ops/attention.
+/// True for sources of a component (also in subfolders such as ops/attention) and for installed or
+/// system headers. Since a user's directory may have a component's name, the function must be one
+/// of the library; for some inlined functions only the unmangled name is known.
 bool is_ours(const std::filesystem::path& file, const std::string& function) {
   const bool named_so = is_library(function) || (!function.starts_with("_Z") && function != "main");
   const std::filesystem::path folder = file.parent_path();

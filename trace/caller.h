@@ -1,4 +1,4 @@
-// Whose code called: the first call outside of the library.
+// Finds the first caller outside the library.
 #pragma once
 
 #include <string>
@@ -8,14 +8,13 @@
 
 namespace gradus::trace {
 
-bool is_component(const std::string& folder);  // one of the library's: "ops"
+bool is_component(const std::string& folder);  // a folder of the library: "ops"
 
-/// "train.cpp:42", the innermost place that is in none of the library's components and not
-/// the standard library's. Where that was built without debug information: "step(Model&) (its line
-/// is known if it is built with -g, as cmake --preset debug does)". "" where nothing is known.
+/// The innermost frame outside the library and the standard library, as "train.cpp:42". Without
+/// debug information: "step(Model&) (its line is known if …)". "" if unknown.
 std::string caller_among(const std::vector<platform::Frame>& frames);
 
-/// The same of calls(). Asks addr2line: about a second.
+/// The same for a stack trace. Calls addr2line, which takes about a second.
 std::string caller_of(const std::vector<void*>& calls);
 
 }  // namespace gradus::trace

@@ -1,4 +1,4 @@
-// derive: why an operation's gradient is what backward computes, line by line.
+// derive: explains an op's gradient line by line.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,17 @@
 
 namespace gradus {
 
-/// The derivation of an operation's gradient as text: the formula of forward, then lines
-/// `expression ⟵ reason` from the definition of the gradient to what Op::backward computes, then
-/// where that stands in the code. It is the file docs/derivations/NAME.md, each line of which is
-/// evaluated by the tests. `what` is an operation's name, as Op::name() gives it, or a variant's
-/// ("attention_grouped"), or a formula of einsum, "bhtd,bhsd->bhts", whose lines are made by
-/// exchanging letters. ValueError for a name that has none, and for what is no such formula.
+/// The derivation of an op's gradient: the forward formula, lines `expression ⟵ reason` from the
+/// definition of the gradient to the code of Op::backward, then the location of that code. It is
+/// the file docs/derivations/NAME.md; the tests evaluate each line. `what` is Op::name(), a variant
+/// ("attention_grouped"), or an einsum formula, "bhtd,bhsd->bhts", for which the lines are
+/// generated. Throws ValueError for an unknown name or an invalid formula.
 std::string derive(std::string_view what);
 
-/// The same of a name; empty where there is none.
+/// The derivation of a named op; empty if there is none.
 std::string derivation(std::string_view name);
 
-/// The names that derivation() knows, sorted.
+/// The names accepted by derivation(), sorted.
 std::vector<std::string> derivation_names();
 
 namespace trace {
@@ -28,7 +27,7 @@ struct Derivation {
   const char *name, *text;
 };
 extern const Derivation
-    kDerivations[];  // from docs/derivations: tools/cmake/GradusDerivations.cmake
+    kDerivations[];  // from docs/derivations, by tools/cmake/GradusDerivations.cmake
 extern const std::size_t kDerivationCount;
 
 }  // namespace trace

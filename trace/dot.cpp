@@ -1,4 +1,4 @@
-// Nodes are written where their layer is: a tree of clusters, by the parts of the layers' paths.
+// Nodes are grouped into nested clusters by the path of their layer.
 #include "gradus/trace/dot.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace gradus {
 namespace trace {
 namespace {
 
-/// A string in DOT's quotes: there only " and \ mean something, and a newline would be one.
+/// A quoted DOT string, with " and \ escaped and newlines replaced.
 std::string quoted(const std::string& s) {
   std::string out = "\"";
   for (const char c : s) {
@@ -86,7 +86,7 @@ class Drawing {
                    style, "];\n");
   }
 
-  /// x·x has two edges from x: each use is one.
+  /// One edge per use: x·x has two edges from x.
   void write_edges(const Node& node) {
     for (const auto& input : node.inputs) {
       if (!input) continue;

@@ -1,4 +1,4 @@
-// Graphs as pictures, for Graphviz.
+// Graphs for Graphviz.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ class Module;
 }
 
 /// The recorded graph behind x in the DOT language: `dot -Tsvg graph.dot -o graph.svg` draws it.
-/// Edges go with the forward and carry shapes; leaves are boxes, frozen ones dashed. Layers are
-/// clusters where a trace::Watch was there in the forward. Of a larger graph the `most` newest
-/// nodes are drawn, and a note says how many are not.
+/// Edges point forward and are labeled with shapes. Leaves are boxes, dashed if frozen. Layers are
+/// clusters if a trace::Watch was alive during the forward. Draws at most the `most` newest nodes,
+/// with a note on the rest.
 std::string to_dot(const Tensor& x, std::size_t most = 500);
-/// The same with the names of the model's parameters.
+/// The same with the model's parameter names.
 std::string to_dot(const Tensor& x, const nn::Module& model, std::size_t most = 500);
 
 }  // namespace gradus

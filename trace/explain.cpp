@@ -1,5 +1,4 @@
-// First the order of the lines (Layout), then their text (Writer); both in loops, for graphs of any
-// depth.
+// in_order() orders the lines and Writer formats them. Neither is recursive, so graphs may be deep.
 #include "gradus/trace/explain.h"
 
 #include <algorithm>
@@ -15,19 +14,19 @@ namespace gradus {
 namespace trace {
 namespace {
 
-constexpr std::size_t kEnds = 3;      // of a long chain, shown at each end
-constexpr std::size_t kDeepest = 12;  // bars drawn before a line; deeper ones say how deep
-constexpr std::size_t kWidest = 48;   // columns that a formula may push the shapes to the right
+constexpr std::size_t kEnds = 3;      // lines shown at each end of a long chain
+constexpr std::size_t kDeepest = 12;  // bars before a line; deeper lines state their depth
+constexpr std::size_t kWidest = 48;   // maximum width of the formula column
 
 struct Line {
   const Node* node;
   std::size_t depth;
-  bool link;  // the line before has this node for its only child here
+  bool link;  // the previous line's only child here is this node
 };
 
-/// A node's line comes when all that use it have theirs, so that shared nodes come once and last.
+/// A node follows all nodes that use it, so that shared nodes come once, after their last use.
 std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
-  std::unordered_map<const Node*, std::size_t> users;  // whose lines are still to come
+  std::unordered_map<const Node*, std::size_t> users;  // number of pending users
   for (const Node* node : nodes)
     for (const Node* input : inputs_of(*node)) ++users[input];
   std::vector<Line> order, stack{{nodes.front(), 0, false}};
@@ -38,7 +37,7 @@ std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
     std::vector<const Node*> ready;
     for (const Node* input : inputs_of(*line.node))
       if (--users[input] == 0) ready.push_back(input);
-    // Leaves first, then the newest; the oldest operation goes on at this depth.
+    // Leaves first, then the newest ops. The oldest op continues at this depth.
     std::stable_partition(ready.begin(), ready.end(), [](const Node* n) { return !n->op_name; });
     for (std::size_t i = ready.size(); i-- > 0;) {
       const bool goes_on = i + 1 == ready.size() && ready[i]->op_name;
@@ -73,7 +72,7 @@ class Writer {
     const Node& node = *line.node;
     const Watch* watch = Watch::current();
     const Watch::Event* event = watch ? watch->of(node.id) : nullptr;
-    std::string values;  // their range, where they are still to be had
+    std::string values;  // their range, if known
     if (x_.node().get() == &node)
       values = to_string(range_of(x_));
     else if (const nn::NamedTensor* named = parameters_.of(node))
@@ -135,7 +134,7 @@ class Writer {
   std::vector<Row> rows_;
 };
 
-/// "999,994 nodes: 499,997 add, 499,997 multiply", the most frequent first.
+/// "999,994 nodes: 499,997 add, 499,997 multiply", most frequent first.
 std::string tally(const Line* begin, const Line* end) {
   std::map<std::string, std::int64_t> counts;
   for (const Line* line = begin; line != end; ++line) ++counts[line->node->name()];
@@ -148,8 +147,8 @@ std::string tally(const Line* begin, const Line* end) {
   return out + (sorted.size() > 6 ? ", …" : "");
 }
 
-/// All lines, but for the middles of long chains and for what is too much: of that the oldest, a
-/// quarter of the lines, is written too.
+/// Writes the lines, without the middles of long chains. If there are too many, skips some before
+/// the oldest quarter.
 void write_lines(const std::vector<Line>& order, std::size_t lines, Writer& writer) {
   const std::size_t size = order.size(), tail = lines / 4;
   const auto write = [&](std::size_t begin, std::size_t end) {
@@ -163,7 +162,7 @@ void write_lines(const std::vector<Line>& order, std::size_t lines, Writer& writ
       skip(i, size - tail, 0);
       return write(size - tail, size);
     }
-    end = i + 1;  // of a chain: lines of which each is the only child of the last
+    end = i + 1;  // a chain: each line is the only child of the one before
     while (end < size && order[end].link) ++end;
     if (end - i > 2 * kEnds + 2) {
       write(i, i + kEnds);

@@ -1,4 +1,4 @@
-// explain: what a tensor was computed from, as text.
+// explain: prints what a tensor was computed from.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class Module;
 
 namespace gradus {
 
-/// The recorded formula behind x, from x back to the leaves, one node a line:
+/// The recorded formula behind x, from x to the leaves, one node per line:
 ///
 ///   #18 mean(#17)                          []      1.849
 ///   #17 square(#16)                        [4, 2]
@@ -20,12 +20,11 @@ namespace gradus {
 ///   │ #3 leaf down.weight                  [2, 3]  -0.2931 … 0.4655
 ///   #15 tanh(#14)                          [4, 3]
 ///
-/// What follows a line at its depth is its input; where there are several, all others are indented,
-/// and so are leaves. A node that several use stands below the last of them, once. "constant" is an
-/// input that no gradient goes to. Long chains are left out and counted, and so is what exceeds
-/// about `lines` lines.
-/// Ranges: of x, of parameters of the model, and of gradients that were kept. A trace::Watch that
-/// was there in the forward knows all, and the layers.
+/// The next line at the same depth is an input. Other inputs, and leaves, are indented. A node with
+/// several uses appears once, after all of them. A "constant" input gets no gradient. The middles
+/// of long chains, and whatever exceeds about `lines` lines, are replaced by counts. Value ranges
+/// are shown for x, the model's parameters, and gradients that were kept. If a trace::Watch was
+/// alive during the forward, all lines have ranges and layers.
 std::string explain(const Tensor& x, std::size_t lines = 200);
 /// The same with the names and ranges of the model's parameters.
 std::string explain(const Tensor& x, const nn::Module& model, std::size_t lines = 200);

@@ -1,4 +1,4 @@
-// JSON that is written as things happen: values, and tables that name their columns once.
+// Incremental JSON output: values, and tables that list their columns once.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace gradus::trace {
 
-/// The row of a table, or a count. Negative: there is none, which is written as null.
+/// A table row or a count. Negative means none and is written as null.
 using Id = std::int64_t;
 constexpr Id kNone = -1;
 
-struct Json {  // is JSON already
+struct Json {  // already formatted
   std::string text;
 };
 
-/// Appends x as JSON. NaN and infinity are the strings "nan", "inf", "-inf"; text is escaped for a
-/// page, and its bytes that are not UTF-8 become U+FFFD.
+/// Appends x as JSON. NaN and infinity become the strings "nan", "inf", "-inf". Strings are escaped
+/// for HTML, and invalid UTF-8 becomes U+FFFD.
 void put(std::string& out, Id x);
 void put(std::string& out, double x);
 void put(std::string& out, std::string_view x);
@@ -43,7 +43,6 @@ void put(std::string& out, const std::vector<T>& all) {
   out += ']';
 }
 
-/// The same of an object, with its keys in order.
 template <class T>
 void put(std::string& out, const std::map<std::string, T>& all) {
   char before = '{';
@@ -68,7 +67,7 @@ Json object(const Parts&... parts) {
   return out;
 }
 
-/// What does not matter at a row's end, null, is left out there.
+/// A table. Trailing nulls of a row are omitted.
 class JsonTable {
  public:
   explicit JsonTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}

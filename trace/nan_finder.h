@@ -1,4 +1,4 @@
-// NanFinder: which operation made the first NaN or infinity.
+// NanFinder: reports the op that produced the first NaN or infinity.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,30 @@
 
 namespace gradus::trace {
 
-/// An operation made NaN or infinity from finite numbers. In a debugger `catch throw` stops where
-/// that was: the frames above are its caller, in the forward.
+/// An op produced NaN or infinity from finite values. In a debugger, `catch throw` stops in the op,
+/// with its caller on the stack.
 class NanError : public Error {
   using Error::Error;
 };
 
-/// While one of these lives, every result and gradient of this thread is looked at, and the first
-/// operation that makes NaN or infinity from finite numbers is reported with its inputs' shapes and
-/// ranges, its layer, its node: by NanError, or by a call of `report`, once.
+/// While alive, checks every result and gradient of this thread. Reports the first op that produces
+/// NaN or infinity from finite values, with its inputs' shapes and ranges, layer and node. Throws
+/// NanError, or calls `report` once.
 ///
 ///   const trace::NanFinder finder;          // or GRADUS_CHECK_NAN=1
 ///   model.loss(x, y).backward();            // NanError: divide made [2] 0, 1 nan of 2, from …
 ///
-/// The report ends with the file and line of the user's code that called the operation, where that
-/// was built with -g (cmake --preset debug) and addr2line is installed; else with what is known.
-/// Reported: NaN from inputs without NaN; ±∞ from finite inputs; a gradient that is not finite
-/// where what arrived was; gradients that overflow when they are added up.
-/// Not reported by themselves: masked_fill with ±∞ and log 0 = −∞ (that is how log space writes 0),
-/// what was not finite when it came in (a mask as bias of −∞, data), and what stays inside one
-/// operation's backward. They are named as the origin when the loss or a gradient comes out bad.
-/// Operations inside a parallel_for are not looked at. Costs some passes over all numbers.
+/// The report ends with the file and line of the caller in user code, if it was built with -g
+/// (cmake --preset debug) and addr2line is installed.
+///
+/// Reported: NaN from inputs without NaN, ±∞ from finite inputs, non-finite gradients from finite
+/// upstream gradients, and overflow when gradients are added up.
+///
+/// Not reported by themselves: masked_fill with ±∞, log 0 = −∞ (zero in log space), values that
+/// were not finite from the start (a −∞ mask as bias, data), and values inside one op's backward.
+/// They are named as the origin if the loss or a gradient is not finite.
+///
+/// Ops inside a parallel_for are not checked. Costs a few passes over all values.
 class NanFinder final : public Observer {
  public:
   using Reporter = std::function<void(const std::string&)>;
@@ -42,7 +45,7 @@ class NanFinder final : public Observer {
   NanFinder(const NanFinder&) = delete;
   NanFinder& operator=(const NanFinder&) = delete;
 
-  void set_step(std::int64_t step) { step_ = step; }  // to be named in the report
+  void set_step(std::int64_t step) { step_ = step; }  // shown in the report
   bool found() const { return found_; }
 
   void on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
@@ -51,11 +54,11 @@ class NanFinder final : public Observer {
   void on_leaf_accumulate(const Node& leaf, const Tensor& grad) override;
 
  private:
-  struct Made {  // what the report of a node's backward will want to know of its forward
+  struct Made {  // about a node's forward, for the report of its backward
     std::string layer, inputs, origin;
-    std::vector<void*> calls;  // what called it
+    std::vector<void*> calls;  // stack trace
   };
-  struct Visit {  // a backward under way
+  struct Visit {  // a running backward
     std::uint64_t node;
     std::string dy, inside;
   };
@@ -68,17 +71,17 @@ class NanFinder final : public Observer {
   Reporter report_;
   std::int64_t step_ = -1;
   bool found_ = false;
-  bool fresh_ = true;             // the next on_backward_begin is a walk's first
-  std::uint64_t last_visit_ = 0;  // ids fall within a walk
+  bool fresh_ = true;             // the next on_backward_begin is the first of its pass
+  std::uint64_t last_visit_ = 0;  // ids decrease during a pass
   std::map<std::uint64_t, Made> made_;
-  Provenance<std::string> origins_;  // of what is not finite
+  Provenance<std::string> origins_;  // of non-finite values
   std::vector<Visit> visits_;
   ObserverScope scope_;
 };
 
-/// Attaches a NanFinder to this thread for good if the environment says GRADUS_CHECK_NAN=1; not
-/// where an observer is attached already. True: it is there. Called before main() by every program
-/// that includes this header, as <gradus/gradus.h> does.
+/// Attaches a NanFinder to this thread permanently if GRADUS_CHECK_NAN=1, unless it already has an
+/// observer. Returns true if attached. Runs before main() in programs that include this header, as
+/// <gradus/gradus.h> does.
 bool check_nan_from_env();
 inline const bool nan_is_checked = check_nan_from_env();
 

@@ -1,5 +1,5 @@
-// A program that links gradus::trace_on_request has this file in it: before main() it starts what
-// GRADUS_TRACE asks for, a page of one training step (trace/automatic.h).
+// Part of every program that links gradus::trace_on_request: starts the recorder of
+// trace/automatic.h before main() if GRADUS_TRACE is set.
 #include <cstdlib>
 #include <exception>
 
@@ -16,7 +16,7 @@ std::terminate_handler terminate_before = nullptr;
 bool start_from_env() {
   using environment::Variable, environment::value_of;
   if (!*value_of(Variable::trace)) return false;
-  check_nan_from_env();  // it attaches itself to no thread that is observed already
+  check_nan_from_env();  // first, because it skips a thread that has an observer
   automatic =
       Automatic::from_env(value_of(Variable::trace), value_of(Variable::trace_step)).release();
   if (!automatic) return false;

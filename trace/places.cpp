@@ -16,10 +16,10 @@ namespace {
 
 using platform::Frame;
 
-constexpr std::size_t kAtOnce = 4000;  // calls that addr2line is asked for
-constexpr std::int64_t kAround = 6;    // lines that are shown on both sides of one
+constexpr std::size_t kAtOnce = 4000;  // calls per run of addr2line
+constexpr std::int64_t kAround = 6;    // lines shown before and after a call
 
-/// Part of the library, but nothing that users would recognise: what takes an operation to a trace.
+/// Library internals between an op and its trace, which users need not see.
 bool is_machinery(const std::string& function) {
   constexpr const char* kParts[] = {"gradus5trace", "gradus9Observers", "gradus6record",
                                     "gradus5apply"};
@@ -29,8 +29,8 @@ bool is_machinery(const std::string& function) {
                      [&](const char* part) { return function.find(part) != std::string::npos; });
 }
 
-/// What a page calls a file: one of the library as in its tree, another as seen from where the
-/// program runs, so that the page says nothing of the rest of the disk.
+/// The file name on the page: relative to the library's tree or to the working directory, so that
+/// the page does not reveal other paths.
 std::string displayed(const std::filesystem::path& file, bool library) {
   std::error_code none;
   std::filesystem::path folder = file.parent_path();
@@ -100,7 +100,7 @@ class PlaceWriter {
     return row;
   }
 
-  /// The named lines and what is around them; one row for lines that are near each other.
+  /// The lines `named` with their surroundings. Nearby lines share a row.
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;

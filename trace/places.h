@@ -1,4 +1,4 @@
-// Where in which code: the calls that led to each operation, told as files and lines at the end.
+// Records the call stack of each op, and resolves it to files and lines at the end.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@ namespace gradus::trace {
 
 class Places {
  public:
-  Id here();  // the stack of calls that leads here
+  Id here();  // the current call stack
 
-  /// "files", "frames", "stacks" and "sources", as members of a JSON object. Asks addr2line.
+  /// The members "files", "frames", "stacks" and "sources" of a JSON object. Calls addr2line.
   std::string json() const;
 
  private:
@@ -22,7 +22,7 @@ class Places {
   std::vector<std::vector<void*>> stacks_;
 };
 
-/// "opdefs": the lines of the library in which each of these operations is defined.
+/// "opdefs": the source lines that define each of these ops.
 std::map<std::string, Json> definitions(const std::set<std::string>& ops);
 
 }  // namespace gradus::trace

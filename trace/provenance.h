@@ -1,4 +1,4 @@
-// What an observer knows of the numbers in each storage.
+// Associates data of an observer with the values in a storage.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace gradus::trace {
 
-/// Views share what is known; it ends with the storage, also where another then has its address.
+/// Views share the data. It expires with the storage, even if a new one has the same address.
 template <class Known>
 class Provenance {
  public:
-  /// nullptr: nothing is known of x's numbers, or x is undefined.
+  /// nullptr: no data, or x is undefined.
   const Known* of(const Tensor& x) const {
     const auto at = entries_.find(x.storage().get());
     const bool same = at != entries_.end() && at->second.storage.lock() == x.storage();
@@ -23,7 +23,7 @@ class Provenance {
 
   void note(const Tensor& x, Known known) {
     entries_[x.storage().get()] = {x.storage(), std::move(known)};
-    // Sweeps dead entries each time the map has doubled.
+    // Removes expired entries each time the map has doubled.
     if (entries_.size() < sweep_at_) return;
     std::erase_if(entries_, [](const auto& each) { return each.second.storage.expired(); });
     sweep_at_ = std::max(kFewest, 2 * entries_.size());
@@ -38,7 +38,7 @@ class Provenance {
     Known known;
   };
   std::map<const Storage*, Entry> entries_;
-  std::size_t sweep_at_ = kFewest;  // entries, from which on those of dead storages go
+  std::size_t sweep_at_ = kFewest;  // size at which expired entries are removed
 };
 
 }  // namespace gradus::trace

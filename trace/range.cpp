@@ -1,4 +1,3 @@
-// Ranges, as numbers and as text.
 #include "gradus/trace/range.h"
 #include "gradus/engine/strided.h"
 

@@ -1,5 +1,4 @@
-// Ids rise with creation and an input is older than what was made from it: taking the newest first
-// visits a node after everything that uses it.
+// Inputs are created before outputs, so in decreasing order of id each node follows all its users.
 #include "gradus/trace/recorded.h"
 
 #include <algorithm>

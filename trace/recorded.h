@@ -1,4 +1,4 @@
-// What is recorded behind a tensor, in an order that can be told.
+// Traverses the graph behind a tensor in a deterministic order.
 #pragma once
 
 #include <map>
@@ -9,19 +9,19 @@
 
 namespace gradus::trace {
 
-/// The node of x and all that it depends on, newest first; none where nothing is recorded. Needs no
-/// recursion. The graph must outlive the pointers.
+/// The node of x and all its dependencies, newest first; empty if nothing is recorded. Not
+/// recursive. The graph must outlive the pointers.
 std::vector<const Node*> nodes_behind(const Tensor& x);
 
-/// The inputs of `node` that carry a gradient, newest first; as often as it has them.
+/// The inputs of `node` that carry a gradient, newest first, repeated if used repeatedly.
 std::vector<const Node*> inputs_of(const Node& node);
 
-/// Parameters by their node: what a model adds to a graph.
+/// Parameters of a model by node.
 class Parameters {
  public:
-  explicit Parameters(const nn::Module* model);  // null: none
+  explicit Parameters(const nn::Module* model);  // null: no parameters
 
-  const nn::NamedTensor* of(const Node& leaf) const;  // nullptr: not of this model
+  const nn::NamedTensor* of(const Node& leaf) const;  // nullptr: not a parameter of this model
   const std::vector<nn::NamedTensor>& all() const { return all_; }
 
  private:

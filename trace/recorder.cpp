@@ -1,4 +1,4 @@
-// Each event adds rows to the tape; nothing is computed but for the matrices inside an attention.
+// Each event adds rows to the tape. Only the matrices inside attention are recomputed.
 #include "gradus/trace/recorder.h"
 
 #include <cstring>
@@ -13,10 +13,10 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::int64_t kLongest = 1024;  // sequences whose attention matrices are computed again
+constexpr std::int64_t kLongest = 1024;  // longest sequence whose attention matrices are recomputed
 thread_local Recorder* innermost_recorder = nullptr;
 
-/// While it lives no observer hears what runs, and nothing is recorded.
+/// RAII guard: disables observers and gradient recording.
 struct ScopedMute {
   ScopedValue<Observer*> no_observer{thread_state.observer, nullptr};
   NoGrad no_grad;
@@ -70,8 +70,8 @@ void Recorder::on_save(const Tensor& x) {
 
 void Recorder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
   if (skips()) return;
-  Open open{};  // of none: what an earlier call left on the stack may be these inputs
-  while (!open_.empty() && open.inputs != inputs.data()) {  // what threw has no end
+  Open open{};  // initialized: garbage on the stack may equal inputs.data()
+  while (!open_.empty() && open.inputs != inputs.data()) {  // ops that threw have no end event
     open = std::move(open_.back());
     open_.pop_back();
   }
@@ -84,8 +84,8 @@ void Recorder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, co
   look_inside(op, id, y.shape(), {});
 }
 
-/// The matrices of a fused attention, unless they are many times what the op itself has: forward's,
-/// or where dy is defined those of backward.
+/// Records the matrices inside a fused attention, of forward or (if dy is defined) backward, unless
+/// they are much larger than the op's own data.
 void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor& dy) {
   const std::string_view name = op.name();
   if (name != "packed_attention" && name != "attention") return;
@@ -95,7 +95,7 @@ void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor
   try {
     const ScopedMute quiet;
     for (const auto& [what, matrix] : op.intermediates(dy)) tape_.add_matrix(found, what, matrix);
-  } catch (const Error&) {  // what it saved was written to: its own backward says so
+  } catch (const Error&) {  // a saved tensor was modified; the op's own backward will throw
   }
 }
 
@@ -128,7 +128,7 @@ void Recorder::on_walk_begin(std::span<const Tensor> outputs, bool create_graph)
 void Recorder::on_walk_end() noexcept {
   if (skips() || walks_.empty()) return;
   tape_.layer = module();
-  visits_.resize(walks_.back().visits);  // fewer where one threw
+  visits_.resize(walks_.back().visits);  // fewer if one threw
   walks_.pop_back();
 }
 

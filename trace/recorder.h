@@ -1,4 +1,4 @@
-// The observer behind a Trace: turns what it hears into rows of the tape.
+// The observer behind a Trace: records events as rows of the tape.
 #pragma once
 
 #include <map>
@@ -42,32 +42,32 @@ class Recorder : public Observer {
   void on_update_end(const Update& update) override;
 
  protected:
-  bool on_ = true;  // false: hears nothing
+  bool on_ = true;  // false: ignores all events
   Id step_ = 1;
   bool has_anything() const { return !tape_.ops.empty() || tape_.visits.size() > 0; }
 
  private:
-  struct Open {  // an operation that runs
+  struct Open {  // a running op
     const Tensor* const* inputs;
     std::vector<Id> in, saved;
   };
-  struct Visit {  // a backward that runs
+  struct Visit {  // a running backward
     Id id;
     std::vector<Id> contributions;
     std::vector<Json> parts;
   };
   struct Walk {
     Id id;
-    std::size_t visits;                                      // that were running before it
-    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // the latest, and its count
+    std::size_t visits;                                      // number of running visits before it
+    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // latest sum, index of its count
   };
   struct Failure {
     std::string message;
-    Id event, module;  // of nothing since: it was not caught, or the program did no more
+    Id event, module;  // event: if later events follow, the error was caught
     std::vector<Id> in;
     Id stack;
   };
-  bool skips() const;  // none of the trace's business
+  bool skips() const;  // ignores the current event
   Id module() const { return modules_.empty() ? kNone : modules_.back(); }
   Id visit() const { return visits_.empty() ? kNone : visits_.back().id; }
   Id walk() const { return walks_.empty() ? kNone : walks_.back().id; }
@@ -76,27 +76,27 @@ class Recorder : public Observer {
 
   TraceOptions options_;
   Tape tape_;
-  Id events_ = 0;  // that began
+  Id events_ = 0;  // number of begin events
   bool updating_ = false;
   Failure failure_{};
   std::map<std::pair<std::string, std::string>, Id> module_ids_;
-  std::vector<Id> modules_;            // that are open, innermost last
-  std::map<std::uint64_t, Id> op_of_;  // nodes
+  std::vector<Id> modules_;            // open scopes, innermost last
+  std::map<std::uint64_t, Id> op_of_;  // by node
   std::vector<Open> open_;
-  std::vector<Visit> visits_;            // whose backward runs, innermost last
-  Visit last_{};                         // whose gradients are being added
-  std::vector<Walk> walks_;              // that run, innermost last
-  Id before_ = kNone, arrived_ = kNone;  // of the leaf that is added to
+  std::vector<Visit> visits_;            // running backwards, innermost last
+  Visit last_{};                         // whose gradients are being accumulated
+  std::vector<Walk> walks_;              // running, innermost last
+  Id before_ = kNone, arrived_ = kNone;  // of the current leaf
   std::map<std::string, Id> updating_from_;
   Recorder* outer_;
   ObserverScope scope_;
 };
 
-inline thread_local int pauses = 0;  // ScopedPause objects that live
+inline thread_local int pauses = 0;  // number of live ScopedPause objects
 
-/// The page that shows this JSON.
+/// The HTML page for this JSON.
 std::string page(const std::string& title, const std::string& json);
-/// The name of the running program's file, "" where the system does not tell.
+/// The file name of the running program, "" if unknown.
 std::string program_name();
 
 }  // namespace gradus::trace

@@ -10,11 +10,11 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::int64_t kFavour = 16;      // attention's matrices may be larger than others
-constexpr Detail kFolded = {64, false};   // of blocks between the first and the last
-constexpr std::size_t kWorkingSpace = 4;  // times the bytes of the page, while it is recorded
+constexpr std::int64_t kFavour = 16;      // attention matrices may be larger
+constexpr Detail kFolded = {64, false};   // for blocks between the first and the last
+constexpr std::size_t kWorkingSpace = 4;  // memory while recording, in page sizes
 
-/// Of matrices [B, H, T, S] those of the first example.
+/// The first example of matrices [B, H, T, S].
 Tensor first_example(const Tensor& x) {
   if (x.rank() < 4) return x;
   Shape shape = x.shape();
@@ -22,7 +22,7 @@ Tensor first_example(const Tensor& x) {
   return kernel::strided_view(x, shape, x.strides(), x.offset());
 }
 
-/// "blocks." and 3 of "blocks.3"; of a path that ends in no number none, or 0 after a dot.
+/// "blocks." and 3 for "blocks.3"; no number, or 0 after a dot, if the path does not end in one.
 std::pair<std::string, Id> numbered(const std::string& path) {
   const std::size_t at = path.rfind('.') + 1;
   const bool number = path.find_first_not_of("0123456789", at) == std::string::npos;
@@ -57,7 +57,7 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
     rows_.push_back({kind, name_of(x.dtype()), "", shape_of(x.shape()), row, seen.storage,
                      x.offset(), x.is_contiguous() ? kNone : shape_of(x.strides()), layer});
     seen_.note(x, std::move(seen));
-    // Bounds the memory while recording; json() leaves less.
+    // Bounds memory during recording. json() reduces it further.
     if (value_bytes_ > kWorkingSpace * most_bytes_) fit(kWorkingSpace / 2 * most_bytes_);
   }
   if (x.node()) {
@@ -99,7 +99,7 @@ Id Tape::add_module(Module module) {
   return std::ssize(modules) - 1;
 }
 
-/// Is it in a block between the first and the last of four or more?
+/// True inside a block between the first and the last of at least four blocks.
 bool Tape::folds(Id module) const {
   if (module == kNone) return false;
   const Module& it = modules[static_cast<std::size_t>(module)];
@@ -108,7 +108,7 @@ bool Tape::folds(Id module) const {
   return folds(it.parent);
 }
 
-/// Of the tensors of blocks that repeat (blocks.1 to blocks.10 of twelve) statistics are left.
+/// Keeps only statistics for tensors in repeated blocks (blocks.1 to blocks.10 of twelve).
 void Tape::fold() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (!folds(rows_[i].layer)) continue;
@@ -119,8 +119,8 @@ void Tape::fold() {
   }
 }
 
-/// Takes detail away until the values need no more than so many bytes. If the least detail is too
-/// much, the first and the last tensors keep theirs.
+/// Reduces detail until the values need at most `bytes`. If the lowest level is too large, drops
+/// values starting from the middle, so that the first and last tensors keep theirs.
 void Tape::fit(std::size_t bytes) {
   if (value_bytes_ > bytes) fold();
   while (value_bytes_ > bytes && level_ + 1 < kLevels.size()) {

@@ -1,4 +1,4 @@
-// The tape: what a trace has heard, as rows of tables. docs/trace_format.md describes each.
+// The tape: recorded events as rows of tables. See docs/trace_format.md.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace gradus::trace {
 
-/// From the most that is kept of each tensor to the least.
+/// From most to least detail per tensor.
 inline constexpr std::array<Detail, 6> kLevels = {
     {{4096, true}, {1024, true}, {1024, false}, {256, false}, {64, false}, {16, false}}};
 constexpr std::size_t kMostBytes = 7'600'000;  // of a tape, so that a page has at most 8 MB
@@ -24,7 +24,8 @@ class Tape {
  public:
   explicit Tape(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// The row of x as it is now; a new one where its numbers were not seen before. kNone: undefined.
+  /// The row of x in its current state; a new row if its values were not seen yet. kNone:
+  /// undefined.
   Id tensor(const Tensor& x, const char* kind);
   Id made_by(std::uint64_t node) const;  // the tensor of a node
   void name(const Tensor& x, const std::string& name);
@@ -35,7 +36,7 @@ class Tape {
     Id out, module, stack;
     std::vector<Id> saved;
     Id within, node;
-    Id dy = kNone, dx = kNone;  // gradients of the output, of the first input
+    Id dy = kNone, dx = kNone;  // gradients of the output and of the first input
   };
   struct Module {
     std::string path, type;
@@ -51,10 +52,10 @@ class Tape {
     std::size_t of;  // index into counts
     Json part;
   };
-  using Attention = std::map<std::string, Id>;  // "op", "module", and the matrices that are known
+  using Attention = std::map<std::string, Id>;  // "op", "module", and the known matrices
   Id add_op(Op op);
   Id add_module(Module module);
-  Attention& attention_of(Id op);  // a new one where there is none
+  Attention& attention_of(Id op);  // creates it if needed
   void add_matrix(Attention& to, const std::string& name, const Tensor& x);
   void keep_names_of(const Tape& other) { names_ = other.names_; }
 
@@ -62,7 +63,7 @@ class Tape {
   std::vector<Module> modules;
   std::vector<Walk> walks;
   std::vector<Added> ledger;
-  std::vector<Id> counts;  // of gradients that a node got in a walk
+  std::vector<Id> counts;  // gradients that a node received in a pass
   std::vector<Attention> attention;
   std::map<std::string, std::vector<std::string>> labels;
   JsonTable visits{{"op", "walk", "dy", "name"}};
@@ -70,9 +71,9 @@ class Tape {
   JsonTable deposits{{"leaf", "walk", "arrived", "before", "after"}};
   JsonTable updates{{"name", "before", "after", "grad", "rate", "optimiser"}};
   Places places;
-  Id layer = kNone;  // that new tensors belong to: a row of `modules`
+  Id layer = kNone;  // of new tensors: a row of `modules`
   Json failure{"null"};
-  Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;  // what is not on it
+  Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;  // not recorded
 
   std::string json(const std::string& title, const std::string& program, Id step);
 
@@ -82,7 +83,7 @@ class Tape {
     Id shape, values, storage, offset, strides, layer;
     Id maker = kNone;  // an op
   };
-  struct Seen {  // what a storage has been spoken of as
+  struct Seen {  // views of a storage seen so far
     Id storage;
     struct View {
       Shape shape;
@@ -106,7 +107,7 @@ class Tape {
   std::size_t most_bytes_;
   std::size_t level_ = 0, value_bytes_ = 0;
   Id folded_ = 0;
-  std::map<std::string, Id> last_number_;  // of blocks: of "blocks." 11, where there are twelve
+  std::map<std::string, Id> last_number_;  // the largest n of "blocks.n" for each prefix "blocks."
   std::vector<Row> rows_;
   std::vector<KeptValues> values_;
   std::map<std::vector<Id>, Id> shape_index_;

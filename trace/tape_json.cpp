@@ -1,4 +1,4 @@
-// The tape as one JSON text.
+// Serializes the tape as JSON.
 #include <algorithm>
 #include <set>
 
@@ -7,8 +7,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kLineBytes = 40;  // of the ledger, about
-constexpr std::size_t kRowBytes = 56;   // of a tensor, about
+constexpr std::size_t kLineBytes = 40;  // estimate for a line of the ledger
+constexpr std::size_t kRowBytes = 56;   // estimate for a tensor
 
 }  // namespace
 
@@ -32,7 +32,8 @@ Id Tape::add_op(Op op) {
   return std::ssize(ops) - 1;
 }
 
-/// scores (+ bias, masked) → softmax (→ dropout) → product with the values.
+/// Detects unfused attention: scores (+ bias, masked) → softmax (→ dropout) → matmul with the
+/// values.
 void Tape::note_product(const Op& product) {
   if (product.name != "matmul") return;
   const auto is = [&](Id tensor, std::initializer_list<const char*> names) {

@@ -1,4 +1,4 @@
-// Trace: a step of a program, forward and backward, as a page that shows every number of it.
+// Trace: records a forward and a backward pass as an HTML page that shows every value.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ class Recorder;
 }
 
 struct TraceOptions {
-  std::string title = {};              // of the page; the program's name unless given
-  std::int64_t most_ops = 50000;       // that are listed; what comes after is counted
-  std::size_t most_bytes = 4'000'000;  // of numbers in the page, which has at most 8 MB in all
+  std::string title = {};              // default: the program's name
+  std::int64_t most_ops = 50000;       // listed; later ops are only counted
+  std::size_t most_bytes = 4'000'000;  // of values; the page has at most 8 MB
 };
 
-/// While it lives, everything that this thread computes is recorded: operations, layers, backward
-/// with every sum of gradients, hooks, optimisers. Numbers are copied when it happens and no result
-/// changes by a bit. write() makes one HTML file that needs nothing else:
+/// While alive, records everything that this thread computes: ops, layers, backward passes with
+/// every sum of gradients, hooks, optimizer updates. Values are copied immediately, and results do
+/// not change by a bit. write() creates a self-contained HTML file:
 ///
 ///   Trace trace({.title = "one head, three tokens"});
 ///   trace.labels("T", {"the", "cat", "sat"});
 ///   model.loss(x, y).backward();
 ///   trace.write("step.html");
 ///
-/// The same without a change of the program: GRADUS_TRACE=step.html PROGRAM. Traces are left in the
-/// reverse order of their making. Operations inside a parallel_for and on other threads are not
-/// recorded. docs/tracing.md says more.
+/// To trace a program without changing it: GRADUS_TRACE=step.html PROGRAM. Traces must be destroyed
+/// in reverse order of construction. Ops inside a parallel_for and on other threads are not
+/// recorded. See docs/tracing.md.
 class Trace {
  public:
   [[nodiscard]] explicit Trace(TraceOptions options = {});
@@ -39,19 +39,21 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// Names of the positions of an axis: tokens. "T" is that of queries, "S" that of keys.
+  /// Names the positions of an axis (tokens): "T" for queries, "S" for keys.
   void labels(const std::string& axis, std::vector<std::string> names);
-  /// Where an exception flies, the page says at its top what threw. FileError: path and cause.
+  /// Writes the page. If an exception is in flight, the page starts with the op that threw. Throws
+  /// FileError.
   void write(const std::string& path);
-  std::string json();  // what the page holds: docs/trace_format.md
-  void clear();        // forgets what was recorded, not the labels
+  std::string json();  // the data of the page: docs/trace_format.md
+  void clear();        // discards everything recorded, except labels
 
  private:
   std::unique_ptr<trace::Recorder> recorder_;
 };
 
-/// While one lives, no trace of this thread hears anything, and optimisers make no steps that count
-/// for GRADUS_TRACE_STEP: for trial steps and measurements. Left in the reverse order of making.
+/// While alive, traces of this thread ignore all events, and optimizer steps do not count for
+/// GRADUS_TRACE_STEP. Use it for trial steps and measurements. Destroy in reverse order of
+/// construction.
 class ScopedPause {
  public:
   ScopedPause();
@@ -62,9 +64,9 @@ class ScopedPause {
 
 namespace trace {
 
-/// The same page of attention maps alone, of what an AttentionRecord holds: of the first example,
-/// every head of every layer. `queries` and `keys` name rows and columns. ValueError: no maps, or
-/// not as many names as rows or columns.
+/// A page with only attention maps from an AttentionRecord: every head of every layer, for the
+/// first example. `queries` and `keys` name rows and columns. Throws ValueError if there are no
+/// maps, or if the number of names does not match.
 std::string attention_page(const std::string& title,
                            const std::vector<nn::AttentionRecord::Entry>& maps,
                            const std::vector<std::string>& queries,

@@ -1,4 +1,4 @@
-// The numbers of one tensor as a trace keeps them: all, or what they look like.
+// A tensor's values as stored in a trace: all of them, or a summary.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace gradus::trace {
 
-/// How much is kept; a trace that grows too large takes the next.
+/// Level of detail. A trace that grows too large switches to the next level.
 struct Detail {
-  std::int64_t all;  // of tensors of up to so many numbers all are kept
-  bool pictures;     // of the others more than statistics
+  std::int64_t all;  // largest tensor that is stored in full
+  bool pictures;     // for larger tensors, store more than statistics
 };
 
-/// A matrix: the last axis across, all others down.
+/// Stored as a matrix: the last axis as columns, all others as rows.
 class KeptValues {
  public:
-  /// `favour` times the numbers that others may have are kept in full.
+  /// `favour` multiplies the limit detail.all.
   KeptValues(const Tensor& x, const Detail& detail, std::int64_t favour = 1);
 
   void reduce(const Detail& detail);
@@ -26,14 +26,14 @@ class KeptValues {
   bool has_stats() const { return !stats_.empty(); }
   bool has_pictures() const { return !pictures_.empty(); }
   std::size_t bytes() const;
-  std::string json() const;  // "" where nothing is kept
+  std::string json() const;  // "" if nothing is kept
 
  private:
   void summarize(const void* numbers);
-  bool wide_;  // f64, else f32
+  bool wide_;  // f64; otherwise f32
   std::int64_t favour_, rows_, columns_;
-  std::string numbers_;           // bytes; empty once they were too many
-  std::string stats_, pictures_;  // JSON; pictures, corners and the histogram
+  std::string numbers_;           // bytes; empty if there were too many
+  std::string stats_, pictures_;  // JSON; pictures: also corners and histogram
 };
 
 }  // namespace gradus::trace

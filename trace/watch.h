@@ -1,4 +1,4 @@
-// Watch: remembers of a forward what the graph itself forgets.
+// Watch: records information about a forward pass that the graph does not keep.
 #pragma once
 
 #include <compare>
@@ -14,15 +14,15 @@
 
 namespace gradus::trace {
 
-/// While one of these lives, the operations of this thread are noted with their layer and the range
-/// of their result, recorded or not. explain(), why() and to_dot() use the innermost one:
+/// While alive, records every op of this thread with its layer and the range of its result, even
+/// without gradient recording. explain(), why() and to_dot() use the innermost one:
 ///
 ///   const trace::Watch watch;
 ///   const Tensor loss = model.loss(x, y);
 ///   std::cout << explain(loss, model) << why(loss, model);
 ///
-/// Costs a pass over each result and some 300 bytes an operation. Operations inside a parallel_for
-/// are not noted.
+/// Costs a pass over each result and about 300 bytes per op. Ops inside a parallel_for are not
+/// recorded.
 class Watch final : public Observer {
  public:
   [[nodiscard]] Watch();
@@ -34,10 +34,10 @@ class Watch final : public Observer {
   static const Watch* current();                            // this thread's innermost, or nullptr
 
   struct Input {
-    std::uint64_t node = 0;     // whose gradient it carries; 0: none
-    std::uint64_t numbers = 0;  // no gradient, but the numbers of this node: it was detached
-    bool wanted = false;        // a gradient is wanted for it
-    std::weak_ptr<Storage> unknown = {};  // whose numbers these are, where the watch cannot say
+    std::uint64_t node = 0;               // node that its gradient flows to; 0: none
+    std::uint64_t numbers = 0;            // node whose values it has, if it was detached from it
+    bool wanted = false;                  // requires a gradient
+    std::weak_ptr<Storage> unknown = {};  // its storage, if the Watch has not seen its values
   };
   struct Event {
     std::string op;
@@ -51,12 +51,12 @@ class Watch final : public Observer {
   };
 
   const std::vector<Event>& events() const { return events_; }
-  const Event* of(std::uint64_t node) const;  // the operation that made it; nullptr: not seen
-  /// The operation that made x's numbers, even if x was detached since; nullptr: not seen.
+  const Event* of(std::uint64_t node) const;  // the op of this node; nullptr: not seen
+  /// The op that produced x's values, even if x was detached afterwards; nullptr: not seen.
   const Event* maker_of(const Tensor& x) const;
   struct Layer {
-    std::string model, path;   // "Tiny" and "blocks.0.attention"; both "" outside of every layer
-    std::string text() const;  // "Tiny blocks.0.attention", as errors say it
+    std::string model, path;   // "Tiny" and "blocks.0.attention"; both "" outside any layer
+    std::string text() const;  // "Tiny blocks.0.attention", as in error messages
     // clang-tidy 14 sees the 0 that a defaulted <=> compares with.
     friend auto operator<=>(const Layer&, const Layer&) = default;  // NOLINT(modernize-use-nullptr)
   };
@@ -67,8 +67,8 @@ class Watch final : public Observer {
   void on_scope_end(const Scope& scope) noexcept override;
 
  private:
-  struct Maker {         // of what a storage holds
-    std::uint64_t node;  // 0: nothing was recorded
+  struct Maker {         // producer of a storage's values
+    std::uint64_t node;  // 0: not recorded
     bool leaf;
     std::size_t event;  // unless a leaf
   };
@@ -81,7 +81,7 @@ class Watch final : public Observer {
   Provenance<Maker> makers_;
   std::vector<Layer> layers_{{}};
   std::map<Layer, std::size_t> layer_index_;
-  std::vector<std::size_t> path_;  // of the scopes that are open, innermost last
+  std::vector<std::size_t> path_;  // open scopes, innermost last
   Watch* outer_watch_;
   ObserverScope scope_;
 };

@@ -1,5 +1,5 @@
-// What the graph knows is read off it. What it does not know, the end of a path, is looked for in
-// the events of a Watch, from the parameter on, in the direction of the forward.
+// Reached leaves are read from the graph. Where other paths ended is found in the events of a
+// Watch, from the parameter forward.
 #include "gradus/trace/why.h"
 #include "gradus/engine/grad_mode.h"
 
@@ -17,7 +17,7 @@ namespace gradus {
 namespace trace {
 namespace {
 
-constexpr std::size_t kMost = 40;     // lines of one kind
+constexpr std::size_t kMost = 40;     // lines of one type
 constexpr std::size_t kMostEnds = 3;  // ends of one parameter's paths
 
 constexpr const char* kMayBe =
@@ -31,7 +31,7 @@ std::string place(const Watch& watch, const Watch::Event& event) {
   return event.op + (layer.empty() ? "" : " in " + layer);
 }
 
-/// Where the paths that begin at a leaf came to an end, as the watch saw it.
+/// Finds where the paths from a leaf ended, according to the Watch.
 class Ends {
  public:
   explicit Ends(const Watch& watch) : watch_(watch) {
@@ -70,7 +70,8 @@ class Ends {
   }
 
  private:
-  /// The node that the path from `node` goes on to through `event`; 0, and a reason, where it ends.
+  /// The next node on the path from `node` through `event`. Returns 0, and adds a reason, if it
+  /// ends.
   std::uint64_t step(std::uint64_t node, const Watch::Event& event) {
     const auto wanted = [node](const Watch::Input& in) { return in.node == node && in.wanted; };
     const auto copied = [node](const Watch::Input& in) { return in.numbers == node; };
@@ -102,11 +103,11 @@ class Ends {
   std::vector<std::string> found_;
 };
 
-/// What backward from a tensor finds.
+/// The leaves reached by backward from a tensor.
 struct Reach {
-  std::vector<const Node*> leaves, frozen;  // oldest first: in the order of their making
-  std::vector<const Node*> used;            // used up: what is behind them is not known
-  std::set<const Node*> wanted;             // the leaves again
+  std::vector<const Node*> leaves, frozen;  // oldest first
+  std::vector<const Node*> used;            // freed by an earlier backward
+  std::set<const Node*> wanted;             // the same leaves
 
   explicit Reach(const Tensor& x) {
     const std::vector<const Node*> nodes = nodes_behind(x);
@@ -116,14 +117,14 @@ struct Reach {
     }
     wanted.insert(leaves.begin(), leaves.end());
   }
-  /// Is it reached, or was it, as far as can be known after a backward?
+  /// True if the parameter is reached, or was, as far as can be known after a backward.
   bool has(const Tensor& parameter) const {
     return wanted.contains(parameter.node().get()) ||
            (!used.empty() && parameter.requires_grad() && parameter.grad().defined());
   }
 };
 
-/// Lines of one kind, not too many of them.
+/// Lists at most kMost lines.
 std::string listed(const char* head, const std::vector<std::string>& lines) {
   std::string out;
   for (std::size_t i = 0; i < std::min(lines.size(), kMost); ++i)
@@ -133,7 +134,7 @@ std::string listed(const char* head, const std::vector<std::string>& lines) {
   return out;
 }
 
-/// Why nothing at all is recorded behind x.
+/// Why nothing is recorded behind x.
 std::string nothing_behind(const Tensor& x) {
   if (!is_float(x.dtype()))
     return str_cat("only f32 and f64 have gradients, and this is ", x.dtype());
@@ -168,7 +169,7 @@ std::string describe(const Node& leaf) { return str_cat("leaf #", leaf.id, " ", 
 
 std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
   std::vector<Unreached> out;
-  std::optional<Ends> ends;  // of all that was watched: made when it is asked for
+  std::optional<Ends> ends;  // built on first use
   for (const nn::NamedTensor& each : model.parameters()) {
     if (reach.has(each.tensor)) continue;
     const bool frozen = !each.tensor.requires_grad();

@@ -1,4 +1,4 @@
-// why: which leaves a tensor's gradient reaches, which it does not, and where the paths ended.
+// why: shows which leaves a tensor's gradient reaches, and where the other paths ended.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ namespace nn {
 class Module;
 }
 
-/// Which leaves backward() from x reaches, as text. Ask before backward, which uses the graph up:
-/// afterwards what has a gradient counts as reached, and the text says so.
+/// Lists the leaves that backward() from x reaches. Call it before backward(), which frees the
+/// graph. Afterwards, leaves with a gradient count as reached, and the output says so.
 std::string why(const Tensor& x);
-/// The same for the parameters of a model, by name, with those that are not reached. What ran under
-/// NoGrad or was detached leaves no trace in the graph: then the text says what the reason may be,
-/// and after a forward under a trace::Watch it names the operation and layer.
+/// Lists the parameters of a model that are reached or not, by name. The graph does not record ops
+/// under NoGrad or detach(), so the text lists possible reasons. If a trace::Watch was alive during
+/// the forward, it names the op and layer.
 std::string why(const Tensor& x, const nn::Module& model);
 
 namespace trace {
@@ -26,7 +26,7 @@ namespace trace {
 struct Unreached {
   std::string name;
   Shape shape;
-  bool frozen;           // on purpose: requires_grad_(false)
+  bool frozen;           // by requires_grad_(false)
   std::string ended_at;  // "multiply in Tiny up ran under NoGrad"; "" without a Watch
 };
 std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model);
