@@ -1,4 +1,4 @@
-// State, which is the address; drawing; keys; self-test.
+// State (stored in the address), drawing, keys, self-test.
 
 const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, flow: flowView, storage: storageView,
                 graph: graphView, source: sourceView, compare: compareView};
@@ -9,7 +9,7 @@ const app = {
   t: null, other: null, otherName: '', state: {}, answers: new Map(), cache: new Map(), opened: new Set(),
   at() { return app.t.stepAt.get(app.state.s) ?? 0; },
   step() { return app.t.steps[app.at()]; },
-  /** What f gives, computed once for this recording. */
+  /** The result of f, computed once per recording. */
   once(key, f) {
     if (!app.cache.has(key)) app.cache.set(key, f());
     return app.cache.get(key);
@@ -32,7 +32,7 @@ const app = {
     const moved = change.s && change.s !== app.state.s, turned = change.v && change.v !== app.state.v;
     app.state = {...app.state, ...moved && {cell: null}, ...(moved || turned) && {t: null}, ...change};
     if (moved) app.row = null;
-    clearTimeout(app.later);  // browsers allow few in a short time
+    clearTimeout(app.later);  // browsers limit the rate of history calls
     app.later = setTimeout(() => history.replaceState(null, '', '#' + write(app.state)), 100);
     app.render();
     if (moved) app.say(sentence(app.t, app.step(), app.at()));
@@ -216,7 +216,7 @@ function onKey(e) {
   if (press(e.key)) e.preventDefault();
 }
 
-/** Drawing replaces elements: the focus returns to the one that means the same. */
+/** Drawing replaces elements. These functions move the focus to the equivalent new element. */
 const meaning = e => e.getAttribute('aria-label') || e.closest('label')?.textContent || e.textContent;
 function focusKey() {
   const e = document.activeElement, box = e && e.closest('#stage,#left,#right,#lanes');
@@ -235,7 +235,7 @@ async function selftest() {
   const failed = [], {t} = app, {steps} = t, count = {steps: steps.length, failed, cells: 0, unknown: 0};
   const attempt = (what, f) => { try { f(); } catch (e) { failed.push(`${what}: ${e}`); } };
   onerror = message => void failed.push(message);
-  for (const [k, v] of Object.keys(kViews).entries()) {  // the first shows all steps
+  for (const [k, v] of Object.keys(kViews).entries()) {  // the first view shows all steps
     const some = steps.filter((_, i) => !k || i % (1 + steps.length / 20 | 0) < 1);
     for (const s of [...some, some[0]]) attempt(`${v} ${s?.key}`, () => app.go({v, s: s?.key}));
     await new Promise(go => setTimeout(go));

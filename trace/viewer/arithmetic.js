@@ -1,8 +1,8 @@
-// The arithmetic of one number: an expression of recorded numbers, its value, its derivative by each of them. y[i] is
-// worked out again; dx[i] is the sum of dy[j] · ∂y[j]/∂x[i] over every y[j] that uses x[i]. No DOM in here.
+// The arithmetic of one value: an expression of recorded values, its result, and its partial derivatives. Recomputes
+// y[i]; dx[i] is the sum of dy[j] · ∂y[j]/∂x[i] over every y[j] that uses x[i]. Does not use the DOM.
 
-// An expression: v its value; d[k] the derivative by args[k]; a[k] the size of what cancels in it; s() its text, p how
-// tightly that binds: 3 a name or number, 2 a product, 1 a sum.
+// An expression: value v; derivative d[k] with respect to args[k], and size a[k] of the terms that cancel in it;
+// text s() with precedence p: 3 a name or number, 2 a product, 1 a sum.
 const made = (v, args, d, p, s, a) => ({v, args, d, a: a || d, p, s});
 const constant = (v, text) => ({v, p: v < 0 ? 1 : 3, s: () => text || short(v)});
 const cellOf = (k, i, v) => ({v, k, i, p: v < 0 ? 1 : 3, s: () => short(v)});
@@ -28,7 +28,7 @@ const log = x => call('ln', x, Math.log(x.v), 1 / x.v);
 const square = x => made(x.v * x.v, [x], [2 * x.v], 2, () => `${inside(x, 3)}²`);
 const mean = terms => over(sum(terms), constant(terms.length));
 
-function erf(x) {  // 2/√π e^(−x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, terms of one sign
+function erf(x) {  // 2/√π e^(−x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, all terms of the same sign
   if (Math.abs(x) > 6) return Math.sign(x);
   let term = x, total = x;
   for (let n = 1; n < 200; ++n) total += term *= 2 * x * x / (2 * n + 1);
@@ -38,7 +38,7 @@ function erf(x) {  // 2/√π e^(−x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, terms of o
 // ---- evaluation ----
 const kEps = {f64: 2 ** -52, f32: 2 ** -23, bf16: 2 ** -8, f16: 2 ** -10};
 
-/** Derivative of e by each cell of the inputs, and the size of what cancels in it: key → {k, i, d, a}. */
+/** The derivative of e with respect to each input cell, and the size of its terms: key → {k, i, d, a}. */
 function partials(e) {
   const found = new Map(), order = [], mark = new Set();
   (function visit(x) {
@@ -74,7 +74,7 @@ function judged(e, recorded, eps) {
 
 const kMissing = 'not every number of this was recorded';
 
-/** The reading of an operation that its recorded numbers bear out, or why there is none. */
+/** The interpretation of an op that matches its recorded values, or why there is none. */
 function readingOf(t, op) {
   if (op.reading) return op.reading;
   const out = t.tensor(op.out), x = new Operands(op.in.map(id => t.tensor(id)));
@@ -94,14 +94,14 @@ function readingOf(t, op) {
   return op.reading = {way, shape: out.shape, y, eps, at: i => at(way, i)};
 }
 
-/** y[i] of an operation: {e, value, recorded, agrees, parts, note}, or {why}. */
+/** y[i] of an op: {e, value, recorded, agrees, parts, note}, or {why}. */
 function forwardCell(t, op, i) {
   const r = readingOf(t, op);
   if (r.why) return r;
   try { return {...r.at(i), note: r.way.note}; } catch { return {why: 'its shapes are not understood'}; }
 }
 
-/** Which y[j] use input k's cell i, for every cell; made once for an operation. */
+/** For every cell of every input, the y[j] that use it. Cached per op. */
 const kMostPaths = 3e5;
 function pathsOf(t, op) {
   if (op.paths) return op.paths;
@@ -115,7 +115,7 @@ function pathsOf(t, op) {
   return op.paths = {map};
 }
 
-/** What input e.input of a visited op got at i, in the input's own shape: the contribution, or after − before. */
+/** What input e.input of an op received at i, in the input's own shape: the contribution, or after − before. */
 function received(t, e) {
   const to = t.tensor(e.to), whole = t.tensor(e.contribution), after = values(t.tensor(e.after));
   if (!e.part && String(whole.shape) === String(to.shape)) return {dtype: whole.dtype, v: values(whole), noise: null};
@@ -143,7 +143,7 @@ function backwardCell(t, entry, i) {
   } catch { return {why: 'its shapes are not understood'}; }
 }
 
-/** The arithmetic of any number: {e, value, recorded, agrees, parts, note, from: tensors that `parts` index, step}. */
+/** The arithmetic of any value: {e, value, recorded, agrees, parts, note, from: tensors that `parts` index, step}. */
 function cellArithmetic(t, id, i) {
   const op = t.producer.get(id), entry = t.origin.get(id), kind = (t.tensor(id) || {}).kind;
   if (op) return {...forwardCell(t, op, i), from: op.in, step: 'f' + op.id};

@@ -1,6 +1,6 @@
-// Elements, heatmaps with numbers, pictures of them, long lists of which only the open part is in the page.
+// Elements, heatmaps with values, images of them, and virtual lists.
 
-/** An element: `tag` may name a class, p.note; of `props` on… listens, label is what a screen reader says. */
+/** Creates an element. `tag` may include a class: p.note. In `props`, on… adds a listener; label is the ARIA label. */
 function h(tag, props, ...kids) {
   const [name, look] = tag.split('.'), svg = /^(svg|path)$/.test(name);
   const e = svg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
@@ -17,7 +17,7 @@ const button = (text, onclick, more) => h('button', {type: 'button', onclick, ..
 const para = (...kids) => h('p', {}, kids);
 const byId = id => document.getElementById(id);
 
-// ---- colours: blue below 0, orange above, white at 0; the text is black or white, whichever is read better ----
+// ---- colors: blue below 0, orange above, white at 0; black or white text, whichever has more contrast ----
 function colourOf(v, scale) {
   if (Number.isNaN(v)) return [0, 0, 0];
   if (!Number.isFinite(v)) return v > 0 ? [127, 59, 8] : [225, 225, 225];
@@ -31,7 +31,7 @@ function luminance(rgb) {
 const inkOn = rgb => luminance(rgb) > 0.179 ? '#000' : '#fff';
 const css = rgb => `rgb(${rgb})`;
 
-/** What one colour stands for: the largest number, but at most three times the root of the mean square. */
+/** The value of the strongest color: the largest value, but at most 3 times the root mean square. */
 function scaleOf(v) {
   let most = 0, squares = 0, n = 0;
   for (const x of v) {
@@ -41,7 +41,7 @@ function scaleOf(v) {
   return n ? Math.min(most, 3 * Math.sqrt(squares / n)) : 0;
 }
 
-// ---- a tensor as a matrix: its last two axes; `lead` says which slice of those before ----
+// ---- a tensor as a matrix of its last two axes; `lead` indexes the axes before them ----
 function sliceOf(tensor, lead) {
   const rows = tensor.shape.at(-2) ?? 1, cols = tensor.shape.at(-1) ?? 1, before = tensor.shape.slice(0, -2);
   const at = before.map((n, i) => Math.min(lead[lead.length - before.length + i] || 0, n - 1));
@@ -49,7 +49,7 @@ function sliceOf(tensor, lead) {
 }
 const kRows = 16, kCols = 12;
 
-/** The picture of one slice on a canvas: `size` pixels a cell; numbers where they fit. */
+/** Draws a slice on a canvas: `size` pixels per cell. */
 function picture(v, s, size, labels) {
   const head = labels ? 90 : 0, top = labels ? 24 : 0, scale = scaleOf(v);
   const canvas = h('canvas', {width: head + s.cols * size, height: top + s.rows * size}), g = canvas.getContext('2d');
@@ -80,16 +80,16 @@ function savePicture(name, v, s, labels) {
 const png = (title, ...what) => button('PNG', () => savePicture(title, ...what),
   {class: 'mini', label: `save ${title} as PNG`});
 
-/** A picture of `most` pixels at most; `label` says what is seen. */
+/** An image of at most `most` pixels per side; `label` is the ARIA label. */
 function small(v, s, most, label) {
   const canvas = picture(v, s, Math.max(1, Math.min(6, Math.floor(most / Math.max(s.rows, s.cols)))));
   return Object.assign(canvas, {role: 'img', ariaLabel: label});
 }
 
-/** Where a window of `shown` of n begins so that `at` is in it. */
+/** First index of a window of `shown` of n that contains `at`. */
 const windowAt = (at, shown, n) => clamp(at - (shown >> 1), n - shown + 1);
 
-/** A tensor: caption, pickers of the axes before the last two, numbers. o: title, note, lit (flat indices that count). */
+/** A tensor: caption, index pickers for the leading axes, values. o: title, note, lit (flat indices to highlight). */
 function matrix(app, id, o = {}) {
   const {t, state} = app, tensor = t.tensor(id), title = o.title || nameOf(t, id);
   if (!tensor) return h('figure.matrix', {}, h('figcaption', {}, h('b', {}, title), ' was not captured'));
@@ -157,7 +157,7 @@ function moveCell(app, id, s, e) {
   app.cell(id, s.first + clamp(r + by[0], s.rows) * s.cols + clamp(c + by[1], s.cols));
 }
 
-/** What is left of a tensor whose numbers are not all in the recording. */
+/** The summary of a tensor whose values were not all recorded. */
 function sampled(tensor, title) {
   const {picture: p, histogram, corners} = tensor.block || {}, s = p && {rows: p.rows, cols: p.columns, first: 0};
   const means = decode(p), edge = decode(corners);
@@ -172,7 +172,7 @@ function sampled(tensor, title) {
       Object.entries(tensor.stats || {}).map(([k, x]) => `${k} ${short(x)}`).join(' · '))].filter(Boolean);
 }
 
-/** n rows of equal height; only those in sight are elements. draw(i) → element, `at` is scrolled to. */
+/** A virtual list of n rows of equal height. draw(i) creates a row; scrolls to `at`. */
 function longList(n, height, draw, at, props) {
   const inner = h('div', {role: 'presentation', style: {height: `${n * height}px`, position: 'relative'}});
   const box = h('div.long', {tabindex: 0, ...props}, inner);
@@ -189,7 +189,7 @@ function longList(n, height, draw, at, props) {
     }));
   };
   box.addEventListener('scroll', fill);
-  box.place = () => {  // once it is in the page
+  box.place = () => {  // call after inserting it into the page
     if (at >= 0) box.scrollTop = Math.max(0, at * height - box.clientHeight / 2);
     fill();
   };

@@ -1,7 +1,7 @@
-// What each operation computes of one number, as an expression of its inputs' numbers. Options of an operation are no
-// part of the recording: a rule lists the ways in which it may have been meant, and the one that agrees is shown.
+// The formula of each op for one value, as an expression of its inputs' values. Options of an op are not recorded, so a
+// rule lists possible interpretations; the one that matches the recorded values is shown.
 
-// name → x ↦ [value, derivative, size of what cancels in the derivative]
+// name → x ↦ [value, derivative, size of the terms that cancel in the derivative]
 const sigma = x => 1 / (1 + Math.exp(-x));
 const bell = x => Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI);
 const kUnary = {
@@ -44,18 +44,18 @@ const kBinary = {
   not_equal: told('≠', (a, b) => a !== b), logical_and: told('and', (a, b) => a && b),
   logical_or: told('or', (a, b) => a || b), logical_xor: told('≠', (a, b) => !a !== !b),
 };
-/** What is true is 1; it has no gradient. */
+/** True is 1; there is no gradient. */
 function told(sign, f) {
   return (a, b) => made(+!!f(a.v, b.v), [a, b], [0, 0], 1, () => `${inside(a, 2)} ${sign} ${inside(b, 2)}`);
 }
 const picked = (name, f) => terms => made(f(terms.map(e => e.v)), terms, terms.map(() => 0), 3,
     () => `${name}(${listed(terms, ', ')})`);
-function extreme(name, terms) {  // those that are equal share the gradient
+function extreme(name, terms) {  // equal elements share the gradient
   const v = Math[name](...terms.map(e => e.v)), ties = terms.filter(e => e.v === v).length;
   return made(v, terms, terms.map(e => e.v === v ? 1 / ties : 0), 3, () => `${name}(${listed(terms, ', ')})`);
 }
 
-/** The inputs of an operation as expressions: at(k, flat), and spread(k, index) where they are broadcast. */
+/** The inputs of an op as expressions: at(k, flat), and spread(k, index) with broadcasting. */
 class Operands {
   constructor(tensors) {
     this.shapes = tensors.map(t => t ? t.shape : []);
@@ -66,11 +66,11 @@ class Operands {
   spread(k, index) { return this.at(k, broadcastFlat(index, this.shapes[k])); }
 }
 
-/** The cells of input 0 with the index `index` but every value along `axes`. */
+/** The cells of input 0 at `index`, with all values of the indices along `axes`. */
 const group = (x, index, axes) => axes.reduce((found, axis) =>
   found.flatMap(i => range(x.shapes[0][axis], n => put(i, axis, n))), [index]).map(i => x.spread(0, i));
 
-/** Axis sets over which `from` may have been reduced to `to`, with the index of x that an index of y means. */
+/** Axes over which `from` may have been reduced to `to`, with a map from an index of y to the first index of x. */
 function reductions(from, to) {
   const ways = from.length ? [] : [{axes: [], lift: () => []}];
   for (let bits = 1; bits < 1 << Math.min(from.length, 6); ++bits) {
@@ -97,10 +97,10 @@ function spread(terms, correction) {
   return over(sum(terms.map(e => square(minus(e, m)))), constant(terms.length - correction));
 }
 
-/** One way an axis, the last first: cell(index of y, axis). */
+/** One interpretation per axis, last axis first: cell(index of y, axis). */
 const byAxis = (shape, cell) => [...shape.keys()].reverse().map(a => ({note: `along axis ${a}`, cell: i => cell(i, a)}));
 const alongAxes = (x, rule) => byAxis(x.shapes[0], (i, a) => rule(group(x, i, [a]), i[a]));
-/** Less the largest, so that no exponential overflows. */
+/** Subtracts the maximum, so that no exponential overflows. */
 function lowered(row) {
   const m = constant(Math.max(...row.map(e => e.v)));
   return row.map(e => minus(e, m));
@@ -110,7 +110,7 @@ const logSoftmax = (row, n) => { const r = lowered(row); return minus(r[n], log(
 const same = (x, shape) => [{note: 'the same number', cell: i =>
   numel(x.shapes[0]) === numel(shape) ? x.at(0, flatOf(i, stridesOf(shape))) : x.spread(0, i)}];
 
-// name → (operands, shape of y, y, op) ↦ ways to read it: [{cell: index of y → expression, note}], likeliest first.
+// name → (operands, shape of y, y, op) ↦ interpretations, likeliest first: [{cell: index of y → expression, note}].
 const kRules = {
   softmax: x => alongAxes(x, softmaxOf),
   log_softmax: x => alongAxes(x, logSoftmax),
@@ -157,7 +157,7 @@ const kRules = {
   },
   attention: headWay, packed_attention: headWay,
 };
-function scaled(x, drops) {  // the factor is no input: it is read off the largest number that came through
+function scaled(x, drops) {  // the factor is not recorded: compute it from the largest kept value
   return [{note: drops ? 'kept numbers are scaled up, others are 0' : 'factor read off the largest number',
            cell: (i, y, all) => {
     const from = x.data[0];
@@ -166,7 +166,7 @@ function scaled(x, drops) {  // the factor is no input: it is read off the large
     return drops && y === 0 ? constant(0) : times(x.spread(0, i), constant(from[at] ? all[at] / from[at] : 0));
   }}];
 }
-function normWays(x, centred, axis) {  // one mean and size for all along `axis`
+function normWays(x, centred, axis) {  // one mean and size along `axis`
   return [1e-5, 1e-6, 1e-8, 1e-12, 0].map(e => ({note: `eps ${e}`, cell: i => {
     const row = group(x, i, [axis]), m = centred ? mean(row) : null, centre = r => m ? minus(r, m) : r;
     const size = mean(row.map(r => square(centre(r))));
@@ -175,7 +175,7 @@ function normWays(x, centred, axis) {  // one mean and size for all along `axis`
     return x.there[2] && x.shapes[2].length ? sum([y, x.at(2, i[axis])]) : y;
   }}));
 }
-function headWay(x, shape, y, {maps}) {  // what is hidden and what was added to the scores is in the recorded matrices
+function headWay(x, shape, y, {maps}) {  // masks and biases are read from the recorded matrices
   if (!maps) return [];
   const {shape: [, H, T, S], scores, masked} = maps, packed = x.shapes.length === 1, width = x.shapes[0].at(-1);
   const D = packed ? width / 3 / H : width, scale = constant(1 / Math.sqrt(D));
@@ -191,7 +191,7 @@ function headWay(x, shape, y, {maps}) {  // what is hidden and what was added to
   }}];
 }
 
-/** A view has no numbers of its own: it reads the same places of memory. */
+/** A view: reads the same memory. */
 function viewWay(from, to) {
   const place = new Map(memoryOf(from).map((m, i) => [m, i])), at = memoryOf(to), strides = stridesOf(to.shape);
   return {note: 'a view: the same place in memory', cell: i =>
@@ -208,5 +208,5 @@ function waysOf(op, x, shape, y) {
   return Object.hasOwn(kRules, name) ? kRules[name](x, shape, y, op) : [];
 }
 
-// Operations without options: what does not agree, differs.
+// Ops without options: a mismatch is an error.
 const kCertain = /^(linear|matmul|add|subtract|multiply|divide|tanh|exp|relu|sigmoid|softmax|sum|mean)$/;

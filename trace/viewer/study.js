@@ -1,4 +1,4 @@
-// Storage, graph, source, comparison, and the questions of predict mode.
+// Storage, graph, source, comparison, and predict mode.
 
 // ---- which memory ----
 const kStrip = 512;
@@ -38,7 +38,7 @@ function storageView() {
 
 // ---- the graph ----
 const kMostNodes = 150;
-/** Nodes with a depth, and edges: two steps around an operation; all of them where they are few, else the layers. */
+/** Nodes with a depth, and edges: two steps around an op, or the entire graph, grouped by layer if it is large. */
 function graphOf(t, step, whole) {
   const centre = step?.op || t.ops.get(0), nodes = new Map(), edges = new Set();
   const before = op => op.in.map(id => t.producer.get(id)).filter(Boolean);
@@ -159,7 +159,7 @@ function compareView() {
 }
 
 // ---- predict, then look ----
-/** A question about a forward step: {ask, options, answer, because}; the answer is in the recording. */
+/** A question about a forward step: {ask, options, answer, because}. The answer comes from the recording. */
 function question(t, op, n) {
   const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out);
   const kind = v?.length > 1 ? (n + op.id) % 3 : 0;

@@ -1,7 +1,7 @@
-// The recording, decoded on demand; docs/trace_format.md has its fields. No DOM in here: tests run it in node.
-'use strict';  // of all files: they become one script
+// Decodes the recording on demand; docs/trace_format.md describes its fields. Does not use the DOM, so node can test it.
+'use strict';  // for all files: they are joined into one script
 
-/** CRC-32 of a text's UTF-8 bytes, as 8 hexadecimal digits. */
+/** CRC-32 of a string's UTF-8 bytes, as 8 hexadecimal digits. */
 function crc32(text) {
   const table = new Int32Array(256).map((_, n) => {
     for (let k = 0; k < 8; ++k) n = n & 1 ? (n >>> 1) ^ 0xEDB88320 : n >>> 1;
@@ -15,7 +15,7 @@ function crc32(text) {
 const kSpecial = {nan: NaN, inf: Infinity, '-inf': -Infinity};
 const number = x => typeof x === 'string' ? kSpecial[x] ?? NaN : x;
 
-/** The numbers of a block {f32: base64} or {f64: base64}; null where there are none. */
+/** The values of a block {f32: base64} or {f64: base64}; null if there are none. */
 function decode(block) {
   if (!block || !(block.f32 || block.f64)) return null;
   const bytes = Uint8Array.from(atob(block.f32 || block.f64), c => c.charCodeAt(0));
@@ -42,9 +42,9 @@ function indexOf(flat, shape) {
   }
   return index;
 }
-/** The index with `n` at one axis, counted from the end where negative. */
+/** The index with `n` at one axis, which may be negative. */
 const put = (index, axis, n) => index.map((x, a) => a === (axis + index.length) % index.length ? n : x);
-/** Where an index of a broadcast result reads an input of `shape`. */
+/** The flat index at which a broadcast index reads an input of `shape`. */
 function broadcastFlat(index, shape) {
   let at = 0;
   const skip = index.length - shape.length;
@@ -53,7 +53,7 @@ function broadcastFlat(index, shape) {
 }
 
 // ---- text ----
-/** A number in about `digits` digits, with a real minus sign. */
+/** A number with about `digits` digits and a real minus sign. */
 function short(v, digits = 4) {
   if (Number.isNaN(v)) return 'NaN';
   if (!Number.isFinite(v)) return v > 0 ? '∞' : '−∞';
@@ -66,8 +66,8 @@ function short(v, digits = 4) {
 }
 const plural = (n, word) => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
 
-// ---- the recording as a whole ----
-/** A table {columns, rows} as objects, made when they are asked for; `more` adds to a fresh one. */
+// ---- the recording ----
+/** A table {columns, rows} as objects, created on demand; `more` extends a new object. */
 class Table {
   constructor(table, more) {
     Object.assign(this, {columns: [], rows: [], more, made: []}, table);
@@ -84,7 +84,7 @@ class Table {
   *[Symbol.iterator]() { for (let i = 0; i < this.length; ++i) yield this.get(i); }
 }
 
-/** The parsed payload with what the views look up: producers, users, steps, ledgers and modules. */
+/** The parsed payload with lookup tables: producers, users, steps, ledgers and modules. */
 function openTape(json) {
   if (!/^gradus-tape\/1\b/.test(json.schema)) throw new Error(`this page reads gradus-tape/1, not ${json.schema}`);
   const t = {meta: {}, labels: {}, shapes: [], values: [], attention: [], opdefs: {}, files: [], ...json};
@@ -125,7 +125,7 @@ const kStats = ['least', 'largest', 'mean', 'deviation', 'norm', 'zeros', 'NaN',
 function multi(map, key, value) {
   map.get(key)?.push(value) || map.set(key, [value]);
 }
-/** Notes what was added to the gradient of a tensor, and which step a gradient comes from. */
+/** Records what was added to a tensor's gradient, and which step a gradient comes from. */
 function enter(t, e) {
   multi(t.entries, e.to, e);
   const visit = t.visits.get(e.visit);
@@ -133,12 +133,12 @@ function enter(t, e) {
   for (const id of [e.after, e.contribution]) if (id != null && !t.origin.has(id)) t.origin.set(id, e);
 }
 
-/** The last gradient that the recording has of a tensor, or null. */
+/** The last recorded gradient of a tensor, or null. */
 function gradOf(t, id) {
   return t.tensor(t.entries.get(id)?.at(-1).after);
 }
 
-/** Is after − before the contribution, element by element in the recorded precision? null: not captured. */
+/** True if after − before is the contribution, elementwise in the recorded precision; null: not captured. */
 function entryHolds(t, e) {
   const [c, b, a] = [e.contribution, e.before, e.after].map(id => t.tensor(id)), v = values(a), w = values(c);
   if (!v || !w || (b && !values(b)) || v.length !== w.length || e.part || e.hook) return null;
@@ -146,7 +146,7 @@ function entryHolds(t, e) {
   return v.every((x, i) => { const y = old ? round(old[i] + w[i]) : w[i]; return x === y || Object.is(x, y); });
 }
 
-/** The numbers of a tensor in row-major order, or null. */
+/** The values of a tensor in row-major order, or null. */
 function values(tensor) {
   const block = tensor?.block, v = block && (block.cached ??= decode(block));
   return v?.length === numel(tensor?.shape || []) ? v : null;
@@ -167,7 +167,7 @@ function nameOf(t, id) {
 const shapeIn = (t, id) => shapeText(t.tensor(id)?.shape || []);
 const pathOf = (t, id) => t.modules.get(id)?.path ?? '';
 
-/** The outermost {kids}: {module, key, kids} and {op}, in the order in which they began. */
+/** The root of the module tree, {kids}. Kids are {module, key, kids} and {op}, in order of execution. */
 function moduleTree(t) {
   const nodes = new Map(), whole = {kids: []};
   const home = id => {
@@ -183,7 +183,7 @@ function moduleTree(t) {
   return whole;
 }
 
-/** Of four and more blocks in a row that are alike, blocks.0 to blocks.n, those between the ends become one {key, kids}. */
+/** Groups the middle ones of four or more consecutive equal blocks, blocks.0 to blocks.n, into one {key, kids}. */
 function folded(kids) {
   const kind = k => k?.module && /(^|\.)\d+$/.test(k.module.path) && k.module.type + k.module.path.replace(/\d+$/, '');
   const out = [];
@@ -195,8 +195,8 @@ function folded(kids) {
   return out;
 }
 
-/** Labels of an axis, or null: rows of as many as there are tokens; columns in matrices of attention,
-    where T looks at S. */
+/** Labels of an axis, or null. Rows are labeled if their number matches; columns only in attention matrices,
+    where T attends to S. */
 function labelsFor(t, tensor, axis) {
   t.maps ||= new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
   const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1,
@@ -216,7 +216,7 @@ function treeRows(t, opened) {
   walk(t.tree.kids, 1);
   return rows;
 }
-/** Which of them is an operation, or the innermost that has it inside. */
+/** The row of an op, or of the innermost module that contains it. */
 function rowOf(t, rows, op) {
   const above = new Set();
   for (let id = op?.module; id != null && !above.has(id); id = t.modules.get(id)?.parent) above.add(id);
@@ -225,7 +225,7 @@ function rowOf(t, rows, op) {
 }
 
 // ---- two recordings ----
-/** Pairs of operations of two recordings, by (module, name, how often so far). */
+/** Pairs the ops of two recordings by (module, name, occurrence). */
 function align(a, b) {
   const key = (t, seen) => op => {
     const name = `${pathOf(t, op.module)}|${op.op}`, n = seen.get(name) || 0;
@@ -237,7 +237,7 @@ function align(a, b) {
   return Array.from(a.ops, op => ({a: op, b: others.get(keyA(op)) || null}));
 }
 
-/** What differs between two tensors: {same, why, at, most}; same is null where it was not captured. */
+/** The difference of two tensors: {same, why, at, most}; same is null if one was not captured. */
 function difference(x, y) {
   if (!x || !y) return {same: null, why: 'not captured'};
   if (String(x.shape) !== String(y.shape))
@@ -259,7 +259,7 @@ function difference(x, y) {
   return {same: false, at, most, why: `[${indexOf(at, x.shape)}]: ${short(v[at], 9)} and ${short(w[at], 9)}`};
 }
 
-/** Every number of a that b should have too, forward then backward, with its difference. */
+/** Compares every tensor of a with its counterpart in b, forward then backward. */
 function compare(a, b) {
   const rows = [], pairs = align(a, b);
   const push = (step, x, y, what) => rows.push({step, what, x, y, ...difference(a.tensor(x), b.tensor(y))});
@@ -276,12 +276,12 @@ function compare(a, b) {
 }
 
 // ---- the memory of a tensor ----
-/** Where its numbers lie, in row-major order of its index. */
+/** The memory indices of its values, in row-major order. */
 function memoryOf(tensor, most = 4096) {
   const strides = tensor.strides || stridesOf(tensor.shape), n = Math.min(numel(tensor.shape), most);
   return range(n, i => (tensor.offset || 0) + flatOf(indexOf(i, tensor.shape), strides));
 }
-/** The same shape, read straight on from the first number: what a reshape in place of a transpose gives. */
+/** The same shape with contiguous strides: the result of a reshape used in place of a transpose. */
 function reshapeInstead(tensor, most = 4096) {
   const n = Math.min(numel(tensor.shape), most);
   return range(n, i => (tensor.offset || 0) + i);

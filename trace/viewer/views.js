@@ -1,11 +1,11 @@
-// What the middle of the page shows: one function a view, app → elements.
+// The center of the page: one function per view, app → elements.
 
 const pane = (title, ...kids) => h('section', {}, h('h2', {}, title), kids);
 const row = (...kids) => h('div.row', {}, kids);
 const note = (...kids) => h('p.note', {}, kids);
 const goTo = (key, text) => button(text || key, () => app.go({s: key}), {class: 'link', 'data-step': key});
 
-/** The arithmetic of the chosen cell, compared with what was recorded. */
+/** The arithmetic of the selected cell, compared with the recorded value. */
 function arithmetic() {
   const {t, state: {cell}} = app, tensor = cell && t.tensor(cell.id), v = values(tensor);
   if (!v) return note('Choose a number: its arithmetic appears here.');
@@ -17,7 +17,7 @@ function arithmetic() {
       h('b', {}, short(a.recorded, 9)), `: difference ${short(Math.abs(a.value - a.recorded) || 0, 2)}.`, where));
 }
 
-/** The numbers that the chosen cell was made from: tensor → flat indices. */
+/** The values that the selected cell depends on: tensor → flat indices. */
 function litCells() {
   const lit = new Map(), a = app.arithmetic();
   for (const p of a && a.parts ? a.parts.values() : []) {
@@ -29,7 +29,7 @@ function litCells() {
 }
 const shown = (id, title, note) => id == null ? null : matrix(app, id, {title, note, lit: app.lit().get(id)});
 
-/** A list to choose from: `all` are [value, text]. */
+/** A select box: `all` are [value, text]. */
 const choose = (label, key, all, now) => h('label', {}, `${label} `,
   h('select', {onchange: e => app.go({[key]: +e.target.value})},
     all.map(([value, text]) => h('option', {value, selected: value === now}, text))));
@@ -65,7 +65,7 @@ function usersOf(id) {
   return h('span', {}, 'used by ', users.slice(0, 4).map(u => [goTo('f' + u.id), ' ']),
            users.length > 4 ? `and ${users.length - 4} more` : users.length ? '' : 'nothing');
 }
-/** Does a contribution belong to the whole input, number by number? */
+/** True if a contribution covers the entire input. */
 const isWhole = (t, e) => !e.part && String(t.tensor(e.contribution)?.shape) === String(t.tensor(e.to)?.shape);
 function ledgerLine(t, e) {
   if (e.hook) return 'changed by a hook';
