@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # Builds and runs a benchmark: ./bench.sh NAME [OPTION…] runs bench/bench_NAME.cpp.
-#   ./bench.sh step --config cpu --dropout 0.2      one JSON object a line
-#   ./bench.sh step --config cpu --peer pytorch     both engines in turn, and their ratio (needs torch)
-#   ./bench.sh products --type f64                  matrix products by every backend, side by side
-#   ./bench.sh check --peer pytorch                 gradient checks beside torch.autograd.gradcheck
-#   ./bench.sh small                                operations on one number, forward and backward
-#   ./bench.sh attention --table                    time and memory against the length, kind by kind
-#   ./bench.sh attention --peer pytorch             dense, or --kind window, beside its attention
-#   ./bench.sh decode --config gpt2                 the next token, with a cache and without
-#   ./bench.sh decode --model DIR_OR_GGUF           by how weights are kept, beside the speed of memory
+#   ./bench.sh step --config cpu --dropout 0.2      one JSON object per line
+#   ./bench.sh step --config cpu --peer pytorch     both engines interleaved, and their ratio (needs torch)
+#   ./bench.sh products --type f64                  compares the matmul backends
+#   ./bench.sh check --peer pytorch                 gradient checks next to torch.autograd.gradcheck
+#   ./bench.sh small                                ops on one value, forward and backward
+#   ./bench.sh attention --table                    time and memory by length and type of attention
+#   ./bench.sh attention --peer pytorch             dense, or --kind window, next to PyTorch
+#   ./bench.sh decode --config gpt2                 the next token, with and without a cache
+#   ./bench.sh decode --model DIR_OR_GGUF           by weight precision, next to the memory bandwidth
 #   ./bench.sh decode --model M --peer pytorch --peer llama.cpp    next to transformers and llama.cpp
 #   ./bench.sh table                                the table of steps next to PyTorch and JAX, as Markdown
 #   ./bench.sh recipe FILE                          nanoGPT's CPU recipe in both engines
 #   ./bench.sh speedrun A --text FILE               seconds to a held-out loss: bench/records/README.md
 #   ./bench.sh rows                                 row kernels; GRADUS_SIMD=avx2: with narrower vectors
-#   ./bench.sh ops                                  Google Benchmark, op by op
+#   ./bench.sh ops                                  Google Benchmark, one op at a time
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh

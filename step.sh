@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# Builds a program for the debugger and starts gdb on it, stopped where you ask.
+# Builds a program and opens it in gdb, stopped where you choose.
 #   ./step.sh [PROGRAM] [--at WHERE] [--yes] [-- ARGUMENT…]
-#     PROGRAM        a lesson's number or name (06), gpt, or a path to an executable of yours
-#     --at softmax   stop in that operation's forward and backward (default: where main begins)
-#     --at 17        stop where node 17 is made, and before its backward
+#     PROGRAM        a lesson's number or name (06), gpt, or a path to your executable
+#     --at softmax   stop in this op's forward and backward (default: at the start of main)
+#     --at 17        stop where node 17 is created, and before its backward
 #     --yes          install without asking
-#     -- ARGUMENT…   goes to the program
-#   ./step.sh derive NAME   says why an operation's backward is right, line by line: derive softmax
-#   In gdb: print x shows a tensor, bt how you got here, step goes on. Commands may come from a pipe.
+#     -- ARGUMENT…   arguments of the program
+#   ./step.sh derive NAME   explains an op's backward line by line: derive softmax
+#   In gdb: print x shows a tensor, bt the call stack, step continues. Commands may come from a pipe.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
-# What examples/ holds, one name a line, without the projects to copy: those build by themselves.
+# The programs in examples/, one name per line, without the template projects that have their own
+# build.
 programs() {
   local each
   for each in examples/*.cpp examples/*/main.cpp examples/apps/*/main.cpp; do
@@ -23,14 +24,14 @@ programs() {
   done
 }
 
-# The program that is meant by a number or part of a name; nothing unless it is one.
+# The program with this number or part of a name; nothing if there is not exactly one.
 program_named() {
   local found
   found=$(programs | grep -x -e "$1" || programs | grep -E -e "^0*$1_|_$1$" || true)
   [ "$(wc -w <<<"$found")" = 1 ] && echo "$found"
 }
 
-# Prints the derivation of an operation's gradient.
+# Prints the derivation of an op's gradient.
 derive() {
   local file=docs/derivations/${1-}.md
   if [ $# = 1 ] && [[ $1 != */* ]] && [ -f "$file" ]; then

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs the tests labeled unit and slow.
+# Installs missing packages, builds, and runs the tests labeled unit and slow.
 #   ./test.sh [--yes] [--all] [--preset NAME] [-- CTEST-OPTION…]
 #     --yes            install without asking
-#     --all            install what the tests of the trace page need, too: node, Chromium, axe
+#     --all            also install what the tests of the trace page need: node, Chromium, axe
 #     --preset NAME    release (default), debug, step, asan, tsan or coverage
 #     --everything …   nightly tests too, and every vector width, thread count, compiler and sanitizer:
-#                      hours, and a table of what passed; --everything --help lists the parts
-#     -- -R softmax    what follows goes to ctest: here, tests with softmax in their name
+#                      hours, and a table of results; --everything --help lists the parts
+#     -- -R softmax    options of ctest: here, only tests with softmax in their name
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
@@ -30,7 +30,7 @@ done
 
 packages="g++ cmake ninja-build pkg-config libopenblas-dev libcli11-dev nlohmann-json3-dev catch2"
 case $preset in
-  release | debug) packages="$packages gdb libopenmpi-dev openmpi-bin" ;;  # runs of several processes
+  release | debug) packages="$packages gdb libopenmpi-dev openmpi-bin" ;;  # multi-process runs
   step | coverage) packages="$packages gdb" ;;                             # debugger sessions are tests too
   asan) ;;
   tsan) packages="$packages clang llvm libomp-dev" ;;
@@ -42,10 +42,10 @@ setup_needs $packages
 [ "$all" = 0 ] || setup_axe
 
 echo "Building everything, in build/$preset"
-# Continuous integration sets CI: there a warning is an error.
+# Continuous integration sets CI; there, warnings are errors.
 cmake --preset "$preset" -DGRADUS_BUILD_TESTS=ON -DGRADUS_BUILD_EXAMPLES=ON \
   ${CI:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON} >/dev/null
 cmake --build --preset "$preset" -j "$(setup_cores)"
 
-# One more job than cores: some tests wait for a clock, or for a process that they stopped.
+# One more job than cores, as some tests wait for a clock or for a stopped process.
 exec ctest --preset "$preset" -LE nightly -j $(($(setup_cores) + 1)) "$@"

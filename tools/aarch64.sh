@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the tests of engine, ops and check for aarch64 and runs them under qemu-user: what runs on
-# another architecture, on this machine. Installs what is missing (Debian's cross compiler and qemu). Tests
-# that start themselves again or look at their own frames are left out: the system cannot start their program.
+# Builds the tests of engine, ops and check for aarch64 and runs them under qemu-user. Installs missing
+# packages (Debian's cross compiler and qemu). Skips tests that start themselves again or inspect their own
+# frames, as the system cannot run their program.
 #   tools/aarch64.sh [--yes] [-- CATCH2-OPTION…]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets with clang's libFuzzer and runs each of them for N seconds. Installs what is missing.
+# Builds the fuzz targets with clang's libFuzzer and runs each for N seconds. Installs missing packages.
 #   tools/fuzz.sh [--yes] [--inputs] N [TARGET…]
-#     N            seconds for each target
-#     --inputs     N inputs for each target instead
+#     N            seconds per target
+#     --inputs     N inputs per target instead
 #     TARGET…      some of those in tests/fuzz/: npy csv
-# The corpora that grow stay in build/fuzz/corpus/. An input that breaks a reader, or one of the limits in
-# tests/fuzz/watch.h, is kept in build/fuzz/found/: mend the reader and add the input to tests/fuzz/corpus/TARGET/.
+# The growing corpora are in build/fuzz/corpus/. An input that breaks a reader, or a limit in tests/fuzz/watch.h,
+# is saved in build/fuzz/found/: fix the reader and add the input to tests/fuzz/corpus/TARGET/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/setup.sh
@@ -36,7 +36,7 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz -j "$(setup_cores)" --target "${targets[@]/#/gradus_fuzz_}"
 mkdir -p build/fuzz/found
 
-# run TARGET PART OPTION…: PART percent of N. Leaks are seen as soon as an input makes one.
+# run TARGET PART OPTION…: PART percent of N. Leaks are reported as soon as an input causes one.
 run() {
   local target=$1 part=$2 share
   shift 2
@@ -54,7 +54,7 @@ for target in "${targets[@]}"; do
   : >"build/fuzz/$target.log"
   start=$SECONDS
   result=ok
-  # Short inputs first, which are many; then, for growth that is not linear, long ones.
+  # Many short inputs first, then long ones, to find superlinear growth.
   run "$target" 95 -max_len=1024 && run "$target" 5 -max_len=65536 -len_control=0 || {
     result="FAILED: $(grep -m 1 -E '^(VIOLATION|==.*ERROR|.*runtime error)' "build/fuzz/$target.log" ||
       echo "see build/fuzz/$target.log")"

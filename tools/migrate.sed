@@ -1,4 +1,4 @@
-# Rewrites includes of Gradus's headers to where they are now, and names: docs/migration.md.
+# Updates includes of Gradus headers and names to this version: docs/migration.md.
 s#(["<]gradus/)base/products/#\1engine/gemm/#
 s#(["<]gradus/)base/#\1engine/base/#
 s#(["<]gradus/)models/#\1nn/models/#

@@ -1,10 +1,10 @@
-# Sourced by demo.sh, test.sh, step.sh and bench.sh: finds what is missing here and installs it.
+# Sourced by demo.sh, test.sh, step.sh and bench.sh. Installs missing packages.
 #
-#   setup_needs PACKAGE…     Debian's names; each is probed by what it gives, not by its name, so that
-#                            a CMake from elsewhere counts
+#   setup_needs PACKAGE…     Debian names. Each is probed by what it provides, so that a CMake from
+#                            elsewhere counts
 #   yes=1                    do not ask
 
-# Says whether what PACKAGE gives is there already.
+# True if what PACKAGE provides is available.
 setup_has() {
   case $1 in
     g++) setup_compiles 'int main() {}' ;;
@@ -56,7 +56,7 @@ setup_missing() {
   done
 }
 
-# Asks before anything is installed. Without a terminal to ask on, only --yes installs.
+# Asks before installing. Without a terminal, installs only with --yes.
 setup_may_install() {
   [ "${yes:-0}" = 1 ] && return
   [ -t 0 ] || { echo "Nothing was installed: there is no terminal to ask on. Add --yes." >&2; exit 1; }
@@ -102,7 +102,7 @@ setup_needs() {
   }
 }
 
-# axe-core, which looks for what keeps people from using a page: its file alone, into build/axe.
+# axe-core, which tests the accessibility of a page: downloads its file into build/axe.
 setup_axe() {
   local into=build/axe
   [ -e $into/axe_playwright_python/axe.min.js ] && return

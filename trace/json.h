@@ -43,6 +43,7 @@ void put(std::string& out, const std::vector<T>& all) {
   out += ']';
 }
 
+/// {"a":1,"b":2}
 template <class T>
 void put(std::string& out, const std::map<std::string, T>& all) {
   char before = '{';

@@ -1,8 +1,9 @@
-# Finds a CBLAS and makes gradus::blas. GRADUS_BLAS says which: auto, OpenBLAS or a FindBLAS vendor.
+# Finds a CBLAS library and defines gradus::blas. GRADUS_BLAS is auto, OpenBLAS or a FindBLAS
+# vendor.
 #
-# auto takes OpenBLAS where it is, else whatever else there is. A library counts only if a program
-# that calls cblas_sgemm links with it: FindBLAS itself asks for the Fortran names alone. No header is
-# looked for, because engine/base/blas.cpp declares the few functions that it calls.
+# auto prefers OpenBLAS. A library is accepted only if a program that calls cblas_sgemm links,
+# because FindBLAS only checks the Fortran names. No header is needed: engine/gemm/library.cpp
+# declares the functions.
 include(CheckCXXSourceCompiles)
 
 set(gradus_blas_wanted "${GRADUS_BLAS}")
@@ -10,7 +11,7 @@ if(NOT gradus_blas_wanted)
   set(gradus_blas_wanted auto)
 endif()
 
-# gradus_try_blas(NAME LIBRARIES…): takes the libraries unless others were taken before.
+# gradus_try_blas(NAME LIBRARIES…): uses these libraries unless others were found before.
 macro(gradus_try_blas name)
   if(NOT GRADUS_BLAS_LIBRARIES AND NOT "${ARGN}" MATCHES "^$|NOTFOUND")
     set(CMAKE_REQUIRED_LIBRARIES ${ARGN})
@@ -32,7 +33,7 @@ macro(gradus_try_blas name)
   endif()
 endmacro()
 
-# gradus_try_vendor(VENDOR): what FindBLAS knows, then with libcblas in front (Netlib, ATLAS).
+# gradus_try_vendor(VENDOR): tries FindBLAS, then the same with libcblas in front (Netlib, ATLAS).
 macro(gradus_try_vendor vendor)
   if(NOT GRADUS_BLAS_LIBRARIES)
     set(BLA_VENDOR ${vendor})
@@ -54,7 +55,7 @@ if(gradus_blas_wanted MATCHES "^(auto|OpenBLAS)$")
   if(PkgConfig_FOUND)
     pkg_check_modules(GRADUS_PC_OPENBLAS QUIET openblas)
   endif()
-  # The system's own path first: it is a link that the system's alternatives can turn.
+  # Prefer the system's path: it is a link managed by the system's alternatives.
   find_library(GRADUS_OPENBLAS_LIBRARY NAMES openblas PATHS ${GRADUS_PC_OPENBLAS_LIBRARY_DIRS}
     /opt/homebrew/opt/openblas/lib /usr/local/opt/openblas/lib)
   mark_as_advanced(GRADUS_OPENBLAS_LIBRARY)

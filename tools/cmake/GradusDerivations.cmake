@@ -1,5 +1,5 @@
-# cmake -DOUT=FILE.cpp -DROOT=DIR -P GradusDerivations.cmake: writes docs/derivations as C++ strings, for
-# trace/derive.h.
+# cmake -DOUT=FILE.cpp -DROOT=DIR -P GradusDerivations.cmake: embeds docs/derivations as C++
+# strings.
 file(GLOB files "${ROOT}/docs/derivations/*.md")
 list(SORT files)
 list(LENGTH files count)

@@ -1,5 +1,4 @@
-# What `cmake --install` puts where: headers as they are spelled, the library, and the two ways in
-# which other builds find it (CMake's find_package, pkg-config). Everything may be moved afterwards.
+# Installs the headers, the library, and files for find_package and pkg-config. All are relocatable.
 include(CMakePackageConfigHelpers)
 
 set(gradus_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gradus")
@@ -25,11 +24,11 @@ foreach(dir IN LISTS gradus_header_dirs)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}/"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus/${dir}" FILES_MATCHING PATTERN "*.h"
-      REGEX "/ops/kernels|/ops/attention/(problem|row_kernels|tiling)[.]h$" EXCLUDE)  # shared inside
+      REGEX "/ops/kernels|/ops/attention/(problem|row_kernels|tiling)[.]h$" EXCLUDE)  # internal headers
   endif()
 endforeach()
 
-# What links a static library links what that stands on, so the package finds that again.
+# Users of a static library also link its dependencies, so the package must find them.
 set(gradus_is_static OFF)
 if(TARGET gradus)
   get_target_property(gradus_kind gradus TYPE)
@@ -47,7 +46,7 @@ install(FILES "${PROJECT_BINARY_DIR}/gradusConfig.cmake"
 if(TARGET gradus)
   install(FILES gradus.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus")
 
-  # gradus.pc finds its prefix from where it lies, so that the whole may be moved.
+  # gradus.pc computes its prefix from its own location, so that it is relocatable.
   set(gradus_pc_private "")
   foreach(library IN LISTS GRADUS_BLAS_LIBRARIES OpenMP_CXX_LIBRARIES CMAKE_DL_LIBS)
     if(NOT library MATCHES "^[-/]")
@@ -56,7 +55,7 @@ if(TARGET gradus)
     string(APPEND gradus_pc_private " ${library}")
   endforeach()
   set(gradus_pc_libs "")
-  if(gradus_is_static)  # there is no other way to link it, so plain `pkg-config --libs` says all
+  if(gradus_is_static)  # static is the only way to link, so `pkg-config --libs` must list everything
     set(gradus_pc_libs "${gradus_pc_private}")
     set(gradus_pc_private "")
   endif()

@@ -1,4 +1,4 @@
-# The library: the sources of the components, compiled. A new file is found without being listed.
+# The library: all sources of the components, found by globbing.
 set(gradus_components engine ops nn check trace io train)
 set(gradus_globs ${gradus_components})
 list(TRANSFORM gradus_globs APPEND "/*.cpp")
@@ -6,9 +6,9 @@ file(GLOB_RECURSE gradus_sources CONFIGURE_DEPENDS ${gradus_globs})
 list(FILTER gradus_sources EXCLUDE REGEX "/train/distributed/(mpi/|faults/side_channel)")  # GradusMpi.cmake
 list(FILTER gradus_sources EXCLUDE REGEX "/trace/on_request[.]cpp$")  # gradus::trace_on_request, below
 
-# Three parts. What runs once an element or once an operation is optimised for speed, what runs once a
-# layer or once a step for size, which takes half the time to compile. The checker is a part because
-# gpt goes without it.
+# Three parts. Code that runs per element or per op is optimized for speed. Code that runs per layer
+# or per step is optimized for size, which halves its compile time. The checker is separate because
+# gpt does not need it.
 set(gradus_fast_sources ${gradus_sources})
 list(FILTER gradus_fast_sources INCLUDE REGEX
   "^${PROJECT_SOURCE_DIR}/((engine|ops)/|train/optim/(muon|optim_rules|stages)[.]cpp$)")
@@ -17,7 +17,6 @@ list(FILTER gradus_check_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/check/")
 list(REMOVE_ITEM gradus_sources ${gradus_fast_sources} ${gradus_check_sources})
 # gradus::check_c and gradus::check_quick
 list(FILTER gradus_check_sources EXCLUDE REGEX "/check/(c/.*|raw/compiled)[.]cpp$")
-# The trace page and the operations' own lines are part of the library.
 set(gradus_embedded "${PROJECT_BINARY_DIR}/embedded.cpp")
 file(GLOB gradus_viewer CONFIGURE_DEPENDS trace/viewer/page.html trace/viewer/*.css trace/viewer/*.js)
 set(gradus_op_sources ${gradus_fast_sources})
@@ -27,7 +26,6 @@ add_custom_command(OUTPUT "${gradus_embedded}"
     -P "${PROJECT_SOURCE_DIR}/tools/cmake/GradusEmbedded.cmake"
   DEPENDS ${gradus_viewer} ${gradus_op_sources} tools/cmake/GradusEmbedded.cmake VERBATIM)
 list(APPEND gradus_sources "${gradus_embedded}")
-# The derivations are text of the library.
 file(GLOB gradus_derivations CONFIGURE_DEPENDS docs/derivations/*.md)
 add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/derivations.cpp"
   COMMAND ${CMAKE_COMMAND} "-DOUT=${PROJECT_BINARY_DIR}/derivations.cpp" "-DROOT=${PROJECT_SOURCE_DIR}"
@@ -39,33 +37,33 @@ add_library(gradus_small OBJECT ${gradus_sources})
 add_library(gradus ${gradus_check_sources}
   $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
 gradus_library(gradus gradus PUBLIC)
-# Each source is an object of its own: of a static library a program links only those that it uses.
+# One object per source: a program links only those that it uses from a static library.
 set_target_properties(gradus_fast gradus_small gradus PROPERTIES UNITY_BUILD OFF)
 set_target_properties(gradus PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 get_target_property(gradus_kind gradus TYPE)
 
-# No flag below changes a result: errno and floating-point traps, which Gradus never reads, are all
-# that they give up. -ffast-math is never used: it would change results and lose NaN.
+# These flags do not change results. They only give up errno and floating-point traps, which Gradus
+# does not use. -ffast-math would change results and break NaN.
 target_compile_options(gradus_fast PRIVATE
   "$<$<NOT:$<CONFIG:Debug>>:-O2;-ftree-vectorize;-fno-math-errno;-fno-trapping-math>"
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-fvect-cost-model=dynamic>")
-# Loops over rows, where steps of training spend their time, gain a few percent by unrolling; of all
-# kernels it would cost a tenth of the time to compile.
+# Unrolling speeds up these row loops, which dominate training steps, by a few percent. For all
+# kernels it would add a tenth to the compile time.
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/random.cpp ${PROJECT_SOURCE_DIR}/engine/broadcast.cpp
   ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp
   ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
   ${PROJECT_SOURCE_DIR}/ops/activation.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
   ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
-# -g1: a trace names the lines of layers. It changes no code.
+# -g1: traces show the lines of layers. It does not change code.
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")
-# A trace looks at every number of a step.
+# A trace reads every value of a step.
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp APPEND PROPERTY
   COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-# The checker looks at each pair of elements, in small functions that must be inlined: for size, its
-# checks take up to twice as long.
+# The checker has small inner functions that must be inlined: with -Os, checks take up to twice as
+# long.
 target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 foreach(part IN ITEMS gradus_fast gradus_small gradus)
   gradus_own_flags(${part})
@@ -82,15 +80,15 @@ foreach(part IN ITEMS gradus_small gradus)
   gradus_precompile(${part} "${PROJECT_SOURCE_DIR}/nn/module.h" "${PROJECT_SOURCE_DIR}/ops/ops.h")
 endforeach()
 
-# Each kernel compiled for several instruction sets, and one of them chosen at run time: engine/base/simd.h.
+# Compiles each kernel for several instruction sets and selects one at run time: engine/base/simd.h.
 if(GRADUS_KERNEL_CLONES)
   target_compile_definitions(gradus_fast PRIVATE GRADUS_KERNEL_CLONES=1)
 endif()
 
 set(gradus_stands_on ${CMAKE_DL_LIBS})
 
-# Products: our own, and beside them a BLAS library, which engine/gemm/backend.cpp may prefer.
-# `own` links none; `plain` is the triple loop, for stepping.
+# Matmul: the built-in kernels, and a BLAS library that engine/gemm/backend.cpp may prefer.
+# `builtin` links none; `plain` is a triple loop, for stepping.
 list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/tools/cmake")
 if(GRADUS_BLAS STREQUAL "plain")
   target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_PLAIN)
@@ -100,7 +98,7 @@ elseif(NOT GRADUS_BLAS STREQUAL "builtin")
   list(APPEND gradus_stands_on gradus::blas)
 endif()
 
-# Threads. One file sees OpenMP; everything else links it.
+# Threads. Only one file is compiled with OpenMP; everything else links it.
 if(GRADUS_OPENMP)
   find_package(OpenMP QUIET COMPONENTS CXX)
   if(NOT OpenMP_CXX_FOUND)
@@ -111,11 +109,11 @@ if(GRADUS_OPENMP)
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" APPEND PROPERTY
     COMPILE_OPTIONS ${gradus_openmp_flags})
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" PROPERTY
-    SKIP_PRECOMPILE_HEADERS ON)  # those were read without OpenMP
+    SKIP_PRECOMPILE_HEADERS ON)  # they were compiled without OpenMP
   list(APPEND gradus_stands_on "$<LINK_ONLY:OpenMP::OpenMP_CXX>")
 endif()
 
-# JSON, for files. Header-only and seen by io/ alone: a program that links Gradus does not need it.
+# JSON, for files. Header-only and used only by io/, so users of Gradus do not need it.
 find_package(nlohmann_json 3.9 QUIET)
 if(NOT nlohmann_json_FOUND)
   message(FATAL_ERROR "Gradus: io/ needs nlohmann_json 3.9 or newer: "
@@ -133,8 +131,8 @@ else()
   add_library(gradus_without_check ALIAS gradus)
 endif()
 
-# One source that is compiled into each program that links this target in addition to gradus::gradus.
-# It runs before main() and reads GRADUS_TRACE.
+# A source that is compiled into each program that links this target. It runs before main() and
+# reads GRADUS_TRACE.
 add_library(gradus_trace_on_request OBJECT trace/on_request.cpp)
 gradus_library(gradus_trace_on_request trace_on_request PUBLIC)
 gradus_own_flags(gradus_trace_on_request)

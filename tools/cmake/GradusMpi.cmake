@@ -1,7 +1,6 @@
-# gradus::mpi, for runs of several processes: train/distributed/mpi/, where MPI is installed. The library
-# does without.
+# gradus::mpi, for multi-process runs (train/distributed/mpi/), if MPI is installed.
 if(GRADUS_MPI AND NOT CMAKE_CROSSCOMPILING)
-  set(MPI_CXX_SKIP_MPICXX ON)  # the C interface alone
+  set(MPI_CXX_SKIP_MPICXX ON)  # only the C interface
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
 if(NOT MPI_CXX_FOUND)
