@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds, and trains a small GPT on this project's documentation.
+# Installs missing packages, builds, and trains a small GPT on this project's own prose.
 #   ./demo.sh [--yes]      --yes: install without asking
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"

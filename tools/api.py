@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes docs/api.md: every public header with its names, a line each, as the headers say it.
+"""Writes docs/api.md: the public headers with their names, one per line, from their comments.
 
   tools/api.py            writes it
-  tools/api.py --itself   tries the search for functions without a comment
-  tools/api.py --check    exit code 1 where it is not what would be written, and where a function has no
-                          comment: before it, beside it, or before the declarations that it stands among
+  tools/api.py --itself   tests the search for functions without a comment
+  tools/api.py --check    exit code 1 if the file is out of date, or if a function has no comment: before it,
+                          after it, or before the group of declarations that it belongs to
 """
 import pathlib
 import re
@@ -13,13 +13,13 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMPONENTS = ["engine", "ops", "nn", "io", "train", "trace", "check"]
-# What operations share inside: not installed.
+# Internal headers of ops, which are not installed.
 PRIVATE = {"kernels", "gemm", "problem.h", "row_kernels.h", "tiling.h"}
 NAME = re.compile(
     r"^(?:template <.*> ?)?(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*"
     r"(?:(?:class|struct|enum class|using)(?: \[\[nodiscard\]\])? (?P<type>\w+)\b(?! *;)"
     r"|(?P<result>[\w:<>&*, ]+?[ &*])(?P<function>\w+)\()")
-INSIDE = {"core", "detail", "kernel", "platform", "products", "simd", "vmath"}  # namespaces that users do not call
+INSIDE = {"core", "detail", "kernel", "platform", "products", "simd", "vmath"}  # namespaces for internal use
 NOT_NAMES = {"if", "for", "while", "return", "static_assert", "operator", "namespace"}
 
 
@@ -31,7 +31,7 @@ def sentence(comment):
 
 
 def names(lines):
-    """(name, sentence) of what a header declares at namespace level, a name once."""
+    """(name, sentence) for each name declared at namespace level, once."""
     found, comment, depth = {}, [], 0
     for line in lines:
         text = line.rstrip("\n")
@@ -52,7 +52,7 @@ def names(lines):
 
 
 def without_comment(lines):
-    """(line number, name) of functions at namespace level that nothing is said of."""
+    """(line number, name) of functions at namespace level without a comment."""
     found, depth, said, around = [], 0, False, []
     for number, text in enumerate(lines, 1):
         if text.startswith("namespace"):
@@ -136,7 +136,7 @@ def main():
     if sys.argv[1:] == ["--check"]:
         silent = [f"{header.relative_to(ROOT)}:{line}: {name} has no comment: say what it gives, its shapes, its "
                   "errors, the paper or formula" for component in COMPONENTS for header in public_headers(component)
-                  if header.parent != ROOT / "check" / "raw" or header.name == "check.h"  # the rest is inside it
+                  if header.parent != ROOT / "check" / "raw" or header.name == "check.h"  # the other headers are internal
                   for line, name in without_comment(header.read_text(encoding="utf-8").split("\n"))]
         if silent:
             sys.exit("\n".join(silent))

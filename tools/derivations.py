@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes docs/derivations as one HTML page: formulas in MathML, no script, nothing from elsewhere.
+"""Writes docs/derivations as one HTML page: formulas in MathML, no scripts, no external resources.
 
     tools/derivations.py PAGE.html     (the build's target `derivations` writes build/…/derivations.html)
-    tools/derivations.py --itself      tries the formulas of the notation
+    tools/derivations.py --itself      tests the notation
 
-The notation is that of tests/derivations/notation.h, whose tests evaluate every line.
+tests/derivations/notation.h defines the notation; tests evaluate every line.
 """
 import html
 import pathlib
@@ -19,7 +19,7 @@ TOKEN = re.compile(r"\s*(⁻¹|\d+(?:\.\d+)?|(?:[^\W\d_ΣΠδ∂½π][\u0300-\u0
 
 
 class Trouble(Exception):
-    """A text that is not of the notation."""
+    """A text that does not follow the notation."""
 
 
 def row(*parts):
@@ -35,13 +35,13 @@ def operator(sign):
 
 
 def bare(formula):
-    """Without the parentheses around all of it, where a bar or a root groups as well."""
+    """Removes outer parentheses, for use under a fraction bar or a root."""
     found = re.fullmatch(r"<mrow class=\"group\"><mo>\(</mo>(.*)<mo>\)</mo></mrow>", formula)
     return found[1] if found else formula
 
 
 class Reader:
-    """Recursive descent, a method for each rule; each returns MathML."""
+    """Recursive descent: one method per rule, each returns MathML."""
 
     def __init__(self, text):
         self.text, self.at, self.bars = text, 0, 0
@@ -199,7 +199,7 @@ def mathml(text):
 
 
 def line(text):
-    """A table's row of "left = right ⟵ reason"."""
+    """A table row for "left = right ⟵ reason"."""
     formula, _, reason = text.partition("⟵")
     left, _, right = formula.partition("=")
     cells = (mathml(left.strip()) if left.strip() else "", "=", mathml(right.strip()),
@@ -274,7 +274,7 @@ def page(files):
 
 
 def itself():
-    """Formulas, and what must be in their MathML."""
+    """Formulas with expected parts of their MathML."""
     tries = (("a_ij / b_j²", "<mfrac><msub>"), ("Σ_ij x_ij", "<munder><mo>∑</mo>"),
              ("∂y_j/∂x_i", "<mfrac><mrow><mo>∂</mo>"), ("(a b)ᵀ", "<mi>T</mi></msup>"),
              ("x̂_ti w_i", "<mi>x̂</mi>"), ("1 / √(x + eps)", "<msqrt><mrow><mi>x</mi>"),

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the tests in every way that this machine allows, and prints a table: hours of work, for the night.
+"""Runs the tests in every configuration that this machine supports, and prints a table. Takes hours.
 
-    ./test.sh --everything                       all parts, one after the other; one that fails stops no other
-    ./test.sh --everything --only asan,threads   parts with one of these at the beginning of their name
-    ./test.sh --everything --list                the parts; none is run
+    ./test.sh --everything                       all parts in sequence, even if one fails
+    ./test.sh --everything --only asan,threads   parts whose name begins with one of these
+    ./test.sh --everything --list                lists the parts
 
-What each part printed is in build/everything/PART.log. Ends with 1 if a part failed. Nothing is installed: a part
-that lacks something is skipped, and its row says what it lacks. CATCH2_V2 and CATCH2_V3 name the folders in which a
-Catch2 of that version is installed, beside the one that is found without."""
+The output of each part is in build/everything/PART.log. The exit code is 1 if a part failed. Nothing is installed:
+a part with a missing dependency is skipped, and its row names what is missing. CATCH2_V2 and CATCH2_V3 are folders
+with an installation of that Catch2 version, in addition to the default one."""
 import os
 import re
 import shutil
@@ -23,7 +23,7 @@ CORES = str(os.cpu_count() or 1)
 REPEATS = 20
 FUZZ_SECONDS = 60
 QUICK = ["-LE", "nightly"]  # nightly tests run once, in the release build
-# These look at the tree or build their own programs: other vectors or threads change nothing in them.
+# These inspect the tree or build their own programs, so vectors and threads do not matter.
 ELSEWHERE = "^(house|outside|consumer|own_model|tools|simd|fuzz)/"
 
 
@@ -31,7 +31,7 @@ ELSEWHERE = "^(house|outside|consumer|own_model|tools|simd|fuzz)/"
 class Part:
     name: str
     about: str
-    commands: list  # one after the other, until one fails
+    commands: list  # run in sequence until one fails
     environment: dict = field(default_factory=dict)
     lacks: object = lambda: ""  # why it cannot run here
 
@@ -84,12 +84,12 @@ def tested(folder, *options):
 
 
 def preset_part(name, about, **more):
-    test = [["ctest", "--preset", name, "-j", CORES, *QUICK]]  # whose environment sanitizers need
+    test = [["ctest", "--preset", name, "-j", CORES, *QUICK]]  # for the environment that sanitizers need
     return Part(name, about, built(name, preset=name) + test, **more)
 
 
 def day_ago():
-    """The last commit before that time, or the first one."""
+    """The last commit older than a day, or the first one."""
     for which in (["--before=1 day ago", "-1"], ["--max-parents=0"]):
         done = subprocess.run(["git", "rev-list", *which, "HEAD"], cwd=ROOT, capture_output=True, text=True)
         if done.stdout.split():
@@ -138,7 +138,7 @@ def parts():
 
 
 def run(part, log):
-    """The command that failed, or nothing."""
+    """Returns the command that failed, or nothing."""
     for command in part.commands:
         log.write(f"$ {' '.join(command)}\n".encode())
         log.flush()
@@ -154,7 +154,7 @@ def run(part, log):
 
 
 def summary(text):
-    """What ctest said at its end, in a few words."""
+    """A short summary of ctest's output."""
     tests = re.findall(r"tests passed, (\d+) tests failed out of (\d+)", text)
     if not tests:
         return ""
@@ -169,7 +169,7 @@ def row(part, seconds, result):
 
 
 def run_and_tell(part):
-    """'passed', 'failed' or 'skipped'; prints the part's row."""
+    """Returns 'passed', 'failed' or 'skipped', and prints the part's row."""
     reason = part.lacks()
     if reason:
         row(part, 0, f"skipped: {reason}")

@@ -1,42 +1,42 @@
-"""Gradus's objects in a debugged process, read from memory through a Cell that a debugger provides.
+"""Reads Gradus objects from the memory of a debugged process, through a Cell that a debugger provides.
 
-Nothing is called in the process, so a core dump and a program stopped in the middle of an operation
-read the same. A variable may hold anything (not initialised, moved from): each count is capped,
-each address checked. A field of a C++ class is named in its reader here, and nowhere else.
+Never calls functions in the process, so it also works on core dumps and in the middle of an op. A variable may
+contain anything (uninitialized, moved-from), so counts are limited and addresses are checked. Only this file
+contains the field names of C++ classes.
 """
 import math
 import re
 import struct
 
 MAX_RANK = 8
-MAX_ELEMENTS = 1 << 48  # more is not a tensor but an accident
-MEMBERS = 8  # of a list
+MAX_ELEMENTS = 1 << 48  # a larger count means invalid memory
+MEMBERS = 8  # shown of a list
 DTYPES = (("f32", "f", 4), ("f64", "d", 8), ("i64", "q", 8), ("bool", "?", 1))
 
 
 class Trouble(Exception):
-    """What is shown in place of something that cannot be."""
+    """Shown in place of a value that cannot be read."""
 
 
 UNREADABLE = Trouble("<unreadable>")
 
 
 class Cell:
-    """An object in the process. A debugger's subclass provides what raises NotImplementedError
-    here, and raises Trouble where it cannot."""
+    """An object in the process. Subclasses for a debugger implement the methods that raise
+    NotImplementedError here, and raise Trouble on failure."""
 
     kind = ""  # "pointer", "array", "struct" or "scalar"
 
     def at(self, name):
-        """The member `name`, of the class itself or of a base."""
+        """The member `name` of the class or a base."""
         raise NotImplementedError
 
     def parts(self):
-        """Pairs of name and Cell: bases first, in the order of memory."""
+        """Pairs of name and Cell: bases first, in memory order."""
         raise NotImplementedError
 
     def item(self, index):
-        """An element of an array, or of what a pointer points at."""
+        """An element of an array, or of the target of a pointer."""
         raise NotImplementedError
 
     def number(self):
@@ -46,21 +46,21 @@ class Cell:
         raise NotImplementedError
 
     def dynamic(self):
-        """The same object as the class that its vtable names, where there are types for that."""
+        """The object as its dynamic class, according to its vtable, if type information is available."""
         raise NotImplementedError
 
     def read(self, address, count):
         raise NotImplementedError
 
     def symbol(self, address):
-        """The linker's name for what is at this address, or ""."""
+        """The linker symbol at this address, or ""."""
         raise NotImplementedError
 
-    # ---- what every debugger shares ----
+    # ---- shared by all debuggers ----
 
     def find(self, kind):
-        """This, or the parts inside it, of that kind, depth first: a shared_ptr's first pointer is
-        the one that it owns, a vector's first two are begin and end, with any standard library."""
+        """This cell or nested parts of this kind, depth first. In any standard library, a shared_ptr's first
+        pointer is the one it owns, and a vector's first two are begin and end."""
         if self.kind == kind:
             yield self
         elif self.kind == "struct":
@@ -71,12 +71,12 @@ class Cell:
         return next(self.find("pointer")).number()
 
     def target(self):
-        """What a (smart) pointer points at; None where that is nothing."""
+        """The target of a (smart) pointer, or None if null."""
         pointer = next(self.find("pointer"))
         return pointer.item(0) if pointer.number() else None
 
     def elements(self):
-        """Of a std::vector (begin, end) or a std::span (begin, count): the first few; the count."""
+        """The first few elements of a std::vector (begin, end) or std::span (begin, count), and the count."""
         pointers = list(self.find("pointer"))
         begin = pointers[0]
         if len(pointers) == 1:
@@ -94,7 +94,7 @@ class Cell:
         raise NotImplementedError
 
     def text(self):
-        """A C string; Trouble unless it is short and printable."""
+        """A C string. Raises Trouble unless it is short and printable."""
         start, out = self.number(), b""
         if not start:
             return ""
@@ -105,7 +105,7 @@ class Cell:
         return out[:-1].decode("ascii")
 
     def dynamic_name(self):
-        """The class that the object's vtable names; what its type says where there is none."""
+        """The class according to the object's vtable, or its static type."""
         vtable = struct.unpack("=Q", self.read(self.address(), 8))[0]
         found = re.search(r"vtable for (.*?)(?: \+ \d+.*)?$", self.symbol(vtable).strip())
         return found.group(1) if found else self.type_name()
@@ -115,12 +115,12 @@ class Cell:
 
 
 def short(name):
-    """`Block` from `gradus::nn::Block`, template arguments kept out of the search."""
+    """`Block` from `gradus::nn::Block`, ignoring template arguments."""
     head, bracket, rest = name.partition("<")
     return head.split("::")[-1] + bracket + rest
 
 
-# ---- readers: the fields of each class, by name ----
+# ---- readers: the fields of each class ----
 
 
 def sizes(cell):
@@ -184,7 +184,7 @@ class Node:
         self.cell = cell
 
     def inputs(self):
-        """The first few, and how many there are; none once backward has used them."""
+        """The first few inputs and their number; none after backward freed them."""
         return ([], 0) if self.used else self.cell.at("inputs").elements()
 
     def grad(self):
@@ -219,5 +219,5 @@ def mask_rule(cell):
 def training(cell):
     try:
         return cell.at("training_").number() != 0
-    except Trouble:  # a library without debugging symbols: the layer is known, nn::Module is not
+    except Trouble:  # no debugging symbols: nn::Module is not known
         return True

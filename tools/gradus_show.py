@@ -1,4 +1,4 @@
-"""How Gradus's objects look in a debugger, for gdb (tools/gdb) and LLDB (tools/lldb) alike."""
+"""Displays Gradus objects in a debugger, for both gdb (tools/gdb) and LLDB (tools/lldb)."""
 import difflib
 import glob
 import math
@@ -9,26 +9,26 @@ import struct
 from gradus_cells import (MEMBERS, Gradient, Node, Saved, Storage, Tensor, Trouble, mask_rule, short,
                           sizes, training)
 
-SHOWN = 72  # numbers of a tensor: two corners of a matrix
-EDGE = 3  # positions at each end of a long axis; 1 for all but the last two axes
+SHOWN = 72  # largest tensor shown in full
+EDGE = 3  # indices shown at each end of a long axis; 1 for all but the last two axes
 
 
 # ---- numbers ----
 
 
 def shown_positions(size, edge):
-    """The positions of an axis that are shown; None stands for the gap."""
+    """The shown indices of an axis; None is the gap."""
     if size <= 2 * edge:
         return list(range(size))
     return [*range(edge), None, *range(size - edge, size)]
 
 
 class Numbers:
-    """A corner of a tensor's values, in nested brackets as NumPy writes them."""
+    """The corners of a tensor's values, in nested brackets as in NumPy."""
 
     def __init__(self, tensor, lines):
         self.tensor = tensor
-        self.lines = lines  # a line for each row, in columns; else all in one
+        self.lines = lines  # one line per row, in columns; otherwise all on one line
         self.edge = EDGE if lines or tensor.count <= 24 else 1
         self.storage = Storage(tensor.storage.target())
         self.left = SHOWN
@@ -94,14 +94,14 @@ class Numbers:
 
 
 def guarded(show):
-    """A show function that answers with the trouble it meets."""
+    """Makes a show function return the message of Trouble that it raises."""
 
     def text(cell, *more):
         try:
             return show(cell, *more)
         except Trouble as trouble:
             return str(trouble)
-        except StopIteration:  # a class without the pointer that should be in it
+        except StopIteration:  # a class without the expected pointer
             return "<not understood>"
 
     return text
@@ -109,7 +109,7 @@ def guarded(show):
 
 @guarded
 def origin(tensor):
-    """Where a tensor stands in the graph."""
+    """A tensor's node in the graph."""
     found = tensor.node.target()
     if found is None:
         return ""
@@ -225,7 +225,7 @@ def gradient_title(cell):
 
 @guarded
 def rule_text(rule, depth=0):
-    """One rule of a mask, from its class and its fields."""
+    """A rule of a mask as text."""
     if depth > MEMBERS:
         return "…"
     name, fields = rule.class_name(), rule.dynamic().parts()
@@ -265,13 +265,13 @@ def module_title(cell):
 
 @guarded
 def owned_text(cell):
-    """The class of what a std::unique_ptr holds."""
+    """The class of a std::unique_ptr's target."""
     target = cell.target()
     return target.class_name() if target is not None else "none"
 
 
 def module_members(cell):
-    """Pairs of name and what to show: text for a tensor and a list of modules, else the Cell."""
+    """Pairs of name and value: text for tensors and lists of modules, otherwise the Cell."""
     for name, part in cell.parts():
         type_name = part.type_name()
         if not name:  # a base class: its own members, unless it is nn::Layer<Block> or nn::Module
@@ -323,7 +323,7 @@ MODULE, OP, NODE = "gradus::nn::Module", "gradus::Op", "gradus::Node"
 
 
 def operations():
-    """Class by name, as graphs and errors show it, from the sources: {"softmax": "Softmax", …}."""
+    """Maps names of ops to classes, from the sources: {"softmax": "Softmax", …}."""
     found = {}
     root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     for file in sorted(glob.glob(root + "/ops/**/*.*", recursive=True) + glob.glob(root + "/engine/*.cpp")):
@@ -337,7 +337,7 @@ def operations():
 
 
 def operation(name):
-    """The class of an operation, and what to say when there is none such; None for one of ours."""
+    """The class of an op and None, or an error message if there is no such op; None for a custom op."""
     known = operations()
     if name in known:
         return known[name], None
@@ -358,8 +358,8 @@ def operation(name):
 
 
 def derivation(name, functions=()):
-    """What docs/derivations says about an operation, and what to say when it does not: one is None.
-    Without a name it is about the first of `functions` that belongs to an operation."""
+    """The derivation of an op and None, or None and an error message. Without a name, uses the first of
+    `functions` that belongs to an op."""
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "docs", "derivations")
     known = {file[:-3] for file in os.listdir(folder) if file.endswith(".md")}
     names = [name]

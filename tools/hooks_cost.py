@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""hooks_cost.py PROGRAM ARGUMENT...: what a program that nobody observes pays for the hooks of observers.
+"""hooks_cost.py PROGRAM ARGUMENT...: the cost of observer hooks in a program without observers.
 
-Runs it under callgrind, which counts instructions exactly, and counts those that read thread_state.observer: an
-operation, a layer, a step of backward reads it, tests it and jumps. x86-64, Linux; needs valgrind and objdump.
+Runs it under callgrind, which counts instructions exactly, and counts reads of thread_state.observer. Each op, layer
+and step of backward reads it, tests it and jumps. Needs x86-64 Linux, valgrind and objdump.
 """
 import re
 import shutil
@@ -12,18 +12,18 @@ import tempfile
 
 READ = re.compile(r"\s+([0-9a-f]+):\t\S+\s.*%fs:0x8\(%\w+\)")  # the second member of ThreadState
 COST = re.compile(r"(0x[0-9a-f]+|[+-]\d+|\*) \S+ (\d+)$")
-AT_MOST = 4  # instructions a hook: the address, the read, the test, the jump
+AT_MOST = 4  # instructions per hook: address, read, test, jump
 
 
 def instructions(lines, program):
-    """Address -> how often its instruction ran, of the program's own code; and the number of all."""
+    """Maps addresses to execution counts of the program's own code; also returns the total."""
     count, objects, total, address, own, called = {}, {}, 0, 0, False, False
     for line in lines:
         if named := re.match(r"c?ob=\((\d+)\)(?: (.*))?", line):
             objects.setdefault(named[1], named[2])
             own = objects[named[1]].endswith(program) if line.startswith("ob") else own
         elif line.startswith("calls="):
-            called = True  # the next line is what the callee cost
+            called = True  # the next line is the cost of the callee
         elif cost := COST.match(line):
             where = cost[1]
             address = int(where, 16) if where.startswith("0x") else address + (0 if where == "*" else int(where))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints which folders of the library include which, as their sources do.
+"""Prints which folders of the library include which, according to their sources.
 
-    tools/includes.py           the graph, a folder a line
-    tools/includes.py --check   exit code 1 where docs/architecture.md shows another one"""
+    tools/includes.py           the graph, one folder per line
+    tools/includes.py --check   exit code 1 if docs/architecture.md shows another graph"""
 import re
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ DOCUMENT = ROOT / "docs/architecture.md"
 
 
 def folder_of(path):
-    """The innermost of FOLDERS that holds this file, or None."""
+    """The innermost of FOLDERS that contains this file, or None."""
     return max((each for each in FOLDERS if path.startswith(each + "/")), key=len, default=None)
 
 

@@ -25,7 +25,7 @@ from tokens import Source  # noqa: E402
 
 TREE = ROOT / "build" / "planted"
 LIST = ROOT / "tests" / "planted.txt"
-PATIENCE = 600  # seconds of one test program: a bug may make it run forever
+PATIENCE = 600  # timeout in seconds, as a bug may cause an endless loop
 
 
 class Misuse(Exception):
@@ -72,7 +72,7 @@ def planted(text, bug):
 
 
 def copy_tree():
-    """Writes only the files that differ, so that nothing else is compiled again."""
+    """Writes only files that differ, so that nothing else is recompiled."""
     names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
                            capture_output=True, text=True).stdout.splitlines()
     for name in names:
@@ -83,7 +83,7 @@ def copy_tree():
         target.write_bytes(source.read_bytes())
         target.chmod(source.stat().st_mode)
     wanted = set(names)
-    for path in TREE.rglob("*"):  # a glob of CMake would find a file that was deleted here
+    for path in TREE.rglob("*"):  # otherwise CMake's globs would find deleted files
         name = str(path.relative_to(TREE))
         if path.is_file() and not name.startswith("build/") and name not in wanted:
             path.unlink()

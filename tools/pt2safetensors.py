@@ -3,9 +3,9 @@
 
     tools/pt2safetensors.py IN OUT.safetensors
 
-A .pt file is a pickle: a program for Python, which may do anything when it is loaded. Here it can name tensors and
-ordered dictionaries, and nothing else: whatever asks for another function is refused, and its name is said. Nested
-dictionaries give names with dots; values that are no tensors are left out, and said. Needs Python alone."""
+A .pt file is a pickle, which can run any code when loaded. This loader only allows tensors and ordered dictionaries;
+it rejects a file that needs another function, and names it. Names in nested dictionaries are joined with dots.
+Values that are not tensors are skipped and listed. Needs only Python."""
 import collections
 import json
 import os
@@ -14,7 +14,7 @@ import struct
 import sys
 import zipfile
 
-MAGIC = 0x1950A86A20F9469CFC6C  # the first value of files before PyTorch 1.6, which are no zip archives
+MAGIC = 0x1950A86A20F9469CFC6C  # the first value of files before PyTorch 1.6, which are not zip archives
 Kind = collections.namedtuple("Kind", "name bytes")
 KINDS = {"FloatStorage": Kind("F32", 4), "DoubleStorage": Kind("F64", 8), "HalfStorage": Kind("F16", 2),
          "BFloat16Storage": Kind("BF16", 2), "LongStorage": Kind("I64", 8), "IntStorage": Kind("I32", 4),
@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 class Tensor:
-    """A view of a storage, whose bytes are looked up when all of the file has been read."""
+    """A view of a storage, whose bytes are resolved after the file has been read."""
 
     def __init__(self, storage, offset, shape, strides, *_):
         sizes = [*shape, *strides, offset]
@@ -59,7 +59,7 @@ class Tensor:
 
 
 class Unpickler(pickle.Unpickler):
-    """Knows these names, and no others."""
+    """Allows only these names."""
     NAMES = {("collections", "OrderedDict"): collections.OrderedDict,
              ("torch._utils", "_rebuild_tensor_v2"): Tensor,
              ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
@@ -116,7 +116,7 @@ def load_legacy(path):
 
 
 def tensors_in(value, left_out, name="", depth=0):
-    """[name, tensor] of nested dictionaries and lists; names of all else go into left_out."""
+    """[name, tensor] of nested dictionaries and lists. Names of other values are added to left_out."""
     if isinstance(value, Tensor):
         return [(name, value)]
     if depth > 20:
@@ -172,6 +172,6 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     try:
         convert(sys.argv[1], sys.argv[2])
-    except Exception as error:  # a pickle can fail in any way; whichever it is, one line says it
+    except Exception as error:  # a pickle can fail in any way: report it in one line
         print(f"pt2safetensors: {sys.argv[1]}: {' '.join(str(error).split()) or type(error).__name__}", file=sys.stderr)
         sys.exit(2)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the sizes of the parts, beside those of other engines, and the largest files and functions. Nothing fails.
+"""Prints the sizes of the parts, next to those of other engines, and the largest files and functions.
 
     tools/size.py            lines of code, without blank lines and comments
-    tools/size.py --most N   N files and functions (default 15)"""
+    tools/size.py --most N   the largest N files and functions (default 15)"""
 import argparse
 import re
 import subprocess
@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OPENS = re.compile(r"^( {0,2})(?!namespace|class|struct|union|enum|extern|else|try|do\b|for|if|while|switch|[}/# ])\S.*\{$")
 CPP = (".h", ".cpp", ".inc")
 SCRIPTS = (".py", ".sh", ".js")
-# Lines of code, counted in the same way in 2026: no blank lines, comments, tests, docstrings and generated files.
+# Lines of code, counted in the same way in 2026: no blank lines, comments, tests, docstrings or
+# generated files.
 PEERS = [
     ("micrograd", "all of it: scalars", 107),
     ("llm.c", "train_gpt2.c: a GPT by hand, no autograd", 893),
@@ -42,7 +43,7 @@ def code(name):
 
 
 def parts(names):
-    """(what, lines) of the parts that the design names."""
+    """(name, lines) of the parts of the design."""
     def lines(*folders, kinds=CPP):
         return sum(code(name) for name in names
                    if name.endswith(kinds) and name.startswith(tuple(f"{folder}/" for folder in folders)))
@@ -57,7 +58,7 @@ def parts(names):
 
 
 def functions(lines):
-    """(name, first line, lines) of bodies that clang-format closes in the column where they open."""
+    """(name, first line, lines) of functions; clang-format closes bodies in the column where they open."""
     for start, line in enumerate(lines):
         match = OPENS.match(line)
         if not match or line.endswith("= {"):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the suite several times while every core is busy with something else, and names the tests that failed.
+"""Runs the tests repeatedly while every core is busy, and lists the tests that failed.
 
     tools/under_load.py [--times N] [--preset NAME] [--busy N] [-- CTEST-OPTION…]      20 times, release
 
-As many loops without end run beside it as there are cores, or --busy: none where the machine is busy anyway.
-A test that fails in some of the runs depends on time, on what runs beside it, or on chance. Build first. Ends with 1
-if any failed in any run."""
+Runs one endless loop per core in the background, or --busy N of them (0 if the machine is already busy). A test that
+fails in some runs depends on timing, on other processes, or on chance. Build first. The exit code is 1 if any test
+failed."""
 import argparse
 import os
 import subprocess
@@ -15,11 +15,11 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUSY = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"  # it must not outlive this script
+BUSY = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"  # must not outlive this script
 
 
 def run_once(preset, options):
-    """How long it took, what failed, and whether ctest itself was content."""
+    """Returns the duration, the failed tests, and whether ctest succeeded."""
     failed = ROOT / "build" / preset / "Testing" / "Temporary" / "LastTestsFailed.log"
     failed.unlink(missing_ok=True)
     start = time.monotonic()

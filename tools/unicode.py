@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes io/pretrained/unicode_tables.inc, what io/pretrained/unicode.cpp knows of characters, from Python's own tables.
+"""Writes io/pretrained/unicode_tables.inc, the character data of io/pretrained/unicode.cpp, from Python's tables.
 
     tools/unicode.py         writes the file
-    tools/unicode.py check   says whether it is what this Python would write (another Unicode version would not)"""
+    tools/unicode.py check   compares it with what this Python would write (depends on its Unicode version)"""
 import sys
 import unicodedata
 from pathlib import Path
@@ -11,7 +11,7 @@ TARGET = Path(__file__).resolve().parent.parent / "io" / "pretrained" / "unicode
 CHARACTERS = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 SPACES = {*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
 HANGUL = range(0xAC00, 0xD7A4)  # composed by a formula
-IDEOGRAPHS = {"kIdeographs": range(0xF900, 0xFADA), "kMoreIdeographs": range(0x2F800, 0x2FA1E)}  # of one part each
+IDEOGRAPHS = {"kIdeographs": range(0xF900, 0xFADA), "kMoreIdeographs": range(0x2F800, 0x2FA1E)}  # single-part decompositions
 KINDS = {"L": "letter", "N": "number", "P": "punctuation", "Mn": "mark", "Cc": "control", "Cf": "control",
          "Co": "control"}
 
@@ -24,12 +24,12 @@ def kind(c):
 
 
 def run(first, value, last, step=1):
-    """A row of a table, without a last that is the first, and without a step of 1"""
+    """A table row. Omits `last` if it equals `first`, and a step of 1."""
     return [first, value] + [last] * (last > first) + [step] * (step > 1)
 
 
 def ranges(of):
-    """Runs of neighbours with an equal value, where there is one"""
+    """Ranges of consecutive characters with an equal value."""
     found = []
     for c in CHARACTERS:
         value = of(c)
@@ -41,13 +41,13 @@ def ranges(of):
 
 
 def parts_of(code):
-    """What it decomposes into, unless that changes its looks"""
+    """The canonical decomposition."""
     parts = unicodedata.decomposition(chr(code))
     return [] if parts.startswith("<") else [int(part, 16) for part in parts.split()]
 
 
 def decompositions():
-    """[character, its part] or [character, first part, second], and a 0 where those two do not compose again"""
+    """[character, part] or [character, first part, second], with a 0 appended if the two do not compose again."""
     found = []
     for c in CHARACTERS:
         parts = parts_of(ord(c))
@@ -58,8 +58,8 @@ def decompositions():
 
 
 def lowered():
-    """Runs with the lower case of the first: that of the others is as far from them. Of the capital I with a dot, the
-    only one that becomes two characters, the first."""
+    """Ranges with the lower case of the first character; the others have the same offset. İ, the only one that
+    becomes two characters, maps to the first."""
     found = []
     for c in CHARACTERS:
         code, lower = ord(c), ord(c.lower()[0])

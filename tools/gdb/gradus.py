@@ -1,13 +1,13 @@
 """Gradus in gdb:  source tools/gdb/gradus.py
 
-  print x, info locals      tensors, masks, nodes … as themselves
-  bt                        without what only hands a call on; bt -no-filters shows every frame
+  print x, info locals      show tensors, masks, nodes …
+  bt                        hides frames that only forward a call; bt -no-filters shows every frame
   step                      does not enter the standard library
-  gradus-at softmax         stop in that operation's forward and backward
-  gradus-at 17              stop where node 17 is made, and before its backward
-  derive softmax            why its backward is right, line by line; derive: of where you are
+  gradus-at softmax         stop in this op's forward and backward
+  gradus-at 17              stop where node 17 is created, and before its backward
+  derive softmax            explains its backward line by line; derive: the current op
 
-It keeps to what gdb 13 has.
+Compatible with gdb 13.
 """
 import os
 import re
@@ -16,10 +16,10 @@ import sys
 import gdb
 from gdb.FrameDecorator import FrameDecorator
 
-# Not __file__: gdb leaves it as it was where one script sources another.
+# Not __file__: gdb does not change it when a script sources another.
 HERE = os.path.dirname(os.path.realpath(sys._getframe().f_code.co_filename))
 sys.path.insert(0, os.path.dirname(HERE))
-import gradus_cells as cells  # noqa: E402  they lie beside this folder
+import gradus_cells as cells  # noqa: E402  in the parent folder
 import gradus_show as show  # noqa: E402
 
 REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
@@ -39,8 +39,8 @@ def guarded(method):
 
 
 def pointee(pointer):
-    """*pointer, by way of an array: for a class gdb would look its vtable up, and warn loudly where
-    symbols and debugging information spell a template in two ways, as 1ul and 1."""
+    """*pointer, through an array type. For a class, gdb would look up its vtable, and warn if symbols and
+    debugging information spell a template differently (1ul and 1)."""
     try:
         target = pointer.type.strip_typedefs().target()
         return pointer.cast(target.array(0).pointer()).dereference()[0]
@@ -86,7 +86,7 @@ class Cell(cells.Cell):
 
     @guarded
     def dynamic(self):
-        pointer = self.value.address.cast(self.type.pointer())  # gdb does not look behind typedefs
+        pointer = self.value.address.cast(self.type.pointer())  # gdb does not resolve typedefs here
         return Cell(pointee(pointer.cast(pointer.dynamic_type)))
 
     @guarded
@@ -117,7 +117,7 @@ class Printer:
 
 class NodePrinter(Printer):
     def children(self):
-        """The operation, with what it saved."""
+        """The op with its saved members."""
         try:
             op = self.cell.at("op").target()
             if op is not None:
@@ -127,7 +127,7 @@ class NodePrinter(Printer):
 
 
 class MemberPrinter(Printer):
-    """A layer or an operation: its class, and the members that it adds to its base."""
+    """A layer or an op: its class, and the members that it adds to its base."""
 
     def __init__(self, text, cell, members):
         super().__init__(text, cell)
@@ -143,12 +143,12 @@ class MemberPrinter(Printer):
 
 
 def span_text(cell):
-    """libstdc++'s own printer fails on the spans of gcc 12, loudly, in every backtrace."""
+    """libstdc++'s printer fails for the spans of gcc 12, with an error in every backtrace."""
     return "std::span at %#x" % cell.pointer()
 
 
 def is_a(type_, name):
-    """Is this class derived from the one of that name, by us or by a user?"""
+    """True if this class is derived from the class of that name."""
     while type_.code == gdb.TYPE_CODE_STRUCT:
         if type_.name == name:
             return True
@@ -187,7 +187,7 @@ find_printer.name = "gradus"
 
 
 def only_hands_on(frame):
-    """Is this frame the standard library's, or one of ours that runs a callable for another?"""
+    """True if this frame belongs to the standard library, or is one of ours that only invokes a callable."""
     name = frame.name() or ""
     if re.match(r"(\w+ )?(std|__gnu_cxx)::", name):
         return True
@@ -202,7 +202,7 @@ def only_hands_on(frame):
 
 class Frame(FrameDecorator):
     def function(self):
-        """Without the types of parameters, as in gdb's own `bt`."""
+        """Without parameter types, as in gdb's own `bt`."""
         name = super().function()
         if not isinstance(name, str):
             return name
@@ -238,7 +238,7 @@ def break_at_operation(name):
 
 
 class NodeBreakpoint(gdb.Breakpoint):
-    """Stops where `node_here` finds that node's number in the newest frame."""
+    """Stops if `node_here` returns this node's id in the newest frame."""
 
     def __init__(self, place, node, node_here):
         super().__init__(place, temporary=True)
@@ -273,7 +273,7 @@ def break_at(where):
 
 
 def break_when_loaded(where):
-    """Now, or as soon as there is a program: VS Code sets breakpoints before it loads one."""
+    """Now, or when a program is loaded: VS Code sets breakpoints before that."""
     if gdb.current_progspace().filename:
         return break_at(where)
 
@@ -290,7 +290,7 @@ def break_when_loaded(where):
 
 
 class At(gdb.Command):
-    """gradus-at OPERATION|NUMBER: stop in an operation, or where a node is made and goes back."""
+    """gradus-at OPERATION|NUMBER: stop in an op, or where a node is created and before its backward."""
 
     def __init__(self):
         super().__init__("gradus-at", gdb.COMMAND_BREAKPOINTS)
@@ -301,7 +301,7 @@ class At(gdb.Command):
 
 
 def functions():
-    """The names of the functions on the stack, the innermost first; none where nothing runs."""
+    """The names of the functions on the stack, innermost first; none if nothing runs."""
     try:
         frame = gdb.newest_frame()
     except gdb.error:
@@ -312,7 +312,7 @@ def functions():
 
 
 class Derive(gdb.Command):
-    """derive [OPERATION]: the derivation of its gradient; without a name, of the one you are in."""
+    """derive [OPERATION]: the derivation of its gradient; without a name, that of the current op."""
 
     def __init__(self):
         super().__init__("derive", gdb.COMMAND_DATA)
@@ -325,7 +325,7 @@ class Derive(gdb.Command):
 
 
 def at_or_quit(where):
-    """What step.sh calls: a name that is not known ends gdb, in one line, with exit code 2."""
+    """Called by step.sh. An unknown name ends gdb with one line and exit code 2."""
     try:
         break_at(where)
     except gdb.GdbError as error:
@@ -339,7 +339,7 @@ def put_first(printers):
 
 
 def put_before_libraries(_=None):
-    """The program's printers come first. Those of libstdc++ would follow a reference, see pointee."""
+    """Gives the program's printers priority. Those of libstdc++ would follow a reference, see pointee."""
     program = gdb.current_progspace().filename
     if program:
         put_first(gdb.lookup_objfile(program).pretty_printers)

@@ -1,12 +1,12 @@
 """Gradus in LLDB:  command script import tools/lldb/gradus_lldb.py
 
-  v, p                      tensors, masks, nodes … show as themselves
+  v, p                      show tensors, masks, nodes …
   step                      does not enter the standard library
-  gradus-at softmax         stop in that operation's forward and backward
+  gradus-at softmax         stop in this op's forward and backward
   gradus-at 17              stop before the backward of node 17
-  derive softmax            why its backward is right, line by line; derive: of where you are
+  derive softmax            explains its backward line by line; derive: the current op
 
-Made for LLDB 14 and newer.
+Requires LLDB 14 or newer.
 """
 import os
 import sys
@@ -14,7 +14,7 @@ import sys
 import lldb
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-import gradus_cells as cells  # noqa: E402  they lie beside this folder
+import gradus_cells as cells  # noqa: E402  in the parent folder
 import gradus_show as show  # noqa: E402
 
 KINDS = {lldb.eTypeClassPointer: "pointer", lldb.eTypeClassArray: "array",
@@ -69,7 +69,7 @@ class Cell(cells.Cell):
         return self.value.GetLoadAddress()
 
     def dynamic(self):
-        """By the vtable's name: LLDB's own way is as blind as ResolveLoadAddress, see symbol()."""
+        """By the vtable's name, as LLDB's own lookup has the problem described in symbol()."""
         found = self.value.GetTarget().FindFirstType(self.dynamic_name())
         if not found.IsValid():
             return self
@@ -83,7 +83,7 @@ class Cell(cells.Cell):
         return data
 
     def symbol(self, address):
-        """Module by module, since thread-local data hide vtables from LLDB's ResolveLoadAddress."""
+        """Searches each module, as thread-local data hide vtables from LLDB's ResolveLoadAddress."""
         target = self.value.GetTarget()
         for module in target.module_iter():
             start = module.GetObjectFileHeaderAddress()
@@ -115,11 +115,11 @@ def module_summary(value, _):
 
 # ---- breakpoints ----
 
-stops = {}  # node number by the breakpoint's
+stops = {}  # node id by breakpoint id
 
 
 def before_backward(frame, location, _):
-    """Is this visit of the walk the one to the node that the breakpoint is for?"""
+    """True if this visit is to the node of the breakpoint."""
     try:
         step = Cell(frame.FindVariable("step"))
         return step.at("node").item(0).at("id").number() == stops[location.GetBreakpoint().GetID()]
@@ -128,7 +128,7 @@ def before_backward(frame, location, _):
 
 
 def break_in(target, class_name, function):
-    """By name; by pattern where that finds nothing, as for a class template. False: neither does."""
+    """Sets a breakpoint by name or, e.g. for a class template, by pattern. Returns False if neither matches."""
     pattern = "^%s<.*>::%s\\(" % (class_name, function)
     for make, name in ((target.BreakpointCreateByName, "%s::%s" % (class_name, function)),
                        (target.BreakpointCreateByRegex, pattern)):
@@ -140,7 +140,7 @@ def break_in(target, class_name, function):
 
 
 def at(debugger, argument, result, _):
-    """gradus-at OPERATION|NUMBER: stop in an operation, or before a node goes backward."""
+    """gradus-at OPERATION|NUMBER: stop in an op, or before a node's backward."""
     where, target = argument.strip(), debugger.GetSelectedTarget()
     if where.lstrip("#").isdigit():
         place = target.BreakpointCreateByName("gradus::(anonymous namespace)::Walk::visit")
@@ -155,7 +155,7 @@ def at(debugger, argument, result, _):
 
 
 def derive(debugger, argument, result, _):
-    """derive [OPERATION]: the derivation of its gradient; without a name, of the one you are in."""
+    """derive [OPERATION]: the derivation of its gradient; without a name, that of the current op."""
     thread = debugger.GetSelectedTarget().GetProcess().GetSelectedThread()
     text, missing = show.derivation(argument.strip(), [frame.GetFunctionName() for frame in thread])
     if missing:

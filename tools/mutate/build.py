@@ -1,8 +1,8 @@
-"""Writes the mutated tree, and leaves out mutants that do not compile.
+"""Writes the mutated tree, without mutants that do not compile.
 
-build/mutants/tree is this tree by symbolic links, with mutated sources in place of the originals. The
-mutated sources are first compiled for their errors only. An error names a line and the line a mutant,
-which is then left out, until there are no errors.
+build/mutants/tree contains symbolic links to this tree, with mutated sources in place of the originals. The mutated
+sources are first compiled only to find errors. Each error names a line, and so a mutant, which is then left out; this
+repeats until there are no errors.
 """
 import os
 import re
@@ -15,8 +15,8 @@ COMPONENTS = ("engine", "ops", "nn", "train", "io", "trace", "check")
 APART = re.compile(  # only tests of other programs reach these
     r"train/distributed/(mpi/|faults/side_channel)|check/adapters/|engine/gemm/library")
 TESTS = ("support", "mutation", "derivations") + COMPONENTS
-MODELS = ("examples/apps/listen/listener", "examples/apps/recommend/recommender")  # the tests of nn/models/ link them
-# A kernel with its mutants is so large that inlining it everywhere takes the compiler hours.
+MODELS = ("examples/apps/listen/listener", "examples/apps/recommend/recommender")  # used by the tests of nn/models/
+# A kernel with its mutants is so large that always_inline would make the compiler take hours.
 CHANGES = {"engine/base/simd.h": ("inline __attribute__((always_inline))", "inline")}
 ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+: (?:fatal )?error: ")
 INCLUDED = re.compile(r'^#include "gradus/(.+)"', re.MULTILINE)
@@ -24,7 +24,7 @@ INSIDE = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+:\s+(?:required from|i
 
 
 def library(root):
-    """The sources that can be mutated, by path from the root."""
+    """Paths of the sources that can be mutated, relative to the root."""
     return sorted(str(p.relative_to(root)) for component in COMPONENTS for p in (root / component).rglob("*")
                   if p.suffix in (".cpp", ".h") and not APART.search(str(p)))
 
@@ -168,8 +168,8 @@ class Tree:
         return done.stderr if done.returncode else ""
 
     def learn(self, output):
-        """Leaves out the mutants in which the errors or their instantiations lie. An error outside of
-        them but inside of a site takes out the whole site, unless its source has certain ones."""
+        """Leaves out the mutants that contain the errors or their instantiations. An error inside a site but outside
+        its mutants removes the entire site, unless the source has errors in certain mutants."""
         first = {found[0] for stretch in stretches(output) if (found := self.owners(stretch))}
         certain = {owner for owner in first if owner[1] > 0}
         sources = {path for path, _ in certain}
@@ -201,7 +201,7 @@ def few_that_see(wanted, units, includes):
 
 
 def stretches(output):
-    """For each error the places it names: its own first, then where it was instantiated."""
+    """For each error its locations: its own first, then those of the instantiations."""
     places = []
     for line in output.splitlines():
         if error := ERROR.match(line):

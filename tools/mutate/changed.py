@@ -12,7 +12,7 @@ def git(tree, *words):
 
 
 def lines_of(diff):
-    """path → lines, of `git diff -U0`. Where lines were deleted, their neighbors count as changed."""
+    """path → changed lines, from `git diff -U0`. The neighbors of deleted lines count as changed."""
     touched, path = {}, None
     for line in diff.splitlines():
         if found := FILE.match(line):
@@ -25,8 +25,8 @@ def lines_of(diff):
 
 
 def since(tree, ref=""):
-    """path → lines that differ from `ref`, or from the commit where this branch left main; a text that
-    says what is wrong if git does not know `ref`."""
+    """path → lines that differ from `ref`, or from the commit where this branch left main. Returns an error
+    message if git does not know `ref`."""
     start = ref or git(tree, "merge-base", "HEAD", "main") or git(tree, "merge-base", "HEAD", "origin/main") or "HEAD"
     diff = git(tree, "diff", "-U0", "--relative", "--no-ext-diff", "--no-color", "--src-prefix=a/",
                "--dst-prefix=b/", start.strip(), "--")

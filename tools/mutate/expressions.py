@@ -76,7 +76,7 @@ class Parser:
             return Node("new", begin, made.end, text, made.children[1:])
         if text in ("delete", "throw", "operator"):
             raise Unreadable(text)
-        if text == "sizeof":  # a number that nobody mistakes
+        if text == "sizeof":  # not worth mutating
             self.at += 2 if self.source.text_of(begin + 1) == "..." else 1
             self.at = self.source.partner.get(self.at, self.at) + 1
             return self.postfix(Node("sizeof", begin, self.at))

@@ -20,7 +20,7 @@ class Function:
     initial: list = field(default_factory=list)  # token ranges of the initializers of members and bases
 
     def full_name(self):
-        """With its class: Softmax::backward."""
+        """The name with its class: Softmax::backward."""
         written = self.returns.split(" ")[-1] if self.returns.endswith("::") else ""
         return (f"{self.owner.name}::" if self.owner and self.owner.name else written.lstrip("*&")) + self.name
 
@@ -57,7 +57,7 @@ def _walk(source, begin, end, owner, found):
 
 
 def _block(source, first, opening, close, owner, found):
-    """Reads the declaration at `first` with a block at `opening`. False: it goes on after the block."""
+    """Reads the declaration at `first` with a block at `opening`. Returns False if it continues after the block."""
     words = [source.text_of(i) for i in range(first, opening)]
     if "namespace" in words or (words[:1] == ["extern"] and len(words) == 2):
         _walk(source, opening + 1, close, None, found)
@@ -88,7 +88,7 @@ def _block(source, first, opening, close, owner, found):
 
 
 def _initialises(source, i, opening):
-    """Does the brace initialize a member, `: first(1), second{2} {`? Then it follows a word."""
+    """True if the brace initializes a member, `: first(1), second{2} {`. Then it follows a word."""
     while i < opening and source.text_of(i) != ":":
         i = source.partner[i] + 1 if source.text_of(i) in ("(", "[") else i + 1
     before = source.tokens[opening - 1]

@@ -1,6 +1,6 @@
-"""The mutants of one expression: other texts for it, each a fault that people make.
+"""The mutants of one expression: alternative texts, each a typical bug.
 
-Faults that only cost time or memory are left out: they are no bugs to a user.
+Changes that only cost time or memory are left out, as they are not bugs for users.
 """
 import re
 
@@ -21,11 +21,11 @@ SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logi
              "broadcast_shapes", "maximum", "minimum", "worse", "distance", "largest_distance", "worst_of",
              "std::strcmp", "std::memcmp"}
 NO_ORDER = {"transpose": 1, "std::clamp": 0, "close": 0}  # this argument and the next can be swapped
-WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴: float holds it
+WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴, so exact in float
 TOLERANCE = re.compile(r"[\d.]+e-?\d+")  # no value is exactly as large
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
 SAME_WITHOUT = {"std::move", "std::span", "attached",
-                # converted from their argument without the name, too
+                # also converted from their argument without the name
                 "std::vector", "std::setprecision", "std::setw", "std::string", "std::string_view", "std::ifstream",
                 "std::chrono::duration", "fs::path", "std::filesystem::path", "double", "float", "int", "std::int64_t", "std::size_t"}
 OPTIONS = re.compile(r"(\w+\.)?(options_?|given|o|block|rotary)")  # usual names of options
@@ -33,7 +33,7 @@ ROUNDED = ("engine/", "ops/", "nn/")  # where the digits of a double matter
 
 
 def is_type(callee):
-    """A mutant is converted to the type of the original, so Type(x) and x are the same."""
+    """A mutant is converted to the original's type, so Type(x) and x are the same."""
     return callee.split("::")[-1][0].isupper() or callee.startswith("decltype")
 
 
@@ -49,7 +49,7 @@ def number_alternatives(text):
 
 
 class Alternatives:
-    """Of the nodes of one function."""
+    """The alternatives for the nodes of one function."""
 
     def __init__(self, source, function):
         self.source, self.function = source, function
@@ -60,7 +60,7 @@ class Alternatives:
         return self.source.joined(node.begin, node.end)
 
     def of(self, node, used=True):
-        """(kind, text) for each. Not `used`: nothing reads the value, so another value is no fault."""
+        """(kind, text) of each alternative. used=False: nothing reads the value, so other values are not bugs."""
         if is_fixed(node):
             return []
         made = self.call(node, used) if node.kind == "call" else getattr(self, node.kind, lambda _: [])(node)
@@ -173,6 +173,6 @@ def opposite(source, node):
 
 
 def is_fixed(node):
-    """Does it contain a lambda, which is too long to be repeated, or a pack?"""
+    """True if it contains a lambda, which is too long to repeat, or a parameter pack."""
     fixed = node.kind == "lambda" or node.op == "..."
     return fixed or any(is_fixed(child) for child in node.children)

@@ -64,7 +64,7 @@ def compile_program(tree, jobs):
     subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
     make = ["ninja", "-k", "0", "-C", str(BUILD / "build"), "-j", str(jobs)]
     while (done := subprocess.run(make, capture_output=True, text=True)).returncode:
-        tree.leave_out(done.stdout)  # a template may fail where it is first used
+        tree.leave_out(done.stdout)  # a template may fail at its first use
 
 
 def run(mutants, jobs):

@@ -1,7 +1,7 @@
-"""Writes all mutants of a source into one source; a number set at run time chooses the one that runs.
+"""Writes all mutants of a source into one source; a number selects one at run time.
 
-Each site becomes `(gradus_mutant_among(7, 9) ? … : original)`. Every mutant has lines of its own, so that
-a compiler error names it.
+Each site becomes `(gradus_mutant_among(7, 9) ? … : original)`. Every mutant has its own lines, so that a compiler
+error identifies it.
 """
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Mutant:
     kind: str
     before: str
     after: str
-    site: int  # the id of its site's first mutant: coverage is recorded by site
+    site: int  # id of the site's first mutant: coverage is recorded per site
 
     def shown(self):
         return f"{self.path}:{self.line}: {self.kind}: {self.before} ⇒ {self.after or 'nothing'}"
@@ -31,7 +31,7 @@ def read(path, text, unread):
     """The source and its sites in order, outer ones before those inside them."""
     source, sites = Source(text, path), []
     for function in functions_of(source):
-        if "constexpr" in function.returns.split() or function.calls & CONSTANTS:  # runs before one is chosen
+        if "constexpr" in function.returns.split() or function.calls & CONSTANTS:  # runs before a mutant is selected
             continue
         walker = Walker(source, function, unread)
         try:
@@ -85,7 +85,7 @@ class Writer:
         self.line += text.count("\n")
 
     def span(self, begin, end, k):
-        """Source [begin, end) with the sites from the k-th on that lie in it; returns the next k."""
+        """Writes source [begin, end) with its sites from the k-th on; returns the next k."""
         while k < len(self.numbered) and self.numbered[k][0].begin < end:
             site, mutants = self.numbered[k]
             self.put(without_comments(self.source.text[begin:site.begin]))

@@ -7,14 +7,14 @@ from operators import Alternatives, opposite
 from tokens import Unreadable
 
 UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
-# The other arguments change the speed or the name in a message.
+# The other arguments only affect speed or the name in a message.
 ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
-# Statements and variables that only change time or memory.
+# Statements and variables that only affect time or memory.
 COST = re.compile(r"([\w.>-]+(\.|->))?(\w*prefetch\w*|fetch_rows|madvise|reserve|shrink_to_fit|release_cached|"
                   r"start_workers|set_num_threads)\(|(const )?((memory::)?Scratch<|ScopedValue<bool> serial)")
 COST_VARIABLE = re.compile(r"\w*grain|threads")
-WANTED = re.compile(r"\bwants\(|\w*wanted\b")  # true for this condition computes a gradient that nobody reads
+WANTED = re.compile(r"\bwants\(|\w*wanted\b")  # if forced to true, computes a gradient that nobody reads
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Walker:
             i = self.statement(i, end)
 
     def statement(self, i, end):
-        """The statement at i; returns where the next one begins."""
+        """Processes the statement at i; returns the start of the next one."""
         source, text = self.source, self.source.text_of(i)
         if text == ";":
             return i + 1
@@ -106,7 +106,7 @@ class Walker:
             return self.site(begin, end + 1, "statement", [("deleted", "")])
         if self.is_declaration(begin, end):
             return self.declaration(begin, end)
-        last_word = text == "fail" and source.text_of(end + 1) == "}"  # without it the function would end without a value
+        last_word = text == "fail" and source.text_of(end + 1) == "}"  # without it the function would not return a value
         if deletable and not last_word:
             self.site(begin, end + 1, "statement", [("deleted", "")])
         pieces = source.split(begin, end)
@@ -178,7 +178,7 @@ class Walker:
                     self.root(*argument)
 
     def start_of_value(self, i, end):
-        """Of a declarator: where its `=` is, or else the bracket that holds its arguments."""
+        """For a declarator: the index of its `=`, or of the bracket with its arguments."""
         while i < end:
             text = self.source.text_of(i)
             if text in ("=", "(", "{"):
@@ -193,7 +193,7 @@ class Walker:
         self.root(begin, end, used=False)
 
     def root(self, begin, end, condition=False, may_hold=True, used=True, extra=()):
-        """A whole expression."""
+        """A complete expression."""
         named = self.source.text_of(begin) == "." and self.source.text_of(begin + 2) == "="
         try:
             node = parse(self.source, begin + 3 if named else begin, end)

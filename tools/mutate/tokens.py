@@ -1,4 +1,4 @@
-"""C++ as tokens: enough of the language for sources that clang-format has laid out."""
+"""C++ as tokens: enough of the language for sources formatted by clang-format."""
 import re
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ OPENING = {"(": ")", "[": "]", "{": "}"}
 
 
 def without_comments(text):
-    """The text with one blank or newline for each gap between tokens, so that a changed comment compiles
-    nothing again."""
+    """The text with one blank or newline for each gap between tokens, so that a changed comment does not cause
+    recompilation."""
     out, gap = [], ""
     for found in PATTERN.finditer(text):
         part = found.group()
@@ -28,7 +28,7 @@ def without_comments(text):
 
 
 class Unreadable(Exception):
-    """C++ that this reader does not know."""
+    """C++ that this parser does not support."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ class Source:
         return "".join(parts)
 
     def adjacent(self, i):
-        """Does token i touch the next one?"""
+        """True if token i touches the next one."""
         return i + 1 < len(self.tokens) and self.tokens[i].end == self.tokens[i + 1].start
 
     def template_end(self, i):
-        """After the `>` that ends the template arguments opened by the `<` at i; None if that `<`
-        is a comparison, which clang-format puts blanks around."""
+        """Index after the `>` that closes the template arguments opened by the `<` at i; None if that `<` is a
+        comparison, which clang-format surrounds with blanks."""
         if self.text_of(i) != "<" or not self.adjacent(i - 1):
             return None
         if self.tokens[i - 1].kind != "word":
