@@ -1,13 +1,12 @@
-// Attention, forward and backward, against the length: ./bench.sh attention --length 1024 8192
+// Times attention, forward and backward, by length: ./bench.sh attention --length 1024 8192
 //
-// Prints one JSON object for each kind and length (with --table a table at the end instead): the
-// medians of rounds in which the kinds take turns, and of the rounds' ratios to the first kind.
-// peak_mb is what one forward and backward take beside q, k, v and the upstream gradient, as the
-// tensors' own counters say. floor_ms is what the two products forward and five backward would take
-// over the pairs that are visible, at the rate of a product of 64 queries with 512 keys that stays
-// in the caches, on as many threads.
+// Prints one JSON object per kind and length, or with --table a table at the end: medians over
+// interleaved rounds, and of the ratios to the first kind. peak_mb is the additional memory of one
+// forward and backward, according to the tensors' counters. floor_ms is the time of the two forward
+// and five backward matmuls over the visible pairs, at the rate of a matmul of 64 queries with 512
+// keys in the caches, on as many threads.
 //
-// small is another thing: 12 examples, 4 heads, 64 positions of width 32 on one thread, causal.
+// The kind `small` is 12 examples, 4 heads, 64 positions of width 32, causal, on one thread.
 
 #include <cstdio>
 #include <functional>
@@ -44,10 +43,10 @@ struct Flags {
   bool serve = false, table = false;
 };
 
-/// A way to attend: q, k, v as heads of projections, [B, H, T, D] → [B, H, T, D].
+/// A type of attention: heads of projections, [B, H, T, D] → [B, H, T, D].
 struct Kind {
   std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
-  double pairs;  // visible ones of one head, or as many as cost the same
+  double pairs;  // visible pairs of one head, or the number with the same cost
 };
 
 Kind masked(const Mask& mask, std::int64_t T, double dropout) {
@@ -63,9 +62,9 @@ Kind masked(const Mask& mask, std::int64_t T, double dropout) {
           pairs};
 }
 
-constexpr std::int64_t kFeatures = 128;  // of a performer; places that a linformer maps keys to
+constexpr std::int64_t kFeatures = 128;  // of a performer; positions that a linformer maps keys to
 
-/// Sums over keys meet each query once, and, where it is causal, pairs within chunks of 64 do.
+/// The cost is that of sums over keys for each query and, if causal, of pairs within chunks of 64.
 Kind linear(const Flags& flags, std::int64_t T, bool causal) {
   return {[causal](const Tensor& q, const Tensor& k, const Tensor& v) {
             return linear_attention(q, k, v, {.causal = causal});
@@ -81,7 +80,7 @@ Kind performer(const Flags& flags, std::int64_t T) {
           static_cast<double>(T * (64 + kFeatures))};
 }
 
-/// Wang et al. 2020, without its projections of tokens: keys and values mapped to fewer places.
+/// Wang et al. 2020, without its projections of tokens: maps keys and values to fewer positions.
 Kind linformer(std::int64_t T) {
   const Tensor map = randn({kFeatures, T}) / static_cast<double>(T);
   return {[map](const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -90,7 +89,7 @@ Kind linformer(std::int64_t T) {
           static_cast<double>(2 * T * kFeatures)};
 }
 
-/// The kinds by name: a new one is a line.
+/// All kinds by name.
 Kind kind_of(const std::string& name, std::int64_t T, const Flags& flags) {
   const auto fused = [&](const Mask& mask) { return masked(mask, T, flags.dropout); };
   const std::map<std::string, std::function<Kind()>> with_dropout = {
@@ -123,7 +122,7 @@ struct Measured {
   std::int64_t peak_bytes;
 };
 
-/// One kind at one length, with inputs of its own.
+/// One kind at one length, with its inputs.
 class Case {
  public:
   Case(const std::string& name, std::int64_t T, const Flags& flags)
@@ -150,16 +149,16 @@ class Case {
   }
 
   const std::string& name() const { return name_; }
-  double flop() const { return flop_; }  // of seven products
+  double flop() const { return flop_; }  // of seven matmuls
 
  private:
   std::string name_;
   Kind kind_;
-  Tensor q_, k_, v_, dout_;  // [B, T, H, D], as projections lie
+  Tensor q_, k_, v_, dout_;  // [B, T, H, D], the layout of projections
   double flop_;
 };
 
-/// Gflop/s of scores [64, 512] = q kᵀ on all threads, each with matrices of its own.
+/// Gflop/s of scores [64, 512] = q kᵀ on all threads, with separate matrices.
 double product_rate(std::int64_t width) {
   const std::int64_t T = 64, S = 512, threads = num_threads(), count = 200;
   const Tensor q = randn({threads, T, width}), k = randn({threads, width, S});
@@ -195,7 +194,7 @@ std::vector<Row> rows_of_length(std::int64_t T, const Flags& flags) {
       const Measured m = cases[i].measure();
       peak[i] = m.peak_bytes;
       if (i == 0) first = m.forward_ms + m.backward_ms;
-      if (round < 0) continue;  // that warms up
+      if (round < 0) continue;  // warm-up
       forward[i].push_back(m.forward_ms), backward[i].push_back(m.backward_ms);
       ratio[i].push_back((m.forward_ms + m.backward_ms) / first);
     }
@@ -217,7 +216,7 @@ void print_json(const Row& row, const std::string& first) {
   std::fflush(stdout);
 }
 
-/// Milliseconds forward and backward, and megabytes: a line a kind, a column a length.
+/// Milliseconds forward and backward, and megabytes: one row per kind, one column per length.
 void print_table(const std::vector<Row>& rows, const Flags& flags) {
   std::string head = "| T |", rule = "|---|";
   for (const std::int64_t T : flags.lengths) head += " " + std::to_string(T) + " |", rule += "---|";
@@ -230,8 +229,8 @@ void print_table(const std::vector<Row>& rows, const Flags& flags) {
   }
 }
 
-/// Answers "KIND LENGTH COUNT" on standard input with the milliseconds of COUNT times forward and
-/// backward on one line: interleave_attention.py asks.
+/// Serves interleave_attention.py: reads "KIND LENGTH COUNT" from standard input, and writes the
+/// milliseconds of COUNT runs on one line.
 void serve(const Flags& flags) {
   std::puts("ready");
   std::fflush(stdout);

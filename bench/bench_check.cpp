@@ -1,7 +1,7 @@
-// What checking gradients costs: ./bench.sh check --peer pytorch
+// Times gradient checks: ./bench.sh check --peer pytorch
 //
-// Four cases, each with all conditions ("default") and without ("bare"), on one thread; prints one
-// JSON object a line. bench/pytorch_check.py has the same cases for torch.autograd.gradcheck.
+// Four cases, each with all conditions ("default") and without ("bare"), on one thread. Prints one
+// JSON object per line. bench/pytorch_check.py has the same cases for torch.autograd.gradcheck.
 
 #include <algorithm>
 #include <chrono>
@@ -73,7 +73,8 @@ double time_one(const Case& run, const std::string& kind) {
   return ms.count();
 }
 
-/// Answers "CASE KIND COUNT" on standard input with the milliseconds of COUNT checks on one line.
+/// Reads "CASE KIND COUNT" from standard input, and writes the milliseconds of COUNT checks on one
+/// line.
 void serve(const std::map<std::string, Case>& all) {
   std::puts("ready");
   std::fflush(stdout);

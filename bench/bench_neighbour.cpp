@@ -1,7 +1,7 @@
-// What a step costs while another process burns one core: ./bench.sh neighbour --config cpu
+// Times steps while another process uses one core: ./bench.sh neighbour --config cpu
 //
-// Times steps quietly and beside a burning child process, in turn, and prints one JSON object with
-// both medians and their ratio. The design asks for at most 2.5 on two cores.
+// Interleaves steps with and without a busy child process. Prints one JSON object with both medians
+// and their ratio. The target on two cores is at most 2.5.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 namespace gradus::bench {
 namespace {
 
-/// A child that does nothing but use a core, while it lives.
+/// RAII guard: a child process that keeps a core busy.
 class Burner {
  public:
   Burner() : child_(::fork()) {

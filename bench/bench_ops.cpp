@@ -1,6 +1,6 @@
-// Operations one by one, forward and backward: ./bench.sh ops [--benchmark_filter=softmax]
+// Times single ops, forward and backward: ./bench.sh ops [--benchmark_filter=softmax]
 //
-// The chains of one-element operations are what an operation costs apart from its arithmetic.
+// Chains of one-element ops measure the overhead of an op.
 
 #include <benchmark/benchmark.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using Function = std::function<Tensor(const Tensor&)>;
 
-/// Forward and backward of f on a tensor of normal numbers; items are its elements.
+/// Forward and backward of f on random normal values. Items are elements.
 void both_ways(benchmark::State& state, const Shape& shape, const Function& f) {
   Tensor x = randn(shape, Dtype::f32).requires_grad_(), upstream;
   for (auto _ : state) {
@@ -51,7 +51,7 @@ void add(const std::string& name, const Shape& shape, const Function& f) {
 void register_all() {
   benchmark::RegisterBenchmark("chain of 1000 additions", chain, gradus::add);
   benchmark::RegisterBenchmark("chain of 1000 multiplications", chain, gradus::multiply);
-  const std::int64_t N = 12 * 256, C = 384;  // the rows and the width of the baby12 preset
+  const std::int64_t N = 12 * 256, C = 384;  // rows and width of the baby12 preset
   add("gelu", {N, 4 * C}, [](const Tensor& x) { return gelu(x, Gelu::tanh); });
   add("softmax", {N, 256}, [](const Tensor& x) { return softmax(x); });
   const Tensor w = ones({C}, Dtype::f32), b = zeros({C}, Dtype::f32);

@@ -1,10 +1,9 @@
-// Matrix products of every shape that a step has, by every backend and width of vectors:
+// Times matmuls of every shape in a step, by backend and vector width:
 //   ./bench.sh products [--config cpu] [--type f64] [--rounds N]
 //
-// Prints one JSON object a line: Gflop/s of each on one thread and on all, the best of the rounds,
-// in which the ways take turns. The last lines have the mean over all shapes of how many times as
-// fast as the library our products are, at each width. OPENBLAS_CORETYPE=Haswell and the like say
-// which of its kernels the library uses.
+// Prints one JSON object per line: Gflop/s on one thread and on all, the best of interleaved
+// rounds. The last lines have the mean speedup of the built-in kernels over the library for each
+// width. The library's kernels can be chosen with, for example, OPENBLAS_CORETYPE=Haswell.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -30,7 +29,7 @@ struct Flags {
   int rounds = 7;
 };
 
-/// Small products and vectors, as attention and decoding have them.
+/// Small matmuls and vectors, as in attention and decoding.
 std::vector<Product> others() {
   return {{64, 256, 32, false, false, 1}, {64, 256, 64, false, false, 1},
           {64, 64, 256, false, false, 1}, {256, 64, 64, true, false, 1},
@@ -67,7 +66,7 @@ struct Operands {
   }
 };
 
-/// Gflop/s of each choice: the best of some runs a round, and of all rounds.
+/// Gflop/s of each choice: the best of all rounds.
 template <class T>
 std::vector<double> rates(const Product& p, const std::vector<Choice>& all, int rounds) {
   Operands<T> operands(p);
@@ -83,7 +82,7 @@ std::vector<double> rates(const Product& p, const std::vector<Choice>& all, int 
   return best;
 }
 
-/// Means of log(ours / library's), of each width.
+/// Mean of log(ours / library's) for each width.
 struct Means {
   std::vector<double> logs;
   int shapes = 0;

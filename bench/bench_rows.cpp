@@ -1,9 +1,9 @@
-// The row kernels, one by one, on one thread: ./bench.sh rows
+// Times the row kernels on one thread: ./bench.sh rows
 //
-// Prints one JSON object a line: processor time of an element, and the bytes a second of the arrays
-// that the kernel cannot do without (read or written once each), beside those of a copy. They fit
-// into a core's own cache. GRADUS_SIMD=avx2 or baseline asks for narrower vectors. "both" is
-// forward and backward; what the engine does around the kernels is within.
+// Prints one JSON object per line: CPU time per element, and the bandwidth in terms of the arrays
+// that must be read or written once, next to that of a copy. The arrays fit into a core's cache.
+// GRADUS_SIMD=avx2 or baseline selects narrower vectors. "both" is forward and backward. Times
+// include the engine's overhead.
 
 #include <algorithm>
 #include <cstdio>
@@ -36,7 +36,7 @@ constexpr std::int64_t kRows = 64, kColumns = 768, kElements = kRows * kColumns;
 
 struct Kernel {
   std::string name;
-  double bytes;  // an element
+  double bytes;  // per element
   std::function<void()> run;
 };
 
@@ -44,7 +44,7 @@ double processor_ns() {
   return static_cast<double>(std::clock()) * (1e9 / static_cast<double>(CLOCKS_PER_SEC));
 }
 
-/// Nanoseconds of one run: the least of `rounds` measurements of some two milliseconds each.
+/// Nanoseconds per run: the least of `rounds` measurements of about two milliseconds.
 double least_ns(const std::function<void()>& run, int rounds) {
   for (int i = 0; i < 3; ++i) run();
   const double start = processor_ns();
@@ -60,7 +60,7 @@ double least_ns(const std::function<void()>& run, int rounds) {
   return least;
 }
 
-/// op forward, and forward with backward, which reads what forward did and dy, and writes dx.
+/// Adds op forward, and op with backward, which reads forward's arrays and dy and writes dx.
 void add(std::vector<Kernel>& kernels, const std::string& name,
          const std::function<Tensor(const Tensor&)>& op, double more = 0) {
   const Tensor x = randn({kRows, kColumns}, Dtype::f32);
@@ -112,7 +112,7 @@ std::vector<Kernel> by_rows() {
   return kernels;
 }
 
-/// Optimisers read and write a parameter and what they keep of it, and read its gradient.
+/// Optimizers read and write a parameter and its state, and read its gradient.
 std::vector<Kernel> optimizers() {
   std::vector<Kernel> kernels;
   const auto parameter = [] {

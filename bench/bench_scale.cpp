@@ -1,7 +1,7 @@
-// What several processes cost: shards in one process beside plain accumulation, and the model of
-// docs/scale.md beside a network that is imagined.
+// The cost of multiple processes: shards in one process compared with plain accumulation, and the
+// model of docs/scale.md compared with a simulated network.
 //
-//   bench_scale overhead [CONFIG]     milliseconds a step of 8 batches, both ways by turns
+//   bench_scale overhead [CONFIG]     milliseconds per step of 8 batches, interleaved
 //   bench_scale network               milliseconds that a step of 250,500 parameters waits
 #include <algorithm>
 #include <chrono>
@@ -79,7 +79,7 @@ double waited(int processes, distributed::Network network) {
         for (int step = 1; step <= kSteps; ++step) {
           shards.gradients(
               step, [&](std::int64_t) { return model(); }, stop);
-          transport.barrier();  // those that computed longer are not waited for in what follows
+          transport.barrier();  // so that the time does not include waiting for slower ranks
           const double begin = transport.seconds_waited();
           shards.update({}, 0);
           if (transport.rank() == 0 && step > 1)
@@ -99,7 +99,7 @@ void print_network() {
       for (const int hosts : {2, 4, 8, 16}) {
         const double rate = gigabits * 1e9 / 8;
         const double sent = 2.0 * (hosts - 1) / hosts * kBytes;
-        const double sums = (hosts - 1.0) / hosts * kBytes / 1024 * 2;  // 8 bytes for 1024 numbers
+        const double sums = (hosts - 1.0) / hosts * kBytes / 1024 * 2;  // 8 bytes per 1024 values
         const double model = 3 * latency + (sent + sums) / rate;
         std::printf("%5d  %6.1f  %4.2f ms  %6.2f  %6.2f\n", hosts, gigabits, 1e3 * latency,
                     1e3 * model, 1e3 * waited(hosts, {latency, rate}));

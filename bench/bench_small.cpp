@@ -1,8 +1,8 @@
-// What an operation on one number costs: ./bench.sh small
+// Times an op on one value: ./bench.sh small
 //
-// A chain of `length` operations on tensors of one element, forward and backward, one thread; one
-// JSON object a line with the time of one operation of the chain, both ways together.
-// The design asks for at most 0.5 µs.
+// Runs a chain of `length` ops on one-element tensors, forward and backward, on one thread. Prints
+// one JSON object per line with the time per op, both passes together. The target is at most 0.5
+// µs.
 
 #include <algorithm>
 #include <chrono>
@@ -53,7 +53,7 @@ void run(int length, int rounds) {
     std::vector<double> each;
     for (int round = 0; round < rounds + 3; ++round) {
       const double us = microseconds(chain, x, length);
-      if (round >= 3) each.push_back(us);  // memory and caches are warm by then
+      if (round >= 3) each.push_back(us);  // after the warm-up
     }
     std::printf(
         "{\"bench\": \"small\", \"op\": \"%s\", \"length\": %d, \"median_us\": %.3f, "

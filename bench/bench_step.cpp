@@ -1,11 +1,10 @@
-// One training step of a GPT, timed: ./bench.sh step --config cpu
+// Times one training step of a GPT: ./bench.sh step --config cpu
 //
-// Prints one JSON object a line. The step is forward, cross-entropy, backward, clipping to norm 1
-// and AdamW, as in bench/pytorch_step.py. floor_ms is what the matrix products alone would take:
-// every linear layer's three products at their exact shapes, by the better of two ways to use the
-// threads, and the arithmetic of exactly causal attention at their mean rate. There each product is
-// repeated on matrices that stay in the caches; floor_in_order_ms takes the same products in the
-// order of a step, each layer with matrices of its own, as a step has them.
+// Prints one JSON object per line. A step is forward, cross-entropy, backward, clipping to norm 1
+// and AdamW, as in bench/pytorch_step.py. floor_ms is the time of the matmuls: the three matmuls of
+// every linear layer at their exact shapes, by the fastest way to use the threads, plus exactly
+// causal attention at their mean rate. Its matrices stay in the caches. floor_in_order_ms runs the
+// same matmuls in the order of a step, with separate matrices for each layer.
 
 #include <algorithm>
 #include <cstdio>
@@ -32,14 +31,15 @@ struct Flags {
 
 std::size_t megabytes(std::size_t bytes) { return bytes >> 20; }
 
-/// One more measurement; of large steps, where one takes half a minute, three are enough.
+/// Measures the floor again. For large steps, where that takes half a minute, three times are
+/// enough.
 void measure_floor_again(Trainer& trainer, std::vector<Floor>& floors) {
   if (floors.size() >= 3 && floors.back().ms > 100) return;
   floors.push_back(measure_floor(trainer.preset()));
 }
 
-/// Answers "N" on standard input with the milliseconds of N steps on one line: interleave.py asks.
-/// The floor is measured beside the steps, before an answer; returned are those measurements.
+/// Serves interleave.py: reads N from standard input, and writes the milliseconds of N steps on one
+/// line. Measures the floor before each answer, and returns these measurements.
 std::vector<Floor> serve(Trainer& trainer, bool no_floor) {
   std::vector<Floor> floors;
   for (int count = 0; std::cin >> count && count > 0;) {
@@ -79,7 +79,7 @@ void run(const Flags& flags) {
   if (flags.serve) {
     std::puts("ready");
     std::fflush(stdout);
-    floors = serve(trainer, flags.no_floor);  // the asker knows the times
+    floors = serve(trainer, flags.no_floor);  // the caller computes the times
   } else {
     times.clear();
     time_rounds(trainer, flags, times, floors);

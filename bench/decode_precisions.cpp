@@ -20,7 +20,7 @@
 namespace gradus::bench {
 namespace {
 
-constexpr int kTokens = 16;  // a round
+constexpr int kTokens = 16;  // per round
 constexpr std::int64_t kWindow = 512;
 
 GRADUS_INLINE float sum_of(const float* x, std::int64_t n) {
@@ -36,7 +36,7 @@ GRADUS_INLINE float sum_of(const float* x, std::int64_t n) {
   return all[0];
 }
 
-/// Of its parameters, packed ones included.
+/// Bytes of its parameters, including packed ones.
 double weight_bytes(nn::Module& module) {
   double bytes = 4 * static_cast<double>(module.parameter_count());
   const auto add = [&](const auto* layer) {
@@ -51,28 +51,28 @@ double weight_bytes(nn::Module& module) {
   return bytes;
 }
 
-/// One precision of the model, and what was measured of it.
+/// A precision of the model and its measurements.
 struct Contender {
   Precision precision;
   nn::GPT model;
   nn::KVCache seen;
   std::vector<double> token_ms = {}, ratios = {};
   double loss = 0, agreement = 0;
-  Tensor choices = {};  // the likeliest token at each place of the text
+  Tensor choices = {};  // the likeliest token at each position of the text
 
   double round(const Tensor& next) {
-    nn::KVCache cache = seen;           // a copy, which shares buffers
-    std::ignore = model(next, &cache);  // which it copies at the first token
+    nn::KVCache cache = seen;           // a copy that shares buffers
+    std::ignore = model(next, &cache);  // which are copied at the first token
     const double start = now_ms();
     for (int i = 0; i < kTokens; ++i) std::ignore = model(next, &cache);
     return (now_ms() - start) / kTokens;
   }
 
-  /// Weights that a token's products read, and the keys and values of what was seen.
+  /// Bytes read per token: weights of the matmuls, and the cached keys and values.
   double bytes() {
     double sum = weight_bytes(model);
     const nn::GPTOptions& o = model.options;
-    if (!o.tied) sum -= weight_bytes(model.token);  // a row of it
+    if (!o.tied) sum -= weight_bytes(model.token);  // only one row is read
     if (model.position.weight.defined())
       sum -= 4.0 * static_cast<double>(model.position.weight.numel());
     const auto& attention = model.blocks[0].attention;
@@ -118,10 +118,10 @@ void print(Contender& each, const Contender& f32, const PrecisionBench& bench, d
 double measure_bandwidth() {
   static const Tensor numbers = full({1 << 27}, 1, Dtype::f32);  // 512 MiB
   const auto* x = numbers.data<float>();
-  std::atomic<float> sink{0};  // the result is used
+  std::atomic<float> sink{0};  // keeps the result in use
   double best = 0;
   for (int pass = 0; pass < 3; ++pass) {
-    const double start = now_ms();  // each thread reads its part from one end to the other
+    const double start = now_ms();  // each thread reads a contiguous part
     parallel_for(numbers.numel(), numbers.numel() / num_threads(),
                  [&](std::int64_t begin, std::int64_t end) {
                    sink = simd::run<sum_of>(x + begin, end - begin);
@@ -134,7 +134,7 @@ double measure_bandwidth() {
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench) {
   const NoGrad off;
   std::vector<Contender> all;
-  all.reserve(4);  // a cache knows layers by their addresses
+  all.reserve(4);  // a cache identifies layers by address
   const Tensor prompt = randint(0, model.options.vocab, {1, bench.seen});
   const Tensor next = slice(prompt, 1, 0, 1);
   for (const Precision precision :
@@ -150,7 +150,7 @@ void time_precisions(const nn::GPT& model, const PrecisionBench& bench) {
     bandwidth = std::max(bandwidth, measure_bandwidth());
     std::vector<double> ms;
     for (Contender& each : all) ms.push_back(each.round(next));
-    if (round == 0) continue;  // memory is warm by then
+    if (round == 0) continue;  // warm-up
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i].token_ms.push_back(ms[i]);
       all[i].ratios.push_back(ms[0] / ms[i]);

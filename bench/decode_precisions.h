@@ -1,4 +1,4 @@
-// Decoding from weights of every precision, beside the speed of memory.
+// Decoding speed by weight precision, compared with the memory bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,20 @@
 
 namespace gradus::bench {
 
-/// Bytes a nanosecond (GB/s) that all threads together read of memory that no cache holds, the best
-/// of three times.
+/// Memory bandwidth in GB/s: all threads read an array larger than any cache. The best of three
+/// runs.
 double measure_bandwidth();
 
 struct PrecisionBench {
-  std::string name;                     // of the model, in what is printed
-  std::vector<std::int64_t> text = {};  // tokens to measure perplexity on; empty: it is not
-  std::int64_t seen = 64;               // tokens before those that are timed
+  std::string name;                     // of the model, for the output
+  std::vector<std::int64_t> text = {};  // tokens to measure perplexity on; empty: none
+  std::int64_t seen = 64;               // tokens before the timed ones
   int rounds = 7;
 };
 
-/// Prints one JSON object for each precision, from rounds that take them in turn: tokens a second
-/// and their ratio to f32's, bytes that a token reads, these a second, as part of the best
-/// bandwidth measured in these rounds; and on the text perplexity, its change, and how often the
-/// likeliest token is f32's.
+/// Prints one JSON object per precision, from interleaved rounds: tokens per second and their ratio
+/// to f32's, bytes read per token and per second, and their share of the bandwidth. If there is a
+/// text, adds its perplexity, the change from f32, and how often the likeliest token is the same.
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench);
 
 }  // namespace gradus::bench

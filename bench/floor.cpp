@@ -1,5 +1,5 @@
-// A step's products: by shape, each timed on its own, and all of them in the order of a step; by
-// our own products and by the library, with our threads and with its own.
+// Times a step's matmuls, by shape and in the order of a step, with the built-in kernels and with
+// the BLAS library on our threads or its own.
 #include "floor.h"
 
 #include <algorithm>
@@ -29,10 +29,10 @@ Matrix<const float> matrix(const Tensor& x, bool transpose) {
 
 Matrix<float> result(Tensor& c) { return {c.mutable_data<float>(), c.size(0), c.size(1)}; }
 
-/// One way to compute a product with all threads.
+/// A way to compute a matmul with all threads.
 using Way = std::function<void(Matrix<float>, Matrix<const float>, Matrix<const float>)>;
 
-/// Our own products; the library by slabs of ours; the library with its own threads.
+/// The built-in kernels; the library in slabs on our threads; the library with its own threads.
 std::vector<Way> ways() {
   const simd::Level level = simd::level();
   const auto by = [level](Backend backend, gemm::Threads threads) {
@@ -51,10 +51,9 @@ std::vector<Way> ways() {
   return out;
 }
 
-/// The library's own threads go on waiting for work, on all cores, after it is done.
+/// The library's threads keep spinning on all cores for a while after a call.
 void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
-/// The median of at least 5 runs and 20 ms.
 double median_ms(const Way& way, const Product& p, const Tensor& a, const Tensor& b, Tensor& c) {
   std::vector<double> times;
   const double end = now_ms() + 20;
@@ -81,7 +80,7 @@ double best_ms(const Product& p) {
   return best;
 }
 
-/// The linear layers of a step in their order, with the matrices that a step would hold.
+/// The linear layers of a step in order, with all their matrices.
 class InOrder {
  public:
   explicit InOrder(const nn::GPTPreset& preset) : rows_(preset.batch * preset.options.context) {
@@ -91,7 +90,7 @@ class InOrder {
     add(C, preset.options.vocab);
   }
 
-  /// Milliseconds of each product, forward first, then dW and dx from the last layer to the first.
+  /// Milliseconds of each matmul: forward, then dW and dx from the last layer to the first.
   std::vector<double> run(const Way& way) {
     std::vector<double> ms;
     for (Layer& l : layers_)
@@ -129,7 +128,6 @@ class InOrder {
   std::vector<Layer> layers_;
 };
 
-/// The median of each product over some runs.
 std::vector<double> medians(InOrder& products, const Way& way) {
   std::vector<std::vector<double>> runs;
   const double end = now_ms() + 1000;

@@ -1,4 +1,4 @@
-// The floor: a step's matrix products alone.
+// The floor: the time of a step's matmuls.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,27 @@ namespace gradus::bench {
 
 double now_ms();
 
-/// C [m, n] = A [m, k] B [k, n].
 struct Product {
   std::int64_t m, n, k;
   bool transpose_a, transpose_b;
-  double times;  // a step
+  double times;  // per step
   double flop() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
 };
 std::vector<Product> products_of(const nn::GPTPreset& preset);  // of its linear layers
 
-/// 6 · matmul weights · tokens + exactly causal attention, forward and backward: the one formula
-/// for every engine.
+/// 6 · matmul weights · tokens + exactly causal attention, forward and backward. The same for all
+/// engines.
 double step_flop(const nn::GPTPreset& preset);
 
-/// Milliseconds of the products of one step, measured now, each by the best of three ways: our own,
-/// one call of the library a thread, or one on the library's own threads. Attention's arithmetic is
-/// taken at the mean rate of the rest.
+/// Milliseconds of the matmuls of one step, each by the fastest of three ways: the built-in
+/// kernels, one call of the BLAS library per thread, or the library's own threads. Assumes the mean
+/// rate for attention.
 struct Floor {
-  /// Each shape again and again on the same three matrices, which stay in caches.
+  /// Each shape repeated on the same three matrices, which stay in the caches.
   double ms;
-  /// One after the other as in a step, each layer on matrices of its own.
+  /// In the order of a step, with separate matrices for each layer.
   double in_order_ms;
 };
 Floor measure_floor(const nn::GPTPreset& preset);

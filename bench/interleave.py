@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times engines in turn, forwards and backwards, so that a drifting machine is fair to all.
+"""Times engines interleaved, in alternating order, so that drift of the machine affects all equally.
 
   interleave.py GRADUS_BENCH --config cpu [--dropout P] [--threads N] [--rounds N] [--steps N] --peer PEER...
 
-A peer is pytorch, pytorch-compiled, pytorch-max-autotune or jax. Each engine is a process that times N steps
-whenever it is asked to, and only one works at a time. Prints each engine's JSON line, peers first, with the
-medians of the interleaved steps, and a last line with the ratios to the fastest peer and to each, and of the
-memory to the first peer's.
+A peer is pytorch, pytorch-compiled, pytorch-max-autotune or jax. Each engine is a process that times N steps on
+request, and only one works at a time. Prints each engine's JSON line, peers first, with the medians of the
+interleaved steps, then a line with the ratios to each peer and to the fastest one, and of the memory to the
+first peer's.
 """
 import argparse
 import json
@@ -36,7 +36,7 @@ class Engine:
         self.process.stdin.close()
         facts = json.loads(self.process.stdout.readline())
         self.process.wait()
-        rate = facts["gflops"] * facts["median_ms"]  # flop of a step, whatever was timed
+        rate = facts["gflops"] * facts["median_ms"]  # flop per step
         facts["median_ms"], facts["min_ms"] = round(median(self.times), 3), round(min(self.times), 3)
         facts["gflops"] = round(rate / facts["median_ms"], 1)
         if "peak_gflops" in facts:
@@ -53,7 +53,7 @@ PEERS = {"pytorch": ["pytorch_step.py"], "pytorch-compiled": ["pytorch_step.py",
 
 
 def ratios_to(peer, ours, steps):
-    """How many times as long the peer took, over all and in the rounds: lowest, median, highest."""
+    """The peer's time relative to ours, in total and per round: lowest, median, highest."""
     rounds = [median(peer.times[i:i + steps]) / median(ours.times[i:i + steps])
               for i in range(0, len(ours.times), steps)]
     return {"speedup": round(median(peer.times) / median(ours.times), 3),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times attention in two engines, in turn, so that a drifting machine is fair to both.
+"""Times attention in two engines, interleaved, so that drift of the machine affects both equally.
 
   interleave_attention.py BENCH_ATTENTION [--kind KIND…] [--length N…] [--examples N] [--heads N] [--width N]
                           [--window N] [--dropout P] [--threads N] [--rounds N] --peer pytorch
 
-Prints one JSON object for each kind and length: the medians of the rounds' medians of forward and backward
-together, and the median of the rounds' ratios with the least and the largest.
+Prints one JSON object per kind and length: the medians of the rounds' medians, forward and backward together, and
+the median, lowest and highest ratio of the rounds.
 """
 import argparse
 import json
@@ -14,7 +14,7 @@ import sys
 
 from interleave import Engine, median
 
-DROPS = ("dense", "everything", "window")  # have weights to drop
+DROPS = ("dense", "everything", "window")  # support dropout on the weights
 PEERS = (*DROPS, "linear_everything")
 
 
@@ -44,7 +44,7 @@ def refuse(words):
 
 def compare(kind, length, ours, peer, flags):
     words = f"{kind} {length}"
-    ours.run(f"{words} 2"), peer.run(f"{words} 2")  # warm up
+    ours.run(f"{words} 2"), peer.run(f"{words} 2")  # warm-up
     count = max(1, min(100, round(300 / max(ours.run(f"{words} 1"), peer.run(f"{words} 1")))))
     times = {id(ours): [], id(peer): []}
     for turn in range(flags.rounds):

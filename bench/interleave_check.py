@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times gradient checks in two engines, in turn, so that a drifting machine is fair to both.
+"""Times gradient checks in two engines, interleaved, so that drift of the machine affects both equally.
 
   interleave_check.py BENCH_CHECK [--rounds N] --peer pytorch
 
-Prints one JSON object for each case: the medians of the rounds' medians, of the peer's check, of ours with all
-conditions, and of ours without them; and the medians of the rounds' ratios.
+Prints one JSON object per case: the medians of the rounds' medians for the peer, for ours with all conditions, and
+for ours without them, and the medians of the rounds' ratios.
 """
 import argparse
 import json
@@ -29,7 +29,7 @@ def main():
     for case, sizes in CASES.items():
         turns = [(peer, "slow"), (ours, "default"), (ours, "bare")]
         times = {kind: [] for _, kind in turns}
-        for turn in range(flags.rounds + 1):  # the first one warms up
+        for turn in range(flags.rounds + 1):  # the first one is a warm-up
             for engine, kind in turns if turn % 2 == 0 else reversed(turns):
                 ms = engine.run(f"{case} {kind} 3")
                 if turn > 0:

@@ -3,7 +3,7 @@
 
   jax_step.py --config cpu [--dropout P] [--threads N] [--steps N] [--rounds N] [--serve]
 
-XLA takes as many threads as the process may use cores, so --threads sets those. Needs jax; nothing else does.
+XLA uses as many threads as the process has cores, so --threads sets the cores. Needs jax.
 """
 import os
 
@@ -11,7 +11,7 @@ from step_peer import SIZES, parse, report
 
 
 def build(flags):
-    """The step as a closure; it returns the loss."""
+    """Returns the step as a closure that returns the loss."""
     import jax
     import jax.numpy as jnp
 
@@ -65,7 +65,7 @@ def build(flags):
         return (jax.nn.logsumexp(logits, -1) - right).mean()
 
     def train(weights, first, second, count, ids, targets, key):
-        """AdamW with b1 0.9, b2 0.999, rate 1e-3 and decay 1e-2; gradients clipped to a norm of 1."""
+        """AdamW with b1 0.9, b2 0.999, rate 1e-3 and decay 1e-2. Clips gradients to a norm of 1."""
         loss, grads = jax.value_and_grad(loss_of)(weights, ids, targets, key)
         length = jnp.sqrt(sum((g * g).sum() for g in jax.tree.leaves(grads)))
         grads = jax.tree.map(lambda g: g * jnp.minimum(1, 1 / (length + 1e-6)), grads)

@@ -1,9 +1,9 @@
-// What the processor can do at most: multiply-adds on registers, nothing else.
+// Peak arithmetic throughput: multiply-adds on registers.
 #pragma once
 
 namespace gradus::bench {
 
-/// Gflop/s of all threads at once, with the vectors of simd::level(); measured now, in some 100 ms.
+/// Gflop/s of all threads together, with the vectors of simd::level(). Takes about 100 ms.
 double measure_peak_gflops();
 
 }  // namespace gradus::bench

@@ -1,4 +1,4 @@
-// What every benchmark does at its beginning and its end.
+// Command line and error handling of the benchmarks.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace gradus::bench {
 
-/// Reads the command line and calls `work`: 0, or 2 after one line on what was wrong.
+/// Parses the command line and calls `work`. Returns 0, or 2 after a one-line error message.
 template <class Work>
 int program(CLI::App& app, const char* name, int argc, char** argv, Work work) {
   try {

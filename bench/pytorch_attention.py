@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The kinds of bench_attention.cpp that PyTorch has, forward and backward: the peer to compare with.
+"""The kinds of bench_attention.cpp that PyTorch supports, forward and backward.
 
   pytorch_attention.py [--examples N] [--heads N] [--width N] [--window N] [--dropout P] [--threads N] --serve
 
-Answers lines "KIND LENGTH COUNT" with the milliseconds of COUNT times. dense and everything are its fused
-scaled_dot_product_attention, a window is that with a boolean mask (with dropout it composes them on a CPU),
-linear_everything its own operations: elu + 1 of queries and keys, sums over keys first. Its flex_attention has
-no backward on a CPU. Needs torch.
+Reads lines "KIND LENGTH COUNT" and writes the milliseconds of COUNT runs. dense and everything use the fused
+scaled_dot_product_attention; window adds a boolean mask (with dropout, PyTorch does not fuse it on a CPU).
+linear_everything is composed: elu + 1 of queries and keys, sums over keys first. flex_attention has no backward on
+a CPU. Needs torch.
 """
 import argparse
 import sys
@@ -45,7 +45,7 @@ def attend_with(torch, kind, length, flags):
 class Case:
     def __init__(self, torch, kind, length, flags):
         self.attend = attend_with(torch, kind, length, flags)
-        shape = (flags.examples, length, flags.heads, flags.width)  # as projections lie
+        shape = (flags.examples, length, flags.heads, flags.width)  # the layout of projections
         self.leaves = [torch.randn(shape, requires_grad=True) for _ in range(3)]
         self.upstream = torch.randn(shape).transpose(1, 2)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The cases of bench_check.cpp through torch.autograd.gradcheck, slow mode: the peer to compare with.
+"""The cases of bench_check.cpp with torch.autograd.gradcheck in slow mode.
 
   pytorch_check.py --serve
 
-Answers lines "CASE KIND COUNT" with the milliseconds of COUNT checks; KIND is read and not used. Needs torch.
+Reads lines "CASE KIND COUNT" and writes the milliseconds of COUNT checks. KIND is ignored. Needs torch.
 """
 import sys
 import time

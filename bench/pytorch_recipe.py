@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What gpt does in ./bench.sh recipe, in PyTorch at its best settings.
+"""The training run of ./bench.sh recipe in PyTorch, with its best settings.
 
   pytorch_recipe.py FILE [--steps N] [--seed N] [--threads N]
 
-The same model, batches, rates and evaluations: every 250 steps and at the end the mean loss over the whole
-held-out tenth. Prints one JSON line with the seconds of all that, and the best held-out loss.
+The same model, batches, rates and evaluations: every 250 steps and at the end, the mean loss over the entire
+held-out tenth. Prints one JSON line with the total seconds and the best held-out loss.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ RATE, FINAL, WARMUP, DECAY, EVAL_EVERY, EVAL_BATCH = 1e-3, 0.1, 100, 0.1, 250, 3
 
 
 def rate_at(step, steps):
-    """Of the step that comes next: linear warm-up, then half a cosine down to a tenth."""
+    """The rate of the next step: linear warm-up, then half a cosine down to a tenth."""
     if step < WARMUP:
         return RATE * (step + 1) / WARMUP
     done = (step - WARMUP) / max(1, steps - WARMUP)

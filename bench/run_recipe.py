@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""nanoGPT's CPU recipe in both engines: the same text, model, steps and evaluations, in turn.
+"""nanoGPT's CPU recipe in both engines, interleaved: the same text, model, steps and evaluations.
 
   ./bench.sh recipe FILE [--steps N] [--seeds 1,2,3]
 
-Both are timed inside, from reading the text to the last evaluation; ours also tries steps beforehand and
-writes checkpoints, PyTorch's time is without its import. Prints a JSON line for each run, and at last the
-ratio of the medians and the median of the best held-out losses.
+Both are timed from reading the text to the last evaluation. Ours includes trial steps and checkpoints; PyTorch's
+time excludes its import. Prints a JSON line per run, then the ratio of the medians and the median of the best
+held-out losses.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import tempfile
 import time
 
 GPT2 = ["--optimizer", "adamw", "--positions", "learned", "--norm", "layer", "--qk-norm=false", "--bias",
-        "--zero-init=false"]  # nanoGPT's model and optimizer, not what gpt chooses by itself
+        "--zero-init=false"]  # nanoGPT's model and optimizer, not gpt's defaults
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

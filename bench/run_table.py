@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The tables of docs/performance.md: a training step of each size next to its peers, in turn, as Markdown.
+"""The tables of docs/performance.md: training steps of each size, interleaved with peers, as Markdown.
 
   ./bench.sh table [--configs toy,cpu,...] [--dropouts 0,0.2] [--rounds N] [--peers pytorch,jax,...]
 
-Peers are PyTorch, eager and by torch.compile, and JAX; those that are not installed are left out. With
-GRADUS_SIMD=avx2 the peers are held to AVX2 too.
+Peers are PyTorch, eager and with torch.compile, and JAX, if installed. With GRADUS_SIMD=avx2, peers are limited to
+AVX2 too.
 """
 import argparse
 import importlib.util

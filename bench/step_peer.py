@@ -1,4 +1,4 @@
-"""Common to the peers of bench_step.cpp: sizes, flags, timing on request, and the JSON line."""
+"""Shared by the peers of bench_step.cpp: sizes, flags, timing on request, and the JSON line."""
 import argparse
 import json
 import os
@@ -6,7 +6,7 @@ import resource
 import sys
 import time
 
-SIZES = {  # layers, heads, width, context, batch, vocabulary: the presets of nn/gpt.cpp
+SIZES = {  # layers, heads, width, context, batch, vocabulary: the presets of nn/models/gpt.cpp
     "toy": (2, 2, 64, 32, 8, 65),
     "cpu": (4, 4, 128, 64, 12, 65),
     "baby12": (6, 6, 384, 256, 12, 65),
@@ -50,7 +50,7 @@ def flop(config):
 
 
 def report(flags, engine, build, **more):
-    """Times the step that build() returns, in rounds or (--serve) as often as standard input asks."""
+    """Times the step returned by build(), in rounds or, with --serve, on request from standard input."""
     base_mb = resident_mb()
     step = build()
     loss0 = step()

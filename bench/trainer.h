@@ -1,4 +1,4 @@
-// The training step that benchmarks time: a preset's GPT on one random batch.
+// The timed training step: a preset's GPT on one random batch.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class Trainer {
   }
 
   const nn::GPTPreset& preset() const { return preset_; }
-  std::size_t base_bytes() const { return base_bytes_; }  // resident before the model was made
+  std::size_t base_bytes() const { return base_bytes_; }  // resident before the model was created
 
  private:
   static nn::GPTOptions with_dropout(nn::GPTOptions options, double dropout) {

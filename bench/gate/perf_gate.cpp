@@ -1,7 +1,7 @@
-// What tools/perf-gate counts: perf_gate NAME runs a kernel or a training step twice, the second
-// time inside measured(). Without NAME it prints the names.
+// The program that tools/perf-gate counts: perf_gate NAME runs a kernel or a training step twice,
+// the second time inside measured(). Without NAME, prints the names.
 //
-// Only the public header is included, so that the program compiles against other commits too.
+// Only includes the public header, so that it compiles against other commits.
 
 #include <cstdio>
 #include <functional>
@@ -17,7 +17,7 @@ namespace {
 
 using Run = std::function<void()>;
 
-/// f forward and backward on normal values.
+/// f forward and backward on random normal values.
 template <class F>
 Run both_ways(const Shape& shape, F f) {
   Tensor x = randn(shape, Dtype::f32).requires_grad_();
@@ -28,7 +28,6 @@ Run both_ways(const Shape& shape, F f) {
   };
 }
 
-/// One training step of a preset's GPT.
 Run training_step(const std::string& preset, double dropout) {
   const nn::GPTPreset& p = nn::gpt_preset(preset);
   nn::GPTOptions options = p.options;
@@ -112,6 +111,6 @@ int main(int argc, char** argv) {
     return 0;
   }
   const Run run = all.at(argv[1])();
-  run();  // memory is allocated, tables are filled
+  run();  // allocates memory and fills tables
   measured(run);
 }
