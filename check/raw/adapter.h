@@ -1,6 +1,6 @@
-// Converts functions of any supported form to functions of plain values. A derivative with dy among
-// its parameters is a vector-Jacobian product. Without dy it gives the Jacobian, which is then
-// multiplied by dy. Both may be returned or written.
+// Converts functions of any supported form to functions of plain values. A derivative with a
+// parameter dy is a vector-Jacobian product; one without gives the Jacobian. Both may be returned
+// or written.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,7 @@ struct Jacobian {
   bool column_major = false;
 };
 
-/// Binds a member function to an object, which must outlive the check: raw("f", method(&C::f, c),
-/// …).
+/// Binds a member function to an object that outlives the check: raw("f", method(&C::f, c), …).
 template <class C, class R, class... A>
 auto method(R (C::*f)(A...) const, const C& object) {
   return [f, &object](A... a) -> R { return (object.*f)(std::forward<A>(a)...); };
@@ -34,11 +33,10 @@ auto method(R (C::*f)(A...), C& object) {
   return [f, &object](A... a) -> R { return (object.*f)(std::forward<A>(a)...); };
 }
 
-/// True if F takes these inputs and returns or writes its result.
 template <class F, class... G>
 constexpr bool takes() {
   if constexpr (!(requires { typename G::Type; } && ...)) {
-    return false;  // given() reports it
+    return false;
   } else if constexpr (Plain<F>) {
     return SignatureOf<F>::arity ==
            sizeof...(G) + (std::is_void_v<typename SignatureOf<F>::Result> ? 1 : 0);
@@ -54,13 +52,12 @@ struct DerivativeForm {
 
 struct Plan {
   std::vector<Input> inputs;
-  std::vector<Layout> layouts;    // of the inputs
+  std::vector<Layout> layouts;
   std::vector<Layout> gradients;  // of the gradients; on a manifold, of the tangent gradients
   std::optional<Layout> output;   // empty until forward has run
   bool accumulates = false;
 };
 
-/// Converts functions of the arguments G…, whose forward is F.
 template <class F, class... G>
 class Adapter {
  public:
@@ -93,7 +90,6 @@ class Adapter {
     };
   }
 
-  /// Sets functions.vjp or functions.into from a vjp, gradient or Jacobian.
   template <class D>
   void derivative(D d, Functions& functions, bool column_major = false) const {
     static constexpr DerivativeForm form = form_of<D>();
@@ -185,7 +181,6 @@ class Adapter {
     }
   }
 
-  /// Calls d with the inputs, dy if it takes one, and buffers containing `start` if it writes.
   template <class D, class... Up>
   Arguments evaluate(D& d, const Arguments& in, const std::vector<Layout>& layouts,
                      const Arguments& start, Up&... up) const {
@@ -203,7 +198,6 @@ class Adapter {
     return result;
   }
 
-  /// Initial content of written buffers: zeros if they are added to, else NaN.
   static Arguments starts(const std::vector<Layout>& layouts, bool zeros) {
     Arguments result;
     for (const Layout& layout : layouts)
@@ -221,7 +215,6 @@ class Adapter {
         arrays);
   }
 
-  /// The written gradients, one part per input.
   template <class Arrays>
   Arguments collect(const Arrays& arrays) const {
     Arguments result(count);
@@ -251,7 +244,7 @@ class Adapter {
     return result;
   }
 
-  /// vjp as dy times the matrices returned by `make`, row-major and one per input.
+  /// vjp as dy times the matrices of `make`, one per input.
   template <class Make>
   void matrix_vjp(Functions& functions, Make make) const {
     functions.linear = true;
@@ -278,8 +271,7 @@ class Adapter {
     };
   }
 
-  /// Makes Jacobians row-major whose rows and columns follow the memory order of outputs and
-  /// elements.
+  /// Converts Jacobians from memory order to row-major order.
   void arrange(Arguments& matrices, std::size_t outputs) const {
     for (std::size_t k = 0; k < count; ++k) {
       const Values found = matrices[k];
@@ -291,7 +283,6 @@ class Adapter {
     }
   }
 
-  /// Directional derivatives, with one direction per differentiable input.
   template <class D>
   Values along(D& d, const Arguments& in, const Arguments& directions) const {
     auto x = inputs_for<D>(*plan_, in);

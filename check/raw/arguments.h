@@ -1,5 +1,5 @@
 // Calls a function under test with arrays of its parameter types. Pointers and spans refer to
-// guarded memory of the checker; containers are created.
+// guarded memory; containers are created.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct Given {
   Dims shape = {};
   std::optional<Manifold> manifold = {};
 
-  /// Puts this input, its steps and its gradient on a manifold (manifold.h).
+  /// Puts this input on a manifold (manifold.h).
   Given on(Manifold m) const {
     Given result = *this;
     result.manifold = std::move(m);
@@ -37,17 +37,17 @@ inline constexpr bool is_span<std::span<T, N>> = true;
 template <class P>
 using Pointee = std::remove_cv_t<std::remove_pointer_t<P>>;
 
-/// True for spans and pointers to numbers, which refer to memory of the checker.
+/// True for spans and pointers to numbers.
 template <class A>
 inline constexpr bool is_view = is_span<A> ||
                                 (std::is_pointer_v<A> && std::is_arithmetic_v<Pointee<A>>);
 
-/// The array for a parameter of type A, with guard zones around checker memory.
+/// An argument of type A. Memory behind pointers and spans has guard zones.
 template <class A>
 class GuardedArray {
  public:
   using T = NumberOf<A>;
-  using Container = Pointee<A>;  // if A is neither a pointer to numbers nor a span
+  using Container = Pointee<A>;
 
   GuardedArray(const Values& values, Layout layout)
       : layout_(std::move(layout)), size_(values.size()) {
@@ -83,7 +83,7 @@ class GuardedArray {
     return result;
   }
 
-  /// Throws Damage after writes outside the array, or inside if it is not writable.
+  /// Throws Damage after a write outside the array, or to an array that is not writable.
   void inspect(const std::string& function, const std::string& name, bool writable) const {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       if ((i >= kGuard && i < kGuard + size_) || memory_[i] == kCanary) continue;
@@ -101,7 +101,7 @@ class GuardedArray {
   }
 
  private:
-  static constexpr std::size_t kGuard = 32;  // elements on each side
+  static constexpr std::size_t kGuard = 32;  // elements per side
   static constexpr T kCanary = static_cast<T>(-113.0625);
 
   T& at(std::size_t i) {
@@ -126,7 +126,7 @@ class GuardedArray {
   Values before_;
 };
 
-/// Functions with known parameter types: not overloaded or templated, no `auto` parameters.
+/// Functions with known parameter types: not overloaded, no templates.
 template <class F>
 concept Plain = requires(F f) {
   std::function{f};
@@ -144,7 +144,7 @@ Signature<R, A...> signature_of(const std::function<R(A...)>&);
 template <Plain F>
 using SignatureOf = decltype(signature_of(std::function{std::declval<F>()}));
 
-/// The type of F's K-th argument: its parameter type, or Own if that is unknown.
+/// The type of F's K-th parameter, or Own if unknown.
 template <class F, std::size_t K, class Own>
 struct ParameterOf {
   using type = Own;
@@ -152,7 +152,7 @@ struct ParameterOf {
 template <Plain F, std::size_t K, class Own>
 requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
   using P = std::tuple_element_t<K, typename SignatureOf<F>::Parameters>;
-  // Types that cannot be constructed from a shape (Eigen::Ref) are replaced by the caller's type.
+  // The caller's type replaces types that cannot be constructed from a shape (Eigen::Ref).
   static constexpr bool made = is_view<P> || requires(const Layout& layout) {
     Array<Pointee<P>>::sized(layout);
   };
@@ -161,7 +161,7 @@ requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
 template <class F, std::size_t K, class Own>
 using Parameter = typename ParameterOf<F, K, Own>::type;
 
-/// A, or for a span one of mutable elements.
+/// A, or a span of mutable elements.
 template <class A>
 struct Writable {
   using type = A;
@@ -171,8 +171,8 @@ struct Writable<std::span<T, N>> {
   using type = std::span<std::remove_const_t<T>>;
 };
 
-/// Arrays for each input (or each that requires a gradient), of the types of F's parameters from
-/// index First.
+/// Arrays for all (or only the differentiable) inputs, of the types of F's parameters from First
+/// on.
 template <class F, std::size_t First, bool all, class... G>
 auto arrays_for(const std::vector<Layout>& layouts, const Arguments& values) {
   constexpr std::array<bool, sizeof...(G)> taken{(all || G::wanted)...};
@@ -191,7 +191,6 @@ auto arrays_for(const std::vector<Layout>& layouts, const Arguments& values) {
   (std::index_sequence_for<G...>{});
 }
 
-/// Calls f with all arrays of these tuples.
 template <class F, class... Tuples>
 decltype(auto) call(F& f, Tuples&... tuples) {
   const auto references = [](auto& all) {
@@ -201,8 +200,7 @@ decltype(auto) call(F& f, Tuples&... tuples) {
                     std::tuple_cat(references(tuples)...));
 }
 
-/// Calls read(part) for each returned gradient: one, a tuple, or a list. Rows of rows are one
-/// gradient if `rows_are_one`, otherwise one per row.
+/// Calls read(part) for each returned gradient: one, a tuple, or a list.
 template <class R, class Read>
 void each_part(const R& r, bool rows_are_one, Read read) {
   if constexpr (NestedRows<R>) {

@@ -1,5 +1,5 @@
-// Array types for functions under test: scalars, vectors, arrays, spans, rows of rows, anything
-// with data(), rows() and cols() such as Eigen's matrices, and user-defined types.
+// Array types for functions under test: scalars, containers, spans, rows of rows, matrices with
+// data(), rows() and cols(), and user-defined types.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,6 @@ struct Layout {
   Dims shape = {};
   bool column_major = false;
 
-  /// Memory index of row-major element i.
   std::size_t position(std::size_t i) const {
     if (!column_major) return i;
     const Dims at = index_of(i, shape);
@@ -114,7 +113,6 @@ struct Array<A> {
   }
 };
 
-/// Rows of rows: vector<vector<double>>.
 template <class A>
 concept NestedRows = requires(const A& a) {
   requires Contiguous<std::remove_cvref_t<decltype(*std::data(a))>>;
@@ -157,17 +155,16 @@ concept NumberArray = requires {
   typename Array<std::remove_cv_t<A>>::Number;
 };
 
-/// Element type of an A, or of the A that it points to.
 template <class A>
 using NumberOf = typename Array<std::remove_cv_t<std::remove_pointer_t<A>>>::Number;
 
 template <class A>
 Layout layout_of(const A& a) {
   if constexpr (NumberArray<A>) return Array<A>::layout(a);
-  return {};  // numbers_of reports the error
+  return {};  // numbers_of reports it
 }
 
-/// The values of a in row-major order. A flat array has the memory order of `layout`, if it fits.
+/// The values in row-major order. A flat array is read as `layout`, if it fits.
 template <class A>
 Values numbers_of(const A& a, Layout layout) {
   constexpr bool taken = NumberArray<A>;

@@ -19,8 +19,8 @@
 namespace gradus::check {
 
 namespace catch2 {
-using namespace Catch;            // version 2
-using namespace Catch::Matchers;  // version 3
+using namespace Catch;
+using namespace Catch::Matchers;
 }  // namespace catch2
 
 class HasCorrectGradients : public catch2::MatcherBase<Report> {

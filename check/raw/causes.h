@@ -1,5 +1,5 @@
-// Diagnoses why a derivative is wrong. Each hypothesis predicts the full Jacobian under test (A)
-// from the measured one (N). The first that explains every entry, with more entries than free
+// Diagnoses why a derivative is wrong. Each hypothesis predicts the Jacobian under test (A) from
+// the measured one (N). The first that explains every entry, with more entries than free
 // parameters, is reported. A wrong diagnosis would be worse than none.
 #pragma once
 
@@ -8,7 +8,6 @@
 
 namespace gradus::check {
 
-/// The cause for input evidence.input; empty if nothing explains all entries.
 inline Cause likely_cause(const Evidence& evidence) {
   const Comparison d(evidence);
   if (!d.finite)
@@ -27,7 +26,6 @@ inline Cause likely_cause(const Evidence& evidence) {
   return {};
 }
 
-/// The map of a Jacobian: outputs × elements of input evidence.input.
 inline std::string jacobian_map(const Evidence& evidence) {
   const Comparison d(evidence);
   std::string map;
@@ -37,8 +35,7 @@ inline std::string jacobian_map(const Evidence& evidence) {
   return map;
 }
 
-/// Outputs whose dy no gradient reads although gradients depend on it. Reported only if this
-/// explains all inputs.
+/// Outputs whose dy no gradient reads. Reported only if that explains all inputs.
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;
   std::vector<bool> dead(rows, true), wanted(rows, false);
@@ -72,7 +69,7 @@ inline Cause unread_upstream(Evidence evidence) {
           "each output's dy must reach every input that the output depends on"};
 }
 
-/// Sets the cause of each wrong input. For a Jacobian under test, draws its full map.
+/// Sets the cause of each wrong input, and draws the map of a Jacobian.
 inline void explain(Report& report, Evidence evidence) {
   const auto several = std::count_if(report.inputs.begin(), report.inputs.end(),
                                      [](const InputSummary& input) { return input.wrong > 0; });

@@ -52,8 +52,8 @@ Given<A, false> constant(const A& value, std::string name = {}, Dims shape = {})
   return {value, std::move(name), std::move(shape)};
 }
 
-/// A forward-mode derivative: jvp(inputs…, directions…) returns the derivative of the output along
-/// the directions, or writes it to a last argument.
+/// A forward-mode derivative: jvp(inputs…, directions…) returns or writes the derivative along the
+/// directions.
 template <class F>
 Jvp<F> jvp(F f) {
   return {std::move(f)};
@@ -61,14 +61,14 @@ Jvp<F> jvp(F f) {
 
 enum class Order { row_major, column_major };
 
-/// A derivative that returns or writes the Jacobian: a matrix, or a flat array in this order with
-/// one row per output. With several inputs, a tuple or one argument for each.
+/// A derivative that gives the Jacobian: a matrix, or a flat array in this order with one row per
+/// output. For several inputs, a tuple or one argument each.
 template <class F>
 Jacobian<F> jacobian(F f, Order order = Order::row_major) {
   return {std::move(f), order == Order::column_major};
 }
 
-/// A configured check. It runs once, when the report is first requested.
+/// A check. It runs when the report is first requested.
 template <class F, class... G>
 class Raw {
  public:
@@ -90,44 +90,43 @@ class Raw {
     plan_->output = Layout{std::move(shape)};
     return *this;
   }
-  /// The output is on a manifold: a Jacobian has one row per tangent coordinate, and a vjp gets dy
-  /// in the ambient space.
+  /// The output is on a manifold: a Jacobian has one row per tangent coordinate; a vjp gets an
+  /// ambient dy.
   Raw& output_on(Manifold manifold) { return set(domains_.output, std::move(manifold)); }
   /// The derivative adds to its buffers.
   Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }
-  /// The same function in double. Finite differences are taken of this one.
+  /// The same function in double, for the finite differences.
   template <class R>
   Raw& reference(R r) {
     static_assert(Plain<R>, "the parameters of the reference need types, those of double");
     functions_.reference = Adapter<F, G...>(plan_).forward(std::move(r), "the reference");
     return *this;
   }
-  /// Without a reference: the accuracy to check, relative to the largest derivative.
+  /// Accuracy relative to the largest derivative, if there is no reference.
   Raw& resolution(double share) { return set(options.resolution, share); }
   /// analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement error.
   Raw& tolerance(double r, double a) { return set(options.rtol, r).set(options.atol, a); }
   Raw& seed(std::uint64_t s) { return set(options.seed, s); }
-  /// Always compares the full Jacobian, or always a sample.
+  /// Compares the full Jacobian, or a sample.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
-  /// Time limit (a std::chrono::duration). As many elements as possible are moved one by one, the
-  /// others along directions. The report states what may be missed.
+  /// Time limit (a std::chrono::duration). Elements that cannot be moved one by one in time move
+  /// along directions; the report states what may be missed.
   template <class Time>
   Raw& budget(Time time) {
     return set(options.seconds,
                static_cast<double>(time.count()) * Time::period::num / Time::period::den);
   }
-  /// Number of threads that may call forward concurrently. 0: one per core.
+  /// Threads that may call forward concurrently. 0: one per core.
   Raw& parallel(int threads = 0) { return set(options.threads, threads); }
-  /// Declares kinks at which the one-sided derivative is correct by convention.
+  /// Kinks at which one derivative is correct by convention.
   Raw& kinks(std::vector<Kink> at) { return set(options.kinks, std::move(at)); }
-  /// Sample size: single elements per input, and directions of all elements.
+  /// Sample size: elements per input, and directions.
   Raw& columns(std::size_t n) { return set(options.columns, n); }
   Raw& directions(int n) { return set(options.projections, n); }
-  /// Adds an upstream gradient to the random ones.
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
-  /// Throws BadInput if the check is misused. All other problems are in the report.
+  /// Throws BadInput if the check is misused. Other problems are in the report.
   const Report& report() const {
     if (!*report_) {
       *report_ = domains_.any() ? check_on(name_, functions_, plan_->inputs, domains_, options)
@@ -172,14 +171,13 @@ class Raw {
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
-/// Replaces a check that does not compile, so that its static_assert is the only error.
+/// Stands for a check that does not compile, so that its static_assert is the only error.
 struct Rejected {
   const Report& report() const;
   operator Report() const;
   explicit operator bool() const;
 };
 
-/// Converts an argument of raw() to an input.
 template <class A, bool Wanted>
 Given<A, Wanted> given(const Given<A, Wanted>& value) {
   return value;
@@ -203,8 +201,8 @@ auto given(const T (&value)[N]) {
 }
 
 /// Checks `derivative` against finite differences of `forward` at `inputs`: scalars, vectors,
-/// arrays, spans (for pointers), and matrices with data(), rows() and cols(). Pointer and span
-/// parameters point to guarded memory of the checker; other parameters have the inputs' types.
+/// arrays, spans, and matrices with data(), rows() and cols(). Pointer and span parameters get
+/// guarded memory.
 ///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
 ///   derivative(inputs…, dy) → gradients       a vector-Jacobian product
 ///   derivative(inputs…, dy, gradients…)       writes them, or adds to them: .accumulates()
@@ -231,7 +229,7 @@ template <class F, class D, class... A>
   }
 }
 
-/// Selects the overload for double of std::exp and other overloaded functions.
+/// Selects the overload for double of functions such as std::exp.
 using RealFunction = double (*)(double);
 template <class D, class A>
 [[nodiscard]] auto raw(std::string name, RealFunction f, D derivative, const A& x) {
@@ -250,8 +248,7 @@ template <class A>
   return raw<RealFunction>(std::move(name), f, derivative, x);
 }
 
-/// y = f(x, gradient) in one call. The gradient is a container, span or pointer to write to, or the
-/// address of a container.
+/// y = f(x, gradient) in one call; `gradient` is written.
 template <Plain F, class A>
 requires(SignatureOf<F>::arity == 2) [[nodiscard]] auto raw(std::string name, F f, const A& x) {
   using X = std::tuple_element_t<0, typename SignatureOf<F>::Parameters>;

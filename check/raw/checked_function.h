@@ -1,5 +1,5 @@
-// The function under test with its derivative. Counts calls, checks results, and measures slopes
-// along a line. Throws Abort if nothing can be compared.
+// Calls the function under test and its derivative: counts calls, validates results, measures
+// slopes.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 
 namespace gradus::check {
 
-/// Ends a run. The note is empty if findings already state the reason.
+/// Ends a run. The note is empty if findings state the reason.
 struct Abort {
   Verdict verdict;
   std::string note;
 };
 
-using Place = std::pair<std::size_t, std::size_t>;  // an input and an element of it
+using Place = std::pair<std::size_t, std::size_t>;  // input, element
 
 class CheckedFunction {
  public:
@@ -32,8 +32,8 @@ class CheckedFunction {
   std::size_t outputs() const { return output_.size(); }
   Counts& counts() { return counts_; }
 
-  /// Runs forward twice, because a function that changes between calls has no measurable
-  /// derivative. Returns the seconds of the faster call.
+  /// Runs forward twice, because a function that changes between calls has no derivative. Returns
+  /// the seconds of the faster call.
   double measure_output() {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -48,7 +48,6 @@ class CheckedFunction {
     return quicker.count();
   }
 
-  /// Measures the noise of forward and chooses a suitable first step.
   void measure_noise(Goal& goal, std::uint64_t seed) {
     Random random(seed);
     for (const double y : output_) noise_.push_back(0.5 * f_.ulp * std::abs(y));
@@ -61,21 +60,19 @@ class CheckedFunction {
       for (std::size_t i = 0; i < outputs(); ++i)
         noise_[i] = std::max(noise_[i], 4 * slopes[i].jitter * close_by);
     }
-    // The optimal six-point step grows with the seventh root of the noise. The factor 0.58 gives
-    // 3e-3 (Goal::first) for rounding in double.
+    // The best step grows with the seventh root of the noise. 0.58 gives 3e-3 for rounding in
+    // double.
     const double noise = largest_of(noise_) / std::max(largest_of(output_), 1e-300);
     goal.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.first, 0.1);
     goal.noise = &noise_;
   }
 
-  /// The derivative under test. Mismatched sizes go into the report.
   Arguments vjp(const Values& dy, Report& report) {
-    if (!f_.into) return into(dy, {}, report);  // f_.vjp uses no buffers
+    if (!f_.into) return into(dy, {}, report);
     const bool zeros = f_.accumulates || from_zeros_;
     return into(dy, filled(zeros ? 0 : std::numeric_limits<double>::quiet_NaN()), report);
   }
 
-  /// The same, with buffers that contain `start` before the call.
   Arguments into(const Values& dy, const Arguments& start, Report& report) {
     ++counts_.vjp;
     Arguments dx =
@@ -91,11 +88,10 @@ class CheckedFunction {
     return result;
   }
 
-  /// Makes later calls start with zeroed buffers, so that gradients can be compared even if they
-  /// are added to, or not written, contrary to the declaration.
+  /// Zeroes buffers before later calls, so that gradients can be compared despite a wrong
+  /// declaration.
   void start_from_zeros() { from_zeros_ = true; }
 
-  /// The slopes of all outputs along a move of input k.
   std::vector<Slope> column_of(std::size_t k, const Move& move, Goal goal,
                                const RawOptions& options) {
     const Values& x = inputs_[k].values;
@@ -103,13 +99,12 @@ class CheckedFunction {
     const double unit = move.along() ? 1 : unit_of(at, rms(x));
     const LineFunction line = line_of(k, move);
     goal.unit = at != 0 ? std::abs(at) : unit;
-    // Far from 0 a function may saturate, and at 0 its terms may cancel. Assume rounding as for
-    // terms of size 1.
+    // Far from 0 a function may saturate, and at 0 its terms may cancel: assume terms of size 1.
     if (at == 0 || std::abs(at) > 1.0 / 32)
       goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
     if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
     std::vector<Slope> slopes = JacobianColumn(line, at, unit, measured_, goal).measure();
-    // The derivative under test is rounded too: allow four roundings per term.
+    // The derivative under test is rounded too: allow four roundings.
     for (Slope& s : slopes)
       if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
     if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
@@ -130,8 +125,7 @@ class CheckedFunction {
   }
 
  private:
-  /// The message for three calls with equal inputs but different values. A drift in one direction
-  /// indicates state: a running mean, a counter.
+  /// A drift in one direction indicates state: a running mean, a counter.
   std::string changing(const Values& second, const Values& third) const {
     bool goes_on = second.size() == output_.size() && third.size() == output_.size();
     for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {
@@ -144,8 +138,7 @@ class CheckedFunction {
                               : ": freeze its randomness, and keep nothing from call to call");
   }
 
-  /// The measured function along a move of input k: its element is t, or all elements move by t
-  /// times the direction.
+  /// The measured function along a move of input k.
   LineFunction line_of(std::size_t k, const Move& move) {
     return [this, k, &move](double t) {
       Values& now = arguments_[k];
@@ -167,7 +160,6 @@ class CheckedFunction {
                        " close by: choose inputs where it stays")};
   }
 
-  /// Calls `call` and converts exceptions to Abort.
   template <class Call>
   static auto guarded(Call call, const std::string& function, Verdict verdict) -> decltype(call()) {
     const char* elsewhere =
@@ -195,7 +187,7 @@ class CheckedFunction {
     if (measured_.size() != output_.size())
       throw Abort{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
                                                 " values, forward ", output_.size())};
-    // No rounding error is as large as 1e-3 of the largest value, and few mistakes are smaller.
+    // Rounding errors are smaller than 1e-3 of the largest value; most mistakes are larger.
     const double largest = largest_of(measured_);
     for (std::size_t i = 0; i < output_.size(); ++i) {
       if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
@@ -227,7 +219,7 @@ class CheckedFunction {
   Functions f_;
   std::vector<Input> inputs_;
   Arguments arguments_;
-  Values output_;    // of forward
+  Values output_;
   Values measured_;  // of the function that differences are taken of
   Values noise_;
   bool from_zeros_ = false;

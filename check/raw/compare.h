@@ -11,15 +11,14 @@ struct Numeric {
   Tolerance tolerance = {};
   std::vector<Move> moves = {};
 
-  /// Removes unmeasured moves: of the first `elements` moves those from `done` on, of the others
-  /// those from `seen` on.
+  /// Removes unmeasured moves: from `done` on among the first `elements`, from `seen` on among the
+  /// others.
   void keep(std::size_t done, std::size_t elements, std::size_t seen) {
     moves.resize(seen);
     moves.erase(moves.begin() + static_cast<std::ptrdiff_t>(done),
                 moves.begin() + static_cast<std::ptrdiff_t>(elements));
   }
 
-  /// The largest derivative along this move, over rows or over weighted sums.
   double scale(const Move& move, bool dense) const {
     double result = 0;
     for (std::size_t p = 0; p < probes->size(); ++p)
@@ -40,7 +39,7 @@ struct Numeric {
   }
 };
 
-/// The worst comparison of one move. `excess` is the error divided by the allowed error.
+/// The worst comparison of one move. `excess` is relative to the allowed error.
 struct Mismatch {
   Finding finding = {.verdict = Verdict::pass};
   std::size_t move = 0;
@@ -48,7 +47,7 @@ struct Mismatch {
   double excess = 0;
 };
 
-/// Failures first, then rows before weighted sums (a row identifies the output), then by error.
+/// Failures first, then rows, which identify the output, then by error.
 inline bool worse_than(const Mismatch& a, const Mismatch& b) {
   if (a.finding.verdict != b.finding.verdict) return a.finding.verdict == Verdict::fail;
   if (a.finding.kind != b.finding.kind) return a.finding.kind == Kind::element;
@@ -61,7 +60,6 @@ inline Finding located(std::size_t input, const InputSummary& summary, const Mov
   return result;
 }
 
-/// Fills in the values of a comparison. For a row, divides out the probe's weight.
 inline void describe_numbers(Finding& finding, double a, const Slope& n, const Probe& probe,
                              const Judgement& judgement) {
   const double w = probe.dense() ? 1.0 : probe.weight[0];
@@ -92,8 +90,8 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   }
 }
 
-/// Checks `dx`, the gradient for an upstream gradient of zeros, which must be 0. 0·inf is accepted
-/// only if the function itself has no derivative.
+/// The gradient for a zero upstream gradient must be 0. 0·inf is accepted if f has no derivative
+/// there.
 inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& summary,
                                        const Numeric& numeric, const Values& dx) {
   for (const Move& move : numeric.moves) {
@@ -113,7 +111,6 @@ inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& su
   return {};
 }
 
-/// The notes on an input. `sample_said` suppresses the note on sampling.
 inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric& numeric,
                                             bool sample_said) {
   const Tolerance& t = numeric.tolerance;
@@ -158,8 +155,8 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   return notes;
 }
 
-/// Finds an index in [0, count) that is wrong on its own, by bisection with wrong(first, last).
-/// Returns nothing if neither half of a wrong range is wrong.
+/// Bisects [0, count) for an index that is wrong on its own. Fails if neither half of a wrong range
+/// is wrong.
 template <class Wrong>
 std::optional<std::size_t> find_place(std::size_t count, Wrong wrong) {
   std::size_t first = 0, last = count;

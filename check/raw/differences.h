@@ -1,6 +1,6 @@
-// Measures a column of the Jacobian and chooses the step. The first step is enough for most points.
-// Otherwise (strong curvature, the edge of a domain, a kink nearby) the step shrinks by 4; if
-// rounding hides the derivative, it grows by 4. The smallest error estimate wins.
+// Measures a column of the Jacobian and chooses the step. Usually the first step is enough.
+// Otherwise (curvature, the edge of a domain, a kink nearby) it shrinks by 4; if rounding hides the
+// derivative, it grows by 4. The smallest error estimate wins.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace gradus::check {
 
-/// All outputs as a function of one input element, which is set to t.
+/// All outputs as a function of one input element.
 using LineFunction = std::function<Values(double t)>;
 
 constexpr double kShrink = 0.25;
@@ -18,36 +18,34 @@ constexpr int kUsualSteps = 4;   // enough to reach the tolerance
 constexpr int kMostSteps = 8;    // next to a kink or the edge of a domain
 constexpr int kLargerSteps = 5;  // if rounding hides the derivative
 
-/// Settings for one column.
 struct Goal {
   Tolerance tolerance;
-  double first = 3e-3;    // step relative to x: balances h⁶ against rounding/h for six points
-  double scale = 0;       // largest derivative of the column so far
-  bool thorough = false;  // take all usual steps
-  double ulp = std::numeric_limits<double>::epsilon();  // machine epsilon of f
-  double unit = 1;                                      // of x
-  double natural = 1;             // assumed size of x for a function without a unit
-  double terms = 0;               // rounding of intermediate terms that f does not show
-  bool one_sided = false;         // use one side if the other has no values
-  const Values* noise = nullptr;  // measured noise per output, if it may exceed rounding
+  double first = 3e-3;  // relative to x; balances h⁶ against rounding/h
+  double scale = 0;     // largest derivative so far
+  bool thorough = false;
+  double ulp = std::numeric_limits<double>::epsilon();
+  double unit = 1;                // of x
+  double natural = 1;             // size of x for a function without a unit
+  double terms = 0;               // rounding of hidden intermediate terms
+  bool one_sided = false;         // allow one-sided differences
+  const Values* noise = nullptr;  // per output, if it may exceed rounding
 };
 
-/// The unit of the steps: the size of this element, or of its input if the element is nearly 0. For
+/// The unit of the steps: the size of the element, or of its input if the element is nearly 0. For
 /// an input of zeros (a new bias) it is 1.
 inline double unit_of(double x, double rms) {
   const double unit = std::max(std::abs(x), 0.1 * rms);
   return unit > 1e-100 ? unit : 1.0;
 }
 
-/// The power of two of the size of v. With such steps x ± kh has no rounding error (or one ulp if
-/// it crosses a power of two).
+/// Rounds v down to a power of two, so that x ± kh has no rounding error (or one ulp if it crosses
+/// a power of two).
 inline double power_of_two_below(double v) {
   int exponent = 0;
   std::frexp(v, &exponent);
   return std::ldexp(1.0, exponent - 1);
 }
 
-/// The polynomial through f(-3) … f(3) at t.
 inline double interpolated(const std::array<double, 7>& f, double t) {
   double sum = 0;
   for (int i = -3; i <= 3; ++i) {
@@ -59,12 +57,11 @@ inline double interpolated(const std::array<double, 7>& f, double t) {
   return sum;
 }
 
-/// The slopes of all outputs for one step; y = f(x).
 inline std::vector<Slope> slopes_at(const LineFunction& f, double x, double h, const Values& y,
                                     const Goal& goal) {
   std::array<Values, 7> at;
   for (int k = -3; k <= 3; ++k) at[static_cast<std::size_t>(k + 3)] = k == 0 ? y : f(x + k * h);
-  // Detects aliasing: samples h apart can make a short wave look like a long one.
+  // Detects aliasing: at points h apart, a short wave can look like a long one.
   constexpr double between = 0.618;
   const Values other = h > goal.natural ? f(x + between * h) : Values();
   std::vector<Slope> result(y.size());
@@ -87,8 +84,7 @@ inline bool smooth(const Slope& s, const Goal& goal) {
   return s.finite() && !one_sided_mismatch(s, goal.scale, goal.tolerance);
 }
 
-/// No smaller step is needed: the estimate is within the tolerance, or it is rounding, which a
-/// smaller step increases.
+/// True if the estimate is within the tolerance, or is rounding, which a smaller step increases.
 inline bool settled(const Slope& s, const Goal& goal) {
   const Tolerance& t = goal.tolerance;
   return smooth(s, goal) &&
@@ -96,15 +92,13 @@ inline bool settled(const Slope& s, const Goal& goal) {
           std::abs(s.change) <= 3 * s.noise);
 }
 
-/// Only rounding of f hides the slope.
 inline bool hidden(const Slope& s, const Goal& goal) {
   return smooth(s, goal) && s.only_rounding() && !s.looks_zero() &&
          !resolved(s, goal.scale, goal.tolerance);
 }
 
-/// The best slope of one output. If the best one has different one-sided derivatives but there is
-/// no kink, f has more rounding than its size suggests. A smooth slope then gives the better
-/// estimate.
+/// The best slope of one output. If its one-sided derivatives differ without a kink, f has more
+/// rounding than its size suggests, and a smooth slope is preferred.
 inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
   const Slope *best = nullptr, *best_smooth = nullptr, *best_resolved = nullptr;
   const auto keep = [](const Slope& s, const Slope*& least) {
@@ -124,17 +118,17 @@ inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
   return kink.finite() || best_smooth == nullptr ? kink : *best_smooth;
 }
 
-/// The largest of `start` and the well-measured slopes; others may be arbitrarily large.
+/// Ignores badly measured slopes, which may be arbitrarily large.
 inline double largest_resolved(const std::vector<Slope>& slopes, double start, const Tolerance& t) {
   for (const Slope& s : slopes)
     if (resolved(s, 0, t)) start = std::max(start, s.size());
   return start;
 }
 
-/// Re-evaluates an output without a slope, or with one hidden by rounding. If f hardly changes but
-/// has rounding errors of many ulps (large terms cancel), one-sided slopes differ at every step.
-/// Their gap is a fourth difference. At a kink, gap·step has shrunk to 1/16 by the third step, so a
-/// remainder below 1e4 ulps is rounding. 4 ulps are always allowed.
+/// For outputs without a slope, or with one hidden by rounding. If large terms cancel inside f,
+/// rounding errors of many ulps make one-sided slopes differ at every step. Their gap is a fourth
+/// difference. At a kink, gap·step has shrunk to 1/16 by the third step, so a remainder below 1e4
+/// ulps is rounding. 4 ulps are always allowed.
 inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal& goal,
                                Slope& best) {
   double rounding = 4 * ulp;
@@ -149,12 +143,11 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
   }
 }
 
-/// One column of the Jacobian: the slope of every output along one input element. x is the
-/// element's value, y = f(x), unit as in unit_of. Each step costs six calls of f. If x is not
-/// finite, all slopes are NaN.
+/// One column of the Jacobian: the slope of every output along one input element x, with y = f(x).
+/// Each step costs six calls of f. If x is not finite, all slopes are NaN.
 ///
-/// Steps first shrink from the unit. Outputs that this does not settle are tried with larger steps,
-/// steps from the size of x, steps from the natural size, and one-sided differences.
+/// Steps shrink from the unit. For outputs that remain, larger steps, steps from the size of x and
+/// from the natural size, and one-sided differences are tried.
 class JacobianColumn {
  public:
   JacobianColumn(const LineFunction& f, double x, double unit, const Values& y, const Goal& goal)
@@ -171,12 +164,12 @@ class JacobianColumn {
     if (step_for(x_) < first && (any(&JacobianColumn::unseen) || any(&JacobianColumn::rough)))
       look_from(step_for(x_));
     if (natural < first && any(&JacobianColumn::unseen)) look_from(natural);
-    goal_.one_sided = true;  // at the edge of a domain f has values on one side only
+    goal_.one_sided = true;
     if (any(&JacobianColumn::unseen)) look_from(first);
     for (std::size_t i = 0; i < y_.size(); ++i) {
       if (!best_[i].finite() || hidden(best_[i], goal_))
         allow_for_rounding(tried[i], goal_.ulp * std::abs(y_[i]), goal_, best_[i]);
-      // Rounding could hide any derivative at such a step, and a larger one did not help.
+      // Rounding could hide any derivative at such a step.
       if (drowned(i) && best_[i].noise > 0 && best_[i].step < 0x1p-30 * goal_.natural)
         best_[i] = {};
     }
@@ -200,12 +193,11 @@ class JacobianColumn {
     return !smooth(s, goal_) ||
            !(s.only_rounding() || within(s, 1e-4, goal_.scale, goal_.tolerance));
   }
-  /// Only rounding is visible, and it could hide a derivative that matters.
+  /// Only rounding is visible, which could hide a relevant derivative.
   bool drowned(std::size_t i) const {
     const Slope& s = best_[i];
     return s.looks_zero() && (s.noise == 0 || !resolved(s, goal_.scale, goal_.tolerance));
   }
-  /// Rounding dominates the error, so a larger step is better.
   bool rough(std::size_t i) const {
     const Slope& s = best_[i];
     if (hidden(s, goal_)) return true;
@@ -214,11 +206,11 @@ class JacobianColumn {
     return (rounded_[i] || s.only_rounding()) && !within(s, 1e-3, goal_.scale, goal_.tolerance);
   }
 
-  /// Slopes with steps h, h/4, … until all outputs are settled, or measured and not improving.
+  /// Steps h, h/4, … until all outputs are settled or do not improve.
   Steps shrinking(double h) {
     Steps tried(y_.size());
     std::vector<bool> done(y_.size(), false);
-    std::vector<int> seen(y_.size(), 0);  // number of steps
+    std::vector<int> seen(y_.size(), 0);
     rounded_ = done;
     for (int step = 1; step < kMostSteps + kUsualSteps; ++step, h *= kShrink) {
       const std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
@@ -238,15 +230,14 @@ class JacobianColumn {
     return tried;
   }
 
-  /// The best slope of output i. A small step may stay on one stair of f and look exact; larger
-  /// steps revealed the stairs.
+  /// A small step may stay on one stair of f and look exact, so the stairs of larger steps count.
   Slope best(const std::vector<Slope>& tried, std::size_t i) {
     for (const Slope& s : tried) stairs_[i] = std::max(stairs_[i], 8 * s.jitter * s.step);
     return with_noise(best_of(tried, goal_), i);
   }
 
-  /// Adds the noise of the stairs seen so far. If f does not change and is as small as the rounding
-  /// of its terms, it may be only rounding.
+  /// Adds the noise of the stairs. If f is constant and as small as the rounding of its terms, it
+  /// may be only rounding.
   Slope with_noise(Slope s, std::size_t i) const {
     double noise = stairs_[i] < goal_.terms / 16 ? 0 : std::min(stairs_[i], goal_.terms);
     if (s.value == 0 && std::abs(y_[i]) <= 4 * goal_.terms) noise = goal_.terms;
@@ -254,7 +245,7 @@ class JacobianColumn {
     return s;
   }
 
-  /// Adds a slope. An earlier slope that differs by more than both error estimates was accidental.
+  /// Adds a slope. Earlier slopes that differ by more than both estimates were accidental.
   void take(const Slope& now, std::vector<Slope>& tried, int& seen) const {
     const Tolerance& t = goal_.tolerance;
     for (Slope& before : tried) {
@@ -265,8 +256,8 @@ class JacobianColumn {
     tried.push_back(now);
   }
 
-  /// Tries steps from h on for outputs that are not measured well, and keeps improvements. Any
-  /// slope above rounding is better than none.
+  /// Tries steps from h on for badly measured outputs. Any slope above rounding is better than
+  /// none.
   void look_from(double h) {
     std::vector<bool> nothing, wanted;
     for (std::size_t i = 0; i < y_.size(); ++i) {
@@ -282,8 +273,8 @@ class JacobianColumn {
     }
   }
 
-  /// Whether steps of the natural size, much larger than the unit, are worth trying. If f is flat
-  /// at the unit, two calls decide: f may be flat there too, or have an edge on one side.
+  /// Whether to try steps of the natural size. If f is flat at the unit, two calls decide: f may be
+  /// flat there too, or have an edge on one side.
   bool rises(double h) {
     if (any(&JacobianColumn::rough)) return true;
     if (!any(&JacobianColumn::drowned)) return false;
@@ -306,7 +297,7 @@ class JacobianColumn {
       std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
       bool better = false;
       for (std::size_t i = 0; i < y_.size(); ++i) {
-        // The smaller step has already excluded a kink at x and measured the jitter.
+        // The smaller step excluded a kink and measured the jitter.
         now[i] = with_noise(now[i], i);
         const double apart = std::abs(now[i].value - best_[i].value), share = best_[i].step / h;
         now[i].jitter = std::max(std::min(now[i].jitter, best_[i].jitter * share), apart * share);
@@ -323,9 +314,9 @@ class JacobianColumn {
   const Values& y_;
   Goal goal_;
   std::vector<Slope> best_;
-  Values stairs_;              // jitter of f per output
+  Values stairs_;              // jitter per output
   std::vector<bool> rounded_;  // the second step was worse than the first
-  bool small_ = false;         // the unit is small compared with the natural size
+  bool small_ = false;         // compared with the natural size
 };
 
 }  // namespace gradus::check

@@ -1,5 +1,5 @@
-// Input of a diagnosis: for each input the Jacobian under test (A) and the measured one (N), and
-// where they were taken. `Comparison` compares them for one input.
+// Input of a diagnosis: both Jacobians of each input, the one under test (A) and the measured one
+// (N).
 #pragma once
 
 #include "gradus/check/raw/findings.h"
@@ -7,7 +7,6 @@
 
 namespace gradus::check {
 
-/// The error map's character for a wrong derivative.
 inline char map_character(double analytic, double numeric) {
   if (!std::isfinite(analytic)) return '?';
   if (analytic == 0) return '0';
@@ -20,14 +19,14 @@ struct InputEvidence {
   Dims shape;
   Values values;
   SmallMatrix analytic, numeric;  // [outputs, elements]
-  double unsure = 0;              // the largest error estimate of `numeric`
-  bool ignores_upstream = false;  // the gradient is the same for every dy, including 0
+  double unsure = 0;              // largest error estimate of `numeric`
+  bool ignores_upstream = false;  // same gradient for every dy
 };
 
 struct Evidence {
   std::vector<InputEvidence> inputs = {};
   std::size_t input = 0;  // the wrong one
-  bool jacobian = false;  // the function under test returns a Jacobian
+  bool jacobian = false;  // f returns a Jacobian
   Dims output_shape = {};
   Values output = {};
 };
@@ -46,10 +45,8 @@ struct Comparison {
     fuzz = 1e-6 * worst + 20 * self.unsure;
   }
 
-  /// True if the measurement is accurate enough to distinguish hypotheses.
   bool telling() const { return 20 * self.unsure <= 1e-3 * worst; }
 
-  /// True if A(i, j) = predicted(i, j) for all entries.
   template <class Predicted>
   bool explains(Predicted predicted) const {
     for (std::size_t i = 0; i < a.rows; ++i)
@@ -61,7 +58,6 @@ struct Comparison {
   bool wrong(std::size_t i, std::size_t j) const { return std::abs(a(i, j) - n(i, j)) > fuzz; }
   bool zero(std::size_t i, std::size_t j) const { return std::abs(n(i, j)) <= fuzz; }  // N is 0
 
-  /// Marks the elements (or outputs) with an entry that has this property.
   template <class Property>
   std::vector<bool> having(bool outputs, Property property) const {
     std::vector<bool> result(outputs ? a.rows : a.columns, false);
@@ -82,15 +78,15 @@ struct Comparison {
   const SmallMatrix &a, &n;
   std::string dx;
   bool finite = true;
-  double worst = 0;  // the largest difference
-  double fuzz = 0;   // entries that differ by less count as equal
+  double worst = 0;
+  double fuzz = 0;  // smaller differences are ignored
 };
 
 inline std::string axis_text(std::size_t axis, const Dims& shape) {
   return axis >= shape.size() ? "all axes" : "axis " + std::to_string(axis);
 }
 
-/// x [shape] broadcast to the shape `to`; empty if that is impossible or x is a single value.
+/// Broadcasts x; empty if that is impossible or x is a scalar.
 inline Values spread(const Values& x, const Dims& shape, const Dims& to) {
   if (x.size() < 2 || shape.size() > to.size()) return {};
   const std::size_t before = to.size() - shape.size();
@@ -108,7 +104,7 @@ inline Values spread(const Values& x, const Dims& shape, const Dims& to) {
 
 using Groups = std::vector<std::vector<std::size_t>>;
 
-/// Groups of elements that differ only in their index along `axis`; one group if axis is the rank.
+/// Elements that differ only in their index along `axis`; all if axis is the rank.
 inline Groups groups_along(std::size_t axis, const Dims& shape) {
   Dims rest = axis < shape.size() ? shape : Dims(shape.size(), 1);
   if (axis < shape.size()) rest[axis] = 1;
@@ -121,11 +117,11 @@ inline Groups groups_along(std::size_t axis, const Dims& shape) {
   return groups;
 }
 
-/// Describes where these elements are; "" if there is no simple description.
+/// Describes a set of elements; "" if there is no simple description.
 inline std::string location(const std::vector<bool>& in, const Dims& shape, const Values& x) {
   const std::int64_t count = std::count(in.begin(), in.end(), true);
   if (count == 0 || count == std::ssize(in)) return "";
-  const auto are_those = [&](auto property) {  // exactly the marked elements have this property
+  const auto are_those = [&](auto property) {  // only the marked elements
     for (std::size_t j = 0; j < in.size(); ++j)
       if (in[j] != property(j)) return false;
     return true;

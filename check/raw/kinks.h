@@ -1,5 +1,5 @@
 // Kinks: points with different left and right derivatives. Any value between them passes unless a
-// convention is declared. How they change as the step shrinks distinguishes a kink from a smooth
+// convention is declared. Their behavior as the step shrinks distinguishes a kink from a smooth
 // point.
 #pragma once
 
@@ -9,25 +9,25 @@
 
 namespace gradus::check {
 
-/// A declared convention for the derivative at a kink. relu at 0: the left one; abs: the mean.
+/// A convention for the derivative at a kink. relu at 0: left; abs: the mean.
 struct Kink {
   std::size_t input = 0;
-  std::optional<double> at = {};  // at elements with this value; empty: at every kink of the input
-  double share = 0;               // 0: the left derivative, 1: the right one, 0.5: their mean
+  std::optional<double> at = {};  // element value; empty: any
+  double share = 0;               // 0: left, 1: right, 0.5: their mean
 };
 
-/// True if the one-sided derivatives differ too much for a smooth point. There they differ by
-/// h³f⁽⁴⁾/2, about 1e-8 at the first step. 1e-5 allows for curvature, 1e-3 of the change over a
-/// step for an optimum, and the estimate for additional rounding of f. (At a kink the stencils are
-/// symmetric, so the estimate is about 0.)
+/// True if the one-sided derivatives differ too much for a smooth point, where they differ by
+/// h³f⁽⁴⁾/2, about 1e-8 at the first step. 1e-5 allows for curvature, 1e-3·turn for an optimum, the
+/// estimate for more rounding of f. (At a kink the estimate is about 0, as the stencils are
+/// symmetric.)
 inline bool one_sided_mismatch(const Slope& s, double scale, const Tolerance& t) {
   return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + 1e-3 * s.turn +
                           t.safety * (std::abs(s.change) + s.noise));
 }
 
-/// The kink among slopes measured with shrinking steps: the one-sided derivatives, and so their
-/// gap, stay constant (movement is small compared with the gap). The gap of a smooth point shrinks
-/// to 1/64, that of a jump grows by 4. The value is NaN if there is no kink.
+/// The kink among slopes with shrinking steps: there the one-sided derivatives hardly move compared
+/// with their gap. The gap of a smooth point shrinks to 1/64, that of a jump grows by 4. NaN if
+/// there is no kink.
 inline Slope kink_of(const std::vector<Slope>& tried) {
   Slope result;
   double least = std::numeric_limits<double>::infinity();
@@ -43,12 +43,11 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
     result.jitter = result.bend = 0;
     result.value = 0.5 * (now.left + now.right);
     result.change = movement;
-    result.noise = 4 * now.noise;  // 40/6 half-ulps of f in a one-sided formula, not 110/60
+    result.noise = 4 * now.noise;  // 40/6 half-ulps of f, not 110/60
   }
   return result;
 }
 
-/// Applies declared conventions to slopes with respect to an element of input k with value x.
 inline void apply_conventions(const std::vector<Kink>& kinks, std::size_t k, double x,
                               std::vector<Slope>& slopes) {
   for (const Kink& kink : kinks) {

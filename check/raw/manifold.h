@@ -2,8 +2,8 @@
 //
 //   y = plus(x, δ)      δ = minus(y, x)      plus(x, 0) = x
 //
-// The derivative with respect to such an input is that of f(plus(x, δ)) with respect to δ at 0, and
-// has the size of δ. With B = ∂plus/∂δ at 0, a gradient g in the ambient space corresponds to Bᵀg.
+// The derivative with respect to such an input is that of f(plus(x, δ)) by δ at 0. With B =
+// ∂plus/∂δ, an ambient gradient g corresponds to Bᵀg.
 #pragma once
 
 #include "gradus/check/raw/findings.h"
@@ -11,10 +11,10 @@
 
 namespace gradus::check {
 
-/// Accepted gradients with respect to a point on a manifold.
+/// Accepted gradients.
 enum class GradientSpace {
-  tangent,   // one value per element of δ
-  embedded,  // that, or an ambient vector that is tangent to the manifold
+  tangent,   // of the size of δ
+  embedded,  // also an ambient vector tangent to the manifold
   ambient    // any ambient vector; only its tangent part counts
 };
 
@@ -28,23 +28,22 @@ struct Manifold {
   GradientSpace gradient = GradientSpace::tangent;
 };
 
-/// Rotations as unit quaternions (w, x, y, z): plus(q, δ) = q ⊗ (cos |δ|/2, sin(|δ|/2) δ/|δ|). δ is
-/// in radians, about the axes of the rotated frame.
+/// Unit quaternions (w, x, y, z): plus(q, δ) = q ⊗ (cos |δ|/2, sin(|δ|/2) δ/|δ|), δ in radians
+/// about the axes of the rotated frame.
 GRADUS_CHECK_INLINE Manifold quaternion();
 /// Rotation matrices [3, 3]: plus(R, δ) = R exp(δ×), by Rodrigues' formula.
 GRADUS_CHECK_INLINE Manifold so3();
 /// Rigid motions [R t; 0 0 0 1], [3, 4] or [4, 4]: plus(T, δ) = T exp(δ), δ = (translation,
 /// rotation).
 GRADUS_CHECK_INLINE Manifold se3();
-/// `count` orthonormal columns, [rows, count] (a Stiefel manifold). δ is the part X A with
-/// skew-symmetric A (its upper triangle), then the part orthogonal to the columns. plus adds both
-/// to X and orthonormalizes.
+/// `count` orthonormal columns, [rows, count] (a Stiefel manifold). δ is X A with skew-symmetric A
+/// (its upper triangle), then the part orthogonal to the columns. plus orthonormalizes the sum.
 GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count);
-/// Vectors of length 1: a frame with one column.
+/// Unit vectors: a frame with one column.
 GRADUS_CHECK_INLINE Manifold sphere();
 /// Symmetric matrices [n, n]: δ is their lower triangle.
 GRADUS_CHECK_INLINE Manifold symmetric();
-/// Values above 0: plus(x, δ) = x exp(δ).
+/// Positive values: plus(x, δ) = x exp(δ).
 GRADUS_CHECK_INLINE Manifold positive();
 
 /// Manifolds of the inputs and the output; empty: a vector space.
@@ -57,7 +56,7 @@ struct Domains {
   }
 };
 
-/// check_vjp() for inputs on manifolds. Near special points it also checks a sample.
+/// check_vjp() on manifolds. Near special points, also checks a sample.
 GRADUS_CHECK_INLINE Report check_on(const std::string& name, const Functions& f,
                                     const std::vector<Input>& inputs, const Domains& places,
                                     RawOptions options);

@@ -1,4 +1,4 @@
-// The manifolds of manifold.h, and linear algebra for tangent spaces.
+// The manifolds of manifold.h.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ inline Values times(const SmallMatrix& a, const Values& x) {
   return product(a, {x.size(), 1, x}).values;
 }
 
-/// B [numbers, dimension] by six-point differences, whose error at this step is a few roundings.
+/// B [numbers, dimension] by six-point differences, with an error of a few roundings.
 inline SmallMatrix tangent_basis(const Manifold& m, const Values& x) {
   constexpr double h = 0x1p-7;
-  constexpr std::array weight{45.0 / 60, -9.0 / 60, 1.0 / 60};  // of steps h, 2h, 3h
+  constexpr std::array weight{45.0 / 60, -9.0 / 60, 1.0 / 60};
   SmallMatrix b{x.size(), m.dimension(x.size())};
   Values delta(b.columns, 0.0);
   for (std::size_t j = 0; j < b.columns; ++j) {
@@ -54,7 +54,7 @@ inline Values solve_normal(const SmallMatrix& b, Values v) {
   return v;
 }
 
-/// The ambient vector of a tangent vector: Bᵀ lifted(B, v) = v.
+/// The ambient vector of v: Bᵀ lifted(B, v) = v.
 inline Values lifted(const SmallMatrix& b, const Values& v) { return times(b, solve_normal(b, v)); }
 
 inline Values tangent_of(const Manifold& m, const SmallMatrix& b, const Values& y,
@@ -146,8 +146,8 @@ GRADUS_CHECK_INLINE Manifold se3() {
   return {"rigid motions", always(6), plus, {}, residual};
 }
 
-/// Orthonormal rows [n − rows, n] that complete the orthonormal rows of x [rows, n], by
-/// Gram-Schmidt (applied twice) on the axes.
+/// Completes the orthonormal rows of x [rows, n] by [n − rows, n] rows: Gram-Schmidt (twice) on the
+/// axes.
 inline SmallMatrix complement(const SmallMatrix& x) {
   const std::size_t n = x.columns;
   SmallMatrix all = x;

@@ -1,4 +1,4 @@
-// The input of a check: inputs, functions of plain values, and options.
+// The input of a check.
 #pragma once
 
 #include <functional>
@@ -9,61 +9,60 @@
 
 namespace gradus::check {
 
-/// One argument of the function under test, row-major.
+/// An argument of the function under test, row-major.
 struct Input {
   std::string name = {};  // default: "x0", "x1" …
   Dims shape = {};        // default: one axis; none for a single value
   Values values = {};
-  bool differentiable = true;  // false: indices or masks, never changed by the check
-  bool tangent = false;        // a step on a manifold; it is 0, but not a special point
+  bool differentiable = true;  // false for indices and masks
+  bool tangent = false;        // a step on a manifold: 0, but not a special point
 };
 
-/// inputs → output, row-major. It is called many times and must have no side effects.
+/// inputs → output, row-major. Must have no side effects.
 using Forward = std::function<Values(const Arguments&)>;
 
-/// inputs, dy → one gradient per input, of the same size. The gradient of an input that is not
-/// differentiable may be empty.
+/// inputs, dy → one gradient per input. May be empty for one that is not differentiable.
 using Derivative = std::function<Arguments(const Arguments&, const Values& dy)>;
 
-/// Returns the gradient buffers after a call in which they first contained `start`.
+/// Returns the gradient buffers, which contained `start` before the call.
 using DerivativeInto =
     std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
 
-/// The functions to check. `forward` and one of `vjp` and `into` are required.
+/// The functions to check. Required: `forward`, and `vjp` or `into`.
 struct Functions {
   Forward forward;
   Derivative vjp;
-  DerivativeInto into = {};  // a derivative that writes to the caller's buffers
-  bool accumulates = false;  // `into` adds to its buffers
-  bool linear = false;       // vjp multiplies by a given matrix, so it is always linear in dy
-  std::function<Dims()> shape = {};  // of the output; called after the first forward
-  Forward reference = {};            // forward in double, if forward itself computes in float
+  DerivativeInto into = {};          // writes to the caller's buffers
+  bool accumulates = false;          // `into` adds to its buffers
+  bool linear = false;               // vjp multiplies by a matrix, so it is linear
+  std::function<Dims()> shape = {};  // of the output, after the first forward
+  Forward reference = {};            // forward in double, if forward computes in float
   double ulp = std::numeric_limits<double>::epsilon();  // machine epsilon of both functions
 };
 
 enum class Mode {
-  automatic,   // full for at most 256 outputs, 2048 elements and 1e5 pairs
-  full,        // every input element against every output element
-  projections  // a sample of both, weighted sums of all outputs, directions of all elements
+  automatic,   // full up to 256 outputs, 2048 elements, 1e5 pairs
+  full,        // every element against every output
+  projections  // a sample, weighted sums of outputs, directions of elements
 };
 
-/// Options for plain arrays. check::Options of gradients.h are converted to these.
+/// Options for plain arrays; made from check::Options for tensors.
 struct RawOptions {
   Mode mode = Mode::automatic;
   std::uint64_t seed = 0x5eed;
   double rtol = 1e-7;        // see Tolerance
-  double atol = 1e-9;        // relative to the largest derivative with respect to that element
-  double resolution = 0;     // > 0: the accuracy to check, with steps that suit the noise of f
-  int projections = 3;       // weighted sums of all outputs; in a sample, also directions
-  std::size_t rows = 16;     // sampled outputs in Mode::projections
-  std::size_t columns = 64;  // sampled elements of each input in Mode::projections
-  std::size_t findings = 3;  // listed per input; the counts include all
+  double atol = 1e-9;        // relative to the element's largest derivative
+  double resolution = 0;     // > 0: accuracy to check, for noisy functions
+  int projections = 3;       // weighted sums of outputs; in a sample, also directions
+  std::size_t rows = 16;     // outputs in a sample
+  std::size_t columns = 64;  // elements per input in a sample
+  std::size_t findings = 3;  // listed per input
   Dims output_shape = {};    // for the report; default: one axis
   Values upstream = {};      // an additional upstream gradient
   std::vector<Kink> kinks = {};
-  double seconds = 0;  // > 0: time limit for moving elements one by one
-  int threads = 1;     // number of threads that may call forward concurrently; 0: one per core
-  bool neighborhood = true;  // near points that hide mistakes, also check a neighbor
+  double seconds = 0;        // > 0: time limit
+  int threads = 1;           // concurrent calls of forward; 0: one per core
+  bool neighborhood = true;  // near special points, also check a neighbor
 
   Tolerance tolerance() const {
     Tolerance result;
@@ -85,8 +84,8 @@ class Damage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Fills in names and shapes. Throws BadInput if a shape does not match its values, or if no input
-/// is differentiable.
+/// Fills in names and shapes. Throws BadInput if a shape does not match its values, or nothing is
+/// differentiable.
 inline std::vector<Input> completed(const std::string& name, std::vector<Input> inputs) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Input& input = inputs[k];

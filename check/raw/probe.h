@@ -1,7 +1,7 @@
 // Which derivatives are compared. A probe is an upstream gradient: one output (a row of the
 // Jacobian), or dense, a weighted sum of all. A move changes one element of an input, or all along
-// a direction. Small Jacobians are compared entry by entry. Of large ones, a sample of rows and
-// elements is compared, with dense probes and directions for the rest.
+// a direction. Small Jacobians are compared entry by entry; large ones by a sample of rows and
+// elements, dense probes, and directions.
 #pragma once
 
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace gradus::check {
 
 struct Probe {
-  Values weight;                        // one per output; for a row, a single weight
+  Values weight;                        // one per output; a single one for a row
   std::optional<std::size_t> row = {};  // empty: dense
   Arguments answer = {};                // of the derivative under test
 
@@ -25,23 +25,19 @@ struct Probe {
   }
 };
 
-/// One element of an input, or a direction for all of them, with the measured slopes.
 struct Move {
-  std::optional<std::size_t> element = {};  // empty: along `direction`
+  std::optional<std::size_t> element = {};  // empty: `direction`
   Values direction = {};
   std::vector<Slope> slopes = {};  // [probe]
 
   bool along() const { return !element; }
-  /// The derivative along this move, according to a gradient.
   double of(const Values& gradient) const {
     if (!along()) return gradient[*element];
     return std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0);
   }
-  /// True if some output's derivative along this move could not be measured.
   bool blind() const {
     return std::any_of(slopes.begin(), slopes.end(), [](const Slope& n) { return !n.finite(); });
   }
-  /// True at a kink without a declared convention.
   bool kinked() const {
     return std::any_of(slopes.begin(), slopes.end(),
                        [](const Slope& n) { return n.kink && n.lower() != n.upper(); });
@@ -60,7 +56,7 @@ inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Rand
   return order;
 }
 
-/// `rows` rows, then `dense` dense probes (none for a single output).
+/// `rows` rows, then `dense` dense probes.
 inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int dense,
                                       Random& random) {
   std::vector<Probe> result;
@@ -73,8 +69,7 @@ inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int
   return result;
 }
 
-/// All elements of x, or `some` of them and `dense` directions. A direction moves each element in
-/// its own unit.
+/// All elements of x, or `some` and `dense` directions, which move each element in its own unit.
 inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some, int dense,
                                     Random& random) {
   std::vector<Move> result;
@@ -88,7 +83,6 @@ inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some,
   return result;
 }
 
-/// Sets the weights outside [from, to) to 0.
 inline Values part_of(const Values& all, std::size_t from, std::size_t to) {
   Values result(all.size(), 0.0);
   for (std::size_t i = from; i < to; ++i) result[i] = all[i];
@@ -101,8 +95,8 @@ inline Slope scaled(const Slope& s, double w) {
           s.step,      m * s.turn,   m * s.bend,  s.kink,       s.declared};
 }
 
-/// The slope of Σ wᵢ·outᵢ. Changes are signed and add up, as the stencils are linear. Roundings are
-/// independent, so their squares add up. The interval of a kink is widened at both ends.
+/// The slope of Σ wᵢ·outᵢ. Changes add up with their signs, as stencils are linear. Roundings are
+/// independent, so squares add up. The interval of a kink widens at both ends.
 inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   if (!probe.dense()) return scaled(column[*probe.row], probe.weight[0]);
   Slope sum{.value = 0};

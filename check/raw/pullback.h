@@ -1,5 +1,5 @@
-// Pulls a function on manifolds (manifold.h) back to tangent vectors: vjp_check.h checks f(plus(x,
-// δ)) at δ = 0.
+// Pulls a function on manifolds (manifold.h) back to tangent vectors: f(plus(x, δ)) is checked at δ
+// = 0.
 #pragma once
 
 #include "gradus/check/raw/manifolds.h"
@@ -9,7 +9,7 @@ namespace gradus::check {
 
 class Pullback {
  public:
-  /// Throws BadInput if an input is not on its manifold. forward() does so for the output.
+  /// Throws BadInput if an input is not on its manifold.
   Pullback(const std::string& name, Functions f, std::vector<Input> inputs, Domains places)
       : name_(name),
         f_(std::move(f)),
@@ -34,7 +34,7 @@ class Pullback {
     return result;
   }
 
-  /// The functions of δ. They refer to *this.
+  /// Refers to *this.
   Functions functions() {
     Functions g = f_;
     g.forward = [this](const Arguments& delta) { return forward(f_.forward, delta); };
@@ -55,7 +55,6 @@ class Pullback {
     return g;
   }
 
-  /// Adds notes on the manifolds, and findings for gradients that are not tangent.
   void describe(Report& report) const {
     for (const Placed& p : placed_) {
       report.notes.push_back(joined(inputs_[p.input].name, " moved on ", p.manifold.name, ": ",
@@ -72,7 +71,6 @@ class Pullback {
     }
   }
 
-  /// The inputs, with those on manifolds moved by a small random step.
   std::vector<Input> neighbor(std::uint64_t seed) const {
     std::vector<Input> result = neighbor_of(inputs_, seed);
     Random random(seed + 98);
@@ -89,7 +87,7 @@ class Pullback {
     std::size_t input;
     Manifold manifold;
     SmallMatrix basis;
-    std::string found = {};  // description of a gradient that is not tangent
+    std::string found = {};  // why its gradient is not tangent
   };
 
   void require_on(const Manifold& m, const Values& x, const std::string& what) const {
@@ -112,7 +110,7 @@ class Pullback {
     return tangent_of(*output_, output_basis_, y, origin_);
   }
 
-  /// dy for a vjp: lifted to the ambient space. Jacobians use it unchanged.
+  /// A vjp gets dy in the ambient space; a Jacobian is multiplied by it unchanged.
   Values upstream(const Values& dy) const {
     return output_ && !f_.linear ? lifted(output_basis_, dy) : dy;
   }
@@ -130,8 +128,7 @@ class Pullback {
     return dx;
   }
 
-  /// Records a gradient that is not tangent. Called for every dy, as some may give a tangent one by
-  /// chance.
+  /// Checks that a gradient is tangent. Called for every dy, as one may be tangent by chance.
   void look_at(Placed& p, const Values& g, const Values& v) const {
     const Values inside = lifted(p.basis, v);
     double outside = 0;
@@ -152,7 +149,7 @@ class Pullback {
   Arguments point_;
   std::vector<Placed> placed_;
   std::optional<Manifold> output_;
-  Values origin_;  // the output at the inputs
+  Values origin_;
   SmallMatrix output_basis_{0, 0};
 };
 

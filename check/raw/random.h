@@ -1,6 +1,5 @@
-// The checker's random generator: splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
-// number generators", OOPSLA 2014). Standard library distributions differ between vendors, but a
-// failure must be reproducible from its seed.
+// splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
+// Standard distributions differ between vendors; failures must be reproducible from their seed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// In [0, 1). Uses the upper 53 bits, so every value is exact.
+  /// In [0, 1): the upper 53 bits, exact.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
   double between(double low, double high) { return low + (high - low) * uniform(); }
@@ -29,8 +28,7 @@ class Random {
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(count));
   }
 
-  /// An upstream gradient in ±[1.5, 2.5). 0 or ±1 would hide a derivative that ignores dy, and so
-  /// would a single sign.
+  /// In ±[1.5, 2.5). 0, ±1 or a single sign could hide a derivative that ignores dy.
   double upstream() {
     const double size = between(1.5, 2.5);
     return (next() >> 63) != 0 ? size : -size;

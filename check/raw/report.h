@@ -62,7 +62,7 @@ inline std::string described(const Finding& f) {
          wrapped(numbers_in(f), 6) + (f.note.empty() ? "" : wrapped(f.note, 6));
 }
 
-/// The last two axes of the map around its first error, at most 12 rows of 60.
+/// The last two axes around the first error, at most 12 rows of 60.
 inline std::string drawn_map(const InputSummary& input) {
   const bool jacobian = input.map_rows > 0;
   const Dims shape = jacobian ? Dims{input.map_rows, input.elements} : input.shape;
@@ -89,7 +89,7 @@ inline std::string drawn_map(const InputSummary& input) {
 
 inline std::string drawn_cause(const InputSummary& input) {
   const Cause& cause = input.cause;
-  if (cause.name.empty()) {  // a single value has no pattern
+  if (cause.name.empty()) {
     const bool sampled = input.map.find('~') != std::string::npos && input.unseen == 0;
     if (input.map.empty() || input.elements < 2) return "";
     return wrapped(sampled ? "a sample shows no cause: try smaller inputs"
@@ -107,7 +107,7 @@ GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
   if (colour)
     result.replace(10, word.size(), codes[static_cast<std::size_t>(verdict)] + word + "\033[0m");
   for (std::size_t k = 0; k < inputs.size(); ++k) result += wrapped(summary_line(inputs[k], k), 2);
-  std::string said;  // several inputs may have the same cause
+  std::string said;
   for (std::size_t f = 0; f < findings.size(); ++f) {
     const std::size_t k = findings[f].input;
     result += described(findings[f]);

@@ -1,5 +1,4 @@
-// Requirements on a derivative other than correctness: deterministic, linear in dy, and writing to
-// or adding to its buffers as declared.
+// Checks that a derivative is deterministic, linear in dy, and uses its buffers as declared.
 #pragma once
 
 #include "gradus/check/raw/checked_function.h"
@@ -11,7 +10,7 @@ class SideEffects {
   SideEffects(CheckedFunction& function, Values dy, const Tolerance& tolerance, Report& report)
       : function_(function), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
 
-  /// `answer` is the derivative's result for dy.
+  /// `answer` is the result for dy.
   void check_answer(const Arguments& answer) {
     const Arguments again = function_.vjp(dy_, report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
@@ -25,7 +24,7 @@ class SideEffects {
     check_linear(answer, -1.0 / 1024);
   }
 
-  /// Runs the derivative on zeroed and on filled buffers. Returns true if it behaves as declared.
+  /// Runs the derivative on zeroed and on filled buffers. Returns false if it misbehaves.
   bool check_buffers() {
     const bool adds = function_.functions().accumulates;
     const std::size_t before = report_.findings.size();
@@ -33,8 +32,7 @@ class SideEffects {
     Arguments start = function_.filled(0);
     const Arguments clean = function_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
-      // Values of the gradient's size, so that neither is lost in the sum. Any buffer can store
-      // floats.
+      // Of the gradient's size, so that neither is lost in the sum. Floats fit any buffer.
       const double size = std::max(largest_of(clean[k]), 1e-30);
       for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }
@@ -53,13 +51,13 @@ class SideEffects {
   bool wanted(std::size_t k) const { return function_.inputs()[k].differentiable; }
   const std::string& name(std::size_t k) const { return function_.inputs()[k].name; }
 
-  /// Checks vjp(factor dy) = factor vjp(dy). A power of two adds no rounding.
+  /// vjp(factor dy) = factor vjp(dy). A power of two adds no rounding.
   void check_linear(const Arguments& answer, double factor) {
     const double share = std::max(1e-6, 10 * tolerance_.rtol);
     const Arguments dx = function_.vjp(scaled(dy_, factor), report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
       if (!wanted(k) || close(dx[k], scaled(answer[k], factor), share)) continue;
-      // Gradients that ignore dy or are not finite have another cause.
+      // Ignored dy and non-finite values have another cause.
       const auto finite = [](double v) { return std::isfinite(v); };
       if (!std::all_of(answer[k].begin(), answer[k].end(), finite)) continue;
       if (close(dx[k], answer[k], 1e-9)) continue;

@@ -1,12 +1,11 @@
-// Finds the smallest sizes at which a check still fails, for use in a debugger.
+// Finds the smallest sizes at which a check fails.
 #pragma once
 
 #include "gradus/check/raw/report.h"
 
 namespace gradus::check {
 
-/// Shrinks each of `sizes` as long as make(sizes) fails. `report` is replaced by the report of the
-/// returned sizes.
+/// Shrinks `sizes` while make(sizes) fails. `report` becomes that of the returned sizes.
 template <class Make>
 Dims find_smallest(Dims sizes, Report& report, Make make) {
   for (std::size_t axis = 0; axis < sizes.size();) {
@@ -19,13 +18,12 @@ Dims find_smallest(Dims sizes, Report& report, Make make) {
       sizes = smaller;
       report = std::move(tried);
     }
-    axis = sizes[axis] == before ? axis + 1 : 0;  // a smaller axis may let an earlier one shrink
+    axis = sizes[axis] == before ? axis + 1 : 0;  // another axis may now shrink
   }
   return sizes;
 }
 
-/// Returns the report of make(sizes), which runs a check for inputs of these sizes. If it fails,
-/// shrinks each size as long as the check fails, and adds the result to the report.
+/// Runs make(sizes), a check at these sizes. If it fails, shrinks them as far as it still fails.
 ///
 ///   check::smallest({2, 3, 5}, [](const check::Dims& n) {
 ///     return check::raw("softmax", softmax, softmax_vjp, random_values(n));

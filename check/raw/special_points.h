@@ -1,6 +1,6 @@
-// Points at which wrong derivatives look right: zeros hide a missing term, a symmetric matrix hides
-// a transposition, equal values hide a swap. Near such a point a sample is checked too. Equal
-// elements at kinks are also moved together.
+// Points that hide errors: zeros hide a missing term, a symmetric matrix a transposition, equal
+// values a swap. Near such a point a sample is checked too. Equal elements at kinks also move
+// together.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ inline bool has_unit_norm(const Values& x) {
          std::abs(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) - 1) < 1e-12;
 }
 
-/// The special property of the inputs, or "": all measured derivatives are 0 (an optimum), zeros or
-/// equal values (as in symmetric, diagonal and constant inputs), or length 1.
+/// The special property of the inputs, or "". Zeros and equal values include symmetric, diagonal
+/// and constant inputs.
 inline std::string special_point(const std::vector<Input>& inputs,
                                  const std::vector<Numeric>& numeric = {}) {
   Values all;
@@ -34,7 +34,7 @@ inline std::string special_point(const std::vector<Input>& inputs,
   return unit_norm ? "a length of 1" : "";
 }
 
-/// The inputs after a small random step. Signs and unit lengths are preserved.
+/// Moves the inputs by a small random step. Preserves signs and unit lengths.
 inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t seed) {
   Random random(seed + 99);
   for (Input& input : inputs) {
@@ -48,13 +48,12 @@ inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t s
   return inputs;
 }
 
-/// Adds a failure that no single-element comparison shows.
+/// A failure that no single element shows.
 inline void add_extra(Report& report, Finding finding) {
   report.inputs[finding.input].wrong += 1;
   report.add(std::move(finding));
 }
 
-/// Adds the result of the check near a special point.
 inline void add_neighborhood(Report& report, const std::string& special, const Report& there) {
   const std::string where = "the inputs have " + special + ", which hides mistakes";
   report.counts.add(there.counts);
@@ -67,9 +66,8 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
                                         : "; beside it nothing could be measured"));
 }
 
-/// Moves equal elements at kinks together. A max that gives each of two tied elements the full
-/// gradient is right for each one, but not for both. Elements already reported as wrong are
-/// skipped.
+/// Moves equal elements at kinks together: a max that gives both of two tied elements the full
+/// gradient is right for each, but not for both. Skips elements already reported.
 inline std::optional<Finding> wrong_tie(CheckedFunction& function,
                                         const std::vector<Numeric>& numeric,
                                         const std::vector<Probe>& probes, const Goal& goal,

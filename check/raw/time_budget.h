@@ -1,5 +1,5 @@
-// Splits the time of a check: how many elements are moved one by one, on how many threads. Shows
-// progress on a terminal and reports what was left out.
+// Splits the time of a check: how many elements move one by one, on how many threads. Shows
+// progress and reports what was left out.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace gradus::check {
 
 class TimeBudget {
  public:
-  static constexpr double kColumnCalls = 6;  // of forward, for a column of a smooth function
-  // Shares of the budget. The rest is for repeated measurements: more if directions found errors.
+  static constexpr double kColumnCalls = 6;  // per column of a smooth function
+  // The rest is for repeated measurements: more if directions found errors.
   static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
 
   TimeBudget(std::string name, const RawOptions& options)
@@ -29,7 +29,7 @@ class TimeBudget {
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-  /// Plans the columns per input, given `call` seconds per call of forward.
+  /// `call`: seconds per call of forward.
   void plan(double call, const std::vector<Input>& inputs) {
     const double column = kColumnCalls * call / threads_;
     for (const Input& input : inputs) {
@@ -40,7 +40,7 @@ class TimeBudget {
     if (limited_) share(static_cast<std::size_t>(budget_ / column));
   }
   bool limited() const { return limited_; }
-  /// True if checking all elements and outputs would take at most five seconds.
+  /// True if checking everything takes at most five seconds.
   bool affords_all(std::size_t outputs, std::int64_t calls_so_far) const {
     const double pairs = elements_ * static_cast<double>(outputs);
     const double calls = 8 * elements_ + static_cast<double>(outputs);
@@ -49,10 +49,8 @@ class TimeBudget {
   }
   bool over() const { return limited_ && seconds() > budget_; }
   double budget() const { return budget_; }
-  /// Number of elements of input k for which there is time.
   std::size_t columns(std::size_t k) const { return columns_[k]; }
-  /// When the elements of input k should be done. The remaining time is split among this input and
-  /// the later ones. `suspect`: directions found errors in this input.
+  /// Time limit for input k: a share of what is left. `suspect`: directions found errors in it.
   double deadline(std::size_t k, bool suspect) const {
     const double share = suspect ? kShareOfSuspects : kShare;
     double later = 0;
@@ -61,9 +59,8 @@ class TimeBudget {
     return seconds() + left * static_cast<double>(columns_[k]) / std::max(later, 1.0);
   }
 
-  /// Calls work(i, function) for i = first … last − 1, on several threads, each with its own copy
-  /// of the function. If time is limited, starts none after `until` seconds. Returns the first
-  /// index not done.
+  /// Calls work(i, function) for [first, last) on several threads, each with its own function. With
+  /// a time limit, starts none after `until` seconds. Returns the first index not done.
   template <class Work>
   std::size_t run(std::size_t first, std::size_t last, double until, CheckedFunction& function,
                   Work work) const {
@@ -102,7 +99,7 @@ class TimeBudget {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Updates a progress line on the terminal, at most four times a second, after the first second.
+  /// At most four times a second, after the first second.
   void show(std::size_t done, std::size_t all, double& last) const {
     const double now = seconds();
     if (done == 0 || now < last + (last == 0 ? 1.0 : 0.25) || !is_terminal(2)) return;
@@ -111,7 +108,7 @@ class TimeBudget {
                  done, all, now / static_cast<double>(done) * static_cast<double>(all - done));
   }
 
-  /// Distributes `total` columns: small inputs get all, the others equal shares.
+  /// Small inputs get all columns, the others equal shares.
   void share(std::size_t total) {
     std::vector<std::pair<std::size_t, std::size_t>> order;  // elements, input
     for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
@@ -127,12 +124,12 @@ class TimeBudget {
   int threads_;
   Clock::time_point begin_ = Clock::now();
   bool limited_ = false;
-  double elements_ = 0;               // differentiable ones
+  double elements_ = 0;               // differentiable
   std::vector<std::size_t> columns_;  // per input
 };
 
-/// The smallest error of one element that every direction reveals. A direction moves an element by
-/// at least 0.6 of its unit.
+/// The smallest single error that every direction reveals. A direction moves each element by at
+/// least 0.6 of its unit.
 inline double shown_along(const Numeric& numeric) {
   double result = 0;
   for (const Move& move : numeric.moves) {
@@ -149,7 +146,6 @@ inline double shown_along(const Numeric& numeric) {
   return result;
 }
 
-/// Describes what was left out for lack of time, and what that may miss.
 inline std::string left_out(const TimeBudget& time, const Input& input, const Numeric& numeric) {
   const auto directions = static_cast<std::size_t>(std::count_if(
       numeric.moves.begin(), numeric.moves.end(), [](const Move& move) { return move.along(); }));

@@ -1,5 +1,4 @@
-// Row-major arrays of values, and indices into them. check/raw includes nothing of Gradus, so it
-// has its own types: `Values` for elements, `Dims` for a shape.
+// Row-major arrays and indices. check/raw includes nothing of Gradus, so it has its own types.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-// Large functions that are not templates are inline, unless gradus::check_quick is linked, which
-// defines GRADUS_CHECK_COMPILED and contains them.
+// Large functions are inline, unless gradus::check_quick is linked: it contains them and defines
+// GRADUS_CHECK_COMPILED.
 #ifdef GRADUS_CHECK_COMPILED
 #define GRADUS_CHECK_INLINE
 #elif !defined(GRADUS_CHECK_INLINE)
@@ -21,7 +20,6 @@ namespace gradus::check {
 using Values = std::vector<double>;
 using Dims = std::vector<std::int64_t>;
 
-/// The values of all inputs.
 using Arguments = std::vector<Values>;
 
 inline std::size_t count_of(const Dims& shape) {
@@ -49,7 +47,7 @@ inline std::size_t element_at(const Dims& index, const Dims& shape) {
   return static_cast<std::size_t>(result);
 }
 
-/// The largest absolute value of the finite elements.
+/// Ignores values that are not finite.
 inline double largest_of(const Values& x) {
   double result = 0;
   for (const double v : x)
@@ -57,7 +55,7 @@ inline double largest_of(const Values& x) {
   return result;
 }
 
-/// Root mean square. Dividing by the largest value first prevents overflow.
+/// Root mean square, scaled to avoid overflow.
 inline double rms(const Values& x) {
   double largest = 0, sum = 0;
   for (const double v : x) largest = std::max(largest, std::abs(v));
@@ -66,7 +64,7 @@ inline double rms(const Values& x) {
   return largest * std::sqrt(sum / static_cast<double>(x.size()));
 }
 
-/// True if all elements are equal up to `share` of the largest. NaN equals NaN.
+/// True if equal up to `share` of the largest value. NaN equals NaN.
 inline bool close(const Values& a, const Values& b, double share) {
   const double allowed = share * std::max(largest_of(a), largest_of(b));
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [allowed](double u, double v) {
@@ -79,7 +77,7 @@ inline Values scaled(Values x, double factor) {
   return x;
 }
 
-/// dy times a Jacobian with one row per output.
+/// dy times a Jacobian [outputs, elements].
 inline Values times_rows(const Values& dy, const Values& jacobian) {
   Values dx(dy.empty() ? 0 : jacobian.size() / dy.size(), 0.0);
   for (std::size_t i = 0; i < dy.size(); ++i)
@@ -87,7 +85,7 @@ inline Values times_rows(const Values& dy, const Values& jacobian) {
   return dx;
 }
 
-/// A matrix [rows, columns], row-major.
+/// [rows, columns], row-major.
 struct SmallMatrix {
   std::size_t rows, columns;
   Values values = Values(rows * columns, 0.0);

@@ -1,5 +1,4 @@
-// When does a derivative pass? This comment is the complete rule. The other headers only choose
-// what it is applied to, and explain failures.
+// When does a derivative pass? This comment is the complete rule.
 //
 // Measurement. f is one output of the function under test, x one element of an input, and
 // fₖ = f(x + kh). The derivative n is a central difference of six points:
@@ -8,36 +7,35 @@
 //   four of them  f'(x) ≈ [ 8(f₁-f₋₁) -  (f₂-f₋₂)] / 12h                error h⁴f⁽⁵⁾/30
 //   one side      f'(x) ≈ [18(f₁-f₀)  - 9(f₂-f₀)  + 2(f₃-f₀)] / 6h      error h³f⁽⁴⁾/4
 //
-// The difference of the first two overestimates the error of the first. The third, taken on both
-// sides, distinguishes a kink from a smooth point. All three use the same six calls, and f is
-// vector-valued, so one call serves all outputs. The error estimate is
+// The difference of the first two overestimates the error of the first. The third, on both sides,
+// distinguishes a kink from a smooth point. All three use the same six calls, which serve all
+// outputs.
 //
 //   estimate = max(|six - four|, jitter of f / h) + rounding of f and of x, divided by h
 //
-// The jitter is measured by the fifth differences of f, if it exceeds the rounding of f.
+// Fifth differences of f measure the jitter, if it exceeds the rounding of f.
 //
-// Step. h starts at 3e-3 of the size of x. differences.h tries smaller steps if that does not
-// settle n, larger ones if rounding hides the derivative, and steps of a natural size if x is tiny
-// or huge. At a kink, kinks.h replaces n by the interval between the one-sided derivatives. At the
-// edge of a domain, the side inside the domain is used.
+// Step. h starts at 3e-3 of the size of x. differences.h tries smaller steps if n is not settled,
+// larger ones if rounding hides it, and a natural size if x is tiny or huge. At a kink, kinks.h
+// replaces n by the interval between the one-sided derivatives. At the edge of a domain, one side
+// is used.
 //
-// Comparison. a is the derivative under test, for an upstream gradient that selects one output or
-// weighs all of them (probe.h). The scale S belongs to this element: the largest measured
-// derivative of any output, or |f''|·|x|, the change of the derivative over a change of x by its
-// size (at an optimum only this is nonzero).
+// Comparison. a is the derivative under test, for an upstream gradient of one output or of all,
+// weighted (probe.h). S is the scale of this element: the largest measured derivative of any
+// output, or |f''|·|x|, the change of the derivative when x changes by its size (at an optimum,
+// only this is nonzero).
 //
 //   |a - n|  <=  rtol·|n|  +  atol·S  +  20·estimate                                          (1)
 //   20·estimate  <=  max(0.1·|n|, 1e-5·S)                                                     (2)
 //
 // FAIL          (1) does not hold, or a is not finite.
-// PASS          (1) and (2) hold; or only rounding makes n inexact (|six - four| is at most 1e3
-//               times the rounding), no larger step is better, and a agrees with n to 5 estimates,
-//               or is 0 to 5 estimates where n is 0 to 20.
+// PASS          (1) and (2) hold; or only rounding makes n inexact (|six - four| <= 1e3 roundings),
+//               no larger step is better, and |a - n| <= 5 estimates, or |a| <= 5 estimates and
+//               |n| <= 20 estimates.
 // INCONCLUSIVE  everything else: n is not finite or not accurate enough.
 //
-// A report passes if all comparisons pass, and fails if one fails. It also fails if equal elements
-// at kinks are wrong when moved together, or if a sample near a special point is wrong
-// (special_points.h).
+// One failed comparison fails the report. So do equal elements at kinks that are wrong when moved
+// together, and a wrong sample near a special point (special_points.h).
 #pragma once
 
 #include <array>
@@ -47,7 +45,7 @@
 
 namespace gradus::check {
 
-/// Inconclusive: the derivative could not be measured. It never counts as a pass.
+/// Inconclusive: the derivative could not be measured. Never counts as a pass.
 enum class Verdict { pass, fail, inconclusive };
 
 inline const char* to_string(Verdict verdict) {
@@ -61,31 +59,30 @@ inline Verdict worse(Verdict a, Verdict b) {
 }
 
 struct Tolerance {
-  double rtol = 1e-7;   // six points in f64 reach 1e-13; errors below 1e-7 are ignored
-  double atol = 1e-9;   // relative to S, so that the units of f and x do not matter
+  double rtol = 1e-7;   // six points reach 1e-13
+  double atol = 1e-9;   // relative to S: independent of units
   double safety = 20;   // the estimate is an order of magnitude, not a bound
   double seen = 0.1;    // in (2), of |n|
   double floor = 1e-5;  // in (2), of S
-  // Where f is exactly 0 nearby, its unit is unknown: f may have underflowed (0.5x(1 + erf(x)) at
-  // x = -10) but not its derivative. Below this, a derivative of such an f counts as 0.
+  // If f is exactly 0 nearby, it may have underflowed (0.5x(1 + erf(x)) at x = -10) but not its
+  // derivative. Below this, the derivative counts as 0.
   double zero_floor = 1e-15;
-  bool exact = true;  // f has no noise other than rounding
+  bool exact = true;  // rounding is the only noise of f
 };
 
-/// A measured derivative of one output, or of a weighted sum of outputs, with respect to one
-/// element.
+/// A measured derivative of an output, or a weighted sum of outputs, with respect to one element.
 struct Slope {
   double value = std::numeric_limits<double>::quiet_NaN();
-  double change = 0;  // six-point minus four-point stencil, signed so that it can be summed
-  double noise = 0;   // rounding of f and of x, divided by the step
-  double jitter = 0;  // the same for noise that only fifth differences of f show
+  double change = 0;  // six-point minus four-point, signed: can be summed
+  double noise = 0;   // rounding of f and x, divided by the step
+  double jitter = 0;  // the same, seen only by fifth differences
   double left = 0;    // one-sided derivatives
   double right = 0;
   double step = 0;        // h
-  double turn = 0;        // |f''|·h: change of the derivative over a step
-  double bend = 0;        // |f''|·unit: change of the derivative when x changes by its size
-  bool kink = false;      // left and right stay apart as the step shrinks
-  bool declared = false;  // a kink whose derivative is `value` by convention
+  double turn = 0;        // |f''|·h
+  double bend = 0;        // |f''|·unit
+  bool kink = false;      // left and right stay apart
+  bool declared = false;  // `value` is right by convention
 
   double estimate() const { return std::max(std::abs(change), jitter) + noise; }
   double gap() const { return std::abs(right - left); }
@@ -95,14 +92,11 @@ struct Slope {
   bool finite() const {
     return std::isfinite(lower()) && std::isfinite(upper()) && std::isfinite(estimate());
   }
-  /// Indistinguishable from 0.
   bool looks_zero() const { return finite() && size() <= 5 * estimate(); }
-  /// Only rounding of f makes the differences inexact.
   bool only_rounding() const { return std::abs(change) <= 1e3 * noise; }
 };
 
-/// f contains f(x-3h) … f(x+3h) of one output, each with an error of ulp·|f| or `noise`, whichever
-/// is larger.
+/// f(x-3h) … f(x+3h) of one output, each with an error of ulp·|f| or `noise`.
 inline Slope measured(const std::array<double, 7>& f, double x, double h, double ulp,
                       double noise) {
   const double d1 = f[4] - f[2], d2 = f[5] - f[1], d3 = f[6] - f[0];
@@ -125,7 +119,7 @@ inline Slope measured(const std::array<double, 7>& f, double x, double h, double
   return result;
 }
 
-/// One-sided variant for the edge of a domain.
+/// At the edge of a domain.
 inline Slope one_sided(const std::array<double, 7>& f, double x, double h, double ulp,
                        double noise) {
   const double side = std::isfinite(f[6]) ? 1 : -1;
@@ -138,7 +132,7 @@ inline Slope one_sided(const std::array<double, 7>& f, double x, double h, doubl
   return result;
 }
 
-/// Rule (2), with `share` in place of 0.1. `scale` is S.
+/// Rule (2), with `share` in place of 0.1.
 inline bool within(const Slope& n, double share, double scale, const Tolerance& t) {
   return n.finite() && t.safety * n.estimate() <= std::max(share * n.size(), t.floor * scale);
 }
@@ -146,9 +140,8 @@ inline bool resolved(const Slope& n, double scale, const Tolerance& t) {
   return within(n, t.seen, scale, t);
 }
 
-/// The second way to pass. If f does not depend on x, differences are only rounding, and no step
-/// improves them. A derivative hidden by rounding even at the largest step is below 1e-12 of |f| /
-/// |x|.
+/// The second way to pass. If f does not depend on x, differences are rounding at any step. A
+/// derivative hidden by rounding even at the largest step is below 1e-12 of |f| / |x|.
 inline bool agree_to_rounding(double a, const Slope& n, const Tolerance& t) {
   const double reach = 5 * n.estimate();
   if (!n.only_rounding()) return false;
@@ -162,7 +155,7 @@ struct Judgement {
   double allowed = 0;
 };
 
-/// Comparisons are written !(error <= allowed), so that NaN does not pass.
+/// Written !(error <= allowed), so that NaN does not pass.
 inline Judgement judge(double a, const Slope& n, double scale, const Tolerance& t) {
   Judgement result;
   if (!n.finite()) return result;

@@ -1,9 +1,9 @@
-// Checks a vector-Jacobian product of plain values. check.h takes functions of other types,
-// gradients.h functions of tensors.
+// Checks a vector-Jacobian product of plain values. See check.h for other types, gradients.h for
+// tensors.
 //
 // For each probe w (probe.h), vjp(x, w) is compared with wᵀJ. differences.h measures the columns of
-// J, and verdict.h defines the rule. A mismatch is measured again with all steps before it counts.
-// Side effects, special points and causes follow.
+// J; verdict.h has the rule. A mismatch is measured again with all steps. Side effects, special
+// points and causes follow.
 #pragma once
 
 #include "gradus/check/raw/causes.h"
@@ -60,7 +60,7 @@ class VjpCheck {
     return report_;
   }
 
-  /// The upstream gradients, with the results of the derivative under test.
+  /// With the gradients of the derivative under test.
   const std::vector<Probe>& probes() const { return probes_; }
 
  private:
@@ -91,13 +91,11 @@ class VjpCheck {
     }
   }
 
-  /// Widens the tolerance for functions in float, and adds a note.
   void set_precision() {
     const Functions& f = function_.functions();
     const bool rough = f.ulp > std::numeric_limits<double>::epsilon();
     if (rough && f.reference) {
-      // The derivative under test may have an error of 32 half-ulps of its largest terms per
-      // √(terms).
+      // It may have an error of 32 half-ulps of its largest terms per √(terms).
       std::size_t terms = std::max<std::size_t>(outputs(), 16);
       for (const Input& input : function_.inputs()) terms = std::max(terms, input.values.size());
       const double rounding = 16 * f.ulp * std::sqrt(static_cast<double>(terms));
@@ -120,7 +118,6 @@ class VjpCheck {
     }
   }
 
-  /// Calls the derivative under test for zeros and for every probe.
   void ask() {
     const std::size_t count = outputs();
     std::size_t elements = 0;
@@ -148,8 +145,8 @@ class VjpCheck {
     return function_.column_of(k, move, goal_, options_);
   }
 
-  /// Measures moves first … last − 1 of input k, starting none after `until` seconds. Returns the
-  /// first index not measured.
+  /// Measures moves [first, last) of input k, none after `until` seconds. Returns the first not
+  /// measured.
   std::size_t measure_some(std::size_t k, std::size_t first, std::size_t last, double until) {
     Numeric& numeric = numeric_[k];
     goal_.thorough = false;
@@ -171,7 +168,7 @@ class VjpCheck {
     numeric.moves = make_moves(x, all, some, options_.projections, random);
     const std::size_t count = numeric.moves.size();
     if (!limited) return static_cast<void>(measure_some(k, 0, count, 0));
-    // Directions first: they cover all elements, and time may run out.
+    // Directions first: they cover all elements.
     const std::size_t seen = measure_some(k, some, count, budget_.budget());
     bool suspect = false;
     for (std::size_t m = some; m < seen; ++m)
@@ -195,7 +192,7 @@ class VjpCheck {
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
       Mismatch worst = judge_move(k, m);
       if (worst.finding.verdict != Verdict::pass && budget_.over() && summary.wrong > 0) {
-        worst.finding.verdict = Verdict::inconclusive;  // other elements are known to be wrong
+        worst.finding.verdict = Verdict::inconclusive;  // others are known to be wrong
       } else if (worst.finding.verdict != Verdict::pass) {
         numeric.moves[m].slopes = contracted(measure(k, numeric.moves[m], true), probes_);
         worst = judge_move(k, m);
@@ -226,7 +223,6 @@ class VjpCheck {
     c = wrong ? map_character(move.of(probes_[p].answer[k]), move.slopes[p].value) : '~';
   }
 
-  /// The worst comparison of one move.
   Mismatch judge_move(std::size_t k, std::size_t m) {
     Numeric& numeric = numeric_[k];
     const Move& move = numeric.moves[m];
@@ -241,7 +237,7 @@ class VjpCheck {
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (move.blind() || (std::isinf(a) && !seen)))
         result.verdict = Verdict::inconclusive;
-      // If all rows are compared, a weighted sum that cannot be measured does not matter.
+      // If all rows are compared, weighted sums need not be measured.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
       const double excess = result.error / result.allowed;
       Mismatch now{located(k, report_.inputs[k], move), m, p,
@@ -263,7 +259,6 @@ class VjpCheck {
         run_again(neighbor_of(function_.inputs(), options.seed), options, Mode::projections));
   }
 
-  /// Runs the same functions in a new check.
   Report run_again(std::vector<Input> inputs, RawOptions options, Mode mode) {
     options.mode = mode;
     options.neighborhood = false;
@@ -273,7 +268,7 @@ class VjpCheck {
   void add_worst(std::size_t k, std::vector<Mismatch> mismatches) {
     std::stable_sort(mismatches.begin(), mismatches.end(), worse_than);
     mismatches.resize(std::min(mismatches.size(), options_.findings));
-    bool traced = false;  // one direction was traced to its element; others would lead there too
+    bool traced = false;  // further directions would lead to the same element
     for (Mismatch& mismatch : mismatches) {
       Finding& finding = mismatch.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;
@@ -288,8 +283,7 @@ class VjpCheck {
     }
   }
 
-  /// Finds, by bisection, the output behind a failed weighted sum and the element behind a failed
-  /// direction, if there is a single one.
+  /// Bisects for the output behind a wrong weighted sum and the element behind a wrong direction.
   void narrow(std::size_t k, Mismatch& mismatch) {
     Finding& finding = mismatch.finding;
     const Probe& probe = probes_[mismatch.probe];
@@ -330,7 +324,7 @@ class VjpCheck {
     weighs({{probe.weight[*output]}, output});
   }
 
-  /// A sample has no visible pattern. Compares the full Jacobian, if that takes only seconds.
+  /// A sample has no visible pattern. Compares the full Jacobian, if that takes seconds.
   void look_at_all() {
     if (!budget_.affords_all(outputs(), function_.counts().forward)) return;
     const Report all = run_again(function_.inputs(), options_, Mode::full);
@@ -347,7 +341,7 @@ class VjpCheck {
     explain(report_, std::move(evidence));
   }
 
-  /// Both Jacobians of input k. At a kink, N is the point of the interval nearest to A.
+  /// At a kink, N is the point of the interval nearest to A.
   InputEvidence evidence_of(std::size_t k) const {
     const Input& input = function_.inputs()[k];
     const std::size_t n = input.values.size();
@@ -377,14 +371,13 @@ class VjpCheck {
   bool full_ = false;      // every element against every row
   bool all_rows_ = false;  // every row is among the probes
   std::vector<Probe> probes_;
-  Arguments zero_;                // gradients for an upstream gradient of zeros
+  Arguments zero_;                // for an upstream gradient of zeros
   std::vector<Numeric> numeric_;  // [input]
 };
 
-/// Compares `vjp` with finite differences of `forward` at `inputs`. The name is for the report.
-/// Throws BadInput if the inputs or options are invalid; problems of the functions are in the
-/// report. Cost: 6 calls of forward per input element if the function is smooth, and one call of
-/// vjp per probe.
+/// Compares `vjp` with finite differences of `forward` at `inputs`. Throws BadInput if inputs or
+/// options are invalid; problems of the functions are in the report. Costs 6 calls of forward per
+/// input element if it is smooth, and one call of vjp per probe.
 GRADUS_CHECK_INLINE Report check_vjp(const std::string& name, Functions functions,
                                      std::vector<Input> inputs, RawOptions options = {}) {
   return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();

@@ -31,7 +31,6 @@ std::string text_of(const T& value) {
     return std::string() + value;
 }
 
-/// The concatenation of all arguments.
 template <class... A>
 std::string joined(const A&... parts) {
   return (std::string() + ... + text_of(parts));
@@ -57,8 +56,8 @@ inline std::string without_trailing_blanks(std::string text) {
   return text.erase(text.find_last_not_of(' ') + 1);
 }
 
-/// Breaks text into lines of at most 76 columns (UTF-8 characters), at spaces if possible.
-/// Continuation lines are indented further.
+/// Breaks lines at 76 columns (UTF-8 characters), at spaces if possible. Indents continuation
+/// lines.
 inline std::string wrapped(const std::string& text, std::size_t indent) {
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
   std::string result, line(indent, ' ');
@@ -77,7 +76,7 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
   return result + without_trailing_blanks(line) + "\n";
 }
 
-/// True if this stream is a terminal; false on systems without unistd.h.
+/// False on systems without unistd.h.
 inline bool is_terminal([[maybe_unused]] int stream) {
 #if __has_include(<unistd.h>)
   return isatty(stream) == 1;

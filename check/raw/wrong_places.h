@@ -1,5 +1,5 @@
 // Hypotheses about misplaced gradients: swapped, transposed, shifted, lost, leaked. Many say that A
-// has the values of N at other indices; `confused` tries such index maps.
+// has the values of N at other indices.
 #pragma once
 
 #include <functional>
@@ -23,15 +23,14 @@ inline Cause swapped(const Comparison& d) {
   return {};
 }
 
-/// An index map that is easily confused with the identity: A has at each element the value of N at
-/// source(element), or 0 if there is none. `how` continues "dx is written".
+/// An index map easily confused with the identity: A has the value of N at source(element), or 0 if
+/// there is none. `how` continues "dx is written".
 struct Confusion {
   std::string name, how, hint;
   std::function<std::optional<std::size_t>(std::size_t element)> source;
 };
 using Confusions = std::vector<Confusion>;
 
-/// All other orders of the axes.
 inline Confusions axis_orders(const Dims& shape) {
   Confusions result;
   std::vector<std::size_t> axes(shape.size());
@@ -52,8 +51,7 @@ inline Confusions axis_orders(const Dims& shape) {
   return result;
 }
 
-/// Reversal of all axes, as of a convolution kernel. (Reversal of one axis may be chance or another
-/// permutation.)
+/// All axes, as of a convolution kernel. (One axis may be chance.)
 inline Confusions reversal(const Dims& shape) {
   const std::size_t count = count_of(shape);
   if (count < 5) return {};
@@ -62,7 +60,7 @@ inline Confusions reversal(const Dims& shape) {
            [count](std::size_t element) { return count - 1 - element; }}};
 }
 
-/// Shifts by one along an axis, in either direction: rolled, or with zeros at the end.
+/// By one along an axis: rolled, or with zeros at the end.
 inline Confusions shifts(const Dims& shape) {
   Confusions result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -83,7 +81,7 @@ inline Confusions shifts(const Dims& shape) {
   return result;
 }
 
-/// The first of these maps that explains A, applied to the input's elements or to the outputs.
+/// Tries these maps on the input's elements and on the outputs.
 template <Confusions (*candidates)(const Dims& shape)>
 Cause confused(const Comparison& d) {
   for (const bool upstream : {false, true}) {
@@ -103,8 +101,7 @@ Cause confused(const Comparison& d) {
   return {};
 }
 
-/// A matrix used in place of its transpose: an index of the output and one of the input are swapped
-/// in the Jacobian.
+/// A matrix in place of its transpose: swaps an index of the output with one of the input.
 inline Cause operand_transposed(const Comparison& d) {
   const Dims &out = d.e.output_shape, &in = d.self.shape;
   for (std::size_t p = 0; p < out.size(); ++p) {
@@ -123,11 +120,10 @@ inline Cause operand_transposed(const Comparison& d) {
   return {};
 }
 
-/// The full Jacobian in column-major order.
 inline Cause column_major(const Comparison& d) {
   if (!d.e.jacobian || d.n.rows < 2 || d.n.columns < 2) return {};
   const auto predicted = [&](std::size_t i, std::size_t j) {
-    const std::size_t p = i * d.n.columns + j;  // position in memory of A, which is column-major N
+    const std::size_t p = i * d.n.columns + j;
     return d.n(p % d.n.rows, p / d.n.rows);
   };
   if (!d.explains(predicted)) return {};
@@ -135,7 +131,6 @@ inline Cause column_major(const Comparison& d) {
           "one row for each output; or say jacobian(f, Order::column_major)"};
 }
 
-/// True if the rows of a are a permutation of those of n.
 inline bool rows_shuffled(const SmallMatrix& a, const SmallMatrix& n, double fuzz) {
   if (a.rows < 3 || a.rows > 512) return false;
   std::vector<bool> used(a.rows, false);

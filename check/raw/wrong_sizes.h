@@ -14,8 +14,7 @@ inline Cause upstream_only(const Comparison& d) {
           d.dx + " = dy · f'(" + d.self.name + ")"};
 }
 
-/// Describes c as a constant known from formulas, made of an axis length or a scalar input; "" if
-/// unknown.
+/// c in terms of an axis length or a scalar input; "" if unknown.
 inline std::string name_of(const Comparison& d, double c) {
   struct Known {
     double value;
@@ -33,13 +32,12 @@ inline std::string name_of(const Comparison& d, double c) {
   known.push_back({std::acos(-1.0), "π", ""});
   for (const auto& [v, text, where] : known) {
     if (v == 0 || v == 1) continue;
-    const std::pair<double, std::string> forms[] = {
-        {v, text},
-        {1 / v, "1/" + text},
-        {std::sqrt(v), "√" + text},  // NaN for negative numbers, which equals no c
-        {1 / std::sqrt(v), "1/√" + text},
-        {v / (v - 1), text + "/(" + text + " - 1)"},
-        {(v - 1) / v, "(" + text + " - 1)/" + text}};
+    const std::pair<double, std::string> forms[] = {{v, text},
+                                                    {1 / v, "1/" + text},
+                                                    {std::sqrt(v), "√" + text},  // NaN equals no c
+                                                    {1 / std::sqrt(v), "1/√" + text},
+                                                    {v / (v - 1), text + "/(" + text + " - 1)"},
+                                                    {(v - 1) / v, "(" + text + " - 1)/" + text}};
     for (std::size_t i = 0; i < (v < 1 ? 4U : 6U); ++i)
       if (std::abs(c - forms[i].first) <= 1e-6 * std::abs(forms[i].first))
         return forms[i].second + where;
@@ -55,7 +53,7 @@ inline Cause constant_factor(const Comparison& d) {
     nn += d.n.values[p] * d.n.values[p];
     terms += std::abs(d.n.values[p]) > d.fuzz ? 1U : 0U;
   }
-  const double c = an / nn;  // NaN if N is 0, which explains nothing
+  const double c = an / nn;  // NaN if N is 0
   const bool none = largest_of(d.a.values) <= d.fuzz, sign = std::abs(c + 1) < 1e-6;
   if (none)
     return {"NO GRADIENT", "nothing reaches '" + d.self.name + "': every derivative is 0",
@@ -71,7 +69,7 @@ inline Cause constant_factor(const Comparison& d) {
               (named.empty() ? "" : ", 1/(" + named + ")")};
 }
 
-/// True if A - N = c·v along each group, with a separate c for each output and group.
+/// A - N = c·v along each group, with a c per output and group?
 inline bool is_term(const Comparison& d, const Groups& groups, const Values& v) {
   std::size_t agreeing = 0;
   for (std::size_t i = 0; i < d.a.rows; ++i) {
@@ -93,7 +91,7 @@ inline bool is_term(const Comparison& d, const Groups& groups, const Values& v) 
   return agreeing >= 4;
 }
 
-/// A missing term that is proportional, along an axis, to 1, the output, the input …
+/// A term proportional, along an axis, to 1, the output, the input …
 inline Cause missing_term(const Comparison& d) {
   const std::string& x = d.self.name;
   const bool same_shape = d.e.output_shape == d.self.shape;
@@ -134,7 +132,7 @@ inline Cause missing_term(const Comparison& d) {
   return {};
 }
 
-/// The ratios r with A = r·N per element (or output), NaN where N is 0; empty if there are none.
+/// r with A = r·N per element (or output), NaN where N is 0; empty if there is none.
 inline Values ratios(const Comparison& d, bool by_output) {
   Values an(by_output ? d.a.rows : d.a.columns, 0.0), nn = an;
   for (std::size_t i = 0; i < d.a.rows; ++i) {
@@ -151,7 +149,7 @@ inline Values ratios(const Comparison& d, bool by_output) {
   return d.explains(predicted) ? an : Values();
 }
 
-/// Returns c if r = c · v^power for enough different v, otherwise NaN.
+/// c if r = c · v^power for enough different v, otherwise NaN.
 inline double common_factor(const Values& r, const Values& v, int power) {
   double c = std::numeric_limits<double>::quiet_NaN();
   std::set<double> different;
@@ -165,7 +163,7 @@ inline double common_factor(const Values& r, const Values& v, int power) {
   return different.size() < (std::abs(std::abs(c) - 1) < 1e-6 ? 2 : 3) ? std::nan("") : c;
 }
 
-/// A factor r, per element or output, that equals an input or the output.
+/// A ratio r that equals an input or the output.
 inline Cause known_factor(const Comparison& d, const Values& r, const Dims& shape) {
   std::vector<std::pair<std::string, Values>> known;
   for (const InputEvidence& in : d.e.inputs)
@@ -186,8 +184,7 @@ inline Cause known_factor(const Comparison& d, const Values& r, const Dims& shap
   return {};
 }
 
-/// True if r is constant in each group along an axis, in at least one group of two or more, but not
-/// overall.
+/// True if r is constant in each group, but not overall.
 inline bool same_in_groups(const Values& r, const Groups& groups) {
   std::size_t agreeing = 0, filled = 0, live = 0;
   for (const auto& group : groups) {
