@@ -1,4 +1,4 @@
-// Accumulated gradients: in .grad, at tensors used twice, and with only some inputs requiring one.
+// Gradients that are added up: in .grad, at tensors used twice, for some of the inputs.
 #include <algorithm>
 
 #include "gradus/check/condition.h"
@@ -20,7 +20,7 @@ const Cause kSubset = {"WANTS", "right when all inputs want a gradient, wrong wh
                        "look at needs_grad(i): a sum, a product or a saved tensor that another "
                        "input needs is left out"};
 
-/// Other values of the same size as the gradients, so that neither is lost in the sum.
+/// Of the gradients' size, so that neither is lost in the sum.
 Tensors other_gradients(const Tensors& dx) {
   return for_each_defined(dx, [&](std::size_t k) {
     const double size = largest_of(numbers(dx[k]));
@@ -36,8 +36,7 @@ Tensors grads_of(const Tensors& leaves) {
   return for_each_defined(leaves, [&](std::size_t k) { return leaves[k].grad(); });
 }
 
-/// Returns f(in), or an undefined tensor if f throws. For example, a module rejects parameters that
-/// are not leaves, or that are the same tensor.
+/// f(in), or undefined if f throws, as a module does for parameters that are not leaves.
 Tensor unless_refused(const Trial& t, const Tensors& in) {
   try {
     return t.f.call(in);
@@ -46,7 +45,7 @@ Tensor unless_refused(const Trial& t, const Tensors& in) {
   }
 }
 
-/// A second loss, or a second batch before optimizer.step(), adds to the existing .grad.
+/// A second loss, or a second batch, adds to .grad.
 void grad_in_use(Trial& t) {
   const Tensors before = other_gradients(t.base.dx);
   const auto run = [&] {
@@ -61,7 +60,7 @@ void grad_in_use(Trial& t) {
           {t.base.y, sums(t.base.dx, before)});
 }
 
-/// keep_graph: a second backward pass through a graph must not change the gradients of the first.
+/// keep_graph: a second backward pass must not change the gradients of the first.
 void first_gradients_stay(Trial& t) {
   t.same("after a second backward pass, in the gradients of the first", kAccumulation, [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -72,7 +71,7 @@ void first_gradients_stay(Trial& t) {
   });
 }
 
-/// f(x) used twice in one network, as with tied weights: both contributions reach one leaf.
+/// f(x) twice, as with tied weights: both contributions reach one leaf.
 void used_twice(Trial& t) {
   const auto run = [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -87,8 +86,8 @@ void used_twice(Trial& t) {
           {{}, for_each_defined(t.base.dx, [&](std::size_t k) { return t.base.dx[k] * 3.0; })});
 }
 
-/// x is the output of an op and is also used outside f, as in a residual connection. The gradient
-/// that backward returned is added to, so it must not share a buffer.
+/// x is also used outside f, as in a residual connection. The returned gradient is added to, so it
+/// must not share a buffer.
 void beside_another_path(Trial& t) {
   const Tensors beside = other_gradients(t.base.dx);
   const auto run = [&] {
@@ -112,7 +111,7 @@ void beside_another_path(Trial& t) {
   t.equal("with another path beside f", kAccumulation, run, {{}, sums(t.base.dx, beside)});
 }
 
-/// f(x, x), as in attention with q = k = v: one leaf gets both gradients.
+/// f(x, x), as in attention with q = k = v.
 void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
   Tensors copies = t.x;
   copies[j] = kernel::copy(t.x[i]);
@@ -130,7 +129,7 @@ void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
     const std::vector<std::string>& names = t.f.options.names;
     apart.equal("with one tensor for " + names[i] + " and " + names[j], kSameInput, run, expected);
   } catch (const std::exception&) {
-    return;  // this function does not accept two equal inputs
+    return;  // f rejects equal inputs
   }
 }
 
@@ -145,7 +144,7 @@ void same_tensor_twice(Trial& t) {
     }
 }
 
-/// Frozen layers: only some inputs require a gradient, and backward may skip work for the others.
+/// Frozen layers: backward may skip work for some inputs.
 void subsets(Trial& t) {
   const Flags& all = t.f.wanted();
   const auto count = std::count(all.begin(), all.end(), true);

@@ -1,4 +1,4 @@
-// The order of the conditions, and the comparison of two gradients within a rounding bound.
+// The order of the conditions, and the comparison of two gradients.
 #include "gradus/check/condition.h"
 
 #include <algorithm>
@@ -12,17 +12,16 @@
 namespace gradus::check {
 namespace {
 
-/// Relative change of the inputs for measuring sensitivity.
+/// Relative change of the inputs.
 constexpr double kNudge = 0x1p-30;
 
-/// Absolute difference; 0 between two NaNs.
+/// 0 between two NaNs.
 double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const double apart = std::abs(a - b);
   return std::isnan(apart) ? INFINITY : apart;
 }
 
-/// The largest difference and its index.
 std::pair<double, std::size_t> worst_of(const Values& a, const Values& b) {
   std::pair<double, std::size_t> worst{0, 0};
   for (std::size_t j = 0; j < a.size(); ++j)
@@ -30,7 +29,7 @@ std::pair<double, std::size_t> worst_of(const Values& a, const Values& b) {
   return worst;
 }
 
-/// Copies r, because a later run may overwrite the result of an earlier one.
+/// A later run may overwrite an earlier result.
 Outcome copied(const Outcome& r) {
   return {kernel::copy(r.y),
           for_each_defined(r.dx, [&](std::size_t k) { return kernel::copy(r.dx[k]); })};
@@ -66,7 +65,7 @@ Trial::Trial(const CheckedTensorFunction& function, const RowSum& r, Report& to,
       dy(std::move(upstream)),
       base(copied(f.run(x, dy))) {}
 
-/// Change of gradient k (k = x.size(): y) relative to a change of the inputs in their 30th bit.
+/// Change of gradient k (k = x.size(): y) per relative change of the inputs.
 double Trial::sensitivity(std::size_t k) {
   if (sensitivity_.empty()) {
     const Outcome moved = f.run(nudged(x, f.wanted(), kNudge), dy);
@@ -81,7 +80,7 @@ double Trial::sensitivity(std::size_t k) {
   return sensitivity_[k] / kNudge;
 }
 
-/// Terms that cancel are larger than their sum. The terms of a gradient are of size |dy| |y| / |x|.
+/// Terms that cancel exceed their sum. Those of a gradient have size |dy| |y| / |x|.
 double Trial::size_of_terms(std::size_t k) const {
   if (k >= x.size()) return 0;
   const double unit = rms(numbers(x[k]));
@@ -91,10 +90,9 @@ double Trial::size_of_terms(std::size_t k) const {
 
 double Trial::carried(std::size_t k) { return sensitivity(k) + size_of_terms(k); }
 
-/// Two orders of n additions differ by √n roundings of the added values, 2⁻⁵² each. The factor 64
-/// allows for a sequence of operations. The added values may be larger than the sum
-/// (size_of_terms), and intermediate roundings act like small changes of the inputs (sensitivity).
-/// k = x.size(): y.
+/// Two orders of n additions differ by √n roundings of 2⁻⁵²; 64 allows for a sequence of ops. Terms
+/// may exceed their sum (size_of_terms), and intermediate roundings act like changes of the inputs
+/// (sensitivity). k = x.size(): y.
 bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, const Tensor& found,
                     const Tensor& expected) {
   const std::size_t input = k < x.size() ? k : 0;
@@ -107,7 +105,7 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
   const Values a = numbers(found), b = numbers(expected);
   const auto [apart, worst] = worst_of(a, b);
   const double largest = largest_of(b);
-  // The bound costs another run, and most differences are far below any bound.
+  // The bound costs another run.
   if (apart <= 0x1p-46 * largest) return true;
   std::int64_t count = base.y.numel();
   for (const Tensor& each : x) count = std::max(count, each.numel());
@@ -143,7 +141,7 @@ void Trial::add(std::size_t input, const Cause& cause, const std::string& note) 
       report.findings.begin(), report.findings.end(),
       [&](const Finding& each) { return each.kind == Kind::condition && each.input == input; });
   if (count >= 3 || (count > 0 && report.inputs[input].cause.name == cause.name))
-    return;  // one finding is enough
+    return;  // one is enough
   report.add(Kind::condition, input, note, cause);
 }
 
@@ -154,8 +152,7 @@ void check_conditions(const CheckedTensorFunction& function, const RowSum& rows,
   Trial trial(function, rows, report, function.inputs, dy);
   const std::size_t before = report.findings.size();
   check_side_effects(trial);
-  if (report.findings.size() ==
-      before) {  // other conditions mean nothing if results are not reproducible
+  if (report.findings.size() == before) {  // otherwise results are not reproducible
     check_layouts(trial);
     check_accumulation(trial);
     check_precision(trial);

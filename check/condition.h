@@ -1,9 +1,6 @@
 // Conditions that break gradients which are otherwise correct. Finite differences are measured
-// once, at the given inputs. Each condition then compares two gradients, at the cost of one or two
-// forward and backward passes.
-//
-// The conditions are in layout.cpp, accumulation.cpp, side_effects.cpp and precision.cpp. The
-// comment of each says why users' gradients break there.
+// once; each condition then compares two gradients. See layout.cpp, accumulation.cpp,
+// side_effects.cpp and precision.cpp.
 #pragma once
 
 #include <functional>
@@ -14,8 +11,7 @@
 
 namespace gradus::check {
 
-/// Inputs and an upstream gradient, with the function's result there. All other runs are compared
-/// with that result.
+/// Inputs and an upstream gradient. All runs are compared with the function's result there.
 class Trial {
  public:
   Trial(const CheckedTensorFunction& function, const RowSum& rows, Report& report, Tensors x,
@@ -23,23 +19,22 @@ class Trial {
 
   using Run = std::function<Outcome()>;
 
-  /// Compares the result of `run` (called with recording on) with `expected`. Adds the finding
-  /// "`what`: …" and returns false if they differ or if `run` throws. Undefined tensors are not
-  /// compared.
+  /// Compares the result of `run`, called with recording on, with `expected`. If they differ or
+  /// `run` throws, adds the finding "`what`: …" and returns false. Undefined tensors are ignored.
   bool equal(const std::string& what, const Cause& cause, const Run& run, const Outcome& expected);
-  /// Compares `run` with `base`.
+  /// The same, compared with `base`.
   bool same(const std::string& what, const Cause& cause, const Run& run) {
     return equal(what, cause, run, base);
   }
   void add(std::size_t input, const Cause& cause, const std::string& note);
 
-  /// A trial of the same function at other inputs, with the same report.
+  /// The same function and report with other inputs.
   Trial elsewhere(Tensors at, Tensor upstream) const {
     return {f, rows, report, std::move(at), std::move(upstream)};
   }
 
-  /// How strongly a relative rounding of the inputs, or of the gradient's terms, changes the
-  /// gradient of input k. Multiply by a relative rounding to get an absolute bound.
+  /// The effect of a relative rounding, of the inputs or of the gradient's terms, on the gradient
+  /// of input k.
   double carried(std::size_t k);
 
   const CheckedTensorFunction& f;
@@ -57,7 +52,7 @@ class Trial {
   Values sensitivity_;
 };
 
-/// Random values in ±[1.5, 2.5), with the shape and dtype of `like`.
+/// Random values in ±[1.5, 2.5).
 Tensor other_numbers(const Tensor& like, std::uint64_t seed = 77);
 
 /// Multiplies each value by 1 ± up to 5/4 of `share`.
@@ -72,11 +67,12 @@ Tensors for_each_defined(const Tensors& x, F f) {
   return out;
 }
 
-/// Runs all conditions and adds their findings to `report`.
+/// Runs all conditions and adds their findings.
 void check_conditions(const CheckedTensorFunction& function, const RowSum& rows, Report& report);
 
-void check_layouts(Trial& trial);       // strided, offset, repeated, transposed
-void check_accumulation(Trial& trial);  // .grad in use, twice, f(x, x), fan-out, subsets of inputs
+void check_layouts(Trial& trial);  // strided, offset, repeated, transposed
+void check_accumulation(
+    Trial& trial);  // .grad in use, second pass, f(x, x), fan-out, subsets of inputs
 void check_side_effects(Trial& trial);  // fresh memory, sums of upstream gradients, errors
 void check_precision(Trial& trial);     // f32
 

@@ -1,5 +1,5 @@
-// The check of a function of tensors: finite differences, then the conditions, then the smallest
-// failing inputs. A backward pass by hand is wrapped in an op and checked in the same way.
+// Finite differences, the conditions, then the smallest failing inputs. A backward pass by hand is
+// wrapped in an op.
 #include "gradus/check/gradients.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
   ByHand(const check::Function& forward_pass, const check::Vjp& backward_pass)
       : f(&forward_pass), vjp(&backward_pass) {}
 
-  const check::Function* f;  // both live as long as the check
+  const check::Function* f;
   const check::Vjp* vjp;
   std::vector<Saved> x;
 
@@ -58,7 +58,7 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
 namespace check {
 namespace {
 
-/// Above this size, starting a second thread pays off.
+/// Above this size, a second thread pays off.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;  // elements
 
 bool holds(const Tensor& x, const std::optional<double>& value) {
@@ -81,8 +81,8 @@ Report check(const CheckedTensorFunction& f) {
   return report;
 }
 
-/// Cuts the axes of x that have these lengths to these sizes. Heuristic: axes of equal length are
-/// assumed to be the same dimension.
+/// Cuts axes of these lengths to these sizes. Heuristic: axes of equal length are the same
+/// dimension.
 Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Dims& sizes) {
   Tensors out;
   for (const Tensor& each : x) {
@@ -102,8 +102,8 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Di
   return out;
 }
 
-/// Sets report.smallest to the shapes of the smallest cut of f's inputs that fails in the same way,
-/// and to the finding there. Shapes that f rejects are skipped.
+/// Sets report.smallest to the smallest cut of f's inputs that fails in the same way, and its
+/// finding. Skips shapes that f rejects.
 void add_smallest(const CheckedTensorFunction& f, Report& report) {
   if (report.findings.empty() || report.findings[0].kind == Kind::structure) return;
   std::set<std::int64_t> different;
@@ -145,8 +145,7 @@ Function recorded(std::string_view name, const Function& forward, const Vjp& bac
 Report run(const CheckedTensorFunction& f, const std::string& call) {
   std::int64_t count = f.output.numel();
   for (const Tensor& x : f.inputs) count += x.numel();
-  // For few elements a second thread costs more than it saves, so kernels run on this thread, as
-  // inside parallel_for.
+  // For few elements a second thread costs more than it saves.
   const ScopedValue<bool> serial(thread_state.parallel, thread_state.parallel || count <= kSmall);
   Report report = check(f);
   if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);

@@ -1,5 +1,4 @@
-// An observer keeps the first call of each kind of op in a step, with its inputs. Each op then runs
-// again through its node in f64 and is checked as a function of plain values.
+// An observer keeps the first call of each kind of op. Each runs again through its node in f64.
 #include "gradus/check/graph.h"
 
 #include <chrono>
@@ -22,7 +21,6 @@
 namespace gradus::check {
 namespace {
 
-/// A recorded op with its inputs.
 struct RecordedCall {
   NodePtr node;
   Tensors inputs;
@@ -30,11 +28,11 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Keeps the first call for each combination of op, input shapes and dtypes, and result shape.
+/// Kind: the op with its shapes and dtypes.
 class FirstOfEachKind : public Observer {
  public:
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
-    Tensors kept;  // holding them prevents writes to their buffers
+    Tensors kept;  // prevents writes to their buffers
     for (const Tensor* x : inputs) kept.push_back(x->detach());
     running_.push_back(std::move(kept));
   }
@@ -55,14 +53,12 @@ class FirstOfEachKind : public Observer {
   std::int64_t nodes = 0;
 
  private:
-  std::vector<Tensors> running_;  // inputs of the operations that have begun
+  std::vector<Tensors> running_;  // of unfinished ops
   std::set<std::string> kinds_;
 };
 
-/// A call as a function of plain values: a random weighted sum of its result, so that a large
-/// result costs no more than a small one. Non-finite values (a mask's −∞) stay fixed. Zeros with
-/// gradient 0 stay fixed too: a mask may hide them, and the op may rely on that. All other values
-/// can be perturbed.
+/// A random weighted sum of a call's result, which costs no more for a large result. Non-finite
+/// values (a mask's −∞) stay fixed, and zeros with gradient 0: the op may rely on hidden values.
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {
@@ -98,8 +94,7 @@ class ReplayedCall {
             [this](const Arguments& values, const Values& dy) { return vjp(values, dy[0]); }};
   }
 
-  /// Converts the element of a finding from an index among the free values to an index in the
-  /// tensor.
+  /// From an index among the free values to an index in the tensor.
   void place(Finding& finding) const {
     const MovingInput& m = moving_[finding.input];
     if (finding.at.size() != 1) return;
@@ -107,11 +102,10 @@ class ReplayedCall {
   }
 
  private:
-  /// A differentiable input.
   struct MovingInput {
-    std::size_t index;              // among the inputs
-    Values all;                     // its numbers
-    std::vector<std::size_t> free;  // indices of the values that may be perturbed
+    std::size_t index;
+    Values all;
+    std::vector<std::size_t> free;  // indices of values that move
 
     Values pick(const Values& x) const {
       Values result;
@@ -147,7 +141,6 @@ class ReplayedCall {
     return sum;
   }
 
-  /// Gradients with respect to all values of each input in `moving_`.
   Arguments gradients(const Tensors& at, double dy) const {
     const GradMode on(true);
     Tensors in = at, wanted;
@@ -167,9 +160,9 @@ class ReplayedCall {
   }
 
   const RecordedCall& call_;
-  Tensors in_;      // f64 if floating-point
-  Shape shape_;     // of the result
-  Values weights_;  // of the result's values
+  Tensors in_;   // f64 if floating-point
+  Shape shape_;  // of the result
+  Values weights_;
   std::vector<MovingInput> moving_;
 };
 
@@ -187,7 +180,6 @@ Report check_call(const RecordedCall& call, double seconds, const GraphOptions& 
   return report;
 }
 
-/// The worst finding for an op. Its input index refers to the op's inputs.
 Finding finding_of(const RecordedCall& call, const Report& found) {
   Finding result = found.findings.front();
   const std::string caller = trace::caller_of(call.stack);
@@ -231,7 +223,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   std::int64_t elements = 0, one_by_one = 0;  // large inputs are sampled
   for (std::size_t i = step.calls.size(); i-- > 0;) {
     const RecordedCall& call = step.calls[i];
-    const double left = 0.9 * options.seconds - seconds();  // a started check may exceed its time
+    const double left = 0.9 * options.seconds - seconds();  // checks may overrun
     if (left <= 0) {
       left_out.insert(str_cat(call.node->name(), " (no time)"));
       continue;

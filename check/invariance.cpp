@@ -1,5 +1,4 @@
-// Each check calls f in two ways that must return equal values, and reports the first position
-// where they differ. B examples, T positions.
+// Each check calls f in two ways that must agree. B examples, T positions.
 #include "gradus/check/invariance.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@
 namespace gradus::check {
 namespace {
 
-/// f(x) without recording, with the same random values in each call.
+/// Without recording, with a fixed random state.
 template <class F, class... Args>
 Tensor call(const F& f, const Args&... args) {
   const NoGrad off;
@@ -47,7 +46,7 @@ Tensor positions(const Tensor& x, std::int64_t first, std::int64_t last) {
   return slice(x, 1, first, last);
 }
 
-/// Holds if a and b are equal. Otherwise reports the largest difference and `why` it is wrong.
+/// Reports the largest difference and `why` it is wrong.
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
   if (a.shape() != b.shape())
@@ -68,7 +67,7 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
                          x[where], " and ", y[where], ": ", why)};
 }
 
-/// Returns the first failure of comparison(first) … comparison(last - 1), or success.
+/// The first failure of comparison(i), or success.
 template <class Comparison>
 Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
                     Comparison comparison) {
@@ -77,8 +76,7 @@ Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
   return {true, words};
 }
 
-/// x with other contents from position `first` on: ids are replaced by other ids, values by distant
-/// values.
+/// x with other ids or distant values from position `first` on.
 Tensor changed_from(const Tensor& x, std::int64_t first) {
   Tensor y = kernel::copy(x);
   Tensor tail = positions(y, first, x.size(1));
@@ -97,7 +95,7 @@ Tensor changed_from(const Tensor& x, std::int64_t first) {
   return y;
 }
 
-/// The gradient of outputs before position t with respect to inputs from t on must be 0.
+/// Outputs before t must have gradient 0 by inputs from t on.
 Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int64_t t) {
   Generator own(1);
   const GeneratorScope scope(own);

@@ -24,7 +24,7 @@ const Cause kOutside = {"WRITES OUTSIDE",
 
 enum class MemoryLayout { transposed, every_second, slice };
 
-/// Copies x into a buffer filled with NaN, with this layout.
+/// x in a buffer of NaN.
 Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   const bool slice = layout == MemoryLayout::slice;
   Strides strides = x.strides();
@@ -40,14 +40,14 @@ Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   return kernel::strided_view(whole, x.shape(), strides, offset).copy_(x);
 }
 
-/// Repeats the first entry of x along one axis (or all axes) with stride 0.
+/// The first entry of x along an axis (or all), repeated with stride 0.
 Tensor repeated(const Tensor& x, std::optional<int> axis) {
   Strides strides = axis ? x.strides() : Strides::filled(x.rank(), 0);
   if (axis) strides[*axis] = 0;
   return kernel::strided_view(x, x.shape(), strides, x.offset());
 }
 
-/// Returns true if the buffer around x is unchanged.
+/// True if the buffer around x is unchanged.
 bool frame_is_whole(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   Tensor rest = kernel::copy(kernel::strided_view(x, {count}, {1}, 0));
@@ -56,10 +56,9 @@ bool frame_is_whole(const Tensor& x) {
   return std::all_of(all.begin(), all.end(), [](double v) { return std::isnan(v); });
 }
 
-/// transpose() swaps strides without a copy, so kernels that index x.data()[i * columns + j] read
-/// the wrong element. In a view of every second column, or of one channel, neighboring elements are
-/// not adjacent. A slice has an offset and gaps between rows, so out-of-bounds accesses touch other
-/// data. dy has such layouts if y is transposed, strided or sliced.
+/// transpose() swaps strides, so a kernel that indexes x.data()[i * columns + j] reads the wrong
+/// element. In a view of every second column, neighbors are not adjacent. A slice has an offset and
+/// gaps. dy has such layouts if y is viewed in these ways.
 void other_strides(Trial& t) {
   const std::tuple<MemoryLayout, const char*, const char*> layouts[] = {
       {MemoryLayout::slice, "for inputs that are slices of larger ones",
@@ -82,7 +81,7 @@ void other_strides(Trial& t) {
   }
 }
 
-/// expand() repeats a tensor with stride 0, so its buffer holds fewer values than numel().
+/// expand() repeats with stride 0: the buffer has fewer values than numel().
 void repeated_inputs(Trial& t) {
   Tensors views = t.x, copies = t.x;
   bool any = false;
@@ -100,12 +99,12 @@ void repeated_inputs(Trial& t) {
     there.same("for inputs that expand() repeats", kInputLayout,
                [&] { return there.f.run(views, t.dy); });
   } catch (const std::exception&) {
-    return;  // this function does not accept equal rows
+    return;  // f rejects equal rows
   }
 }
 
-/// The upstream gradient of sum(y).backward() is one value with strides of 0. A kernel that assumes
-/// it is contiguous reads past the end. A sum over one axis repeats a row or a column.
+/// dy of sum(y) is one value with strides of 0; a kernel that assumes contiguity reads past the
+/// end.
 void repeated_upstream(Trial& t) {
   const auto check = [&t](const Tensor& dy, const std::string& what) {
     Trial there = t.elsewhere(t.x, kernel::copy(dy));

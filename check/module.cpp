@@ -1,5 +1,4 @@
-// A module is checked as a function of its parameters: leaves made by the check temporarily replace
-// the module's own tensors.
+// A module as a function of its parameters: the check's leaves temporarily replace its tensors.
 #include <map>
 #include <span>
 #include <string>
@@ -14,12 +13,12 @@
 namespace gradus::check {
 namespace {
 
-/// Exposes a module's parameters as inputs of a function (tied ones once). Buffers are replaced by
-/// copies of the compute dtype. RAII guard: the destructor restores the module's own tensors.
+/// RAII guard: exposes parameters (tied ones once) as inputs, and copies buffers to the compute
+/// dtype. The destructor restores the module's tensors.
 class Borrowed {
  public:
   explicit Borrowed(nn::Module& m) {
-    (void)m.parameters();  // throws GraphError if two names share a tensor without tie()
+    (void)m.parameters();  // GraphError if two names share a tensor without tie()
     collect(m, "");
   }
   ~Borrowed() {
@@ -28,7 +27,7 @@ class Borrowed {
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
 
-  /// Makes the module use these tensors, one for each of names(), in this dtype.
+  /// Replaces the parameters, in the order of names().
   void put(std::span<const Tensor> tensors, Dtype dtype) {
     for (const auto& [place, index] : uses_) {
       *place = tensors[index];
@@ -64,13 +63,13 @@ class Borrowed {
     }
   }
 
-  std::map<Tensor*, Tensor> own_;                      // original tensor of each member
-  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // member and index of its parameter
+  std::map<Tensor*, Tensor> own_;                      // original tensors
+  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // member, index of its parameter
   std::vector<Tensor*> buffers_;
   std::map<const Node*, std::size_t> indices_;  // of tied parameters
   Tensors parameters_;
   std::vector<std::string> names_;
-  Dtype dtype_ = Dtype::bool_;  // of the current copies; bool_: none yet
+  Dtype dtype_ = Dtype::bool_;  // of the copies; bool_: none
 };
 
 Dtype float_dtype(const Tensors& in) {
@@ -79,7 +78,7 @@ Dtype float_dtype(const Tensors& in) {
   return Dtype::f64;
 }
 
-/// Options for the parameters followed by the inputs.
+/// For the parameters followed by the inputs.
 Options extended(const Options& options, const Borrowed& borrowed, const Tensors& inputs) {
   const Tensors& own = borrowed.parameters();
   Options all = options;
@@ -95,8 +94,7 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   return all;
 }
 
-/// Finds an op of the module with a wrong derivative and reports it as the cause for parameters
-/// without a diagnosed cause.
+/// Reports an op with a wrong derivative as the cause, for parameters without one.
 void name_operation(const CheckedTensorFunction& f, Report& report) {
   const auto loss = [&] { return f.call(f.leaves(f.inputs)); };
   const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});

@@ -1,18 +1,16 @@
-// f32: finite differences are too coarse in f32. Instead the f32 gradient must equal the f64 one up
-// to the rounding errors of f32.
+// Finite differences are too coarse in f32. Instead the f32 gradient must equal the f64 one up to
+// rounding errors:
 //
 //   |g₃₂ - g₆₄|ᵢ ≤ 8 √k 2⁻²⁴ ( |J|ᵀ|dy| + |∂g/∂x| |x| + |dy| |y| / |x| )ᵢ
 //
-// First term: gᵢ is a sum of products over outputs, each with a rounding error. k errors of random
-// sign add up to √k (k: the longest sum, a tensor's size). Second term: intermediate roundings act
-// like roundings of x and change g as much as x does; this is measured by perturbing x. Third term:
-// where the terms of a gradient cancel (softmax of one element), their rounding errors remain. The
-// factor 8 allows for a sequence of operations.
+// First term: gᵢ sums products over outputs; k rounding errors of random sign add up to √k (k: the
+// longest sum, a tensor's size). Second: intermediate roundings act like roundings of x (measured
+// by perturbing x). Third: rounding errors remain where terms cancel (softmax of one element). 8
+// allows for a sequence of ops.
 //
-// Intermediate terms may be larger than anything visible from outside (layer norm over two nearly
-// equal elements, logits in the hundreds). So 8 times the change of g₃₂ when x moves by one
-// rounding is also allowed, up to 32 times the bound. Beyond that, a gradient that is only noise
-// fails.
+// Hidden terms may be larger (layer norm over two nearly equal elements, logits in the hundreds).
+// So 8 times the change of g₃₂ for one rounding of x is allowed too, up to 32 times the bound;
+// beyond, a gradient of noise fails.
 #include <algorithm>
 #include <cmath>
 
@@ -34,13 +32,13 @@ Tensors converted(const Tensors& x, Dtype dtype) {
   });
 }
 
-/// Do all values fit in f32? Above 1e30, products may overflow.
+/// Above 1e30, products may overflow.
 bool fits_f32(const Tensors& x) {
   return std::all_of(x.begin(), x.end(),
                      [](const Tensor& each) { return largest_of(numbers(each)) <= 1e30; });
 }
 
-/// Change of each element of the f32 gradient when x changes by one rounding.
+/// The change of the f32 gradient when x changes by one rounding.
 Values jitter(const Trial& f64, const Tensors& x, const Tensor& dy, std::size_t k,
               const Values& found) {
   Values most(found.size(), 0.0);
@@ -53,7 +51,7 @@ Values jitter(const Trial& f64, const Tensors& x, const Tensor& dy, std::size_t 
   return most;
 }
 
-/// `t` is the same function in f64, at the f32 values of x and dy.
+/// `t` is in f64, at the f32 values of x and dy.
 void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const Tensor& dx) {
   const Values found = numbers(dx), right = numbers(t.base.dx[k]);
   std::int64_t terms = t.base.y.numel();
@@ -64,8 +62,8 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
   std::size_t worst = 0;
   double excess = 0;
   for (std::size_t j = 0; j < found.size(); ++j) {
-    double allowed = rounding * (t.rows.magnitude[k][j] + all) +
-                     1e-36;  // the smallest normal f32 is about 1e-38
+    double allowed =
+        rounding * (t.rows.magnitude[k][j] + all) + 1e-36;  // the smallest f32 is 1e-38
     const double off = std::abs(found[j] - right[j]);
     if (!std::isfinite(right[j]) || off <= allowed) continue;
     if (noise.empty()) noise = jitter(t, x, dy, k, found);
@@ -85,7 +83,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
 
 }  // namespace
 
-/// Training runs in f32, which uses other kernels and branches and has sums that lose digits.
+/// f32 uses other kernels and branches, and sums lose digits.
 void check_precision(Trial& t) {
   if (!t.f.f32 || t.rows.dy.empty()) return;
   const Tensors rough = converted(t.x, Dtype::f32);
@@ -107,7 +105,7 @@ void check_precision(Trial& t) {
       t.report.notes.push_back(std::string("not checked in f32, where it throws: ") + error.what());
     return;
   }
-  // The reference uses the same inputs, rounded to f32.
+  // The reference has the rounded inputs.
   Trial oracle = t.elsewhere(converted(rough, Dtype::f64), kernel::convert(dy, Dtype::f64));
   for (std::size_t k = 0; k < t.x.size(); ++k)
     if (found.dx[k].defined()) compare(oracle, rough, dy, k, found.dx[k]);

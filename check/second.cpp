@@ -1,4 +1,4 @@
-// Checks second derivatives as first derivatives of a function that computes gradients.
+// Second derivatives are first derivatives of a function that computes gradients.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace gradus::check {
 namespace {
 
-/// g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩. w follows the inputs x.
+/// g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩. w comes last.
 class GradientOf {
  public:
   GradientOf(const CheckedTensorFunction& f, Tensors u, double unit)
@@ -38,8 +38,7 @@ class GradientOf {
   }
 
  private:
-  /// A tensor to differentiate with respect to: a leaf if nothing is recorded, and a separate node
-  /// if two inputs, or an input and w, are the same tensor.
+  /// A leaf if nothing is recorded, and a separate node for each use of the same tensor.
   static Tensor apart(const Tensors& in, std::size_t k) {
     if (!in[k].requires_grad()) return in[k].detach().requires_grad_();
     const auto same = [&](const Tensor& x) { return x.node() == in[k].node(); };
@@ -47,11 +46,11 @@ class GradientOf {
   }
 
   const CheckedTensorFunction& f_;
-  Tensors u_;  // for the inputs that require a gradient
+  Tensors u_;
   double unit_;
 };
 
-/// About |u| |w| |y| / |x|, the size of a gradient's terms before they are added.
+/// About |u| |w| |y| / |x|: a gradient's terms before they are added.
 double size_of_all_terms(const CheckedTensorFunction& function) {
   const double most = largest_of(numbers(function.output));
   double size = 0;
@@ -72,9 +71,8 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   Tensors u;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (function.wanted()[k]) u.push_back(other_numbers(function.inputs[k], options.seed + 7 + k));
-  // Where the terms of a gradient cancel (softmax across equal rows), g is only rounding error, and
-  // finite differences would treat it as exact. Adding a constant of the terms' size, with g's
-  // sign, makes the check's rounding estimate large enough.
+  // If the terms cancel (softmax across equal rows), g is only rounding error. Adding a constant of
+  // the terms' size, with g's sign, makes the rounding estimate large enough.
   Tensors in = function.inputs;
   in.push_back(other_numbers(function.output, options.seed + 6));
   const double size = size_of_all_terms(function);
@@ -84,7 +82,7 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   options.names.emplace_back("upstream");
   options.differentiable = function.wanted();
   options.differentiable.push_back(true);
-  options.smallest = false;  // u and the upstream gradient have the sizes of these inputs
+  options.smallest = false;  // u has the sizes of these inputs
   return run(CheckedTensorFunction(std::string(name) + ", second derivatives", g, in, options),
              "second");
 }

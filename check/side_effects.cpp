@@ -1,5 +1,4 @@
-// Properties of forward and backward other than correctness: reproducible, independent of recording
-// and of fresh memory's contents, and linear in the upstream gradient.
+// Reproducible, independent of recording and fresh memory, linear in dy.
 #include <string>
 
 #include "gradus/check/condition.h"
@@ -22,8 +21,7 @@ class Poison {
   bool before_;
 };
 
-/// Counters, caches or private generators make a second run differ. All other comparisons are then
-/// meaningless.
+/// Counters, caches or private generators make all other comparisons meaningless.
 void run_again(Trial& t) {
   t.same("in a second run",
          {"NOT DETERMINISTIC", "the same inputs give another result from run to run",
@@ -31,7 +29,7 @@ void run_again(Trial& t) {
          [&] { return t.f.run(t.x, t.dy); });
 }
 
-/// Evaluation runs under NoGrad. A branch on gradient recording makes it a different model.
+/// A branch on recording makes evaluation use a different model.
 void run_unrecorded(Trial& t) {
   t.same("under NoGrad",
          {"TWO FORWARDS", "forward gives something else when nothing is recorded",
@@ -42,8 +40,7 @@ void run_unrecorded(Trial& t) {
          });
 }
 
-/// A fresh buffer often contains zeros, so an element that is never written looks right until
-/// memory is reused.
+/// Fresh memory is often zero, which hides elements that are never written.
 void run_in_poisoned_memory(Trial& t) {
   t.same("where fresh memory is NaN",
          {"NEVER WRITTEN", "some results are what happened to be in fresh memory",
@@ -55,8 +52,8 @@ void run_in_poisoned_memory(Trial& t) {
          });
 }
 
-/// Gradients of several losses are added before they arrive, so backward(a + b) must equal
-/// backward(a) + backward(b). Clipping, abs and rounding of dy break that.
+/// backward(a + b) must equal backward(a) + backward(b). Clipping, abs and rounding of dy break
+/// that.
 void sum_of_upstreams(Trial& t) {
   const Tensor other = other_numbers(t.dy, t.f.options.seed + 101);
   const Tensors dx = t.f.run(t.x, other).dx;
@@ -69,7 +66,7 @@ void sum_of_upstreams(Trial& t) {
           {{}, for_each_defined(dx, [&](std::size_t k) { return dx[k] + t.base.dx[k]; })});
 }
 
-/// backward must not write to its output, which other ops may have saved.
+/// Other ops may have saved the output.
 void output_is_left_alone(Trial& t) {
   const GradMode on(true);
   const Tensors in = t.f.leaves(t.x);
@@ -85,7 +82,7 @@ void output_is_left_alone(Trial& t) {
           {before, {}});
 }
 
-/// The message of the exception that f throws for these inputs, or "".
+/// The message that f throws, or "".
 std::string error_of(const Trial& t, const Tensors& in, bool record) {
   const GradMode mode(record);
   try {
@@ -96,8 +93,7 @@ std::string error_of(const Trial& t, const Tensors& in, bool record) {
   return "";
 }
 
-/// Inputs that f must reject. A validation that only runs while recording misses user errors during
-/// evaluation and allows out-of-bounds reads.
+/// A validation that only runs while recording misses errors during evaluation.
 void refused_inputs(Trial& t) {
   const Cause cause = {"ERRORS", "what must be refused is not, or not always the same way",
                        "test shapes and dtypes first, whether recording is on or not"};

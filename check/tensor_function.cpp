@@ -1,5 +1,4 @@
-// Conversion between tensors and plain values. `compare` passes both functions to check/raw and
-// detects writes to tensors that are not theirs.
+// Conversion between tensors and plain values. Detects writes to inputs and to dy.
 #include "gradus/check/tensor_function.h"
 
 #include <cmath>
@@ -15,7 +14,6 @@
 namespace gradus::check {
 namespace {
 
-/// The function in the form of check/raw: a function of values and its vector-Jacobian product.
 class NumberFunction {
  public:
   explicit NumberFunction(const CheckedTensorFunction& f) : f_(f) {}
@@ -32,7 +30,7 @@ class NumberFunction {
   }
 
   Arguments vjp(const Arguments& values, const Values& dy) {
-    if (!y_.defined() || values_ != values) {  // often called again with the same inputs
+    if (!y_.defined() || values_ != values) {  // often the same inputs
       const GradMode on(true);
       values_ = values;
       in_ = f_.leaves(tensors(values));
@@ -54,9 +52,8 @@ class NumberFunction {
   }
 
  private:
-  using Versions = std::vector<std::uint32_t>;  // of the inputs' storage
+  using Versions = std::vector<std::uint32_t>;
 
-  /// New tensors with these values.
   Tensors tensors(const Arguments& values) const {
     Tensors in = f_.inputs;
     for (std::size_t k = 0; k < in.size(); ++k)
@@ -70,7 +67,7 @@ class NumberFunction {
     return out;
   }
 
-  /// Compares version counters. `values` also reveals writes that bypass the counter.
+  /// Version counters; `values` also shows writes that bypass them.
   void require_unwritten(const Tensors& in, const Versions& versions, const Arguments* values,
                          const char* before, const char* after) const {
     for (std::size_t k = 0; k < in.size(); ++k)
@@ -81,7 +78,7 @@ class NumberFunction {
 
   const CheckedTensorFunction& f_;
   std::int64_t forwards_ = 0;
-  Arguments values_;  // of the last graph
+  Arguments values_;  // of y_
   Tensors in_;
   Versions versions_;
   Tensor y_;

@@ -1,7 +1,6 @@
 // The recorder behind GRADUS_TRACE=FILE.html PROGRAM, for programs that link
-// gradus::trace_on_request. Records the main thread from program start. Writes the page after
-// optimizer step GRADUS_TRACE_STEP (default: 1), or after that backward pass if there is no
-// optimizer, or at exit.
+// gradus::trace_on_request. Records the main thread. Writes the page after optimizer step
+// GRADUS_TRACE_STEP (default: 1), after that backward pass if there is no optimizer, or at exit.
 #pragma once
 
 #include <cstdio>
@@ -12,15 +11,14 @@
 
 namespace gradus::trace {
 
-/// A step is an optimizer step or, without an optimizer, a backward pass.
+/// A step is an optimizer step, or a backward pass if there is no optimizer.
 class Automatic final : public Recorder {
  public:
-  /// Writes the page of step number `step` (from 1) to the file `path`.
+  /// Writes the page of this step (from 1) to `path`.
   Automatic(std::string path, Id step) : Recorder({}), path_(std::move(path)), wanted_(step) {
     on_ = wanted_ == 1;
   }
-  /// Parses GRADUS_TRACE and GRADUS_TRACE_STEP. Returns null if no trace is requested, or if the
-  /// step is invalid, which is reported on standard error.
+  /// Parses GRADUS_TRACE and GRADUS_TRACE_STEP. Null if unset or, with a message, invalid.
   static std::unique_ptr<Automatic> from_env(const char* path, const char* step) {
     if (!path || !*path) return nullptr;
     const long long number = step && *step ? std::atoll(step) : 1;
@@ -29,7 +27,7 @@ class Automatic final : public Recorder {
     return nullptr;
   }
 
-  /// From here on, counts optimizer steps. Discards what was recorded before.
+  /// Counts optimizer steps from here on.
   void on_optimizer_created() override {
     if (pauses > 0) return;
     if (!has_optimizer_ && ended_ == 0) clear();
@@ -50,7 +48,7 @@ class Automatic final : public Recorder {
   }
   void on_step_end(std::int64_t) override { end_step(); }
 
-  /// Called at exit and by the terminate handler.
+  /// At exit, or from the terminate handler.
   void finish() noexcept {
     if (written_) return;
     if (ended_ + 1 < wanted_)

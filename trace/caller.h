@@ -8,13 +8,13 @@
 
 namespace gradus::trace {
 
-bool is_component(const std::string& folder);  // a folder of the library: "ops"
+bool is_component(const std::string& folder);  // "ops"
 
-/// The innermost frame outside the library and the standard library, as "train.cpp:42". Without
-/// debug information: "step(Model&) (its line is known if …)". "" if unknown.
+/// The innermost frame outside the library, as "train.cpp:42"; its function if built without -g; ""
+/// if unknown.
 std::string caller_among(const std::vector<platform::Frame>& frames);
 
-/// The same for a stack trace. Calls addr2line, which takes about a second.
+/// The same for a stack trace. Calls addr2line (about a second).
 std::string caller_of(const std::vector<void*>& calls);
 
 }  // namespace gradus::trace

@@ -1,4 +1,4 @@
-// Nodes are grouped into nested clusters by the path of their layer.
+// Nodes are in nested clusters by layer.
 #include "gradus/trace/dot.h"
 
 #include <algorithm>
@@ -14,7 +14,6 @@ namespace gradus {
 namespace trace {
 namespace {
 
-/// A quoted DOT string, with " and \ escaped and newlines replaced.
 std::string quoted(const std::string& s) {
   std::string out = "\"";
   for (const char c : s) {
@@ -86,7 +85,7 @@ class Drawing {
                    style, "];\n");
   }
 
-  /// One edge per use: x·x has two edges from x.
+  /// One edge per use: x·x has two.
   void write_edges(const Node& node) {
     for (const auto& input : node.inputs) {
       if (!input) continue;

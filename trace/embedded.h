@@ -1,4 +1,4 @@
-// Files of the source tree embedded in the library by tools/cmake/GradusEmbedded.cmake.
+// Source files embedded by tools/cmake/GradusEmbedded.cmake.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@ struct EmbeddedFile {
   const char* path;  // "ops/softmax.cpp"
   const char* text;
 };
-extern const EmbeddedFile kViewer[];  // trace/viewer/page.html, then *.css and *.js by name
+extern const EmbeddedFile kViewer[];  // page.html, then *.css and *.js by name
 extern const std::size_t kViewerFiles;
 extern const EmbeddedFile kOps[];  // ops/**/*.cpp
 extern const std::size_t kOpsFiles;
-extern const char* const kScriptSha256;  // of all *.js concatenated, hexadecimal
+extern const char* const kScriptSha256;  // of all *.js, hexadecimal
 extern const char* const kStyleSha256;   // of all *.css
 
 }  // namespace gradus::trace

@@ -1,4 +1,4 @@
-// in_order() orders the lines and Writer formats them. Neither is recursive, so graphs may be deep.
+// in_order() sorts the lines, Writer formats them. Neither is recursive.
 #include "gradus/trace/explain.h"
 
 #include <algorithm>
@@ -14,19 +14,19 @@ namespace gradus {
 namespace trace {
 namespace {
 
-constexpr std::size_t kEnds = 3;      // lines shown at each end of a long chain
-constexpr std::size_t kDeepest = 12;  // bars before a line; deeper lines state their depth
-constexpr std::size_t kWidest = 48;   // maximum width of the formula column
+constexpr std::size_t kEnds = 3;      // lines at each end of a long chain
+constexpr std::size_t kDeepest = 12;  // bars; deeper lines state their depth
+constexpr std::size_t kWidest = 48;   // columns of the formula
 
 struct Line {
   const Node* node;
   std::size_t depth;
-  bool link;  // the previous line's only child here is this node
+  bool link;  // only child of the previous line
 };
 
-/// A node follows all nodes that use it, so that shared nodes come once, after their last use.
+/// Each node follows its last use.
 std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
-  std::unordered_map<const Node*, std::size_t> users;  // number of pending users
+  std::unordered_map<const Node*, std::size_t> users;  // pending
   for (const Node* node : nodes)
     for (const Node* input : inputs_of(*node)) ++users[input];
   std::vector<Line> order, stack{{nodes.front(), 0, false}};
@@ -37,7 +37,7 @@ std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
     std::vector<const Node*> ready;
     for (const Node* input : inputs_of(*line.node))
       if (--users[input] == 0) ready.push_back(input);
-    // Leaves first, then the newest ops. The oldest op continues at this depth.
+    // Leaves, then the newest ops. The oldest continues at this depth.
     std::stable_partition(ready.begin(), ready.end(), [](const Node* n) { return !n->op_name; });
     for (std::size_t i = ready.size(); i-- > 0;) {
       const bool goes_on = i + 1 == ready.size() && ready[i]->op_name;
@@ -72,7 +72,7 @@ class Writer {
     const Node& node = *line.node;
     const Watch* watch = Watch::current();
     const Watch::Event* event = watch ? watch->of(node.id) : nullptr;
-    std::string values;  // their range, if known
+    std::string values;
     if (x_.node().get() == &node)
       values = to_string(range_of(x_));
     else if (const nn::NamedTensor* named = parameters_.of(node))
@@ -147,8 +147,7 @@ std::string tally(const Line* begin, const Line* end) {
   return out + (sorted.size() > 6 ? ", …" : "");
 }
 
-/// Writes the lines, without the middles of long chains. If there are too many, skips some before
-/// the oldest quarter.
+/// Shortens long chains. If there are too many lines, keeps the oldest quarter.
 void write_lines(const std::vector<Line>& order, std::size_t lines, Writer& writer) {
   const std::size_t size = order.size(), tail = lines / 4;
   const auto write = [&](std::size_t begin, std::size_t end) {
@@ -162,7 +161,7 @@ void write_lines(const std::vector<Line>& order, std::size_t lines, Writer& writ
       skip(i, size - tail, 0);
       return write(size - tail, size);
     }
-    end = i + 1;  // a chain: each line is the only child of the one before
+    end = i + 1;  // a chain of only children
     while (end < size && order[end].link) ++end;
     if (end - i > 2 * kEnds + 2) {
       write(i, i + kEnds);

@@ -11,7 +11,7 @@ class Module;
 
 namespace gradus {
 
-/// The recorded formula behind x, from x to the leaves, one node per line:
+/// The recorded formula behind x, one node per line:
 ///
 ///   #18 mean(#17)                          []      1.849
 ///   #17 square(#16)                        [4, 2]
@@ -20,13 +20,12 @@ namespace gradus {
 ///   │ #3 leaf down.weight                  [2, 3]  -0.2931 … 0.4655
 ///   #15 tanh(#14)                          [4, 3]
 ///
-/// The next line at the same depth is an input. Other inputs, and leaves, are indented. A node with
-/// several uses appears once, after all of them. A "constant" input gets no gradient. The middles
-/// of long chains, and whatever exceeds about `lines` lines, are replaced by counts. Value ranges
-/// are shown for x, the model's parameters, and gradients that were kept. If a trace::Watch was
-/// alive during the forward, all lines have ranges and layers.
+/// The next line at the same depth is an input; other inputs and leaves are indented. Each node
+/// appears once, after its last use. A "constant" gets no gradient. Long chains, and what exceeds
+/// about `lines` lines, are summarized. Ranges are known for x, the model's parameters and kept
+/// gradients; with a trace::Watch for all, also layers.
 std::string explain(const Tensor& x, std::size_t lines = 200);
-/// The same with the names and ranges of the model's parameters.
+/// With the model's parameters.
 std::string explain(const Tensor& x, const nn::Module& model, std::size_t lines = 200);
 
 }  // namespace gradus

@@ -1,4 +1,4 @@
-// Incremental JSON output: values, and tables that list their columns once.
+// Incremental JSON output.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace gradus::trace {
 
-/// A table row or a count. Negative means none and is written as null.
+/// A table row or a count. Negative: null.
 using Id = std::int64_t;
 constexpr Id kNone = -1;
 
-struct Json {  // already formatted
+struct Json {  // formatted
   std::string text;
 };
 
-/// Appends x as JSON. NaN and infinity become the strings "nan", "inf", "-inf". Strings are escaped
-/// for HTML, and invalid UTF-8 becomes U+FFFD.
+/// Appends x. NaN and infinity are the strings "nan", "inf", "-inf". Strings are escaped for HTML;
+/// invalid UTF-8 becomes U+FFFD.
 void put(std::string& out, Id x);
 void put(std::string& out, double x);
 void put(std::string& out, std::string_view x);
@@ -68,7 +68,7 @@ Json object(const Parts&... parts) {
   return out;
 }
 
-/// A table. Trailing nulls of a row are omitted.
+/// Omits trailing nulls of a row.
 class JsonTable {
  public:
   explicit JsonTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}

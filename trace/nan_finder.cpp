@@ -1,5 +1,5 @@
-// Checks each result when it is computed. Non-finite values are reported, or their origin is stored
-// with their storage and propagated to results computed from them.
+// Checks each result. Non-finite values are reported, or their origin is passed on with their
+// storage.
 #include "gradus/trace/nan_finder.h"
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kMostNodes = 1 << 17;  // remembered forwards; the oldest are dropped first
+constexpr std::size_t kMostNodes = 1 << 17;  // forwards; the oldest are dropped
 
 std::string with_range(const Tensor& x) { return str_cat(x.shape(), " ", to_string(range_of(x))); }
 
-/// "[4, 2] 0 … 1 and [2] 0". Skips undefined inputs.
+/// "[4, 2] 0 … 1 and [2] 0"
 std::string with_ranges(std::span<const Tensor* const> inputs) {
   std::vector<std::string> each;
   for (const Tensor* x : inputs)
@@ -40,12 +40,12 @@ struct Inputs {
   bool finite() const { return !nan && !inf; }
 };
 
-/// True if the op introduced NaN or infinity. y is not finite.
+/// True if the op introduced it. y is not finite.
 bool made_it(const ValueRange& y, const Inputs& inputs) {
   return (y.nans > 0 && !inputs.nan) || inputs.finite();
 }
 
-/// −∞ represents 0 in log space, and masked_fill's value is intended.
+/// −∞ is 0 in log space; masked_fill's value is intended.
 bool is_meant(std::string_view op, const ValueRange& y) {
   return y.nans == 0 && (op == "masked_fill" || op == "log" || op == "log1p");
 }
@@ -71,7 +71,6 @@ void NanFinder::tell(const std::string& what) {
   report_(where.empty() ? message : message + " (in " + where + ")");
 }
 
-/// The origin of the first non-finite input.
 std::string NanFinder::origin_of(const Op& op, std::span<const Tensor* const> inputs) const {
   const auto bad = std::find_if(inputs.begin(), inputs.end(),
                                 [](const Tensor* x) { return !range_of(*x).all_finite(); });
@@ -104,7 +103,7 @@ void NanFinder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, c
 }
 
 /// backward may discard intermediate results, so only returned gradients count. Keeps the first
-/// inner op that produced a non-finite value for the report.
+/// inner op for the report.
 void NanFinder::look_inside_backward(const Op& op, std::span<const Tensor* const> inputs,
                                      const Tensor& y) {
   if (visits_.empty() || !visits_.back().inside.empty()) return;

@@ -1,4 +1,4 @@
-// NanFinder: reports the op that produced the first NaN or infinity.
+// NanFinder: finds the op that produced the first NaN or infinity.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,27 @@
 
 namespace gradus::trace {
 
-/// An op produced NaN or infinity from finite values. In a debugger, `catch throw` stops in the op,
-/// with its caller on the stack.
+/// In a debugger, `catch throw` stops in the op.
 class NanError : public Error {
   using Error::Error;
 };
 
 /// While alive, checks every result and gradient of this thread. Reports the first op that produces
-/// NaN or infinity from finite values, with its inputs' shapes and ranges, layer and node. Throws
+/// NaN or infinity from finite values, with its inputs' shapes and ranges, layer and node: throws
 /// NanError, or calls `report` once.
 ///
 ///   const trace::NanFinder finder;          // or GRADUS_CHECK_NAN=1
 ///   model.loss(x, y).backward();            // NanError: divide made [2] 0, 1 nan of 2, from …
 ///
-/// The report ends with the file and line of the caller in user code, if it was built with -g
-/// (cmake --preset debug) and addr2line is installed.
+/// The report includes the calling line, if built with -g (cmake --preset debug) and addr2line is
+/// installed.
 ///
 /// Reported: NaN from inputs without NaN, ±∞ from finite inputs, non-finite gradients from finite
-/// upstream gradients, and overflow when gradients are added up.
+/// ones, overflow of gradient sums.
 ///
-/// Not reported by themselves: masked_fill with ±∞, log 0 = −∞ (zero in log space), values that
-/// were not finite from the start (a −∞ mask as bias, data), and values inside one op's backward.
-/// They are named as the origin if the loss or a gradient is not finite.
+/// Reported only as the origin of a non-finite loss or gradient: masked_fill with ±∞, log 0 = −∞
+/// (zero in log space), inputs that are not finite (a −∞ mask, data), values inside an op's
+/// backward.
 ///
 /// Ops inside a parallel_for are not checked. Costs a few passes over all values.
 class NanFinder final : public Observer {
@@ -45,7 +44,7 @@ class NanFinder final : public Observer {
   NanFinder(const NanFinder&) = delete;
   NanFinder& operator=(const NanFinder&) = delete;
 
-  void set_step(std::int64_t step) { step_ = step; }  // shown in the report
+  void set_step(std::int64_t step) { step_ = step; }  // for the report
   bool found() const { return found_; }
 
   void on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) override;
@@ -54,9 +53,9 @@ class NanFinder final : public Observer {
   void on_leaf_accumulate(const Node& leaf, const Tensor& grad) override;
 
  private:
-  struct Made {  // about a node's forward, for the report of its backward
+  struct Made {  // a node's forward
     std::string layer, inputs, origin;
-    std::vector<void*> calls;  // stack trace
+    std::vector<void*> calls;
   };
   struct Visit {  // a running backward
     std::uint64_t node;
@@ -71,7 +70,7 @@ class NanFinder final : public Observer {
   Reporter report_;
   std::int64_t step_ = -1;
   bool found_ = false;
-  bool fresh_ = true;             // the next on_backward_begin is the first of its pass
+  bool fresh_ = true;             // next on_backward_begin is the first of a pass
   std::uint64_t last_visit_ = 0;  // ids decrease during a pass
   std::map<std::uint64_t, Made> made_;
   Provenance<std::string> origins_;  // of non-finite values
@@ -79,9 +78,8 @@ class NanFinder final : public Observer {
   ObserverScope scope_;
 };
 
-/// Attaches a NanFinder to this thread permanently if GRADUS_CHECK_NAN=1, unless it already has an
-/// observer. Returns true if attached. Runs before main() in programs that include this header, as
-/// <gradus/gradus.h> does.
+/// Attaches a NanFinder permanently if GRADUS_CHECK_NAN=1 and there is no observer. Returns true if
+/// attached. Runs before main() in programs that include this header, as <gradus/gradus.h> does.
 bool check_nan_from_env();
 inline const bool nan_is_checked = check_nan_from_env();
 

@@ -1,5 +1,4 @@
-// Part of every program that links gradus::trace_on_request: starts the recorder of
-// trace/automatic.h before main() if GRADUS_TRACE is set.
+// Linked into programs by gradus::trace_on_request: starts trace/automatic.h before main().
 #include <cstdlib>
 #include <exception>
 
@@ -16,7 +15,7 @@ std::terminate_handler terminate_before = nullptr;
 bool start_from_env() {
   using environment::Variable, environment::value_of;
   if (!*value_of(Variable::trace)) return false;
-  check_nan_from_env();  // first, because it skips a thread that has an observer
+  check_nan_from_env();  // first: it skips observed threads
   automatic =
       Automatic::from_env(value_of(Variable::trace), value_of(Variable::trace_step)).release();
   if (!automatic) return false;

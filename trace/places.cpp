@@ -16,10 +16,10 @@ namespace {
 
 using platform::Frame;
 
-constexpr std::size_t kAtOnce = 4000;  // calls per run of addr2line
-constexpr std::int64_t kAround = 6;    // lines shown before and after a call
+constexpr std::size_t kAtOnce = 4000;  // per run of addr2line
+constexpr std::int64_t kAround = 6;    // lines around a call
 
-/// Library internals between an op and its trace, which users need not see.
+/// Internals between an op and its trace.
 bool is_machinery(const std::string& function) {
   constexpr const char* kParts[] = {"gradus5trace", "gradus9Observers", "gradus6record",
                                     "gradus5apply"};
@@ -29,8 +29,7 @@ bool is_machinery(const std::string& function) {
                      [&](const char* part) { return function.find(part) != std::string::npos; });
 }
 
-/// The file name on the page: relative to the library's tree or to the working directory, so that
-/// the page does not reveal other paths.
+/// Relative to the library or the working directory, so that a page does not reveal other paths.
 std::string displayed(const std::filesystem::path& file, bool library) {
   std::error_code none;
   std::filesystem::path folder = file.parent_path();
@@ -100,7 +99,7 @@ class PlaceWriter {
     return row;
   }
 
-  /// The lines `named` with their surroundings. Nearby lines share a row.
+  /// These lines with their surroundings, merged if close.
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;

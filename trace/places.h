@@ -1,4 +1,4 @@
-// Records the call stack of each op, and resolves it to files and lines at the end.
+// Call stacks of ops, resolved to files and lines at the end.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@ namespace gradus::trace {
 
 class Places {
  public:
-  Id here();  // the current call stack
+  Id here();
 
-  /// The members "files", "frames", "stacks" and "sources" of a JSON object. Calls addr2line.
+  /// JSON members "files", "frames", "stacks", "sources". Calls addr2line.
   std::string json() const;
 
  private:
@@ -22,7 +22,7 @@ class Places {
   std::vector<std::vector<void*>> stacks_;
 };
 
-/// "opdefs": the source lines that define each of these ops.
+/// "opdefs": source lines of these ops.
 std::map<std::string, Json> definitions(const std::set<std::string>& ops);
 
 }  // namespace gradus::trace

@@ -1,4 +1,4 @@
-// Associates data of an observer with the values in a storage.
+// An observer's data about the values in each storage.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace gradus::trace {
 
-/// Views share the data. It expires with the storage, even if a new one has the same address.
+/// Shared by views. Expires with the storage, even if its address is reused.
 template <class Known>
 class Provenance {
  public:
-  /// nullptr: no data, or x is undefined.
+  /// nullptr: none, or x is undefined.
   const Known* of(const Tensor& x) const {
     const auto at = entries_.find(x.storage().get());
     const bool same = at != entries_.end() && at->second.storage.lock() == x.storage();
@@ -23,7 +23,6 @@ class Provenance {
 
   void note(const Tensor& x, Known known) {
     entries_[x.storage().get()] = {x.storage(), std::move(known)};
-    // Removes expired entries each time the map has doubled.
     if (entries_.size() < sweep_at_) return;
     std::erase_if(entries_, [](const auto& each) { return each.second.storage.expired(); });
     sweep_at_ = std::max(kFewest, 2 * entries_.size());
@@ -38,7 +37,7 @@ class Provenance {
     Known known;
   };
   std::map<const Storage*, Entry> entries_;
-  std::size_t sweep_at_ = kFewest;  // size at which expired entries are removed
+  std::size_t sweep_at_ = kFewest;  // removes expired entries at this size
 };
 
 }  // namespace gradus::trace

@@ -11,16 +11,16 @@ namespace gradus::trace {
 struct ValueRange {
   std::int64_t count = 0;  // elements
   std::int64_t nans = 0;
-  std::int64_t plus_infs = 0;      // +∞
-  std::int64_t minus_infs = 0;     // −∞
-  double lowest = 0, highest = 0;  // of the finite values; 0 if there are none
+  std::int64_t plus_infs = 0;
+  std::int64_t minus_infs = 0;
+  double lowest = 0, highest = 0;  // of finite values; 0 if none
 
   std::int64_t infs() const { return plus_infs + minus_infs; }
   std::int64_t finite() const { return count - nans - infs(); }
   bool all_finite() const { return nans == 0 && infs() == 0; }
 };
 
-/// Scans x once. An undefined tensor has no elements.
+/// One pass over x. An undefined tensor has no elements.
 ValueRange range_of(const Tensor& x);
 
 /// "0.25", "-1.5 … 2", "0 … 1, 3 nan, 12 -inf of 64", "no elements".

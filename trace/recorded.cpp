@@ -1,4 +1,4 @@
-// Inputs are created before outputs, so in decreasing order of id each node follows all its users.
+// Inputs are created before outputs, so decreasing ids visit each node after its users.
 #include "gradus/trace/recorded.h"
 
 #include <algorithm>

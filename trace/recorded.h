@@ -1,4 +1,4 @@
-// Traverses the graph behind a tensor in a deterministic order.
+// The graph behind a tensor, in a deterministic order.
 #pragma once
 
 #include <map>
@@ -9,19 +9,19 @@
 
 namespace gradus::trace {
 
-/// The node of x and all its dependencies, newest first; empty if nothing is recorded. Not
-/// recursive. The graph must outlive the pointers.
+/// The node of x and its dependencies, newest first; empty if none. The graph must outlive the
+/// pointers.
 std::vector<const Node*> nodes_behind(const Tensor& x);
 
-/// The inputs of `node` that carry a gradient, newest first, repeated if used repeatedly.
+/// Inputs of `node` with a gradient, newest first, with repetitions.
 std::vector<const Node*> inputs_of(const Node& node);
 
-/// Parameters of a model by node.
+/// A model's parameters by node.
 class Parameters {
  public:
-  explicit Parameters(const nn::Module* model);  // null: no parameters
+  explicit Parameters(const nn::Module* model);  // null: none
 
-  const nn::NamedTensor* of(const Node& leaf) const;  // nullptr: not a parameter of this model
+  const nn::NamedTensor* of(const Node& leaf) const;  // or nullptr
   const std::vector<nn::NamedTensor>& all() const { return all_; }
 
  private:

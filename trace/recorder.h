@@ -1,4 +1,4 @@
-// The observer behind a Trace: records events as rows of the tape.
+// The observer behind a Trace: writes events to the tape.
 #pragma once
 
 #include <map>
@@ -42,7 +42,7 @@ class Recorder : public Observer {
   void on_update_end(const Update& update) override;
 
  protected:
-  bool on_ = true;  // false: ignores all events
+  bool on_ = true;
   Id step_ = 1;
   bool has_anything() const { return !tape_.ops.empty() || tape_.visits.size() > 0; }
 
@@ -58,16 +58,16 @@ class Recorder : public Observer {
   };
   struct Walk {
     Id id;
-    std::size_t visits;                                      // number of running visits before it
-    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // latest sum, index of its count
+    std::size_t visits;                                      // running before it
+    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // latest sum, index of count
   };
   struct Failure {
     std::string message;
-    Id event, module;  // event: if later events follow, the error was caught
+    Id event, module;  // later events mean that it was caught
     std::vector<Id> in;
     Id stack;
   };
-  bool skips() const;  // ignores the current event
+  bool skips() const;
   Id module() const { return modules_.empty() ? kNone : modules_.back(); }
   Id visit() const { return visits_.empty() ? kNone : visits_.back().id; }
   Id walk() const { return walks_.empty() ? kNone : walks_.back().id; }
@@ -76,15 +76,15 @@ class Recorder : public Observer {
 
   TraceOptions options_;
   Tape tape_;
-  Id events_ = 0;  // number of begin events
+  Id events_ = 0;
   bool updating_ = false;
   Failure failure_{};
   std::map<std::pair<std::string, std::string>, Id> module_ids_;
-  std::vector<Id> modules_;            // open scopes, innermost last
-  std::map<std::uint64_t, Id> op_of_;  // by node
+  std::vector<Id> modules_;  // open scopes, innermost last
+  std::map<std::uint64_t, Id> op_of_;
   std::vector<Open> open_;
   std::vector<Visit> visits_;            // running backwards, innermost last
-  Visit last_{};                         // whose gradients are being accumulated
+  Visit last_{};                         // its gradients are being accumulated
   std::vector<Walk> walks_;              // running, innermost last
   Id before_ = kNone, arrived_ = kNone;  // of the current leaf
   std::map<std::string, Id> updating_from_;
@@ -92,11 +92,11 @@ class Recorder : public Observer {
   ObserverScope scope_;
 };
 
-inline thread_local int pauses = 0;  // number of live ScopedPause objects
+inline thread_local int pauses = 0;  // live ScopedPause objects
 
-/// The HTML page for this JSON.
+/// The HTML page.
 std::string page(const std::string& title, const std::string& json);
-/// The file name of the running program, "" if unknown.
+/// "" if unknown.
 std::string program_name();
 
 }  // namespace gradus::trace

@@ -10,11 +10,10 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::int64_t kFavour = 16;      // attention matrices may be larger
-constexpr Detail kFolded = {64, false};   // for blocks between the first and the last
-constexpr std::size_t kWorkingSpace = 4;  // memory while recording, in page sizes
+constexpr std::int64_t kFavour = 16;      // for attention matrices
+constexpr Detail kFolded = {64, false};   // inside repeated blocks
+constexpr std::size_t kWorkingSpace = 4;  // page sizes of memory while recording
 
-/// The first example of matrices [B, H, T, S].
 Tensor first_example(const Tensor& x) {
   if (x.rank() < 4) return x;
   Shape shape = x.shape();
@@ -22,7 +21,7 @@ Tensor first_example(const Tensor& x) {
   return kernel::strided_view(x, shape, x.strides(), x.offset());
 }
 
-/// "blocks." and 3 for "blocks.3"; no number, or 0 after a dot, if the path does not end in one.
+/// "blocks." and 3 for "blocks.3"
 std::pair<std::string, Id> numbered(const std::string& path) {
   const std::size_t at = path.rfind('.') + 1;
   const bool number = path.find_first_not_of("0123456789", at) == std::string::npos;
@@ -57,7 +56,7 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
     rows_.push_back({kind, name_of(x.dtype()), "", shape_of(x.shape()), row, seen.storage,
                      x.offset(), x.is_contiguous() ? kNone : shape_of(x.strides()), layer});
     seen_.note(x, std::move(seen));
-    // Bounds memory during recording. json() reduces it further.
+    // json() reduces it further.
     if (value_bytes_ > kWorkingSpace * most_bytes_) fit(kWorkingSpace / 2 * most_bytes_);
   }
   if (x.node()) {
@@ -99,7 +98,7 @@ Id Tape::add_module(Module module) {
   return std::ssize(modules) - 1;
 }
 
-/// True inside a block between the first and the last of at least four blocks.
+/// True in a block between the first and the last of four or more.
 bool Tape::folds(Id module) const {
   if (module == kNone) return false;
   const Module& it = modules[static_cast<std::size_t>(module)];
@@ -108,7 +107,7 @@ bool Tape::folds(Id module) const {
   return folds(it.parent);
 }
 
-/// Keeps only statistics for tensors in repeated blocks (blocks.1 to blocks.10 of twelve).
+/// Keeps only statistics in repeated blocks (blocks.1 to blocks.10 of twelve).
 void Tape::fold() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (!folds(rows_[i].layer)) continue;
@@ -119,8 +118,7 @@ void Tape::fold() {
   }
 }
 
-/// Reduces detail until the values need at most `bytes`. If the lowest level is too large, drops
-/// values starting from the middle, so that the first and last tensors keep theirs.
+/// Reduces detail until the values fit. At the lowest level, drops values from the middle on.
 void Tape::fit(std::size_t bytes) {
   if (value_bytes_ > bytes) fold();
   while (value_bytes_ > bytes && level_ + 1 < kLevels.size()) {

@@ -1,4 +1,4 @@
-// The tape: recorded events as rows of tables. See docs/trace_format.md.
+// A trace as rows of tables: docs/trace_format.md.
 #pragma once
 
 #include <array>
@@ -15,19 +15,18 @@
 
 namespace gradus::trace {
 
-/// From most to least detail per tensor.
+/// From most to least detail.
 inline constexpr std::array<Detail, 6> kLevels = {
     {{4096, true}, {1024, true}, {1024, false}, {256, false}, {64, false}, {16, false}}};
-constexpr std::size_t kMostBytes = 7'600'000;  // of a tape, so that a page has at most 8 MB
+constexpr std::size_t kMostBytes = 7'600'000;  // so that a page has at most 8 MB
 
 class Tape {
  public:
   explicit Tape(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// The row of x in its current state; a new row if its values were not seen yet. kNone:
-  /// undefined.
+  /// The row of x in its current state, new if needed. kNone: undefined.
   Id tensor(const Tensor& x, const char* kind);
-  Id made_by(std::uint64_t node) const;  // the tensor of a node
+  Id made_by(std::uint64_t node) const;
   void name(const Tensor& x, const std::string& name);
 
   struct Op {
@@ -36,7 +35,7 @@ class Tape {
     Id out, module, stack;
     std::vector<Id> saved;
     Id within, node;
-    Id dy = kNone, dx = kNone;  // gradients of the output and of the first input
+    Id dy = kNone, dx = kNone;  // of the output, of the first input
   };
   struct Module {
     std::string path, type;
@@ -52,7 +51,7 @@ class Tape {
     std::size_t of;  // index into counts
     Json part;
   };
-  using Attention = std::map<std::string, Id>;  // "op", "module", and the known matrices
+  using Attention = std::map<std::string, Id>;  // "op", "module", matrices
   Id add_op(Op op);
   Id add_module(Module module);
   Attention& attention_of(Id op);  // creates it if needed
@@ -63,7 +62,7 @@ class Tape {
   std::vector<Module> modules;
   std::vector<Walk> walks;
   std::vector<Added> ledger;
-  std::vector<Id> counts;  // gradients that a node received in a pass
+  std::vector<Id> counts;  // gradients per node and pass
   std::vector<Attention> attention;
   std::map<std::string, std::vector<std::string>> labels;
   JsonTable visits{{"op", "walk", "dy", "name"}};
@@ -71,7 +70,7 @@ class Tape {
   JsonTable deposits{{"leaf", "walk", "arrived", "before", "after"}};
   JsonTable updates{{"name", "before", "after", "grad", "rate", "optimiser"}};
   Places places;
-  Id layer = kNone;  // of new tensors: a row of `modules`
+  Id layer = kNone;  // of new tensors
   Json failure{"null"};
   Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;  // not recorded
 
@@ -81,9 +80,9 @@ class Tape {
   struct Row {
     std::string kind, dtype, name;
     Id shape, values, storage, offset, strides, layer;
-    Id maker = kNone;  // an op
+    Id maker = kNone;
   };
-  struct Seen {  // views of a storage seen so far
+  struct Seen {
     Id storage;
     struct View {
       Shape shape;
@@ -107,7 +106,7 @@ class Tape {
   std::size_t most_bytes_;
   std::size_t level_ = 0, value_bytes_ = 0;
   Id folded_ = 0;
-  std::map<std::string, Id> last_number_;  // the largest n of "blocks.n" for each prefix "blocks."
+  std::map<std::string, Id> last_number_;  // of "blocks." for blocks.0, blocks.1 …
   std::vector<Row> rows_;
   std::vector<KeptValues> values_;
   std::map<std::vector<Id>, Id> shape_index_;

@@ -1,4 +1,3 @@
-// Serializes the tape as JSON.
 #include <algorithm>
 #include <set>
 
@@ -7,8 +6,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kLineBytes = 40;  // estimate for a line of the ledger
-constexpr std::size_t kRowBytes = 56;   // estimate for a tensor
+constexpr std::size_t kLineBytes = 40;  // estimate, ledger
+constexpr std::size_t kRowBytes = 56;   // estimate, tensors
 
 }  // namespace
 
@@ -32,8 +31,7 @@ Id Tape::add_op(Op op) {
   return std::ssize(ops) - 1;
 }
 
-/// Detects unfused attention: scores (+ bias, masked) → softmax (→ dropout) → matmul with the
-/// values.
+/// Finds unfused attention: scores (+ bias, masked) → softmax (→ dropout) → matmul.
 void Tape::note_product(const Op& product) {
   if (product.name != "matmul") return;
   const auto is = [&](Id tensor, std::initializer_list<const char*> names) {

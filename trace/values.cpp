@@ -11,8 +11,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::int64_t kBoxes = 24;  // of a picture, per axis
-constexpr std::int64_t kCorner = 4;  // rows and columns at each end
+constexpr std::int64_t kBoxes = 24;  // of a picture
+constexpr std::int64_t kCorner = 4;  // at each end
 constexpr std::int64_t kBins = 32;
 
 template <class T>
@@ -48,7 +48,7 @@ struct Summary {
     for (const double total : sums) sum += total;
   }
 
-  /// Adds up the finite values. Returns their number.
+  /// Sums the finite values; returns their number.
   double span(const T* from, const T* to, double& total) {
     const T* const first = from;
     const Id strange = nans + infs;
@@ -69,7 +69,7 @@ struct Summary {
 
   std::string stats() const {
     const double n = static_cast<double>(rows * columns - nans - infs), mean = n > 0 ? sum / n : 0;
-    const double variance = std::max(0.0, squares / n - mean * mean);  // max(0.0, NaN) is 0
+    const double variance = std::max(0.0, squares / n - mean * mean);  // NaN becomes 0
     std::vector<double> numbers{n > 0 ? low : 0, n > 0 ? high : 0, mean, std::sqrt(variance),
                                 std::sqrt(squares)};
     for (double& v : numbers) v = static_cast<float>(v);

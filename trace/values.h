@@ -1,4 +1,4 @@
-// A tensor's values as stored in a trace: all of them, or a summary.
+// A tensor's values in a trace: all of them, or a summary.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace gradus::trace {
 
-/// Level of detail. A trace that grows too large switches to the next level.
+/// Level of detail. Reduced if a trace grows too large.
 struct Detail {
-  std::int64_t all;  // largest tensor that is stored in full
-  bool pictures;     // for larger tensors, store more than statistics
+  std::int64_t all;  // largest tensor stored in full
+  bool pictures;     // otherwise more than statistics
 };
 
-/// Stored as a matrix: the last axis as columns, all others as rows.
+/// A matrix: the last axis as columns, all others as rows.
 class KeptValues {
  public:
-  /// `favour` multiplies the limit detail.all.
+  /// `favour` multiplies detail.all.
   KeptValues(const Tensor& x, const Detail& detail, std::int64_t favour = 1);
 
   void reduce(const Detail& detail);
@@ -26,14 +26,14 @@ class KeptValues {
   bool has_stats() const { return !stats_.empty(); }
   bool has_pictures() const { return !pictures_.empty(); }
   std::size_t bytes() const;
-  std::string json() const;  // "" if nothing is kept
+  std::string json() const;  // "" if empty
 
  private:
   void summarize(const void* numbers);
   bool wide_;  // f64; otherwise f32
   std::int64_t favour_, rows_, columns_;
-  std::string numbers_;           // bytes; empty if there were too many
-  std::string stats_, pictures_;  // JSON; pictures: also corners and histogram
+  std::string numbers_;           // bytes
+  std::string stats_, pictures_;  // JSON
 };
 
 }  // namespace gradus::trace

@@ -1,4 +1,4 @@
-// Watch: records information about a forward pass that the graph does not keep.
+// Watch: records what the graph of a forward pass does not keep.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 namespace gradus::trace {
 
 /// While alive, records every op of this thread with its layer and the range of its result, even
-/// without gradient recording. explain(), why() and to_dot() use the innermost one:
+/// under NoGrad. explain(), why() and to_dot() use the innermost one:
 ///
 ///   const trace::Watch watch;
 ///   const Tensor loss = model.loss(x, y);
@@ -31,32 +31,32 @@ class Watch final : public Observer {
   Watch& operator=(const Watch&) = delete;
 
   std::string path_end(const Tensor& leaf) const override;  // trace/why.cpp
-  static const Watch* current();                            // this thread's innermost, or nullptr
+  static const Watch* current();                            // innermost, or nullptr
 
   struct Input {
-    std::uint64_t node = 0;               // node that its gradient flows to; 0: none
-    std::uint64_t numbers = 0;            // node whose values it has, if it was detached from it
-    bool wanted = false;                  // requires a gradient
-    std::weak_ptr<Storage> unknown = {};  // its storage, if the Watch has not seen its values
+    std::uint64_t node = 0;     // its gradient's node; 0: none
+    std::uint64_t numbers = 0;  // node that it was detached from
+    bool wanted = false;
+    std::weak_ptr<Storage> unknown = {};  // storage, if not seen before
   };
   struct Event {
     std::string op;
     std::uint64_t node = 0;  // of the result; 0: not recorded
     std::size_t layer = 0;   // index into layers_
     Dtype dtype = Dtype::f32;
-    bool recording = true;  // not under NoGrad
+    bool recording = true;
     Shape shape;
     ValueRange range;
     std::vector<Input> inputs;
   };
 
   const std::vector<Event>& events() const { return events_; }
-  const Event* of(std::uint64_t node) const;  // the op of this node; nullptr: not seen
-  /// The op that produced x's values, even if x was detached afterwards; nullptr: not seen.
+  const Event* of(std::uint64_t node) const;  // nullptr: not seen
+  /// The op that produced x's values, even if x was detached; nullptr: not seen.
   const Event* maker_of(const Tensor& x) const;
   struct Layer {
-    std::string model, path;   // "Tiny" and "blocks.0.attention"; both "" outside any layer
-    std::string text() const;  // "Tiny blocks.0.attention", as in error messages
+    std::string model, path;   // "Tiny", "blocks.0.attention"; "" outside any layer
+    std::string text() const;  // "Tiny blocks.0.attention"
     // clang-tidy 14 sees the 0 that a defaulted <=> compares with.
     friend auto operator<=>(const Layer&, const Layer&) = default;  // NOLINT(modernize-use-nullptr)
   };
@@ -67,7 +67,7 @@ class Watch final : public Observer {
   void on_scope_end(const Scope& scope) noexcept override;
 
  private:
-  struct Maker {         // producer of a storage's values
+  struct Maker {         // of a storage's values
     std::uint64_t node;  // 0: not recorded
     bool leaf;
     std::size_t event;  // unless a leaf
@@ -77,7 +77,7 @@ class Watch final : public Observer {
   std::size_t index_of(const Scope& scope);
 
   std::vector<Event> events_;
-  std::map<std::uint64_t, std::size_t> by_node_;  // index into events_
+  std::map<std::uint64_t, std::size_t> by_node_;
   Provenance<Maker> makers_;
   std::vector<Layer> layers_{{}};
   std::map<Layer, std::size_t> layer_index_;

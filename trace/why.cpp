@@ -1,5 +1,4 @@
-// Reached leaves are read from the graph. Where other paths ended is found in the events of a
-// Watch, from the parameter forward.
+// Reached leaves are in the graph. Where other paths end is in the events of a Watch.
 #include "gradus/trace/why.h"
 #include "gradus/engine/grad_mode.h"
 
@@ -17,8 +16,8 @@ namespace gradus {
 namespace trace {
 namespace {
 
-constexpr std::size_t kMost = 40;     // lines of one type
-constexpr std::size_t kMostEnds = 3;  // ends of one parameter's paths
+constexpr std::size_t kMost = 40;     // lines
+constexpr std::size_t kMostEnds = 3;  // per parameter
 
 constexpr const char* kMayBe =
     "the graph keeps no trace of what ran under NoGrad, was detached (detach(), clone(), astype(), "
@@ -31,7 +30,7 @@ std::string place(const Watch& watch, const Watch::Event& event) {
   return event.op + (layer.empty() ? "" : " in " + layer);
 }
 
-/// Finds where the paths from a leaf ended, according to the Watch.
+/// Where the paths from a leaf end, according to the Watch.
 class Ends {
  public:
   explicit Ends(const Watch& watch) : watch_(watch) {
@@ -70,8 +69,7 @@ class Ends {
   }
 
  private:
-  /// The next node on the path from `node` through `event`. Returns 0, and adds a reason, if it
-  /// ends.
+  /// The next node on the path; 0, with a reason, if it ends.
   std::uint64_t step(std::uint64_t node, const Watch::Event& event) {
     const auto wanted = [node](const Watch::Input& in) { return in.node == node && in.wanted; };
     const auto copied = [node](const Watch::Input& in) { return in.numbers == node; };
@@ -98,16 +96,15 @@ class Ends {
   }
 
   const Watch& watch_;
-  std::unordered_map<std::uint64_t, std::vector<const Watch::Event*>> users_;  // by node
+  std::unordered_map<std::uint64_t, std::vector<const Watch::Event*>> users_;
   std::unordered_map<const Storage*, std::vector<const Watch::Event*>> readers_;
   std::vector<std::string> found_;
 };
 
-/// The leaves reached by backward from a tensor.
 struct Reach {
   std::vector<const Node*> leaves, frozen;  // oldest first
-  std::vector<const Node*> used;            // freed by an earlier backward
-  std::set<const Node*> wanted;             // the same leaves
+  std::vector<const Node*> used;            // freed by backward
+  std::set<const Node*> wanted;
 
   explicit Reach(const Tensor& x) {
     const std::vector<const Node*> nodes = nodes_behind(x);
@@ -117,14 +114,13 @@ struct Reach {
     }
     wanted.insert(leaves.begin(), leaves.end());
   }
-  /// True if the parameter is reached, or was, as far as can be known after a backward.
+  /// True if reached, or probably reached by an earlier backward.
   bool has(const Tensor& parameter) const {
     return wanted.contains(parameter.node().get()) ||
            (!used.empty() && parameter.requires_grad() && parameter.grad().defined());
   }
 };
 
-/// Lists at most kMost lines.
 std::string listed(const char* head, const std::vector<std::string>& lines) {
   std::string out;
   for (std::size_t i = 0; i < std::min(lines.size(), kMost); ++i)
@@ -134,7 +130,6 @@ std::string listed(const char* head, const std::vector<std::string>& lines) {
   return out;
 }
 
-/// Why nothing is recorded behind x.
 std::string nothing_behind(const Tensor& x) {
   if (!is_float(x.dtype()))
     return str_cat("only f32 and f64 have gradients, and this is ", x.dtype());
@@ -169,7 +164,7 @@ std::string describe(const Node& leaf) { return str_cat("leaf #", leaf.id, " ", 
 
 std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
   std::vector<Unreached> out;
-  std::optional<Ends> ends;  // built on first use
+  std::optional<Ends> ends;  // on demand
   for (const nn::NamedTensor& each : model.parameters()) {
     if (reach.has(each.tensor)) continue;
     const bool frozen = !each.tensor.requires_grad();

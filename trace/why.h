@@ -1,4 +1,4 @@
-// why: shows which leaves a tensor's gradient reaches, and where the other paths ended.
+// why: which leaves a gradient reaches, and where other paths end.
 #pragma once
 
 #include <string>
@@ -13,21 +13,21 @@ class Module;
 }
 
 /// Lists the leaves that backward() from x reaches. Call it before backward(), which frees the
-/// graph. Afterwards, leaves with a gradient count as reached, and the output says so.
+/// graph; afterwards, leaves with a gradient count as reached.
 std::string why(const Tensor& x);
-/// Lists the parameters of a model that are reached or not, by name. The graph does not record ops
-/// under NoGrad or detach(), so the text lists possible reasons. If a trace::Watch was alive during
-/// the forward, it names the op and layer.
+/// Lists the parameters of a model that are reached or not. The graph does not record ops under
+/// NoGrad or detach(): a trace::Watch that was alive names the op and layer; otherwise possible
+/// reasons are listed.
 std::string why(const Tensor& x, const nn::Module& model);
 
 namespace trace {
 
-/// A parameter that backward() from a tensor does not reach.
+/// A parameter that is not reached.
 struct Unreached {
   std::string name;
   Shape shape;
   bool frozen;           // by requires_grad_(false)
-  std::string ended_at;  // "multiply in Tiny up ran under NoGrad"; "" without a Watch
+  std::string ended_at;  // "multiply in Tiny up ran under NoGrad"; needs a Watch
 };
 std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model);
 

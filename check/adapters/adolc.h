@@ -1,5 +1,5 @@
-// ADOL-C. Checks whether a tape is the derivative of its function at this point. A tape is fixed to
-// the branches taken at recording, and to values that were not adouble.
+// ADOL-C. Is a tape the derivative of its function here? It is fixed to the branches taken at
+// recording, and to values that were not adouble.
 #pragma once
 
 #include <adolc/drivers/drivers.h>
@@ -8,7 +8,7 @@
 
 namespace gradus::check {
 
-/// Takes f in double, the tape's id, and the point x.
+/// Checks f in double against the tape.
 template <class F>
 auto adolc(std::string name, F f, short tape, const std::vector<double>& x) {
   const auto vjp = [tape](const std::vector<double>& at, const std::vector<double>& dy) {

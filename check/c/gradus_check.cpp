@@ -1,4 +1,4 @@
-// The C interface: converts pointers to inputs and functions, and exceptions to GRADUS_ERROR.
+// Converts pointers to inputs and functions, and exceptions to GRADUS_ERROR.
 #include "gradus/check/c/gradus_check.h"
 
 #include <new>
@@ -40,7 +40,7 @@ struct gradus_check {
     return {values, Layout{options.output_shape, false}};
   }
 
-  /// Calls f with pointers to guarded copies of the inputs. Throws Damage if it writes to them.
+  /// Calls f with guarded copies of the inputs. Throws Damage if it writes to them.
   template <class Call>
   void call(const std::string& function, const Arguments& in, Call f) {
     Guarded x = guarded(in);
@@ -82,7 +82,7 @@ struct gradus_check {
     };
   }
 
-  /// Returns the result of call(), 0 if it is void, or GRADUS_ERROR if it throws.
+  /// The result of call(), 0 if void, GRADUS_ERROR if it throws.
   template <class Call>
   int kept_inside(Call call) noexcept {
     try {

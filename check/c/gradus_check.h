@@ -7,10 +7,9 @@
 //     fputs(gradus_check_report(check, "text"), stderr);
 //   gradus_check_free(check);
 //
-// Arrays are row-major doubles. No exception crosses this interface: functions that return an int
-// return GRADUS_ERROR on misuse, and gradus_check_error then returns the message. A check must stay
-// in one thread. A returned string is valid until the next call of the same function with that
-// check.
+// Arrays are row-major doubles. On misuse, functions that return an int return GRADUS_ERROR;
+// gradus_check_error returns the message. No exceptions are thrown. A check is not thread-safe. A
+// returned string is valid until the next call of that function with the check.
 #pragma once
 
 // NOLINTBEGIN(modernize-*): C has neither <cstdint> nor `using`
@@ -20,57 +19,51 @@
 extern "C" {
 #endif
 
-// Incremented when existing callers would break, not when functions are added.
+// Incremented when existing callers would break.
 enum { GRADUS_CHECK_VERSION = 1 };
 
 typedef struct gradus_check gradus_check;
 
 enum { GRADUS_PASS = 0, GRADUS_FAIL = 1, GRADUS_INCONCLUSIVE = 2, GRADUS_ERROR = -1 };
 
-// Reads input k from x[k] and writes y, which has the shape given to gradus_check_output. Returns 0
-// on success.
+// Reads input k from x[k] and writes y. Returns 0 on success.
 typedef int (*gradus_forward)(void* user, const double* const* x, double* y);
 
-// Writes the gradient of input k to dx[k], which is NULL if input k is not differentiable.
+// Writes the gradient of input k to dx[k], which is NULL if k is not differentiable.
 typedef int (*gradus_vjp)(void* user, const double* const* x, const double* dy, double* const* dx);
 
-// Version of the linked library. Compare it with GRADUS_CHECK_VERSION.
+// Version of the linked library: GRADUS_CHECK_VERSION.
 int gradus_check_version(void);
 
 // Returns NULL if out of memory.
 gradus_check* gradus_check_new(const char* name);
 void gradus_check_free(gradus_check* check);
 
-// Adds an input; the values are copied. Rank 0 is a scalar, for which shape may be NULL. name may
-// be NULL.
+// Adds an input, copied. Rank 0 is a scalar. shape (for rank 0) and name may be NULL.
 int gradus_check_input(gradus_check* check, const char* name, int rank, const int64_t* shape,
                        const double* values, int differentiable);
 
-// Sets the shape of y. Default: a scalar.
+// The shape of y. Default: a scalar.
 int gradus_check_output(gradus_check* check, int rank, const int64_t* shape);
 
-// Options (see docs/checking.md): "rtol", "atol", "resolution", "seed", "full", "sampled",
-// "accumulates" (dx is added to), and "ulp", the machine epsilon of the arithmetic (2^-23 for
-// float).
+// "rtol", "atol", "resolution", "seed", "full", "sampled", "accumulates" (see docs/checking.md), or
+// "ulp", the machine epsilon (2^-23 for float).
 int gradus_check_set(gradus_check* check, const char* option, double value);
 
-// Runs the check and returns the verdict. `reference` is NULL, or forward in double for a forward
-// in float. `user` is passed to each function.
+// Returns the verdict. `reference` is forward in double if forward computes in float, or NULL.
+// `user` is passed to each function.
 int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
                      gradus_forward reference, void* user);
 
-// Sets the message for the report. Call it in a function under test that is about to return
-// non-zero.
+// Sets the report's message, before a function under test returns non-zero.
 void gradus_check_says(gradus_check* check, const char* message);
 
-// After a run: adds the caller's own check of the gradient of `input`. note is NULL if it passed.
-// Otherwise the check fails and the report contains the note and the cause: name, reason,
-// suggestion.
+// After a run: adds the caller's own check of the gradient of `input`. It passed if note is NULL;
+// otherwise the report contains note and cause: name, reason, suggestion.
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]);
 
-// After a run: the report as "text", "colour", "json", or "junit" (XML for CI). Returns "" before a
-// run.
+// The report as "text", "colour", "json", or "junit" (XML for CI); "" before a run.
 const char* gradus_check_report(gradus_check* check, const char* form);
 
 const char* gradus_check_error(const gradus_check* check);

@@ -178,6 +178,7 @@ struct Rejected {
   explicit operator bool() const;
 };
 
+/// Converts an argument of raw() to an input.
 template <class A, bool Wanted>
 Given<A, Wanted> given(const Given<A, Wanted>& value) {
   return value;
