@@ -1,12 +1,11 @@
-// Times attention, forward and backward, by length: ./bench.sh attention --length 1024 8192
+// Times attention by length: ./bench.sh attention --length 1024 8192
 //
-// Prints one JSON object per kind and length, or with --table a table at the end: medians over
-// interleaved rounds, and of the ratios to the first kind. peak_mb is the additional memory of one
-// forward and backward, according to the tensors' counters. floor_ms is the time of the two forward
-// and five backward matmuls over the visible pairs, at the rate of a matmul of 64 queries with 512
-// keys in the caches, on as many threads.
+// Prints one JSON object per kind and length, or a table with --table: medians over interleaved
+// rounds, and of the ratios to the first kind. peak_mb is the additional memory of forward and
+// backward. floor_ms is the time of two forward and five backward matmuls over the visible pairs,
+// at the rate of a matmul of 64 queries with 512 keys in the caches.
 //
-// The kind `small` is 12 examples, 4 heads, 64 positions of width 32, causal, on one thread.
+// `small` is 12 examples, 4 heads, 64 positions of width 32, causal, on one thread.
 
 #include <cstdio>
 #include <functional>
@@ -43,10 +42,10 @@ struct Flags {
   bool serve = false, table = false;
 };
 
-/// A type of attention: heads of projections, [B, H, T, D] → [B, H, T, D].
+/// [B, H, T, D] → [B, H, T, D].
 struct Kind {
   std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
-  double pairs;  // visible pairs of one head, or the number with the same cost
+  double pairs;  // visible per head, or of the same cost
 };
 
 Kind masked(const Mask& mask, std::int64_t T, double dropout) {
@@ -62,9 +61,9 @@ Kind masked(const Mask& mask, std::int64_t T, double dropout) {
           pairs};
 }
 
-constexpr std::int64_t kFeatures = 128;  // of a performer; positions that a linformer maps keys to
+constexpr std::int64_t kFeatures = 128;  // of a performer; positions of a linformer
 
-/// The cost is that of sums over keys for each query and, if causal, of pairs within chunks of 64.
+/// Costs sums over keys for each query and, if causal, pairs within chunks of 64.
 Kind linear(const Flags& flags, std::int64_t T, bool causal) {
   return {[causal](const Tensor& q, const Tensor& k, const Tensor& v) {
             return linear_attention(q, k, v, {.causal = causal});
@@ -80,7 +79,7 @@ Kind performer(const Flags& flags, std::int64_t T) {
           static_cast<double>(T * (64 + kFeatures))};
 }
 
-/// Wang et al. 2020, without its projections of tokens: maps keys and values to fewer positions.
+/// Wang et al. 2020, without its projections of tokens.
 Kind linformer(std::int64_t T) {
   const Tensor map = randn({kFeatures, T}) / static_cast<double>(T);
   return {[map](const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -89,7 +88,6 @@ Kind linformer(std::int64_t T) {
           static_cast<double>(2 * T * kFeatures)};
 }
 
-/// All kinds by name.
 Kind kind_of(const std::string& name, std::int64_t T, const Flags& flags) {
   const auto fused = [&](const Mask& mask) { return masked(mask, T, flags.dropout); };
   const std::map<std::string, std::function<Kind()>> with_dropout = {
@@ -122,7 +120,6 @@ struct Measured {
   std::int64_t peak_bytes;
 };
 
-/// One kind at one length, with its inputs.
 class Case {
  public:
   Case(const std::string& name, std::int64_t T, const Flags& flags)
@@ -149,16 +146,16 @@ class Case {
   }
 
   const std::string& name() const { return name_; }
-  double flop() const { return flop_; }  // of seven matmuls
+  double flop() const { return flop_; }
 
  private:
   std::string name_;
   Kind kind_;
-  Tensor q_, k_, v_, dout_;  // [B, T, H, D], the layout of projections
+  Tensor q_, k_, v_, dout_;  // [B, T, H, D]
   double flop_;
 };
 
-/// Gflop/s of scores [64, 512] = q kᵀ on all threads, with separate matrices.
+/// Gflop/s of scores [64, 512] = q kᵀ on all threads.
 double product_rate(std::int64_t width) {
   const std::int64_t T = 64, S = 512, threads = num_threads(), count = 200;
   const Tensor q = randn({threads, T, width}), k = randn({threads, width, S});
@@ -216,7 +213,7 @@ void print_json(const Row& row, const std::string& first) {
   std::fflush(stdout);
 }
 
-/// Milliseconds forward and backward, and megabytes: one row per kind, one column per length.
+/// One row per kind, one column per length.
 void print_table(const std::vector<Row>& rows, const Flags& flags) {
   std::string head = "| T |", rule = "|---|";
   for (const std::int64_t T : flags.lengths) head += " " + std::to_string(T) + " |", rule += "---|";
@@ -229,8 +226,7 @@ void print_table(const std::vector<Row>& rows, const Flags& flags) {
   }
 }
 
-/// Serves interleave_attention.py: reads "KIND LENGTH COUNT" from standard input, and writes the
-/// milliseconds of COUNT runs on one line.
+/// For interleave_attention.py: reads "KIND LENGTH COUNT", writes milliseconds of COUNT runs.
 void serve(const Flags& flags) {
   std::puts("ready");
   std::fflush(stdout);

@@ -1,7 +1,7 @@
 // Times gradient checks: ./bench.sh check --peer pytorch
 //
-// Four cases, each with all conditions ("default") and without ("bare"), on one thread. Prints one
-// JSON object per line. bench/pytorch_check.py has the same cases for torch.autograd.gradcheck.
+// Four cases with all conditions ("default") and without ("bare"), on one thread; one JSON object
+// per line. bench/pytorch_check.py has the same cases.
 
 #include <algorithm>
 #include <chrono>
@@ -73,8 +73,7 @@ double time_one(const Case& run, const std::string& kind) {
   return ms.count();
 }
 
-/// Reads "CASE KIND COUNT" from standard input, and writes the milliseconds of COUNT checks on one
-/// line.
+/// Reads "CASE KIND COUNT", writes milliseconds of COUNT checks.
 void serve(const std::map<std::string, Case>& all) {
   std::puts("ready");
   std::fflush(stdout);

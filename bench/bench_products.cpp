@@ -1,9 +1,9 @@
 // Times matmuls of every shape in a step, by backend and vector width:
 //   ./bench.sh products [--config cpu] [--type f64] [--rounds N]
 //
-// Prints one JSON object per line: Gflop/s on one thread and on all, the best of interleaved
-// rounds. The last lines have the mean speedup of the built-in kernels over the library for each
-// width. The library's kernels can be chosen with, for example, OPENBLAS_CORETYPE=Haswell.
+// Prints Gflop/s on one thread and on all, the best of interleaved rounds, then the mean speedup of
+// the built-in kernels over the library. OPENBLAS_CORETYPE=Haswell, for example, selects kernels of
+// the library.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +29,7 @@ struct Flags {
   int rounds = 7;
 };
 
-/// Small matmuls and vectors, as in attention and decoding.
+/// As in attention and decoding.
 std::vector<Product> others() {
   return {{64, 256, 32, false, false, 1}, {64, 256, 64, false, false, 1},
           {64, 64, 256, false, false, 1}, {256, 64, 64, true, false, 1},
@@ -66,7 +66,6 @@ struct Operands {
   }
 };
 
-/// Gflop/s of each choice: the best of all rounds.
 template <class T>
 std::vector<double> rates(const Product& p, const std::vector<Choice>& all, int rounds) {
   Operands<T> operands(p);
@@ -74,7 +73,7 @@ std::vector<double> rates(const Product& p, const std::vector<Choice>& all, int 
   const int runs = std::clamp(static_cast<int>(2e8 / p.flop()), 1, 200);
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < all.size(); ++i) {
-      operands.multiply(all[i], p);  // warms the caches
+      operands.multiply(all[i], p);  // warm-up
       const double start = now_ms();
       for (int run = 0; run < runs; ++run) operands.multiply(all[i], p);
       best[i] = std::max(best[i], p.flop() * runs / (now_ms() - start) / 1e6);
@@ -82,7 +81,6 @@ std::vector<double> rates(const Product& p, const std::vector<Choice>& all, int 
   return best;
 }
 
-/// Mean of log(ours / library's) for each width.
 struct Means {
   std::vector<double> logs;
   int shapes = 0;

@@ -1,9 +1,8 @@
 // Times the row kernels on one thread: ./bench.sh rows
 //
-// Prints one JSON object per line: CPU time per element, and the bandwidth in terms of the arrays
-// that must be read or written once, next to that of a copy. The arrays fit into a core's cache.
-// GRADUS_SIMD=avx2 or baseline selects narrower vectors. "both" is forward and backward. Times
-// include the engine's overhead.
+// Prints CPU time per element, and bandwidth (arrays that must be read or written once) next to
+// that of a copy. Arrays fit into a core's cache. GRADUS_SIMD=avx2 or baseline selects narrower
+// vectors. "both" is forward and backward. Includes the engine's overhead.
 
 #include <algorithm>
 #include <cstdio>
@@ -44,7 +43,7 @@ double processor_ns() {
   return static_cast<double>(std::clock()) * (1e9 / static_cast<double>(CLOCKS_PER_SEC));
 }
 
-/// Nanoseconds per run: the least of `rounds` measurements of about two milliseconds.
+/// The least of `rounds` measurements of about two milliseconds.
 double least_ns(const std::function<void()>& run, int rounds) {
   for (int i = 0; i < 3; ++i) run();
   const double start = processor_ns();
@@ -60,7 +59,7 @@ double least_ns(const std::function<void()>& run, int rounds) {
   return least;
 }
 
-/// Adds op forward, and op with backward, which reads forward's arrays and dy and writes dx.
+/// Adds op forward, and with backward, which reads forward's arrays and dy and writes dx.
 void add(std::vector<Kernel>& kernels, const std::string& name,
          const std::function<Tensor(const Tensor&)>& op, double more = 0) {
   const Tensor x = randn({kRows, kColumns}, Dtype::f32);
@@ -112,7 +111,7 @@ std::vector<Kernel> by_rows() {
   return kernels;
 }
 
-/// Optimizers read and write a parameter and its state, and read its gradient.
+/// They read and write a parameter and its state, and read its gradient.
 std::vector<Kernel> optimizers() {
   std::vector<Kernel> kernels;
   const auto parameter = [] {

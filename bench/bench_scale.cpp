@@ -1,5 +1,5 @@
-// The cost of multiple processes: shards in one process compared with plain accumulation, and the
-// model of docs/scale.md compared with a simulated network.
+// The cost of multiple processes: shards compared with plain accumulation, and the model of
+// docs/scale.md compared with a simulated network.
 //
 //   bench_scale overhead [CONFIG]     milliseconds per step of 8 batches, interleaved
 //   bench_scale network               milliseconds that a step of 250,500 parameters waits
@@ -79,7 +79,7 @@ double waited(int processes, distributed::Network network) {
         for (int step = 1; step <= kSteps; ++step) {
           shards.gradients(
               step, [&](std::int64_t) { return model(); }, stop);
-          transport.barrier();  // so that the time does not include waiting for slower ranks
+          transport.barrier();  // excludes waiting for slower ranks
           const double begin = transport.seconds_waited();
           shards.update({}, 0);
           if (transport.rank() == 0 && step > 1)

@@ -1,8 +1,7 @@
-// Times an op on one value: ./bench.sh small
+// Times ops on one value: ./bench.sh small
 //
-// Runs a chain of `length` ops on one-element tensors, forward and backward, on one thread. Prints
-// one JSON object per line with the time per op, both passes together. The target is at most 0.5
-// µs.
+// Runs a chain of `length` ops, forward and backward, on one thread. Prints the time per op; the
+// target is at most 0.5 µs.
 
 #include <algorithm>
 #include <chrono>
@@ -24,7 +23,7 @@ namespace {
 
 struct Chain {
   const char* name;
-  std::function<Tensor(const Tensor& y, const Tensor& x)> link;  // y is the chain's end, x a leaf
+  std::function<Tensor(const Tensor& y, const Tensor& x)> link;  // y: the chain's end, x: a leaf
 };
 
 double microseconds(const Chain& chain, const Tensor& x, int length) {
@@ -53,7 +52,7 @@ void run(int length, int rounds) {
     std::vector<double> each;
     for (int round = 0; round < rounds + 3; ++round) {
       const double us = microseconds(chain, x, length);
-      if (round >= 3) each.push_back(us);  // after the warm-up
+      if (round >= 3) each.push_back(us);  // warm
     }
     std::printf(
         "{\"bench\": \"small\", \"op\": \"%s\", \"length\": %d, \"median_us\": %.3f, "

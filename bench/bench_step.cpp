@@ -1,10 +1,10 @@
-// Times one training step of a GPT: ./bench.sh step --config cpu
+// Times a training step of a GPT: ./bench.sh step --config cpu
 //
-// Prints one JSON object per line. A step is forward, cross-entropy, backward, clipping to norm 1
-// and AdamW, as in bench/pytorch_step.py. floor_ms is the time of the matmuls: the three matmuls of
-// every linear layer at their exact shapes, by the fastest way to use the threads, plus exactly
-// causal attention at their mean rate. Its matrices stay in the caches. floor_in_order_ms runs the
-// same matmuls in the order of a step, with separate matrices for each layer.
+// A step is forward, cross-entropy, backward, clipping to norm 1 and AdamW, as in
+// bench/pytorch_step.py. floor_ms is the time of the matmuls: the three of every linear layer at
+// their exact shapes, by the fastest way to use the threads, plus exactly causal attention at their
+// mean rate. Matrices stay in the caches. floor_in_order_ms runs them in the order of a step, with
+// separate matrices per layer.
 
 #include <algorithm>
 #include <cstdio>
@@ -31,15 +31,14 @@ struct Flags {
 
 std::size_t megabytes(std::size_t bytes) { return bytes >> 20; }
 
-/// Measures the floor again. For large steps, where that takes half a minute, three times are
-/// enough.
+/// Three times are enough for large steps, where that takes half a minute.
 void measure_floor_again(Trainer& trainer, std::vector<Floor>& floors) {
   if (floors.size() >= 3 && floors.back().ms > 100) return;
   floors.push_back(measure_floor(trainer.preset()));
 }
 
-/// Serves interleave.py: reads N from standard input, and writes the milliseconds of N steps on one
-/// line. Measures the floor before each answer, and returns these measurements.
+/// For interleave.py: reads N, writes the milliseconds of N steps. Measures the floor before each
+/// answer.
 std::vector<Floor> serve(Trainer& trainer, bool no_floor) {
   std::vector<Floor> floors;
   for (int count = 0; std::cin >> count && count > 0;) {
@@ -48,11 +47,10 @@ std::vector<Floor> serve(Trainer& trainer, bool no_floor) {
     std::puts("");
     std::fflush(stdout);
   }
-  if (floors.empty()) floors.push_back({0, 0});  // nothing was measured
+  if (floors.empty()) floors.push_back({0, 0});
   return floors;
 }
 
-/// Rounds of steps, each followed by a measurement of the floor.
 void time_rounds(Trainer& trainer, const Flags& flags, std::vector<double>& times,
                  std::vector<Floor>& floors) {
   const double about = std::max(trainer.time_steps(1).front(), 0.5);
@@ -79,7 +77,7 @@ void run(const Flags& flags) {
   if (flags.serve) {
     std::puts("ready");
     std::fflush(stdout);
-    floors = serve(trainer, flags.no_floor);  // the caller computes the times
+    floors = serve(trainer, flags.no_floor);  // the caller knows the times
   } else {
     times.clear();
     time_rounds(trainer, flags, times, floors);

@@ -36,7 +36,6 @@ GRADUS_INLINE float sum_of(const float* x, std::int64_t n) {
   return all[0];
 }
 
-/// Bytes of its parameters, including packed ones.
 double weight_bytes(nn::Module& module) {
   double bytes = 4 * static_cast<double>(module.parameter_count());
   const auto add = [&](const auto* layer) {
@@ -51,24 +50,23 @@ double weight_bytes(nn::Module& module) {
   return bytes;
 }
 
-/// A precision of the model and its measurements.
 struct Contender {
   Precision precision;
   nn::GPT model;
   nn::KVCache seen;
   std::vector<double> token_ms = {}, ratios = {};
   double loss = 0, agreement = 0;
-  Tensor choices = {};  // the likeliest token at each position of the text
+  Tensor choices = {};  // likeliest tokens of the text
 
   double round(const Tensor& next) {
-    nn::KVCache cache = seen;           // a copy that shares buffers
+    nn::KVCache cache = seen;           // shares buffers,
     std::ignore = model(next, &cache);  // which are copied at the first token
     const double start = now_ms();
     for (int i = 0; i < kTokens; ++i) std::ignore = model(next, &cache);
     return (now_ms() - start) / kTokens;
   }
 
-  /// Bytes read per token: weights of the matmuls, and the cached keys and values.
+  /// Bytes read per token: weights, and cached keys and values.
   double bytes() {
     double sum = weight_bytes(model);
     const nn::GPTOptions& o = model.options;
@@ -118,7 +116,7 @@ void print(Contender& each, const Contender& f32, const PrecisionBench& bench, d
 double measure_bandwidth() {
   static const Tensor numbers = full({1 << 27}, 1, Dtype::f32);  // 512 MiB
   const auto* x = numbers.data<float>();
-  std::atomic<float> sink{0};  // keeps the result in use
+  std::atomic<float> sink{0};  // uses the result
   double best = 0;
   for (int pass = 0; pass < 3; ++pass) {
     const double start = now_ms();  // each thread reads a contiguous part

@@ -9,20 +9,19 @@
 
 namespace gradus::bench {
 
-/// Memory bandwidth in GB/s: all threads read an array larger than any cache. The best of three
-/// runs.
+/// Memory bandwidth in GB/s of all threads: the best of three runs.
 double measure_bandwidth();
 
 struct PrecisionBench {
-  std::string name;                     // of the model, for the output
-  std::vector<std::int64_t> text = {};  // tokens to measure perplexity on; empty: none
-  std::int64_t seen = 64;               // tokens before the timed ones
+  std::string name;                     // of the model
+  std::vector<std::int64_t> text = {};  // for perplexity; empty: none
+  std::int64_t seen = 64;               // untimed tokens before
   int rounds = 7;
 };
 
-/// Prints one JSON object per precision, from interleaved rounds: tokens per second and their ratio
-/// to f32's, bytes read per token and per second, and their share of the bandwidth. If there is a
-/// text, adds its perplexity, the change from f32, and how often the likeliest token is the same.
+/// Prints one JSON object per precision, from interleaved rounds: tokens per second, ratio to f32,
+/// bytes per token and per second, share of the bandwidth. With a text, also the perplexity, its
+/// change from f32, and how often the likeliest token is the same.
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench);
 
 }  // namespace gradus::bench

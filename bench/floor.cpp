@@ -1,5 +1,4 @@
-// Times a step's matmuls, by shape and in the order of a step, with the built-in kernels and with
-// the BLAS library on our threads or its own.
+// Times a step's matmuls, by shape and in order.
 #include "floor.h"
 
 #include <algorithm>
@@ -29,10 +28,9 @@ Matrix<const float> matrix(const Tensor& x, bool transpose) {
 
 Matrix<float> result(Tensor& c) { return {c.mutable_data<float>(), c.size(0), c.size(1)}; }
 
-/// A way to compute a matmul with all threads.
 using Way = std::function<void(Matrix<float>, Matrix<const float>, Matrix<const float>)>;
 
-/// The built-in kernels; the library in slabs on our threads; the library with its own threads.
+/// Built-in kernels; the library on our threads; the library on its threads.
 std::vector<Way> ways() {
   const simd::Level level = simd::level();
   const auto by = [level](Backend backend, gemm::Threads threads) {
@@ -51,7 +49,7 @@ std::vector<Way> ways() {
   return out;
 }
 
-/// The library's threads keep spinning on all cores for a while after a call.
+/// The library's threads spin on all cores after a call.
 void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
 double median_ms(const Way& way, const Product& p, const Tensor& a, const Tensor& b, Tensor& c) {
@@ -80,7 +78,7 @@ double best_ms(const Product& p) {
   return best;
 }
 
-/// The linear layers of a step in order, with all their matrices.
+/// A step's linear layers with all their matrices.
 class InOrder {
  public:
   explicit InOrder(const nn::GPTPreset& preset) : rows_(preset.batch * preset.options.context) {
@@ -90,7 +88,7 @@ class InOrder {
     add(C, preset.options.vocab);
   }
 
-  /// Milliseconds of each matmul: forward, then dW and dx from the last layer to the first.
+  /// Milliseconds: forward, then dW and dx from the last layer to the first.
   std::vector<double> run(const Way& way) {
     std::vector<double> ms;
     for (Layer& l : layers_)

@@ -24,13 +24,13 @@ std::vector<Product> products_of(const nn::GPTPreset& preset);  // of its linear
 /// engines.
 double step_flop(const nn::GPTPreset& preset);
 
-/// Milliseconds of the matmuls of one step, each by the fastest of three ways: the built-in
-/// kernels, one call of the BLAS library per thread, or the library's own threads. Assumes the mean
-/// rate for attention.
+/// Milliseconds of a step's matmuls, each by the fastest of three ways: the built-in kernels, one
+/// call of the BLAS library per thread, or the library's threads. Assumes the mean rate for
+/// attention.
 struct Floor {
-  /// Each shape repeated on the same three matrices, which stay in the caches.
+  /// Each shape repeated on matrices in the caches.
   double ms;
-  /// In the order of a step, with separate matrices for each layer.
+  /// In the order of a step, with separate matrices per layer.
   double in_order_ms;
 };
 Floor measure_floor(const nn::GPTPreset& preset);

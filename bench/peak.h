@@ -3,7 +3,7 @@
 
 namespace gradus::bench {
 
-/// Gflop/s of all threads together, with the vectors of simd::level(). Takes about 100 ms.
+/// Gflop/s of all threads, with the vectors of simd::level(). Takes about 100 ms.
 double measure_peak_gflops();
 
 }  // namespace gradus::bench

@@ -7,7 +7,7 @@
 
 namespace gradus::bench {
 
-/// Parses the command line and calls `work`. Returns 0, or 2 after a one-line error message.
+/// Returns 0, or 2 after a one-line error message.
 template <class Work>
 int program(CLI::App& app, const char* name, int argc, char** argv, Work work) {
   try {

@@ -70,9 +70,8 @@ Tensors for_each_defined(const Tensors& x, F f) {
 /// Runs all conditions and adds their findings.
 void check_conditions(const CheckedTensorFunction& function, const RowSum& rows, Report& report);
 
-void check_layouts(Trial& trial);  // strided, offset, repeated, transposed
-void check_accumulation(
-    Trial& trial);  // .grad in use, second pass, f(x, x), fan-out, subsets of inputs
+void check_layouts(Trial& trial);       // strided, offset, repeated, transposed
+void check_accumulation(Trial& trial);  // .grad in use, f(x, x), fan-out, subsets of inputs
 void check_side_effects(Trial& trial);  // fresh memory, sums of upstream gradients, errors
 void check_precision(Trial& trial);     // f32
 

@@ -1,7 +1,6 @@
-// The program that tools/perf-gate counts: perf_gate NAME runs a kernel or a training step twice,
-// the second time inside measured(). Without NAME, prints the names.
-//
-// Only includes the public header, so that it compiles against other commits.
+// For tools/perf-gate: perf_gate NAME runs a kernel or a training step twice, the second time
+// inside measured(). Without NAME, prints the names. Only includes the public header, so that it
+// compiles against other commits.
 
 #include <cstdio>
 #include <functional>
@@ -17,7 +16,6 @@ namespace {
 
 using Run = std::function<void()>;
 
-/// f forward and backward on random normal values.
 template <class F>
 Run both_ways(const Shape& shape, F f) {
   Tensor x = randn(shape, Dtype::f32).requires_grad_();
