@@ -12,8 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
-# The programs in examples/, one name per line, without the template projects that have their own
-# build.
+# The programs in examples/, one per line, without template projects, which have their own build.
 programs() {
   local each
   for each in examples/*.cpp examples/*/main.cpp examples/apps/*/main.cpp; do
@@ -31,7 +30,6 @@ program_named() {
   [ "$(wc -w <<<"$found")" = 1 ] && echo "$found"
 }
 
-# Prints the derivation of an op's gradient.
 derive() {
   local file=docs/derivations/${1-}.md
   if [ $# = 1 ] && [[ $1 != */* ]] && [ -f "$file" ]; then

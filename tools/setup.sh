@@ -1,10 +1,8 @@
 # Sourced by demo.sh, test.sh, step.sh and bench.sh. Installs missing packages.
 #
-#   setup_needs PACKAGE…     Debian names. Each is probed by what it provides, so that a CMake from
-#                            elsewhere counts
+#   setup_needs PACKAGE…     Debian names; each is probed by what it provides
 #   yes=1                    do not ask
 
-# True if what PACKAGE provides is available.
 setup_has() {
   case $1 in
     g++) setup_compiles 'int main() {}' ;;
@@ -102,7 +100,7 @@ setup_needs() {
   }
 }
 
-# axe-core, which tests the accessibility of a page: downloads its file into build/axe.
+# axe-core, which tests the accessibility of a page.
 setup_axe() {
   local into=build/axe
   [ -e $into/axe_playwright_python/axe.min.js ] && return

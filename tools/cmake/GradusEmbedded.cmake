@@ -1,5 +1,5 @@
-# cmake -DOUT=FILE.cpp -DROOT=DIR -P GradusEmbedded.cmake: embeds the viewer and the op sources as
-# C++ strings (trace/embedded.h). Strings are split, as compilers limit their length.
+# cmake -DOUT=FILE.cpp -DROOT=DIR -P GradusEmbedded.cmake: embeds the viewer and the op sources for
+# trace/embedded.h. Strings are split, as compilers limit their length.
 function(embed name files)
   list(LENGTH files count)
   set(entries "")
@@ -10,7 +10,7 @@ function(embed name files)
     set(at 0)
     while(at LESS length)
       string(SUBSTRING "${text}" ${at} 12000 piece)
-      string(FIND "${piece}" "\n" end REVERSE)  # a cut within a line could split a character
+      string(FIND "${piece}" "\n" end REVERSE)  # do not split a character
       if(end GREATER -1)
         math(EXPR end "${end} + 1")
         string(SUBSTRING "${piece}" 0 ${end} piece)

@@ -1,4 +1,4 @@
-# Installs the headers, the library, and files for find_package and pkg-config. All are relocatable.
+# Installs headers, the library, and files for find_package and pkg-config. All are relocatable.
 include(CMakePackageConfigHelpers)
 
 set(gradus_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gradus")
@@ -28,7 +28,7 @@ foreach(dir IN LISTS gradus_header_dirs)
   endif()
 endforeach()
 
-# Users of a static library also link its dependencies, so the package must find them.
+# Users of a static library also link its dependencies.
 set(gradus_is_static OFF)
 if(TARGET gradus)
   get_target_property(gradus_kind gradus TYPE)
@@ -46,7 +46,7 @@ install(FILES "${PROJECT_BINARY_DIR}/gradusConfig.cmake"
 if(TARGET gradus)
   install(FILES gradus.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus")
 
-  # gradus.pc computes its prefix from its own location, so that it is relocatable.
+  # gradus.pc finds its prefix from its own location.
   set(gradus_pc_private "")
   foreach(library IN LISTS GRADUS_BLAS_LIBRARIES OpenMP_CXX_LIBRARIES CMAKE_DL_LIBS)
     if(NOT library MATCHES "^[-/]")
@@ -55,7 +55,7 @@ if(TARGET gradus)
     string(APPEND gradus_pc_private " ${library}")
   endforeach()
   set(gradus_pc_libs "")
-  if(gradus_is_static)  # static is the only way to link, so `pkg-config --libs` must list everything
+  if(gradus_is_static)  # `pkg-config --libs` must list everything
     set(gradus_pc_libs "${gradus_pc_private}")
     set(gradus_pc_private "")
   endif()

@@ -1,4 +1,4 @@
-# The library: all sources of the components, found by globbing.
+# The library: all sources of the components.
 set(gradus_components engine ops nn check trace io train)
 set(gradus_globs ${gradus_components})
 list(TRANSFORM gradus_globs APPEND "/*.cpp")
@@ -6,16 +6,14 @@ file(GLOB_RECURSE gradus_sources CONFIGURE_DEPENDS ${gradus_globs})
 list(FILTER gradus_sources EXCLUDE REGEX "/train/distributed/(mpi/|faults/side_channel)")  # GradusMpi.cmake
 list(FILTER gradus_sources EXCLUDE REGEX "/trace/on_request[.]cpp$")  # gradus::trace_on_request, below
 
-# Three parts. Code that runs per element or per op is optimized for speed. Code that runs per layer
-# or per step is optimized for size, which halves its compile time. The checker is separate because
-# gpt does not need it.
+# Three parts. Code that runs per element or op is optimized for speed; per layer or step for size,
+# which halves compile time. gpt does not need the checker.
 set(gradus_fast_sources ${gradus_sources})
 list(FILTER gradus_fast_sources INCLUDE REGEX
   "^${PROJECT_SOURCE_DIR}/((engine|ops)/|train/optim/(muon|optim_rules|stages)[.]cpp$)")
 set(gradus_check_sources ${gradus_sources})
 list(FILTER gradus_check_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/check/")
 list(REMOVE_ITEM gradus_sources ${gradus_fast_sources} ${gradus_check_sources})
-# gradus::check_c and gradus::check_quick
 list(FILTER gradus_check_sources EXCLUDE REGEX "/check/(c/.*|raw/compiled)[.]cpp$")
 set(gradus_embedded "${PROJECT_BINARY_DIR}/embedded.cpp")
 file(GLOB gradus_viewer CONFIGURE_DEPENDS trace/viewer/page.html trace/viewer/*.css trace/viewer/*.js)
@@ -37,33 +35,32 @@ add_library(gradus_small OBJECT ${gradus_sources})
 add_library(gradus ${gradus_check_sources}
   $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
 gradus_library(gradus gradus PUBLIC)
-# One object per source: a program links only those that it uses from a static library.
+# One object per source: programs link only what they use from a static library.
 set_target_properties(gradus_fast gradus_small gradus PROPERTIES UNITY_BUILD OFF)
 set_target_properties(gradus PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 get_target_property(gradus_kind gradus TYPE)
 
-# These flags do not change results. They only give up errno and floating-point traps, which Gradus
-# does not use. -ffast-math would change results and break NaN.
+# These flags do not change results: they give up errno and floating-point traps, which Gradus does
+# not use. -ffast-math would break NaN.
 target_compile_options(gradus_fast PRIVATE
   "$<$<NOT:$<CONFIG:Debug>>:-O2;-ftree-vectorize;-fno-math-errno;-fno-trapping-math>"
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-fvect-cost-model=dynamic>")
 # Unrolling speeds up these row loops, which dominate training steps, by a few percent. For all
-# kernels it would add a tenth to the compile time.
+# kernels it would add a tenth to compile time.
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/random.cpp ${PROJECT_SOURCE_DIR}/engine/broadcast.cpp
   ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp
   ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
   ${PROJECT_SOURCE_DIR}/ops/activation.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
   ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
-# -g1: traces show the lines of layers. It does not change code.
+# -g1: traces show lines of layers.
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")
 # A trace reads every value of a step.
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp APPEND PROPERTY
   COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-# The checker has small inner functions that must be inlined: with -Os, checks take up to twice as
-# long.
+# The checker has small functions that must be inlined: -Os would double its time.
 target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 foreach(part IN ITEMS gradus_fast gradus_small gradus)
   gradus_own_flags(${part})
@@ -80,15 +77,15 @@ foreach(part IN ITEMS gradus_small gradus)
   gradus_precompile(${part} "${PROJECT_SOURCE_DIR}/nn/module.h" "${PROJECT_SOURCE_DIR}/ops/ops.h")
 endforeach()
 
-# Compiles each kernel for several instruction sets and selects one at run time: engine/base/simd.h.
+# Kernels for several instruction sets, selected at run time: engine/base/simd.h.
 if(GRADUS_KERNEL_CLONES)
   target_compile_definitions(gradus_fast PRIVATE GRADUS_KERNEL_CLONES=1)
 endif()
 
 set(gradus_stands_on ${CMAKE_DL_LIBS})
 
-# Matmul: the built-in kernels, and a BLAS library that engine/gemm/backend.cpp may prefer.
-# `builtin` links none; `plain` is a triple loop, for stepping.
+# engine/gemm/backend.cpp chooses between the built-in matmul kernels and a BLAS library. `builtin`
+# links none; `plain` is a triple loop, for stepping.
 list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/tools/cmake")
 if(GRADUS_BLAS STREQUAL "plain")
   target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_PLAIN)
@@ -98,7 +95,7 @@ elseif(NOT GRADUS_BLAS STREQUAL "builtin")
   list(APPEND gradus_stands_on gradus::blas)
 endif()
 
-# Threads. Only one file is compiled with OpenMP; everything else links it.
+# Only one file is compiled with OpenMP; everything else links it.
 if(GRADUS_OPENMP)
   find_package(OpenMP QUIET COMPONENTS CXX)
   if(NOT OpenMP_CXX_FOUND)
@@ -109,11 +106,11 @@ if(GRADUS_OPENMP)
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" APPEND PROPERTY
     COMPILE_OPTIONS ${gradus_openmp_flags})
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" PROPERTY
-    SKIP_PRECOMPILE_HEADERS ON)  # they were compiled without OpenMP
+    SKIP_PRECOMPILE_HEADERS ON)  # compiled without OpenMP
   list(APPEND gradus_stands_on "$<LINK_ONLY:OpenMP::OpenMP_CXX>")
 endif()
 
-# JSON, for files. Header-only and used only by io/, so users of Gradus do not need it.
+# Header-only and used only by io/, so users of Gradus do not need it.
 find_package(nlohmann_json 3.9 QUIET)
 if(NOT nlohmann_json_FOUND)
   message(FATAL_ERROR "Gradus: io/ needs nlohmann_json 3.9 or newer: "
@@ -131,8 +128,7 @@ else()
   add_library(gradus_without_check ALIAS gradus)
 endif()
 
-# A source that is compiled into each program that links this target. It runs before main() and
-# reads GRADUS_TRACE.
+# Compiled into programs that link this target. Runs before main() and reads GRADUS_TRACE.
 add_library(gradus_trace_on_request OBJECT trace/on_request.cpp)
 gradus_library(gradus_trace_on_request trace_on_request PUBLIC)
 gradus_own_flags(gradus_trace_on_request)

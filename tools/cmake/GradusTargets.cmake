@@ -1,7 +1,7 @@
 # Common settings of all targets: include paths and warnings.
 
-# Includes are "gradus/engine/tensor.h" in the tree, in the build and after installation. The
-# build's include/gradus links to the source tree, so editors open the files in git.
+# Includes are "gradus/engine/tensor.h" everywhere. The build's include/gradus links to the source
+# tree, so editors open the files in git.
 set(GRADUS_INCLUDE_DIR "${PROJECT_BINARY_DIR}/include")
 file(MAKE_DIRECTORY "${GRADUS_INCLUDE_DIR}")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}" "${GRADUS_INCLUDE_DIR}/gradus"
@@ -11,7 +11,7 @@ if(NOT gradus_link_result STREQUAL "0")
     "${PROJECT_SOURCE_DIR}: ${gradus_link_result}. Build on a file system that has symbolic links.")
 endif()
 
-# gradus_library(TARGET NAME PUBLIC|INTERFACE): defines gradus::NAME, here and after installation.
+# gradus_library(TARGET NAME PUBLIC|INTERFACE): defines gradus::NAME, also after installation.
 function(gradus_library target name scope)
   add_library(gradus::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
@@ -20,8 +20,7 @@ function(gradus_library target name scope)
     "$<BUILD_INTERFACE:${GRADUS_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 endfunction()
 
-# Flags for our own sources, not for users': warnings, and real source paths, as debuggers and
-# messages would otherwise show headers through the link.
+# Flags for our own sources only: warnings, and real source paths instead of the link's.
 function(gradus_own_flags target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE
@@ -29,9 +28,9 @@ function(gradus_own_flags target)
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # GCC 12 warns of impossible overlapping copies in `"text" + std::string` (GCC bug 105329).
+      # GCC 12 warns of impossible overlaps in `"text" + std::string` (bug 105329).
       target_compile_options(${target} PRIVATE -Wno-restrict)
-      # With AddressSanitizer it warns of an uninitialized member of std::regex (GCC bug 105562).
+      # With AddressSanitizer it warns of an uninitialized std::regex (bug 105562).
       if(CMAKE_CXX_FLAGS_DEBUG MATCHES "fsanitize=address")
         target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
       endif()
@@ -39,11 +38,10 @@ function(gradus_own_flags target)
   endif()
 endfunction()
 
-# Optimized GCC builds precompile headers and compile up to eight test and program sources as one
-# unit, which halves the time. -DCMAKE_UNITY_BUILD=OFF compiles each separately, which is faster
-# after a change. Debug and clang builds do neither (except sanitizers, which also use unity
-# builds), so that they detect missing includes. ccache needs two settings to cache users of a
-# precompiled header.
+# Optimized GCC builds use precompiled headers and unity builds of up to eight test and program
+# sources, which halves the time. -DCMAKE_UNITY_BUILD=OFF rebuilds faster after a change. Debug and
+# clang builds use neither, and so detect missing includes (sanitizers use unity builds). ccache
+# needs two settings for precompiled headers.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(GRADUS_PRECOMPILE ON)
   if(NOT DEFINED CMAKE_UNITY_BUILD)
@@ -57,7 +55,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug
 endif()
 
 # gradus_precompile(TARGET HEADERS…): precompiles these and the standard library for all sources of
-# TARGET. They must use the same -O and -g, which GCC takes from the precompiled header.
+# TARGET, which must use the same -O and -g.
 function(gradus_precompile target)
   if(GRADUS_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE
@@ -65,8 +63,7 @@ function(gradus_precompile target)
   endif()
 endfunction()
 
-# gradus_precompile_as(TARGET OTHER): TARGET, with the same flags, reuses OTHER's precompiled
-# headers.
+# gradus_precompile_as(TARGET OTHER): reuses OTHER's precompiled headers; needs the same flags.
 function(gradus_precompile_as target other)
   if(GRADUS_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM ${other})
