@@ -22,8 +22,8 @@ UNREADABLE = Trouble("<unreadable>")
 
 
 class Cell:
-    """An object in the process. Subclasses for a debugger implement the methods that raise
-    NotImplementedError here, and raise Trouble on failure."""
+    """An object in the process. A debugger's subclass implements the abstract methods, which raise Trouble on
+    failure."""
 
     kind = ""  # "pointer", "array", "struct" or "scalar"
 
@@ -46,7 +46,7 @@ class Cell:
         raise NotImplementedError
 
     def dynamic(self):
-        """The object as its dynamic class, according to its vtable, if type information is available."""
+        """The object as its dynamic class, if its type is known."""
         raise NotImplementedError
 
     def read(self, address, count):
@@ -59,8 +59,8 @@ class Cell:
     # ---- shared by all debuggers ----
 
     def find(self, kind):
-        """This cell or nested parts of this kind, depth first. In any standard library, a shared_ptr's first
-        pointer is the one it owns, and a vector's first two are begin and end."""
+        """Nested parts of this kind, depth first. In any standard library, a shared_ptr's first pointer is the
+        one it owns, and a vector's first two are begin and end."""
         if self.kind == kind:
             yield self
         elif self.kind == "struct":
@@ -76,7 +76,7 @@ class Cell:
         return pointer.item(0) if pointer.number() else None
 
     def elements(self):
-        """The first few elements of a std::vector (begin, end) or std::span (begin, count), and the count."""
+        """The first elements of a std::vector (begin, end) or std::span (begin, count), and their count."""
         pointers = list(self.find("pointer"))
         begin = pointers[0]
         if len(pointers) == 1:
@@ -184,7 +184,7 @@ class Node:
         self.cell = cell
 
     def inputs(self):
-        """The first few inputs and their number; none after backward freed them."""
+        """The first inputs and their count; none after backward freed them."""
         return ([], 0) if self.used else self.cell.at("inputs").elements()
 
     def grad(self):

@@ -9,8 +9,8 @@ import struct
 from gradus_cells import (MEMBERS, Gradient, Node, Saved, Storage, Tensor, Trouble, mask_rule, short,
                           sizes, training)
 
-SHOWN = 72  # largest tensor shown in full
-EDGE = 3  # indices shown at each end of a long axis; 1 for all but the last two axes
+SHOWN = 72  # values shown of a tensor at most
+EDGE = 3  # shown at each end of a long axis; 1 for all but the last two axes
 
 
 # ---- numbers ----
@@ -24,11 +24,11 @@ def shown_positions(size, edge):
 
 
 class Numbers:
-    """The corners of a tensor's values, in nested brackets as in NumPy."""
+    """A tensor's values, or their corners, in nested brackets as in NumPy."""
 
     def __init__(self, tensor, lines):
         self.tensor = tensor
-        self.lines = lines  # one line per row, in columns; otherwise all on one line
+        self.lines = lines  # one line per row, in columns
         self.edge = EDGE if lines or tensor.count <= 24 else 1
         self.storage = Storage(tensor.storage.target())
         self.left = SHOWN
@@ -271,7 +271,7 @@ def owned_text(cell):
 
 
 def module_members(cell):
-    """Pairs of name and value: text for tensors and lists of modules, otherwise the Cell."""
+    """Pairs of name and value: text for tensors and lists of modules, otherwise a Cell."""
     for name, part in cell.parts():
         type_name = part.type_name()
         if not name:  # a base class: its own members, unless it is nn::Layer<Block> or nn::Module
@@ -337,7 +337,7 @@ def operations():
 
 
 def operation(name):
-    """The class of an op and None, or an error message if there is no such op; None for a custom op."""
+    """The class of an op (guessed if unknown), and None or an error message."""
     known = operations()
     if name in known:
         return known[name], None
@@ -358,8 +358,8 @@ def operation(name):
 
 
 def derivation(name, functions=()):
-    """The derivation of an op and None, or None and an error message. Without a name, uses the first of
-    `functions` that belongs to an op."""
+    """The derivation of an op and None, or None and an error message. Without a name, uses the first op in
+    `functions`."""
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "docs", "derivations")
     known = {file[:-3] for file in os.listdir(folder) if file.endswith(".md")}
     names = [name]

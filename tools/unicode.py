@@ -58,8 +58,8 @@ def decompositions():
 
 
 def lowered():
-    """Ranges with the lower case of the first character; the others have the same offset. İ, the only one that
-    becomes two characters, maps to the first."""
+    """Ranges with the lower case of their first character; the others have the same offset. İ becomes two
+    characters; this is the first."""
     found = []
     for c in CHARACTERS:
         code, lower = ord(c), ord(c.lower()[0])

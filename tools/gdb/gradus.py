@@ -39,8 +39,8 @@ def guarded(method):
 
 
 def pointee(pointer):
-    """*pointer, through an array type. For a class, gdb would look up its vtable, and warn if symbols and
-    debugging information spell a template differently (1ul and 1)."""
+    """*pointer, through an array type. For a class, gdb looks up the vtable, and warns if symbols and debugging
+    information spell a template differently (1ul and 1)."""
     try:
         target = pointer.type.strip_typedefs().target()
         return pointer.cast(target.array(0).pointer()).dereference()[0]
@@ -187,7 +187,7 @@ find_printer.name = "gradus"
 
 
 def only_hands_on(frame):
-    """True if this frame belongs to the standard library, or is one of ours that only invokes a callable."""
+    """True for frames of the standard library, and for ours that only invoke a callable."""
     name = frame.name() or ""
     if re.match(r"(\w+ )?(std|__gnu_cxx)::", name):
         return True

@@ -16,7 +16,7 @@ APART = re.compile(  # only tests of other programs reach these
     r"train/distributed/(mpi/|faults/side_channel)|check/adapters/|engine/gemm/library")
 TESTS = ("support", "mutation", "derivations") + COMPONENTS
 MODELS = ("examples/apps/listen/listener", "examples/apps/recommend/recommender")  # used by the tests of nn/models/
-# A kernel with its mutants is so large that always_inline would make the compiler take hours.
+# With always_inline, a kernel with its mutants would take hours to compile.
 CHANGES = {"engine/base/simd.h": ("inline __attribute__((always_inline))", "inline")}
 ERROR = re.compile(r"^(?P<path>[^\s:]+):(?P<line>\d+):\d+: (?:fatal )?error: ")
 INCLUDED = re.compile(r'^#include "gradus/(.+)"', re.MULTILINE)
@@ -63,7 +63,7 @@ def link_tree(root, target, written):
     for link, path in wanted.items():
         link.parent.mkdir(parents=True, exist_ok=True)
         if link.exists() and not link.is_symlink() and link not in written:
-            replace(link, path.read_text())  # mutated in the last run: a link would be older than its object
+            replace(link, path.read_text())  # mutated in the last run: a link would look older than its object
         if not link.exists():
             link.symlink_to(path)
 
@@ -168,8 +168,8 @@ class Tree:
         return done.stderr if done.returncode else ""
 
     def learn(self, output):
-        """Leaves out the mutants that contain the errors or their instantiations. An error inside a site but outside
-        its mutants removes the entire site, unless the source has errors in certain mutants."""
+        """Leaves out the mutants that contain the errors or their instantiations. An error elsewhere in a site removes
+        the entire site, unless its source has errors in certain mutants."""
         first = {found[0] for stretch in stretches(output) if (found := self.owners(stretch))}
         certain = {owner for owner in first if owner[1] > 0}
         sources = {path for path, _ in certain}

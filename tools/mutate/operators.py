@@ -60,7 +60,7 @@ class Alternatives:
         return self.source.joined(node.begin, node.end)
 
     def of(self, node, used=True):
-        """(kind, text) of each alternative. used=False: nothing reads the value, so other values are not bugs."""
+        """(kind, text) of each alternative. used=False: the value is not read, so other values are not bugs."""
         if is_fixed(node):
             return []
         made = self.call(node, used) if node.kind == "call" else getattr(self, node.kind, lambda _: [])(node)
