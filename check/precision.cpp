@@ -63,7 +63,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
   double excess = 0;
   for (std::size_t j = 0; j < found.size(); ++j) {
     double allowed =
-        rounding * (t.rows.magnitude[k][j] + all) + 1e-36;  // the smallest f32 is 1e-38
+        rounding * (t.rows.magnitude[k][j] + all) + 1e-36;  // normal f32 values end at 1e-38
     const double off = std::abs(found[j] - right[j]);
     if (!std::isfinite(right[j]) || off <= allowed) continue;
     if (noise.empty()) noise = jitter(t, x, dy, k, found);

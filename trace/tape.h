@@ -106,7 +106,7 @@ class Tape {
   std::size_t most_bytes_;
   std::size_t level_ = 0, value_bytes_ = 0;
   Id folded_ = 0;
-  std::map<std::string, Id> last_number_;  // of "blocks." for blocks.0, blocks.1 …
+  std::map<std::string, Id> last_number_;  // "blocks." → 11 for blocks.0 … blocks.11
   std::vector<Row> rows_;
   std::vector<KeptValues> values_;
   std::map<std::vector<Id>, Id> shape_index_;

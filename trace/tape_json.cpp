@@ -1,3 +1,4 @@
+// Writes the tape as one JSON object.
 #include <algorithm>
 #include <set>
 

@@ -60,7 +60,7 @@ target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp APPEND PROPERTY
   COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-# The checker has small functions that must be inlined: -Os would double its time.
+# The checker has small functions that must be inlined: with -Os, checks take up to twice as long.
 target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 foreach(part IN ITEMS gradus_fast gradus_small gradus)
   gradus_own_flags(${part})
