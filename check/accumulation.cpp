@@ -1,4 +1,4 @@
-// Gradients that are added up: in .grad, at tensors used twice, for some of the inputs.
+// Gradients that are added up: in .grad, at tensors used twice, for a part of the inputs.
 #include <algorithm>
 
 #include "gradus/check/condition.h"
@@ -20,7 +20,7 @@ const Cause kSubset = {"WANTS", "right when all inputs want a gradient, wrong wh
                        "look at needs_grad(i): a sum, a product or a saved tensor that another "
                        "input needs is left out"};
 
-/// Of the gradients' size, so that neither is lost in the sum.
+/// Values of the gradients' size, so that neither is lost in the sum.
 Tensors other_gradients(const Tensors& dx) {
   return for_each_defined(dx, [&](std::size_t k) {
     const double size = largest_of(numbers(dx[k]));

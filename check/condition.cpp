@@ -12,10 +12,10 @@
 namespace gradus::check {
 namespace {
 
-/// Relative change of the inputs.
+/// Relative change of the inputs, to measure sensitivity.
 constexpr double kNudge = 0x1p-30;
 
-/// 0 between two NaNs.
+/// The absolute difference; 0 between two NaNs.
 double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const double apart = std::abs(a - b);

@@ -63,8 +63,8 @@ Report gradients(const Function& f, const Tensors& inputs, const Options& option
 Report vjp(std::string_view name, const Function& forward, const Vjp& backward,
            const Tensors& inputs, const Options& options = {});
 
-/// Checks second derivatives: for random w and u, compares the gradients of g(x, w) = ⟨u, ∂⟨w,
-/// f(x)⟩/∂x⟩ by x and w with finite differences.
+/// Checks second derivatives: for random w and u, compares the gradients of
+/// g(x, w) = ⟨u, ∂⟨w, f(x)⟩/∂x⟩ by x and w with finite differences of g.
 Report second(std::string_view name, const Function& f, const Tensors& inputs,
               const Options& options = {});
 Report second(std::string_view name, const Function& forward, const Vjp& backward,

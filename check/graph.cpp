@@ -28,7 +28,7 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Kind: the op with its shapes and dtypes.
+/// Keeps one call per kind: an op with its shapes and dtypes.
 class FirstOfEachKind : public Observer {
  public:
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
@@ -57,8 +57,8 @@ class FirstOfEachKind : public Observer {
   std::set<std::string> kinds_;
 };
 
-/// A random weighted sum of a call's result, which costs no more for a large result. Non-finite
-/// values (a mask's −∞) stay fixed, and zeros with gradient 0: the op may rely on hidden values.
+/// A call as a scalar function: a random weighted sum of its result. Non-finite values (a mask's −∞)
+/// stay fixed, and zeros with gradient 0, which a mask may hide: the op may rely on them.
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {
@@ -94,7 +94,7 @@ class ReplayedCall {
             [this](const Arguments& values, const Values& dy) { return vjp(values, dy[0]); }};
   }
 
-  /// From an index among the free values to an index in the tensor.
+  /// Converts an index among the free values to an index in the tensor.
   void place(Finding& finding) const {
     const MovingInput& m = moving_[finding.input];
     if (finding.at.size() != 1) return;

@@ -25,7 +25,7 @@ std::ostream& operator<<(std::ostream& out, const Invariance& found);
 /// time, without recording unless a gradient is needed.
 using SequenceFunction = std::function<Tensor(const Tensor& x)>;
 
-/// Outputs are equal if |a − b| ≤ tolerance · max(1, |a|). 0: 1e-9 in f64 and 1e-4 in f32,
+/// Outputs are equal if |a − b| ≤ tolerance · max(1, |a|). Default: 1e-9 in f64 and 1e-4 in f32,
 /// thousands of rounding errors, as matmuls of other sizes may add in another order.
 struct InvarianceOptions {
   double tolerance = 0;

@@ -48,7 +48,7 @@ class Automatic final : public Recorder {
   }
   void on_step_end(std::int64_t) override { end_step(); }
 
-  /// At exit, or from the terminate handler.
+  /// Called at exit or by the terminate handler.
   void finish() noexcept {
     if (written_) return;
     if (ended_ + 1 < wanted_)

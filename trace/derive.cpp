@@ -39,7 +39,7 @@ Formula parse(std::string_view given) {
   return out;
 }
 
-/// As many letters as `like`, none of them `taken`; in the other case if possible.
+/// Returns as many letters as `like`, none of them `taken`; in the other case if possible.
 std::string fresh(const std::string& like, std::string taken) {
   std::string out;
   for (const char letter : like) {

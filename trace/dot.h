@@ -15,7 +15,7 @@ class Module;
 /// shapes. Leaves are boxes, dashed if frozen. Layers are clusters if a trace::Watch was alive.
 /// Draws the `most` newest nodes.
 std::string to_dot(const Tensor& x, std::size_t most = 500);
-/// With the model's parameter names.
+/// The same with the model's parameter names.
 std::string to_dot(const Tensor& x, const nn::Module& model, std::size_t most = 500);
 
 }  // namespace gradus

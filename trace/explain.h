@@ -25,7 +25,7 @@ namespace gradus {
 /// about `lines` lines, are summarized. Ranges are known for x, the model's parameters and kept
 /// gradients; with a trace::Watch for all, also layers.
 std::string explain(const Tensor& x, std::size_t lines = 200);
-/// With the model's parameters.
+/// The same with names and ranges of the model's parameters.
 std::string explain(const Tensor& x, const nn::Module& model, std::size_t lines = 200);
 
 }  // namespace gradus

@@ -99,7 +99,7 @@ class PlaceWriter {
     return row;
   }
 
-  /// These lines with their surroundings, merged if close.
+  /// Adds these lines with their surroundings, merged if close.
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;

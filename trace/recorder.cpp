@@ -84,7 +84,7 @@ void Recorder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, co
   look_inside(op, id, y.shape(), {});
 }
 
-/// The matrices inside a fused attention, of forward or (with dy) backward, unless they are much
+/// Records the matrices inside a fused attention, of forward or (with dy) backward, unless they are much
 /// larger than the op's data.
 void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor& dy) {
   const std::string_view name = op.name();

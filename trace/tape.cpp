@@ -56,7 +56,7 @@ Id Tape::tensor(const Tensor& x, const char* kind) {
     rows_.push_back({kind, name_of(x.dtype()), "", shape_of(x.shape()), row, seen.storage,
                      x.offset(), x.is_contiguous() ? kNone : shape_of(x.strides()), layer});
     seen_.note(x, std::move(seen));
-    // json() reduces it further.
+    // Limits memory while recording. json() reduces it further.
     if (value_bytes_ > kWorkingSpace * most_bytes_) fit(kWorkingSpace / 2 * most_bytes_);
   }
   if (x.node()) {

@@ -125,7 +125,7 @@ inline double largest_resolved(const std::vector<Slope>& slopes, double start, c
   return start;
 }
 
-/// For outputs without a slope, or with one hidden by rounding. If large terms cancel inside f,
+/// Re-evaluates outputs without a slope or with one hidden by rounding. If large terms cancel inside f,
 /// rounding errors of many ulps make one-sided slopes differ at every step. Their gap is a fourth
 /// difference. At a kink, gap·step has shrunk to 1/16 by the third step, so a remainder below 1e4
 /// ulps is rounding. 4 ulps are always allowed.
@@ -206,7 +206,7 @@ class JacobianColumn {
     return (rounded_[i] || s.only_rounding()) && !within(s, 1e-3, goal_.scale, goal_.tolerance);
   }
 
-  /// Steps h, h/4, … until all outputs are settled or do not improve.
+  /// Tries steps h, h/4, … until all outputs are settled or do not improve.
   Steps shrinking(double h) {
     Steps tried(y_.size());
     std::vector<bool> done(y_.size(), false);

@@ -34,7 +34,7 @@ class Pullback {
     return result;
   }
 
-  /// Refers to *this.
+  /// The functions of δ, which refer to *this.
   Functions functions() {
     Functions g = f_;
     g.forward = [this](const Arguments& delta) { return forward(f_.forward, delta); };

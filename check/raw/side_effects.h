@@ -32,7 +32,7 @@ class SideEffects {
     Arguments start = function_.filled(0);
     const Arguments clean = function_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
-      // Of the gradient's size, so that neither is lost in the sum. Floats fit any buffer.
+      // Values of the gradient's size, so that neither is lost in the sum. Floats fit any buffer.
       const double size = std::max(largest_of(clean[k]), 1e-30);
       for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }

@@ -96,7 +96,7 @@ struct Slope {
   bool only_rounding() const { return std::abs(change) <= 1e3 * noise; }
 };
 
-/// f(x-3h) … f(x+3h) of one output, each with an error of ulp·|f| or `noise`.
+/// `f` is f(x-3h) … f(x+3h) of one output, each with an error of ulp·|f| or `noise`.
 inline Slope measured(const std::array<double, 7>& f, double x, double h, double ulp,
                       double noise) {
   const double d1 = f[4] - f[2], d2 = f[5] - f[1], d3 = f[6] - f[0];
@@ -119,7 +119,7 @@ inline Slope measured(const std::array<double, 7>& f, double x, double h, double
   return result;
 }
 
-/// At the edge of a domain.
+/// For the edge of a domain.
 inline Slope one_sided(const std::array<double, 7>& f, double x, double h, double ulp,
                        double noise) {
   const double side = std::isfinite(f[6]) ? 1 : -1;

@@ -60,7 +60,7 @@ class VjpCheck {
     return report_;
   }
 
-  /// With the gradients of the derivative under test.
+  /// The probes with the results of the derivative under test.
   const std::vector<Probe>& probes() const { return probes_; }
 
  private:
@@ -95,7 +95,7 @@ class VjpCheck {
     const Functions& f = function_.functions();
     const bool rough = f.ulp > std::numeric_limits<double>::epsilon();
     if (rough && f.reference) {
-      // It may have an error of 32 half-ulps of its largest terms per √(terms).
+      // The derivative may have an error of 32 half-ulps of its largest terms per √(terms).
       std::size_t terms = std::max<std::size_t>(outputs(), 16);
       for (const Input& input : function_.inputs()) terms = std::max(terms, input.values.size());
       const double rounding = 16 * f.ulp * std::sqrt(static_cast<double>(terms));

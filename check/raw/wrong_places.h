@@ -51,7 +51,7 @@ inline Confusions axis_orders(const Dims& shape) {
   return result;
 }
 
-/// All axes, as of a convolution kernel. (One axis may be chance.)
+/// Reverses all axes, as of a convolution kernel. (One axis may be chance.)
 inline Confusions reversal(const Dims& shape) {
   const std::size_t count = count_of(shape);
   if (count < 5) return {};
@@ -60,7 +60,7 @@ inline Confusions reversal(const Dims& shape) {
            [count](std::size_t element) { return count - 1 - element; }}};
 }
 
-/// By one along an axis: rolled, or with zeros at the end.
+/// Shifts by one along an axis: rolled, or with zeros at the end.
 inline Confusions shifts(const Dims& shape) {
   Confusions result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)

@@ -14,7 +14,7 @@ inline Cause upstream_only(const Comparison& d) {
           d.dx + " = dy · f'(" + d.self.name + ")"};
 }
 
-/// c in terms of an axis length or a scalar input; "" if unknown.
+/// Describes c in terms of an axis length or a scalar input; "" if unknown.
 inline std::string name_of(const Comparison& d, double c) {
   struct Known {
     double value;
@@ -69,7 +69,7 @@ inline Cause constant_factor(const Comparison& d) {
               (named.empty() ? "" : ", 1/(" + named + ")")};
 }
 
-/// A - N = c·v along each group, with a c per output and group?
+/// True if A - N = c·v along each group, with a c per output and group.
 inline bool is_term(const Comparison& d, const Groups& groups, const Values& v) {
   std::size_t agreeing = 0;
   for (std::size_t i = 0; i < d.a.rows; ++i) {
@@ -132,7 +132,7 @@ inline Cause missing_term(const Comparison& d) {
   return {};
 }
 
-/// r with A = r·N per element (or output), NaN where N is 0; empty if there is none.
+/// Returns r with A = r·N per element (or output), NaN where N is 0; empty if there is none.
 inline Values ratios(const Comparison& d, bool by_output) {
   Values an(by_output ? d.a.rows : d.a.columns, 0.0), nn = an;
   for (std::size_t i = 0; i < d.a.rows; ++i) {
@@ -149,7 +149,7 @@ inline Values ratios(const Comparison& d, bool by_output) {
   return d.explains(predicted) ? an : Values();
 }
 
-/// c if r = c · v^power for enough different v, otherwise NaN.
+/// Returns c if r = c · v^power for enough different v, otherwise NaN.
 inline double common_factor(const Values& r, const Values& v, int power) {
   double c = std::numeric_limits<double>::quiet_NaN();
   std::set<double> different;
@@ -163,7 +163,7 @@ inline double common_factor(const Values& r, const Values& v, int power) {
   return different.size() < (std::abs(std::abs(c) - 1) < 1e-6 ? 2 : 3) ? std::nan("") : c;
 }
 
-/// A ratio r that equals an input or the output.
+/// Explains a ratio r that equals an input or the output.
 inline Cause known_factor(const Comparison& d, const Values& r, const Dims& shape) {
   std::vector<std::pair<std::string, Values>> known;
   for (const InputEvidence& in : d.e.inputs)
