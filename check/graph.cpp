@@ -57,8 +57,8 @@ class FirstOfEachKind : public Observer {
   std::set<std::string> kinds_;
 };
 
-/// A call as a scalar function: a random weighted sum of its result. Non-finite values (a mask's −∞)
-/// stay fixed, and zeros with gradient 0, which a mask may hide: the op may rely on them.
+/// A call as a scalar function: a random weighted sum of its result. Non-finite values (a mask's
+/// −∞) stay fixed, and zeros with gradient 0, which a mask may hide: the op may rely on them.
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {

@@ -104,7 +104,7 @@ class Raw {
   }
   /// Accuracy relative to the largest derivative, if there is no reference.
   Raw& resolution(double share) { return set(options.resolution, share); }
-  /// analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement error.
+  /// |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement error.
   Raw& tolerance(double r, double a) { return set(options.rtol, r).set(options.atol, a); }
   Raw& seed(std::uint64_t s) { return set(options.seed, s); }
   /// Compares the full Jacobian, or a sample.

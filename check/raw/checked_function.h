@@ -68,7 +68,7 @@ class CheckedFunction {
   }
 
   Arguments vjp(const Values& dy, Report& report) {
-    if (!f_.into) return into(dy, {}, report);
+    if (!f_.into) return into(dy, {}, report);  // f_.vjp uses no buffers
     const bool zeros = f_.accumulates || from_zeros_;
     return into(dy, filled(zeros ? 0 : std::numeric_limits<double>::quiet_NaN()), report);
   }

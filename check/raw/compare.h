@@ -155,8 +155,8 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   return notes;
 }
 
-/// Bisects [0, count) for an index that is wrong on its own. Fails if neither half of a wrong range
-/// is wrong.
+/// Bisects [0, count) for an index that is wrong by itself. Returns nothing if neither half of a
+/// wrong range is wrong.
 template <class Wrong>
 std::optional<std::size_t> find_place(std::size_t count, Wrong wrong) {
   std::size_t first = 0, last = count;

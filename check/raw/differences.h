@@ -125,10 +125,10 @@ inline double largest_resolved(const std::vector<Slope>& slopes, double start, c
   return start;
 }
 
-/// Re-evaluates outputs without a slope or with one hidden by rounding. If large terms cancel inside f,
-/// rounding errors of many ulps make one-sided slopes differ at every step. Their gap is a fourth
-/// difference. At a kink, gap·step has shrunk to 1/16 by the third step, so a remainder below 1e4
-/// ulps is rounding. 4 ulps are always allowed.
+/// Re-evaluates outputs without a slope or with one hidden by rounding. If large terms cancel
+/// inside f, rounding errors of many ulps make one-sided slopes differ at every step. Their gap is
+/// a fourth difference. At a kink, gap·step has shrunk to 1/16 by the third step, so a remainder
+/// below 1e4 ulps is rounding. 4 ulps are always allowed.
 inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal& goal,
                                Slope& best) {
   double rounding = 4 * ulp;
@@ -316,7 +316,7 @@ class JacobianColumn {
   std::vector<Slope> best_;
   Values stairs_;              // jitter per output
   std::vector<bool> rounded_;  // the second step was worse than the first
-  bool small_ = false;         // compared with the natural size
+  bool small_ = false;         // the unit is much smaller than the natural size
 };
 
 }  // namespace gradus::check

@@ -60,7 +60,7 @@ struct InputSummary {
 struct Counts {
   std::int64_t forward = 0;  // calls
   std::int64_t vjp = 0;
-  std::int64_t conditions = 0;  // compared
+  std::int64_t conditions = 0;
 
   void add(const Counts& more) {
     forward += more.forward;

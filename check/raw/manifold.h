@@ -2,8 +2,8 @@
 //
 //   y = plus(x, δ)      δ = minus(y, x)      plus(x, 0) = x
 //
-// The derivative with respect to such an input is that of f(plus(x, δ)) by δ at 0. With B =
-// ∂plus/∂δ, an ambient gradient g corresponds to Bᵀg.
+// The derivative with respect to such an input is that of f(plus(x, δ)) by δ at 0. With
+// B = ∂plus/∂δ, an ambient gradient g corresponds to Bᵀg.
 #pragma once
 
 #include "gradus/check/raw/findings.h"

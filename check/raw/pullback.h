@@ -1,5 +1,5 @@
-// Pulls a function on manifolds (manifold.h) back to tangent vectors: f(plus(x, δ)) is checked at δ
-// = 0.
+// Pulls a function on manifolds (manifold.h) back to tangent vectors: f(plus(x, δ)) is checked at
+// δ = 0.
 #pragma once
 
 #include "gradus/check/raw/manifolds.h"
