@@ -8,7 +8,7 @@
 
 namespace gradus::trace {
 
-bool is_component(const std::string& folder);  // "ops"
+bool is_component(const std::string& folder);  // a folder of the library, as "ops"
 
 /// The innermost frame outside the library, as "train.cpp:42"; its function if built without -g; ""
 /// if unknown.

@@ -14,7 +14,7 @@ namespace gradus::trace {
 using Id = std::int64_t;
 constexpr Id kNone = -1;
 
-struct Json {  // formatted
+struct Json {  // JSON text
   std::string text;
 };
 
@@ -68,7 +68,7 @@ Json object(const Parts&... parts) {
   return out;
 }
 
-/// Omits trailing nulls of a row.
+/// A table of rows, without their trailing nulls.
 class JsonTable {
  public:
   explicit JsonTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}

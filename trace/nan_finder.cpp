@@ -40,7 +40,7 @@ struct Inputs {
   bool finite() const { return !nan && !inf; }
 };
 
-/// True if the op introduced it. y is not finite.
+/// True if the op introduced the NaN or infinity in y.
 bool made_it(const ValueRange& y, const Inputs& inputs) {
   return (y.nans > 0 && !inputs.nan) || inputs.finite();
 }

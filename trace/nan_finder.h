@@ -14,7 +14,7 @@
 
 namespace gradus::trace {
 
-/// In a debugger, `catch throw` stops in the op.
+/// An op produced the first NaN or infinity. In a debugger, `catch throw` stops in it.
 class NanError : public Error {
   using Error::Error;
 };

@@ -10,7 +10,7 @@
 
 namespace gradus::trace {
 
-/// Shared by views. Expires with the storage, even if its address is reused.
+/// Data per storage, shared by views. Expires with the storage, even if its address is reused.
 template <class Known>
 class Provenance {
  public:

@@ -96,7 +96,7 @@ inline thread_local int pauses = 0;  // live ScopedPause objects
 
 /// The HTML page.
 std::string page(const std::string& title, const std::string& json);
-/// "" if unknown.
+/// The file of the running program, "" if unknown.
 std::string program_name();
 
 }  // namespace gradus::trace

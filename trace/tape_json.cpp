@@ -7,8 +7,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kLineBytes = 40;  // estimate, ledger
-constexpr std::size_t kRowBytes = 56;   // estimate, tensors
+constexpr std::size_t kLineBytes = 40;  // per line of the ledger, roughly
+constexpr std::size_t kRowBytes = 56;   // per tensor, roughly
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace gradus::trace {
 /// Level of detail. Reduced if a trace grows too large.
 struct Detail {
   std::int64_t all;  // largest tensor stored in full
-  bool pictures;     // otherwise more than statistics
+  bool pictures;     // for larger tensors, more than statistics
 };
 
 /// A matrix: the last axis as columns, all others as rows.

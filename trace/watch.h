@@ -37,7 +37,7 @@ class Watch final : public Observer {
     std::uint64_t node = 0;     // its gradient's node; 0: none
     std::uint64_t numbers = 0;  // node that it was detached from
     bool wanted = false;
-    std::weak_ptr<Storage> unknown = {};  // storage, if not seen before
+    std::weak_ptr<Storage> unknown = {};  // its storage, if its values are unknown
   };
   struct Event {
     std::string op;
@@ -67,7 +67,7 @@ class Watch final : public Observer {
   void on_scope_end(const Scope& scope) noexcept override;
 
  private:
-  struct Maker {         // of a storage's values
+  struct Maker {         // the producer of a storage's values
     std::uint64_t node;  // 0: not recorded
     bool leaf;
     std::size_t event;  // unless a leaf
