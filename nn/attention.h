@@ -1,4 +1,4 @@
-// Attention layers: MultiHeadAttention (to oneself), CrossAttention (to a memory), SelfAttention.
+// Attention layers: MultiHeadAttention (self-attention), CrossAttention, SelfAttention (one head).
 #pragma once
 
 #include <optional>
@@ -12,46 +12,46 @@
 
 namespace gradus::nn {
 
-class KVCache;      // nn/cache.h
-struct KeysValues;  // one layer's
+class KVCache;  // nn/cache.h
+struct KeysValues;
 
 using gradus::merge_heads;
 using gradus::split_heads;
 
-/// How heads see where tokens stand: not at all (positions were added to the input, or do not
-/// matter), by turning q and k (Su et al. 2021), or by a bias on the scores, which falls with the
-/// distance (Press et al. 2022) or is learned for each range of it (Raffel et al. 2020).
+/// Position encoding inside attention. rotary: rotates q and k (Su et al. 2021). alibi: a bias on
+/// the scores that decreases with the distance (Press et al. 2022). relative: a learned bias for
+/// each bucket of distances (Raffel et al. 2020).
 enum class HeadPosition { none, rotary, alibi, relative };
 
-/// How the heads of a self-attention work, apart from their number.
+/// Options of self-attention heads, apart from their number.
 struct HeadOptions {
   HeadPosition position = HeadPosition::none;
-  RelativeBuckets relative = {};                     // of HeadPosition::relative
-  RotaryOptions rotary = {};                         // of HeadPosition::rotary
+  RelativeBuckets relative = {};
+  RotaryOptions rotary = {};
   std::optional<std::int64_t> width = {};            // D; default: C / H
-  std::optional<bool> qkv_bias = {}, out_bias = {};  // of each projection; default: bias
-  std::optional<double> qk_norm = {};  // eps of an RMSNorm of each head's q and k; default: no norm
+  std::optional<bool> qkv_bias = {}, out_bias = {};  // default: bias
+  std::optional<double> qk_norm = {};  // eps of the RMSNorm of q and k; default: no norm
 };
 
 struct MultiHeadAttentionOptions {
   std::int64_t width = 0;  // C
   std::int64_t heads = 1;  // H; divides C, unless head.width is given
-  /// G heads of keys and values, each for H / G heads of queries; H.
+  /// G, the number of key/value heads. Each serves H / G query heads. Default: H.
   std::optional<std::int64_t> kv_heads = {};
-  bool bias = true;    // in the projections
+  bool bias = true;
   double dropout = 0;  // on the attention weights
   HeadOptions head = {};
 };
 
 /// Self-attention: Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, x W_K, x W_V) on its
-/// D = C / H columns; Vaswani et al. 2017, §3.2.2. The three projections are one, qkv_proj. With
-/// G < H heads of keys and values it is grouped-query attention (Ainslie et al. 2023), with G = 1
-/// multi-query attention (Shazeer 2019). An AttentionRecord gets the weights.
+/// D = C / H columns; Vaswani et al. 2017, §3.2.2. One layer, qkv_proj, makes all three
+/// projections. G < H is grouped-query attention (Ainslie et al. 2023), G = 1 multi-query attention
+/// (Shazeer 2019). An AttentionRecord receives the weights.
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
 
-  /// [B, T, C] → the same. With a cache, to the tokens before these too.
+  /// x [B, T, C] → [B, T, C]. With a cache, queries also attend to cached tokens.
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
   Members members() override {
     return {{"qkv_proj", qkv_proj},
@@ -62,9 +62,9 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   }
 
   MultiHeadAttentionOptions options;
-  Linear qkv_proj;         // [(H + 2·G)·D, C]: q, k, v one after the other
+  Linear qkv_proj;         // [(H + 2·G)·D, C]: rows of q, k, v
   Linear out_proj;         // [C, H·D]
-  RMSNorm q_norm, k_norm;  // [D], of every head alike; with qk_norm only (Dehghani et al. 2023)
+  RMSNorm q_norm, k_norm;  // [D], shared by all heads; only with qk_norm (Dehghani et al. 2023)
   RelativeBias relative;   // HeadPosition::relative only
 
   std::int64_t kv_heads() const { return options.kv_heads.value_or(options.heads); }
@@ -74,26 +74,26 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 };
 
 struct CrossAttentionOptions {
-  std::int64_t width = 0;                         // C, of queries and output
+  std::int64_t width = 0;                         // C, queries and output
   std::int64_t heads = 1;                         // H; divides C
-  std::optional<std::int64_t> memory_width = {};  // M, of what keys are made of; C
-  std::optional<std::int64_t> value_width = {};   // of what values are made of; M
-  std::optional<std::int64_t> kv_heads = {};      // as above
+  std::optional<std::int64_t> memory_width = {};  // M, width of the keys' memory; default: C
+  std::optional<std::int64_t> value_width = {};   // width of the values' memory; default: M
+  std::optional<std::int64_t> kv_heads = {};      // G; default: H
   bool bias = true;
   double dropout = 0;
-  HeadPosition position = HeadPosition::none;  // not rotary: that is of one sequence
+  HeadPosition position = HeadPosition::none;  // not rotary: q and k are different sequences
   RelativeBuckets relative = {};
 };
 
-/// Attention to a memory: head_i = attention(x W_Q, m W_K, m W_V), else as MultiHeadAttention.
+/// Attention to a memory: head_i = attention(x W_Q, m W_K, m W_V). Otherwise as MultiHeadAttention.
 class CrossAttention : public Layer<CrossAttention> {
  public:
   explicit CrossAttention(const CrossAttentionOptions& options);
 
-  /// x [B, T, C], memory [B, S, M] → [B, T, C]. A cache remembers the memory's keys and values.
+  /// x [B, T, C], memory [B, S, M] → [B, T, C]. A cache keeps the memory's keys and values.
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
-  /// Keys of one memory [B, S, M], values of another [B, S, value_width].
+  /// Keys from one memory [B, S, M], values from another [B, S, value_width].
   Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
   Members members() override {
@@ -115,14 +115,14 @@ class CrossAttention : public Layer<CrossAttention> {
 };
 
 struct SelfAttentionOptions {
-  std::optional<std::int64_t> key_width = {};    // d_k; the input's width
-  std::optional<std::int64_t> value_width = {};  // d_v; the input's width
+  std::optional<std::int64_t> key_width = {};    // d_k; default: width
+  std::optional<std::int64_t> value_width = {};  // d_v; default: width
   bool bias = true;
   double dropout = 0;  // on the attention weights
 };
 
-/// One head: softmax(x W_Q (x W_K)ᵀ / √d_k) x W_V: [B, T, width] → [B, T, d_v]. Vaswani et al.
-/// 2017, §3.2.1. An AttentionRecord gets the weights [B, 1, T, T].
+/// One attention head: softmax(x W_Q (x W_K)ᵀ / √d_k) x W_V, [B, T, width] → [B, T, d_v]. Vaswani
+/// et al. 2017, §3.2.1. An AttentionRecord receives the weights [B, 1, T, T].
 class SelfAttention : public Layer<SelfAttention> {
  public:
   explicit SelfAttention(std::int64_t width, SelfAttentionOptions options = {});

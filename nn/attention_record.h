@@ -1,4 +1,4 @@
-// AttentionRecord: the weights of every attention layer that runs while it lives.
+// AttentionRecord: collects the weights of every attention layer that runs during its lifetime.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 
 namespace gradus::nn {
 
-/// While it lives, each attention layer on this thread runs as its formula and leaves its weights
-/// here, whatever model it stands in. They are recorded like everything else, so that a loss may
-/// use them. The innermost record of a thread gets them.
+/// RAII guard: attention layers on this thread compute their weights explicitly and add them to the
+/// innermost record. The weights are part of the graph, so a loss may use them.
 ///
 ///   nn::AttentionRecord record;
 ///   model(ids);
@@ -18,35 +17,36 @@ namespace gradus::nn {
 class AttentionRecord {
  public:
   struct Entry {
-    std::string layer;  // its path in the model, "" if it was called on its own
-    Tensor weights;     // [B, H, T, S], before dropout; rows sum to 1, or are 0
+    std::string layer;  // path in the model; "" if called directly
+    Tensor weights;     // [B, H, T, S], before dropout; each row sums to 1, or is 0
   };
   [[nodiscard]] AttentionRecord();
   ~AttentionRecord();
   AttentionRecord(const AttentionRecord&) = delete;
   AttentionRecord& operator=(const AttentionRecord&) = delete;
 
-  const std::vector<Entry>& entries() const { return entries_; }  // in the order of the calls
-  /// The latest of that layer; ValueError lists those that there are.
+  const std::vector<Entry>& entries() const { return entries_; }  // in call order
+  /// Returns the latest weights of `layer`. Throws ValueError, listing the recorded layers, if
+  /// there are none.
   const Tensor& weights(const std::string& layer) const;
   void clear() { entries_.clear(); }
 
-  /// Mean over all layers, heads and queries of −Σ p log p, in nats; a loss may ask for more or
-  /// less of it. ValueError where nothing was recorded.
+  /// Mean of −Σ p log p over all layers, heads and queries, in nats. Differentiable. Throws
+  /// ValueError if nothing was recorded.
   Tensor mean_entropy() const;
-  /// How each head looks, in the order of the entries: what a training run logs.
+  /// Metrics of one head, for logging. heads() returns them in the order of the entries.
   struct Head {
     std::string layer;
     std::int64_t head;
-    double entropy;  // nats: 0 where each query looks at one key
-    double span;     // |query − key| on average, rows counted as positions
-    double maximum;  // the largest weight of a query, on average
+    double entropy;  // nats; 0 if each query attends to one key
+    double span;     // mean |query − key|, in positions
+    double maximum;  // largest weight of a query, averaged
   };
   std::vector<Head> heads() const;
 
-  /// The innermost record of this thread, or null. Called by attention layers.
+  /// Returns the innermost record of this thread, or null.
   static AttentionRecord* current();
-  void add(const Tensor& weights);  // of the layer that is running
+  void add(const Tensor& weights);  // for the running layer
 
  private:
   std::vector<Entry> entries_;

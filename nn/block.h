@@ -1,5 +1,5 @@
-// Block: self-attention and a feed-forward net, each around a residual connection. DecoderBlock:
-// the same with attention to a memory between them.
+// Block: self-attention and a feed-forward network, each with a residual connection. DecoderBlock:
+// with cross-attention between them.
 #pragma once
 
 #include "gradus/nn/attention.h"
@@ -11,13 +11,13 @@ namespace gradus::nn {
 
 enum class NormPlacement { pre, post };
 
-/// The options of a block. BERT and Translator have other defaults for `activation` and `norm`,
-/// which their headers name; a value given here replaces them.
+/// Options of a block. BERT and Translator have other defaults for `activation` and `norm`; see
+/// their headers.
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
   std::optional<std::int64_t> kv_heads = {};  // default: heads
-  std::optional<std::int64_t> hidden = {};    // of the feed-forward net; default: 4 · width
-  double dropout = 0;                         // on attention weights and on both branches
+  std::optional<std::int64_t> hidden = {};    // feed-forward width; default: 4 · width
+  double dropout = 0;                         // on attention weights and both branches
   bool bias = true;
   std::optional<Activation> activation = {};  // default: gelu_tanh
   std::optional<NormPlacement> norm = {};     // default: pre
@@ -26,19 +26,19 @@ struct BlockOptions {
   HeadOptions head = {};  // of self-attention
 };
 
-/// `options` with these where it has none.
+/// Returns `options` with unset `activation` and `norm` filled in.
 BlockOptions with_defaults(BlockOptions options, Activation activation = Activation::gelu_tanh,
                            NormPlacement norm = NormPlacement::pre);
 
+/// Transformer block, [B, T, C] → [B, T, C]. Dropout applies to the output of each branch. GPTs
+/// pass a causal mask.
 /// pre:   x = x + attention(norm1(x));   x = x + feed_forward(norm2(x))    (Xiong et al. 2020)
 /// post:  x = norm1(x + attention(x));   x = norm2(x + feed_forward(x))    (Vaswani et al. 2017)
-/// [B, T, C] → [B, T, C]. Dropout acts on what each branch adds. With a causal mask it is a block
-/// of a GPT, without one of an encoder.
 class Block : public Layer<Block> {
  public:
   explicit Block(const BlockOptions& options);
-  /// The number of parameters that a block of these options has, without making one. A double: no
-  /// product of sizes overflows it, and below 2⁵³ it is exact.
+  /// Returns the parameter count without constructing a block. A double cannot overflow and is
+  /// exact below 2⁵³.
   static double parameter_count(const BlockOptions& options);
   using Module::parameter_count;
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
@@ -58,9 +58,9 @@ class Block : public Layer<Block> {
 };
 using EncoderBlock = Block;
 
+/// Transformer decoder block, x [B, T, C] and memory [B, S, C] → [B, T, C].
 /// pre:   x = x + attention(norm1(x));   x = x + cross_attention(norm2(x), memory);
 ///        x = x + feed_forward(norm3(x));   post: each norm after its sum, as in Block.
-/// x [B, T, C] and memory [B, S, C] → [B, T, C].
 class DecoderBlock : public Layer<DecoderBlock> {
  public:
   explicit DecoderBlock(const BlockOptions& options);

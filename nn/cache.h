@@ -1,5 +1,5 @@
-// KVCache: what the attention layers of a model remember of the tokens that they have seen, so that
-// the next token costs one query and not a whole sequence.
+// KVCache: keys and values of earlier tokens, so that the next token needs one query, not the
+// entire sequence.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,24 @@
 
 namespace gradus::nn {
 
-/// Keys and values as attention takes them.
+/// Keys and values of one layer.
 struct KeysValues {
-  Tensor keys;    // [B, G, S, D], G heads of keys and values
+  Tensor keys;    // [B, G, S, D], G key/value heads
   Tensor values;  // [B, G, S, D]
 };
 
 struct CacheOptions {
   std::int64_t capacity = 0;  // tokens
-  bool sliding = false;       // keeps the latest `capacity` of them; else one more is an error
-  /// What keys and values are kept as. Attention sees them rounded as engine/gemm/packed.h says,
-  /// int8 with a scale for each token and head, and computes as ever. f32: as they are, f64 too.
+  bool sliding = false;       // keeps only the latest `capacity` tokens; else more are an error
+  /// Storage format of keys and values; see engine/gemm/packed.h. int8 has a scale for each token
+  /// and head. `f32` stores f32 and f64 unchanged. Attention still computes in f32 or f64.
   Precision precision = Precision::f32;
 };
 
-/// One for a whole model: each of its attention layers finds its own keys in it. The model says
-/// with advance() which tokens come, then calls its layers; those attend to what is remembered and
-/// to the new tokens. It hands out positions, so masks, rotations and biases stay right in a ring
-/// and in a batch of unequal lengths. Keys are written in place: only under NoGrad. A copy of a
-/// cache goes on by itself.
+/// Key/value cache of all attention layers of a model. The model announces new tokens with
+/// advance(), then calls its layers, which attend to cached and new tokens. Positions come from the
+/// cache, so masks, rotations and biases are correct with sliding and with unequal lengths. Keys
+/// are written in place: use it under NoGrad. Copies are independent.
 ///
 ///   nn::KVCache cache({.capacity = 64});
 ///   model(prompt, cache);                          // [B, T] ids
@@ -40,52 +39,53 @@ class KVCache {
  public:
   explicit KVCache(const CacheOptions& options);
 
-  /// `tokens` more of each example. Of example b only the last lengths[b] are tokens, the places
-  /// before them are padding; without lengths all are. ShapeError: another batch than before, or
-  /// more than the capacity. ValueError: a length that is not in [0, tokens].
+  /// Announces `tokens` more tokens of each example. Only the last lengths[b] of example b are
+  /// tokens, the others padding. Default: all are tokens. Throws ShapeError if the batch size
+  /// changes or the capacity is exceeded, ValueError if a length is not in [0, tokens].
   void advance(std::int64_t batch, std::int64_t tokens,
                const std::vector<std::int64_t>& lengths = {});
 
-  /// length() after such an advance(), which is checked but not made.
+  /// Returns length() after such an advance(). Checks the arguments but changes nothing.
   std::int64_t length_after(std::int64_t batch, std::int64_t tokens,
                             const std::vector<std::int64_t>& lengths = {}) const;
 
-  /// Positions [B][T] of the tokens that came last; −1: padding.
+  /// Positions [B][T] of the latest tokens; −1: padding.
   const Positions& queries() const { return queries_; }
-  /// Positions [B][S] of what extend() gives; −1: nothing there.
+  /// Positions [B][S] of the keys that extend() returns; −1: padding.
   const Positions& keys() const { return keys_; }
-  /// Both as plain lists, for rotations, biases and tables: one example's after the other's, or one
-  /// for all where they are alike (examples 0). Padding counts as position 0.
+  /// Both as flat lists: examples concatenated, or one list if all are equal (examples 0). Padding
+  /// counts as position 0.
   struct FlatPositions {
     std::vector<std::int64_t> queries, keys;
     std::int64_t examples;
   };
   FlatPositions flat_positions() const;
 
-  /// Remembers the keys and values of the new tokens [B, G, T, D] for `layer`, and gives all that
-  /// its queries may look at. GraphError: a layer that missed tokens, or a recorded call.
-  /// ValueError: a number that the precision cannot hold.
+  /// Adds keys and values [B, G, T, D] of the new tokens for `layer` and returns all that its
+  /// queries may attend to. Throws GraphError if the layer missed tokens or gradients are enabled,
+  /// ValueError if the precision cannot represent a value.
   KeysValues extend(const Scoped& layer, const Tensor& keys, const Tensor& values);
 
-  /// The keys and values that `layer`, a CrossAttention, has computed from its memory; null before.
+  /// Returns the memory's keys and values that `layer`, a CrossAttention, has stored, or null.
   const KeysValues* cross(const Scoped& layer) const;
   void set_cross(const Scoped& layer, KeysValues memory);
 
-  /// Example i is from now on what examples[i] was; for beams. IndexError; ShapeError for none.
+  /// Reorders the batch: example i becomes the old examples[i] (beam search). Throws IndexError if
+  /// an index is invalid, ShapeError if there are none.
   void select(const std::vector<std::int64_t>& examples);
 
-  std::int64_t batch() const { return batch_; }  // 0: nothing was seen
-  std::int64_t size() const { return held_; }    // tokens (and padding) that are remembered
-  /// The longest example so far: the position after its last token.
+  std::int64_t batch() const { return batch_; }  // 0: empty
+  std::int64_t size() const { return held_; }    // tokens, with padding
+  /// Length of the longest example.
   std::int64_t length() const;
   const CacheOptions& options() const { return options_; }
 
  private:
-  /// How new tokens find room: behind the others, in the place of the oldest one, or by moving all.
+  /// Storage of new tokens: after the others, over the oldest one, or after moving all.
   enum class Way { append, replace, slide };
   struct Layer {
-    KeysValues kept;            // room for `capacity` tokens, packed where options say so
-    std::int64_t advances = 0;  // how often it took part
+    KeysValues kept;            // `capacity` slots, packed unless f32
+    std::int64_t advances = 0;  // advance() calls that it took part in
   };
   void check_ready() const;
   void check_advance(std::int64_t batch, std::int64_t tokens,
@@ -94,8 +94,8 @@ class KVCache {
 
   CacheOptions options_;
   std::int64_t batch_ = 0, advances_ = 0;
-  std::int64_t held_ = 0, before_ = 0;    // slots in use after this call, and before it
-  std::int64_t oldest_ = 0, newest_ = 0;  // where the next single token goes, where the last went
+  std::int64_t held_ = 0, before_ = 0;    // slots in use, after and before the latest advance()
+  std::int64_t oldest_ = 0, newest_ = 0;  // oldest slot, after and before the latest advance()
   Way way_ = Way::append;
   std::vector<std::int64_t> next_;         // [B], the position of the next token
   Positions queries_, keys_, slots_;       // [B][T], [B][S], [B][held]

@@ -1,4 +1,4 @@
-// Dropout as a layer: acts while training, returns its input otherwise.
+// Dropout layer.
 #pragma once
 
 #include <utility>
@@ -8,8 +8,8 @@
 
 namespace gradus::nn {
 
-/// Each element 0 with probability p, else divided by 1 − p; x itself after eval(). Any shape.
-/// ValueError unless 0 ≤ p < 1. Srivastava et al. 2014.
+/// Zeroes each element with probability p and divides the others by 1 − p. Returns x after eval().
+/// Any shape. Throws ValueError unless 0 ≤ p < 1. Srivastava et al. 2014.
 class Dropout : public Layer<Dropout> {
  public:
   explicit Dropout(double probability) : p(probability) {

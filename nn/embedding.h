@@ -9,24 +9,24 @@
 namespace gradus::nn {
 
 struct EmbeddingOptions {
-  std::optional<std::int64_t> padding_idx = {};  // its row starts 0 and gets no gradient
+  std::optional<std::int64_t> padding_idx = {};  // its row starts as 0 and gets no gradient
 };
 
-/// Rows of a table: ids i64 [...] in [0, vocab) → [..., width]. Rows start normal(0, 1).
-/// IndexError names the id that is out of range, and where it stands.
+/// Lookup table: ids i64 [...] in [0, vocab) → [..., width]. Rows start as normal(0, 1). Throws
+/// IndexError for an id out of range.
 class Embedding : public Layer<Embedding> {
  public:
-  Embedding() = default;  // undefined: a place for one
+  Embedding() = default;  // undefined until assigned
   Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions options = {});
   Tensor forward(const Tensor& ids) const;
-  /// The table as an output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
+  /// Uses the table as output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
   Tensor project(const Tensor& x, const Tensor& bias = {}) const;
   Members members() override { return with_provider({{"weight", weight}}, provider); }
   Embedding same_architecture() const { return {weight.size(0), weight.size(1), options}; }
 
   EmbeddingOptions options;
-  Tensor weight;                             // [vocab, width]; undefined where packed
-  std::unique_ptr<WeightProvider> provider;  // gives rows in place of the weight; null without
+  Tensor weight;                             // [vocab, width]; undefined if packed
+  std::unique_ptr<WeightProvider> provider;  // replaces the weight unless null
 
  protected:
   void match_structure(const Module& from) override { copy_provider(*this, from); }

@@ -1,4 +1,4 @@
-// FeedForward: the position-wise two-layer net of a Transformer block.
+// FeedForward: the position-wise two-layer network of a Transformer block.
 #pragma once
 
 #include <optional>
@@ -8,20 +8,20 @@
 
 namespace gradus::nn {
 
-/// gelu_tanh: as GPT-2. relu2: relu(x)², So et al. 2021. swiglu: the first half of the columns
-/// gates the second, [..., 2F] → [..., F]; Shazeer 2020.
+/// Activation of a feed-forward network. gelu_tanh: as GPT-2. relu2: relu(x)² (So et al. 2021).
+/// swiglu: the first half of the columns gates the second, [..., 2F] → [..., F] (Shazeer 2020).
 enum class Activation { gelu, gelu_tanh, relu, relu2, silu, swiglu };
 Tensor activate(const Tensor& x, Activation activation);
 
 struct FeedForwardOptions {
   std::int64_t width = 0;                   // C
-  std::optional<std::int64_t> hidden = {};  // F; 4C
+  std::optional<std::int64_t> hidden = {};  // F; default: 4C
   Activation activation = Activation::gelu_tanh;
   bool bias = true;
 };
 
-/// down(activation(up(x))):  [..., C] → [..., F] → [..., C]. With swiglu `up` has 2F columns, gates
-/// first.
+/// down(activation(up(x))): [..., C] → [..., F] → [..., C]. With swiglu, `up` has 2F columns, the
+/// gates first.
 class FeedForward : public Layer<FeedForward> {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
@@ -32,8 +32,8 @@ class FeedForward : public Layer<FeedForward> {
   Linear up, down;
 };
 
-/// silu(x W + b) ⊗ (x V + c), the gate of LLaMA's feed-forward net: [..., in] → [..., hidden].
-/// Shazeer 2020.
+/// Gated unit of LLaMA's feed-forward network: silu(x W + b) ⊗ (x V + c), [..., in] → [...,
+/// hidden]. Shazeer 2020.
 class SwiGLU : public Layer<SwiGLU> {
  public:
   SwiGLU(std::int64_t in, std::int64_t hidden, LinearOptions options = {});

@@ -1,4 +1,4 @@
-// Linear: the affine map.
+// Linear layer.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -13,7 +13,7 @@ struct LinearOptions {
 /// y = x Wᵀ + b:  x [..., in] → y [..., out]. Weight and bias start uniform in ±1/√in.
 class Linear : public Layer<Linear> {
  public:
-  Linear() = default;  // undefined: a place for one
+  Linear() = default;  // undefined until assigned
   Linear(std::int64_t in, std::int64_t out, LinearOptions options = {});
   Tensor forward(const Tensor& x) const;
   Members members() override {
@@ -21,9 +21,9 @@ class Linear : public Layer<Linear> {
   }
   Linear same_architecture() const { return {weight.size(1), weight.size(0), {bias.defined()}}; }
 
-  Tensor weight;                             // [out, in]; undefined where packed
-  Tensor bias;                               // [out], undefined without
-  std::unique_ptr<WeightProvider> provider;  // computes y in place of the weight; null without
+  Tensor weight;                             // [out, in]; undefined if packed
+  Tensor bias;                               // [out], or undefined
+  std::unique_ptr<WeightProvider> provider;  // replaces the weight unless null
 
  protected:
   void match_structure(const Module& from) override { copy_provider(*this, from); }

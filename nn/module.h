@@ -1,5 +1,5 @@
-// Module: a function with parameters. It has a forward with arguments of its own, and a table of
-// contents; it has no backward, because only operations have one.
+// Module: a function with parameters. It defines forward and lists its members; only ops define
+// backward.
 #pragma once
 
 #include <atomic>
@@ -21,21 +21,20 @@ namespace gradus::nn {
 
 class Module;
 
-/// A tensor that belongs to a module without being trained: {"running_mean", buffer(running_mean)}.
+/// A tensor of a module that is not trained: {"running_mean", buffer(running_mean)}.
 struct Buffer {
   Tensor& tensor;
 };
 inline Buffer buffer(Tensor& tensor) { return {tensor}; }
 
-/// Numbers that a state dict cannot hold: {"weight", Unsaved{"is packed: …"}}. state_dict(),
-/// load_state_dict() and clone() fail with this reason.
+/// A member that cannot be saved: {"weight", Unsaved{"is packed: …"}}. state_dict(),
+/// load_state_dict() and clone() throw with this reason.
 struct Unsaved {
   const char* reason;
 };
 
-/// One line of a module's table of contents. It points at the member, so it is made anew each time
-/// it is asked for and never kept. An undefined tensor (a Linear without bias) is no member, nor is
-/// a child that is not present: {"head", head, !options.tied}.
+/// One entry of members(). It points at the member, so do not store it. Undefined tensors (a Linear
+/// without bias) and absent children are left out: {"head", head, !options.tied}.
 class Member {
  public:
   Member(const char* name, Tensor& parameter) : name_(name), parameter_(&parameter) {}
@@ -61,25 +60,25 @@ class Member {
   Tensor* parameter_ = nullptr;
   Tensor* buffer_ = nullptr;
   const char* unsaved_ = nullptr;
-  std::vector<std::pair<std::string, Module*>> children_;  // what follows the name, and whose it is
+  std::vector<std::pair<std::string, Module*>> children_;  // name suffix, module
 };
 using Members = std::vector<Member>;
 
 struct NamedTensor {
   std::string name;  // "blocks.0.attention.qkv_proj.weight"
   Tensor tensor;     // shares the module's numbers and place in the graph
-};
+};                   // shares the module's values and graph node
 
-/// x as a parameter: a leaf whose gradient is wanted.
+/// Makes x a parameter: a leaf that requires a gradient.
 Tensor parameter(Tensor x);
 
 using StateDict = std::map<std::string, Tensor>;
 
-/// Lets `alias` be `original` from now on, on purpose: one tensor under two names, listed once.
+/// Ties `alias` to `original`: one tensor with two names, listed once.
 void tie(Tensor& alias, const Tensor& original);
 
-/// What every layer and model is. Move-only, since a copy would share its parameters: clone()
-/// copies the numbers too. Derive from Layer<Yourself>, below.
+/// Base class of layers and models. Move-only, because copies would share parameters; use clone().
+/// Derive from Layer<YourClass>.
 class Module : public Scoped {
  public:
   Module() = default;
@@ -91,65 +90,65 @@ class Module : public Scoped {
     return *this;
   }
 
-  /// The table of contents, each name written once. Optimisers, checkpoints, train(), printing and
-  /// error messages read it. A parameter used in forward but not listed is an error on the first
-  /// training call.
+  /// Lists parameters, buffers and children, for optimizers, checkpoints, train(), printing and
+  /// error messages. Using an unlisted parameter throws on the first training call.
   virtual Members members() = 0;
 
-  /// All parameters (or buffers) below, a tied one under its first name. GraphError when two names
-  /// hold one tensor without tie().
+  /// Return all parameters (or buffers), including children's. A tied one has its first name. Throw
+  /// GraphError if two names hold one tensor without tie().
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
-  /// Parameters, then buffers. GraphError where a member is Unsaved, and would be left out.
+  /// Returns parameters, then buffers. Throws GraphError if a member is Unsaved.
   std::vector<NamedTensor> named_tensors() const;
-  /// The same by name, detached: what a file holds. They share their values with the module's.
+  /// Returns the same by name, detached. They share their values with the module.
   StateDict state_dict() const;
   std::int64_t parameter_count() const;
-  /// This module by the name "", and all below: {"blocks.0.attention", …}.
+  /// Returns this module as "" and all below: {"blocks.0.attention", …}.
   std::vector<std::pair<std::string, Module*>> named_modules();
 
-  /// Writes the tensors' numbers into this module's, in place, converted to its dtype. One
-  /// ShapeError lists every missing, unexpected or misshapen name; not strict: misshapen ones only.
+  /// Copies values into this module in place, converted to its dtype. Throws ShapeError that lists
+  /// every missing, unexpected or misshapen name; if not strict, only misshapen ones.
   void load_state_dict(const StateDict& tensors, bool strict = true);
 
-  void train(bool on = true);  // dropout and batch statistics, here and below
+  void train(bool on = true);  // switches dropout and batch statistics, recursively
   void eval() { train(false); }
   bool training() const { return training_; }
 
-  /// Parameters and buffers become new tensors of this dtype; an earlier optimiser refuses to step.
+  /// Replaces parameters and buffers by tensors of this dtype. Existing optimizers then throw in
+  /// step().
   void to(Dtype dtype);
-  static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }  // not hidden
+  static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }  // else hidden
   void zero_grad();
-  void freeze(bool frozen = true);  // parameters stop (or start) wanting gradients
+  void freeze(bool frozen = true);  // sets requires_grad of all parameters
 
-  std::string summary();  // the tree, with shapes and parameter counts
+  std::string summary();  // tree with shapes and parameter counts
 
   std::string name_of(const Scoped& child) const override;
   std::string type_name() const override;
 
-  /// Another of the same sizes, whose numbers mean nothing yet. ValueError where the class has
+  /// Returns a module of the same sizes with unspecified values. Throws ValueError if the class has
   /// neither same_architecture() nor a constructor from its public `options`.
   virtual std::unique_ptr<Module> empty_like() const;
 
  protected:
-  /// empty_like() with the numbers, dtypes, ties and training modes of this module.
+  /// Returns empty_like() with the values, dtypes, ties and training modes of this module.
   std::unique_ptr<Module> copy() const;
-  /// Called by copy() on a new module: takes over members that `from` was given after it was made.
+  /// Called by copy() on the new module. Adds members that `from` received after construction.
   virtual void match_structure(const Module& from) { static_cast<void>(from); }
 
  private:
   friend class RootCall;
-  using Copies = std::map<const Node*, Tensor>;  // of parameters, by the leaf that was copied
+  using Copies = std::map<const Node*, Tensor>;  // of parameters, by original leaf
   void copy_members(const Module& from, Copies& copies);
   template <class F>
   void each_member(const std::string& prefix, F&& f) const;
 
   bool training_ = true;
-  mutable std::atomic<bool> checked_{false};  // the first training call has been watched
+  mutable std::atomic<bool> checked_{false};  // first training call was checked
 };
 
-/// The outermost call of a model: watches its first training call for parameters that members()
-/// does not list. `arguments` are the leaves that the caller handed in.
+/// Checks the first training call of a model for parameters that members() does not list.
+/// `arguments`: tensors passed by the caller.
 class RootCall : public Observer {
  public:
   static bool is_due(const Module& m) {
@@ -159,7 +158,7 @@ class RootCall : public Observer {
   RootCall(const Module& module, std::vector<Tensor> arguments);
   bool reads_values() const override { return false; }
   void on_op_begin(const Op& op, std::span<const Tensor* const> inputs) override;
-  void finish() const;  // GraphError naming the layer, the op and the shape of what is not listed
+  void finish() const;  // throws GraphError for an unlisted parameter
 
  private:
   const Module& module_;
@@ -168,7 +167,7 @@ class RootCall : public Observer {
   ObserverScope scope_;
 };
 
-/// The base of every layer: gives `forward` its call operator, which opens a scope.
+/// Base class of every layer. Its call operator opens a scope and calls `forward`.
 ///
 ///   struct Tiny : nn::Layer<Tiny> {
 ///     nn::Linear up{2, 16}, down{16, 3};
@@ -189,9 +188,9 @@ class Layer : public Module {
     return result;
   }
 
-  /// The same module with numbers of its own; generator() draws none for it. A class of your own
-  /// that is not made from a public member `options` alone needs same_architecture(), which returns
-  /// another of its sizes: ValueError without. GraphError where a member is Unsaved.
+  /// Returns a copy with its own values, without using generator(). A class without a constructor
+  /// from its public `options` must define same_architecture(), which returns a module of the same
+  /// sizes; otherwise throws ValueError. Throws GraphError if a member is Unsaved.
   Derived clone() const {
     const std::unique_ptr<Module> made = copy();
     return std::move(static_cast<Derived&>(*made));

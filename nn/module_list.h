@@ -1,5 +1,5 @@
-// ModuleList: modules of different kinds under names, for an owner that calls each in its own way.
-// Modules of one kind need no list of ours: a std::vector<Block> is a line of members() as it is.
+// ModuleList: named modules of different types, called individually by their owner. For modules of
+// one type use a std::vector<Block>, which members() accepts.
 #pragma once
 
 #include <concepts>
@@ -13,18 +13,18 @@
 
 namespace gradus::nn {
 
-/// A module that is moved into a container, not lent: Linear(2, 16), or std::move(layer).
+/// A module moved into a container: Linear(2, 16) or std::move(layer).
 template <class M>
 concept ModuleArg = !std::is_reference_v<M> && !std::is_const_v<M> && std::derived_from<M, Module>;
 
-/// Keeps modules in the order in which they came, each under a name, by default its number.
+/// Keeps modules in insertion order, each under a name (default: its index).
 ///
 ///   nn::ModuleList heads;
 ///   heads.add("tag", nn::Linear(64, 9));
 ///   const Tensor y = heads.at<nn::Linear>("tag")(x);
 class ModuleList : public Layer<ModuleList> {
  public:
-  /// The module where it lives from now on, until the list dies, wherever the list is moved.
+  /// Adds a module. The reference is valid until the list is destroyed, even if the list moves.
   template <ModuleArg M>
   M& add(const std::string& name, M&& module) {
     check_free(name);
@@ -36,7 +36,8 @@ class ModuleList : public Layer<ModuleList> {
     return add(std::to_string(size()), std::forward<M>(module));
   }
 
-  /// The module of that name (or number of arrival); ValueError if there is none, or it is no M.
+  /// Returns a module by name or index. Throws ValueError if the name is unknown or the type is not
+  /// M, IndexError if the index is out of range.
   template <class M>
   const M& at(const std::string& name) const {
     return as<M>(find(name));

@@ -1,4 +1,4 @@
-// Normalisation: LayerNorm, RMSNorm, Norm (one of both), BatchNorm1d. See ops/normalization.h.
+// Normalization layers: LayerNorm, RMSNorm, Norm (either one), BatchNorm1d.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -7,18 +7,18 @@ namespace gradus::nn {
 
 struct NormOptions {
   double eps = 1e-5;   // added to the variance (or mean square) under the root
-  bool affine = true;  // learns a weight, and a bias where the norm has one
+  bool affine = true;  // learn a weight, and a bias if the norm has one
 };
 
 enum class NormKind { layer, rms };
 
-/// What the norms of a vector share: [..., width] → the same.
+/// Common base of LayerNorm, RMSNorm and Norm: [..., width] → [..., width].
 class VectorNorm {
  public:
   std::int64_t width = 0;
   NormKind kind = NormKind::layer;
   NormOptions options;
-  Tensor weight, bias;  // [width], from 1 and 0; undefined unless affine; no bias with rms
+  Tensor weight, bias;  // [width], start as 1 and 0; undefined unless affine; rms has no bias
 
  protected:
   VectorNorm() = default;
@@ -26,7 +26,7 @@ class VectorNorm {
   Tensor normalize(const char* layer, const Tensor& x) const;
 };
 
-/// Each vector of the last axis to mean 0 and variance 1, then · weight + bias. Ba, Kiros & Hinton
+/// Normalizes the last axis to mean 0 and variance 1, then · weight + bias. Ba, Kiros & Hinton
 /// 2016.
 class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
  public:
@@ -37,7 +37,7 @@ class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
   LayerNorm same_architecture() const { return LayerNorm(width, options); }
 };
 
-/// Each vector of the last axis to mean square 1, then · weight. Zhang & Sennrich 2019.
+/// Normalizes the last axis to mean square 1, then · weight. Zhang & Sennrich 2019.
 class RMSNorm : public Layer<RMSNorm>, public VectorNorm {
  public:
   RMSNorm() = default;  // undefined: a place for one
@@ -48,7 +48,7 @@ class RMSNorm : public Layer<RMSNorm>, public VectorNorm {
   RMSNorm same_architecture() const { return RMSNorm(width, options); }
 };
 
-/// LayerNorm or RMSNorm as an option of a block.
+/// LayerNorm or RMSNorm, selected by NormKind.
 class Norm : public Layer<Norm>, public VectorNorm {
  public:
   explicit Norm(std::int64_t size, NormKind which = NormKind::layer, NormOptions given = {})
@@ -60,14 +60,13 @@ class Norm : public Layer<Norm>, public VectorNorm {
 
 struct BatchNormOptions {
   double eps = 1e-5;
-  double momentum = 0.1;  // running = (1 − momentum) · running + momentum · this batch's
+  double momentum = 0.1;  // running = (1 − momentum) · running + momentum · batch
   bool affine = true;
 };
 
-/// Each channel to mean 0 and variance 1 over the batch, then · weight + bias: [N, width] or
-/// [N, width, L] → the same. Training normalises by the batch and moves the running statistics;
-/// evaluation normalises by those. A const layer moves them, too: const covers a layer's tensors,
-/// not the values in them. Ioffe & Szegedy 2015.
+/// Normalizes each channel over the batch to mean 0 and variance 1, then · weight + bias: [N,
+/// width] or [N, width, L] → the same shape. Training uses batch statistics and updates the running
+/// ones, although forward() is const. Evaluation uses the running ones. Ioffe & Szegedy 2015.
 class BatchNorm1d : public Layer<BatchNorm1d> {
  public:
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});
@@ -81,8 +80,8 @@ class BatchNorm1d : public Layer<BatchNorm1d> {
   BatchNorm1d same_architecture() const { return BatchNorm1d(running_mean.numel(), options); }
 
   BatchNormOptions options;
-  Tensor weight, bias;               // [width], from 1 and 0; undefined unless affine
-  Tensor running_mean, running_var;  // [width], buffers, from 0 and 1
+  Tensor weight, bias;               // [width], start as 1 and 0; undefined unless affine
+  Tensor running_mean, running_var;  // [width], start as 0 and 1
 };
 
 }  // namespace gradus::nn

@@ -1,5 +1,5 @@
-// Name patterns, which select parameters and layers: "encoder.*", "*.bias", "blocks.*.attention.*".
-// * stands for any characters or none, and a comma separates alternatives.
+// Name patterns that select parameters and layers: "encoder.*", "blocks.*.attention.*". * matches
+// any characters or none, and a comma separates alternatives.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace gradus::nn {
 
-/// Returns whether the pattern matches the entire name.
+/// Returns true if the pattern matches the entire name.
 bool matches(std::string_view pattern, std::string_view name);
 
-/// The parameters whose names match, in their order. ValueError if there are none; the message
-/// lists the nearest names.
+/// Returns the parameters whose names match, in order. Throws ValueError, listing the nearest
+/// names, if there are none.
 std::vector<NamedTensor> matching(const std::vector<NamedTensor>& parameters,
                                   const std::string& pattern);
 
-/// The matching parameters no longer require gradients (or, with frozen = false, do again), so that
-/// optimizers do not change them.
+/// Freezes the matching parameters: they require no gradient, and optimizers skip them. frozen =
+/// false undoes it.
 void freeze(Module& model, const std::string& pattern, bool frozen = true);
 
 }  // namespace gradus::nn

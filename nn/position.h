@@ -1,4 +1,4 @@
-// Positions: where a token stands, added to what it is.
+// Position embeddings, added to token vectors.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -6,13 +6,13 @@
 
 namespace gradus::nn {
 
-/// Vaswani et al. 2017, §3.5: [length, width], with
+/// Returns a table [length, width] of sinusoidal positions. Vaswani et al. 2017, §3.5.
 ///   row pos, column 2i:      sin(pos / 10000^(2i / width))
 ///   row pos, column 2i + 1:  cos(pos / 10000^(2i / width))
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t width, Dtype dtype = default_dtype());
 
-/// x [B, T, width] + sines of the positions first … first + T − 1 (`first` > 0 behind a cache).
-/// ShapeError beyond the length that it was made for. Nothing is learned, nothing is saved.
+/// Adds sinusoidal positions first … first + T − 1 to x [B, T, width]; `first` > 0 with a cache.
+/// Throws ShapeError beyond `length`. Nothing is learned or saved.
 class SinusoidalPosition : public Layer<SinusoidalPosition> {
  public:
   SinusoidalPosition(std::int64_t length, std::int64_t width);
@@ -20,10 +20,10 @@ class SinusoidalPosition : public Layer<SinusoidalPosition> {
   Members members() override { return {}; }
   SinusoidalPosition same_architecture() const { return {table.size(0), table.size(1)}; }
 
-  Tensor table;  // [length, width], f64: converted to what it is added to
+  Tensor table;  // [length, width], f64; converted to x's dtype
 };
 
-/// The same with a learned vector for each position, from normal(0, 0.02). Gehring et al. 2017.
+/// Adds a learned vector for each position, from normal(0, 0.02). Gehring et al. 2017.
 class LearnedPosition : public Layer<LearnedPosition> {
  public:
   LearnedPosition(std::int64_t length, std::int64_t width);
@@ -34,13 +34,13 @@ class LearnedPosition : public Layer<LearnedPosition> {
   Tensor weight;  // [length, width]
 };
 
-/// Raffel et al. 2020: a learned number for each head and bucket of distances, added to the scores
-/// (AttentionOptions::bias). All layers of a model may share one. From normal(0, 0.02).
+/// Learned bias on the scores for each head and bucket of distances (AttentionOptions::bias), from
+/// normal(0, 0.02). Layers may share one. Raffel et al. 2020.
 class RelativeBias : public Layer<RelativeBias> {
  public:
-  RelativeBias() = default;  // undefined: a place for one
+  RelativeBias() = default;  // undefined until assigned
   explicit RelativeBias(std::int64_t heads, const RelativeBuckets& options = {});
-  /// Positions of queries and keys → [H, T, S]; of B examples, one after the other → [B, H, T, S].
+  /// Positions of queries and keys → [H, T, S], or [B, H, T, S] for B concatenated examples.
   Tensor forward(PositionList queries, PositionList keys, std::int64_t examples = 0) const;
   Members members() override { return {{"weight", weight}}; }
   RelativeBias same_architecture() const { return RelativeBias(weight.size(1), options); }

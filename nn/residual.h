@@ -1,4 +1,4 @@
-// Residual: a layer around which its input goes on unchanged.
+// Residual: x + layer(x).
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace gradus::nn {
 
-/// x + inner(x), where inner keeps the shape; what follows x is handed to inner. He et al. 2015.
+/// x + inner(x), where inner keeps the shape. Passes further arguments to inner. He et al. 2015.
 ///
 ///   nn::Residual deep(nn::Sequential(nn::LayerNorm(64), nn::Linear(64, 64), relu));
 template <class M>

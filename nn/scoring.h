@@ -1,5 +1,5 @@
-// Attention from its parts: how well a query fits a key, and what the keys' values add up to.
-// `weighted_values(score(q, k), v, mask)` is attention, whatever the score.
+// Parts of attention: scores of queries and keys, and weighted sums of values.
+// `weighted_values(score(q, k), v, mask)` is attention with any score.
 #pragma once
 
 #include "gradus/nn/linear.h"
@@ -9,7 +9,8 @@ namespace gradus::nn {
 
 // Scores: q [B, T, Cq], k [B, S, Ck] → [B, T, S].
 
-/// q · k, over √C if `scaled`. Vaswani et al. 2017; without, Luong et al. 2015, "dot". Cq = Ck.
+/// q · k, divided by √C if `scaled` (Vaswani et al. 2017); otherwise "dot" of Luong et al. 2015. Cq
+/// = Ck.
 class DotScore : public Layer<DotScore> {
  public:
   explicit DotScore(bool scale_scores = true) : scaled(scale_scores) {}
@@ -44,21 +45,21 @@ class BilinearScore : public Layer<BilinearScore> {
   Members members() override { return {{"proj", proj}}; }
   BilinearScore same_architecture() const { return {proj.weight.size(1), proj.weight.size(0)}; }
 
-  Linear proj;  // Wᵀ [Ck, Cq]: one product a query, then products with keys as they are
+  Linear proj;  // Wᵀ [Ck, Cq], applied to the queries
 };
 
-/// softmax(scores, over the keys that `mask` allows) values: scores [B, T, S], values [B, S, C] →
-/// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Values that no query may see
-/// (padding) and hidden scores take no part, whatever they hold.
+/// softmax(scores of the keys that `mask` allows) · values: scores [B, T, S], values [B, S, C] →
+/// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Masked scores and values that
+/// no query sees have no effect, even if NaN.
 AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
 
-/// One learned query asks a sequence: softmax(x q / √C) x. The simplest attention there is.
+/// Attention pooling with one learned query: softmax(x q / √C) x.
 class AttentionPooling : public Layer<AttentionPooling> {
  public:
   explicit AttentionPooling(std::int64_t width);
-  /// x [B, S, C] → [B, C]; padding_mask(lengths) leaves padding out; of it alone: 0.
+  /// x [B, S, C] → [B, C]. padding_mask(lengths) excludes padding; only padding gives 0.
   Tensor forward(const Tensor& x, const Mask& mask = {}) const;
-  /// The same with the weights [B, S] beside it.
+  /// Also returns the weights [B, S].
   AttentionOutput with_weights(const Tensor& x, const Mask& mask = {}) const;
   Members members() override { return {{"query", query}}; }
   AttentionPooling same_architecture() const { return AttentionPooling(query.numel()); }

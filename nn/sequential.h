@@ -1,4 +1,4 @@
-// Sequential: layers and functions, one after the other.
+// Sequential: layers and functions, applied in order.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace gradus::nn {
 
-/// The steps of a Sequential: a layer Tensor → Tensor (moved into it), or a function.
+/// A step of a Sequential: a layer Tensor → Tensor (moved into it), or a function.
 template <class S>
 concept SequentialLayer = ModuleArg<S> && std::is_invocable_r_v<Tensor, const S&, const Tensor&>;
 template <class S>
@@ -22,9 +22,8 @@ template <class S>
 concept SequentialStep =
     SequentialLayer<S> || SequentialFunction<S> || std::same_as<std::remove_cvref_t<S>, Activation>;
 
-/// f_n(… f_2(f_1(x))). Members are called "0", "1", … by their place; functions take a place too,
-/// as activations do in PyTorch. A function with further arguments needs a lambda, or an
-/// Activation:
+/// f_n(… f_2(f_1(x))). Steps are named "0", "1", …, functions included, as in PyTorch. A function
+/// with more arguments needs a lambda or an Activation:
 ///
 ///   nn::Sequential net(nn::Linear(2, 16), relu, nn::Linear(16, 16), nn::Activation::gelu_tanh, …);
 class Sequential : public Layer<Sequential> {

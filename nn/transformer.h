@@ -1,4 +1,4 @@
-// Encoder, Decoder, Transformer: stacks of blocks, over vectors that embeddings and positions made.
+// Encoder, Decoder, Transformer: stacks of blocks on embedded tokens.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@ struct StackOptions {
   BlockOptions block;
   std::int64_t layers = 1;
   bool final_norm = true;  // after the last block
-  bool shared = false;     // one block, applied `layers` times (Lan et al. 2020); an Encoder only
+  bool shared = false;     // one block, applied `layers` times (Lan et al. 2020); Encoder only
 };
 
-/// Blocks that see each other's places as `mask` allows: [B, S, C] → [B, S, C].
+/// Stack of self-attention blocks under `mask`: [B, S, C] → [B, S, C].
 class Encoder : public Layer<Encoder> {
  public:
   explicit Encoder(const StackOptions& options);
@@ -26,7 +26,7 @@ class Encoder : public Layer<Encoder> {
   Norm norm;
 };
 
-/// Blocks that also attend to a memory: x [B, T, C], memory [B, S, C] → [B, T, C].
+/// Stack of blocks that also attend to a memory: x [B, T, C], memory [B, S, C] → [B, T, C].
 class Decoder : public Layer<Decoder> {
  public:
   explicit Decoder(const StackOptions& options);
@@ -42,12 +42,12 @@ class Decoder : public Layer<Decoder> {
 struct TransformerOptions {
   BlockOptions block;
   std::int64_t encoder_layers = 1, decoder_layers = 1;
-  bool final_norm = true;  // after both stacks, as PyTorch's nn.Transformer has it
+  bool final_norm = true;  // after both stacks, as in PyTorch
 };
 
-/// Vaswani et al. 2017, figure 1, without embeddings: decoder(target, encoder(source)), where a
-/// target may look at those before it and at the whole source. source [B, S, C], target [B, T, C]
-/// → [B, T, C]. `source_mask` (padding) hides source places in both stacks.
+/// decoder(target, encoder(source)) without embeddings: source [B, S, C], target [B, T, C] → [B, T,
+/// C]. A target position attends to itself, earlier ones and the entire source. `source_mask`
+/// (padding) hides source positions in both stacks. Vaswani et al. 2017, figure 1.
 class Transformer : public Layer<Transformer> {
  public:
   explicit Transformer(const TransformerOptions& options);

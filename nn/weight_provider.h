@@ -1,4 +1,4 @@
-// WeightProvider: what a layer computes with in place of its weight alone.
+// WeightProvider: replaces the weight of a layer.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace gradus::nn {
 
-/// Replaces the weight W of a Linear or an Embedding: by W and an adapter (nn/extras/lora.h), or by
-/// its values in fewer bytes (nn/extras/packing.h). A provider may build on another one, `inner`:
-/// by default it computes what `inner` does, or without one what the layer does.
+/// Replaces the weight W of a Linear or Embedding: by W with an adapter (nn/extras/lora.h), or by a
+/// packed copy (nn/extras/packing.h). Providers may be chained: the default forwards to `inner`, or
+/// uses W if there is none.
 class WeightProvider {
  public:
   virtual ~WeightProvider() = default;
@@ -19,17 +19,17 @@ class WeightProvider {
   /// Rows of W: ids [...] → [..., width].
   virtual Tensor embedding(const Tensor& weight, const Tensor& ids,
                            std::optional<std::int64_t> padding_idx) const;
-  /// Listed among the members of the layer. `inner` lists its own.
+  /// Added to the members of the layer. `inner` lists its own.
   virtual Members members() { return {}; }
-  /// One with the same members and no `inner`, for clone().
+  /// Returns one with the same members and no `inner`, for clone().
   virtual std::unique_ptr<WeightProvider> same_architecture() const = 0;
 
   std::unique_ptr<WeightProvider> inner;
 };
 
-/// The members of a layer, then those of its provider and of all that this one builds on.
+/// Returns the members of a layer and of its chain of providers.
 Members with_provider(Members own, const std::unique_ptr<WeightProvider>& provider);
-/// `from` and all that it builds on, with members of their own, still undefined; null for null.
+/// Returns a chain of the same types with undefined members; null for null.
 std::unique_ptr<WeightProvider> providers_like(const std::unique_ptr<WeightProvider>& from);
 /// match_structure() of a layer with a provider.
 template <class L>

@@ -10,12 +10,12 @@ struct Conv1dLayerOptions {
   std::int64_t stride = 1, dilation = 1;
   std::int64_t padding = 0;  // zeros at both ends
   std::int64_t groups = 1;   // in = out = groups: depthwise
-  bool causal = false;       // instead dilation (kernel − 1) zeros before the start, none after
+  bool causal = false;       // pads dilation · (kernel − 1) zeros at the start only
   bool bias = true;
 };
 
-/// conv1d(x, weight, bias): x [B, in, L] → [B, out, Lout]. Weight and bias start uniform in
-/// ±1/√(in / groups · kernel), as PyTorch's do. `causal`: an output sees nothing that comes later.
+/// conv1d(x, weight, bias): x [B, in, L] → [B, out, Lout]. Weight and bias start uniform in ±1/√(in
+/// / groups · kernel), as in PyTorch. With `causal`, no output depends on later inputs.
 class Conv1d : public Layer<Conv1d> {
  public:
   Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
@@ -28,7 +28,7 @@ class Conv1d : public Layer<Conv1d> {
 
   Conv1dLayerOptions options;
   Tensor weight;  // [out, in / groups, kernel]
-  Tensor bias;    // [out], undefined without
+  Tensor bias;    // [out], or undefined
 };
 
 }  // namespace gradus::nn

@@ -1,4 +1,4 @@
-// Self-attention whose cost grows with the length, not with its square: by features, by fewer keys.
+// Self-attention at linear cost in the length: LinearAttention and LinformerAttention.
 #pragma once
 
 #include <vector>
@@ -16,41 +16,41 @@ struct LinearAttentionLayerOptions {
   LinearAttentionKind kind = LinearAttentionKind::elu_plus_one;
   std::int64_t features = 0;  // M, performer only; 0: 2 D
   bool causal = false;
-  bool bias = true;  // in the projections
+  bool bias = true;
 };
 
-/// MultiHeadAttention with linear_attention() or performer_attention() on each head. A performer's
-/// random features are drawn once, when the layer is made, and saved with it.
+/// MultiHeadAttention with linear_attention() or performer_attention() in each head. A performer
+/// draws its random features at construction and saves them.
 class LinearAttention : public Layer<LinearAttention> {
  public:
   explicit LinearAttention(const LinearAttentionLayerOptions& options);
-  /// [B, T, C] → the same; in example b, places from lengths[b] on are padding.
+  /// [B, T, C] → [B, T, C]. In example b, positions from lengths[b] on are padding.
   Tensor forward(const Tensor& x, const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
     return {{"qkv_proj", qkv_proj}, {"out_proj", out_proj}, {"features", buffer(features)}};
   }
 
   LinearAttentionLayerOptions options;
-  Linear qkv_proj;  // [3C, C]: q, k, v one after the other
+  Linear qkv_proj;  // [3C, C]: rows of q, k, v
   Linear out_proj;  // [C, C]
-  Tensor features;  // [M, D], of a performer; else undefined
+  Tensor features;  // [M, D], performer only
 };
 
 struct LinformerAttentionOptions {
   std::int64_t width = 0;    // C
   std::int64_t heads = 1;    // H; divides C
-  std::int64_t length = 0;   // the longest T
-  std::int64_t reduced = 0;  // K, of keys and values that are left
+  std::int64_t length = 0;   // longest T
+  std::int64_t reduced = 0;  // K, reduced number of keys and values
   double dropout = 0;        // on the attention weights
-  bool bias = true;          // in the projections
+  bool bias = true;
 };
 
-/// Wang et al. 2020: attention to K mixtures of the keys, E k and F v, in place of all T of them.
-/// All heads share E and F. Not causal: each mixture holds what comes later.
+/// Attention to K mixtures of keys and values, E k and F v, instead of all T. All heads share E and
+/// F. Not causal: each mixture contains later positions. Wang et al. 2020.
 class LinformerAttention : public Layer<LinformerAttention> {
  public:
   explicit LinformerAttention(const LinformerAttentionOptions& options);
-  /// [B, T, C] → the same, T ≤ length; in example b, places from lengths[b] on are padding.
+  /// [B, T, C] → [B, T, C], T ≤ length. In example b, positions from lengths[b] on are padding.
   Tensor forward(const Tensor& x, const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
     return {{"qkv_proj", qkv_proj},
@@ -62,7 +62,7 @@ class LinformerAttention : public Layer<LinformerAttention> {
   LinformerAttentionOptions options;
   Linear qkv_proj;            // [3C, C]
   Linear out_proj;            // [C, C]
-  Tensor key_map, value_map;  // E and F, [K, length]; from Glorot & Bengio's uniform
+  Tensor key_map, value_map;  // E and F, [K, length]; start as xavier_uniform_
 };
 
 }  // namespace gradus::nn

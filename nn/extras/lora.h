@@ -1,4 +1,4 @@
-// Low-rank adapters: a model learns something more while its own weights stay as they are.
+// LoRA: trainable low-rank adapters for a frozen model.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace gradus::nn {
 
-/// Hu et al. 2022: y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ with A [rank, in] and B [out, rank]. A
-/// starts normal(0, 1/√in), B 0, so that nothing changes until something is learned.
+/// Low-rank adapter options: y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ with A [rank, in] and B [out,
+/// rank]. A starts as normal(0, 1/√in) and B as 0, so that y is unchanged at first. Hu et al. 2022.
 struct LoRA {
   std::int64_t rank = 8;
   double alpha = 16;
 };
 
-/// The adapter of a Linear: scale · x Aᵀ Bᵀ is added to y.
+/// Adapter of a Linear: adds scale · x Aᵀ Bᵀ to y.
 struct LoRAAdapter final : WeightProvider {
   Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) const override;
   Members members() override {
@@ -28,19 +28,19 @@ struct LoRAAdapter final : WeightProvider {
   Tensor a, b, scale;  // [rank, in], [out, rank], []
 };
 
-/// Gives every Linear below `module` whose name matches an adapter, and lets adapters alone want
-/// gradients: "*.qkv_proj,*.out_proj", where "*" stands for any characters and a comma for "or".
-/// Packed layers are left out. Returns the names. ValueError where none matches, where one has an
-/// adapter already, and for a rank below 1.
+/// Adds an adapter to every Linear below `module` whose name matches the pattern
+/// ("*.qkv_proj,*.out_proj", see nn/pattern.h), and freezes all parameters except adapters. Skips
+/// packed layers. Returns the names. Throws ValueError if none matches, if one already has an
+/// adapter, or if rank < 1.
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options = {});
 
-/// W + (alpha / rank) · B A becomes the weight of each, and the adapters are gone, but for those of
-/// packed layers. Parameters want gradients again.
+/// Adds (alpha / rank) · B A to each weight W and removes the adapters, except those of packed
+/// layers. Unfreezes all parameters.
 void merge_adapters(Module& module);
 
-/// The adapters alone, by name: what is saved apart. load_state_dict(…, false) reads them into a
-/// module that has such adapters.
+/// Returns only the adapters' tensors, by name. load_state_dict(…, false) loads them into a module
+/// with such adapters.
 StateDict adapter_state(const Module& module);
 
 }  // namespace gradus::nn

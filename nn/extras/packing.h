@@ -1,4 +1,4 @@
-// Packing: a model that is used and no longer trained keeps its weights in less memory.
+// Packing: keeps the weights of a model in less memory, for inference.
 #pragma once
 
 #include "gradus/nn/weight_provider.h"
@@ -6,7 +6,7 @@
 
 namespace gradus::nn {
 
-/// The weight of a packed layer. Its place as a parameter is undefined.
+/// Weight of a packed layer, whose own `weight` is undefined.
 struct PackedWeight final : WeightProvider {
   explicit PackedWeight(PackedMatrix packed) : matrix(std::move(packed)) {}
   Tensor linear(const Tensor& x, const Tensor&, const Tensor& bias) const override {
@@ -25,15 +25,14 @@ struct PackedWeight final : WeightProvider {
   PackedMatrix matrix;  // [out, in], or [vocab, width]
 };
 
-/// Every Linear and Embedding below `module` keeps its weight as `precision` from now on; their
-/// biases, adapters, and all parameters of norms stay f32, as does the arithmetic. No gradient
-/// flows through such a layer, and state_dict() fails. f32 changes nothing. ValueError names the
-/// weight that the format cannot hold; GraphError: one that is packed already. After an error
-/// nothing is packed.
+/// Stores the weight of every Linear and Embedding below `module` as `precision`. Biases, adapters,
+/// norms and the arithmetic stay f32. Packed layers pass no gradient, and state_dict() throws. f32
+/// changes nothing. Throws ValueError if the format cannot hold a weight, GraphError if one is
+/// already packed; then nothing has changed.
 void pack(Module& module, Precision precision);
 
-/// The precision at which this model decodes fastest without a loss that perplexity shows: bf16, or
-/// f32 for weights that the caches hold, which no narrower ones are read faster than.
+/// Returns the precision that decodes fastest without a visible loss of perplexity: bf16, or f32 if
+/// the weights fit in the caches.
 Precision fast_precision(const Module& module);
 
 }  // namespace gradus::nn

@@ -1,4 +1,4 @@
-// Decoding: from a model's logits to text, one token after the other, several texts side by side.
+// Decoding: sampling and beam search, for several sequences in parallel.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,35 @@ namespace gradus::nn {
 
 using Tokens = std::vector<std::int64_t>;
 
-/// How a token is chosen. Each limit narrows what those before it left; at least one stays.
+/// Sampling options. Each limit applies to the candidates left by those above it. At least one
+/// stays.
 struct SamplingOptions {
-  double temperature = 0.8;       // of the logits; 0 takes the likeliest token each time (greedy)
-  std::int64_t top_k = 0;         // only the k likeliest; 0: all
-  double top_p = 1;               // the fewest that have this much probability together; 1: all
-  double min_p = 0;               // at least this part of the likeliest one's probability; 0: all
-  double repetition_penalty = 1;  // > 1 makes tokens that are there already less likely
+  double temperature = 0.8;       // of the logits; 0: greedy
+  std::int64_t top_k = 0;         // only the k most likely; 0: all
+  double top_p = 1;               // fewest with this total probability; 1: all
+  double min_p = 0;               // at least this fraction of the highest probability; 0: all
+  double repetition_penalty = 1;  // > 1 makes tokens in `seen` less likely
 };
 
-/// One token id from the logits of one position, [V]. `uniform` in [0, 1) decides. The penalty
-/// divides positive logits of the tokens in `seen` and multiplies negative ones (Keskar et al.
-/// 2019); top_p: Holtzman et al. 2020; min_p: Nguyen et al. 2024.
+/// Samples a token id from the logits [V] of one position by `uniform` in [0, 1). The penalty
+/// divides positive logits of tokens in `seen` and multiplies negative ones (Keskar et al. 2019).
+/// top_p: Holtzman et al. 2020. min_p: Nguyen et al. 2024.
 std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, double uniform,
                           const Tokens& seen = {});
 
-/// A model that continues B sequences side by side.
+/// A model that continues B sequences in parallel.
 class DecoderState {
  public:
   virtual ~DecoderState() = default;
-  /// What comes next of each sequence (at the first call the prompts, of any lengths ≥ 1) → logits
-  /// of the token after it, [B, V].
+  /// Appends tokens to each sequence and returns the logits [B, V] of the next token. The first
+  /// call takes the prompts, of any lengths ≥ 1.
   virtual Tensor next(const std::vector<Tokens>& tokens) = 0;
-  /// Sequence i is from now on what sequences[i] was; for beams.
+  /// Reorders the sequences: sequence i becomes the old sequences[i] (beam search).
   virtual void select(const std::vector<std::int64_t>& sequences) = 0;
 };
 
-/// A GPT with a cache, which keeps keys and values as `cache`. Beyond the context of learned
-/// positions it sees the last `context` tokens, and is computed anew for each. If next() throws,
-/// the state is as before the call.
+/// A GPT with a KVCache of precision `cache`. Beyond the context of learned positions, each token
+/// recomputes the last `context` tokens. If next() throws, the state is unchanged.
 class GPTDecoderState final : public DecoderState {
  public:
   explicit GPTDecoderState(const GPT& model, Precision cache = Precision::f32);
@@ -51,36 +51,35 @@ class GPTDecoderState final : public DecoderState {
   const GPT& model_;
   KVCache cache_;
   std::vector<Tokens> seen_;
-  bool needs_refill_ = false;  // the cache: a call threw
+  bool needs_refill_ = false;  // a call threw, so the cache is invalid
 };
 
 struct GenerateOptions {
-  std::int64_t tokens = 100;  // the most to add to each
-  std::int64_t end = -1;  // a sequence ends with this token, which is part of it; −1: none does
+  std::int64_t tokens = 100;  // maximum to add to each
+  std::int64_t end = -1;      // end token, included in the output; −1: none
   SamplingOptions sampling = {};
 };
 
-/// Continues each prompt (at least one token); gives what was added. on_token is told each token
-/// as it is drawn, and may return false to stop. The n-th token of sequence b of B is chosen by
-/// random.uniform(n · B + b).
+/// Continues each prompt (at least one token) and returns the added tokens. Calls on_token for each
+/// new token; returning false stops. The n-th token of sequence b uses random.uniform(n · B + b).
 std::vector<Tokens> generate(DecoderState& model, const std::vector<Tokens>& prompts,
                              const GenerateOptions& options, const RandomStream& random,
                              FunctionRef<bool(std::int64_t sequence, std::int64_t token)> on_token);
 
 struct BeamOptions {
   std::int64_t beams = 4;
-  std::int64_t tokens = 100;  // the most to add
+  std::int64_t tokens = 100;  // maximum to add
   std::int64_t end = -1;
-  double length_penalty = 0.6;  // α: scores are log p / ((5 + length) / 6)^α. Wu et al. 2016
+  double length_penalty = 0.6;  // α: score = log p / ((5 + length) / 6)^α. Wu et al. 2016
 };
 
 struct Beam {
-  Tokens tokens;  // what was added, with the end token if it came
+  Tokens tokens;  // added tokens, with the end token if reached
   double score;
 };
 
-/// The likeliest continuations of one prompt that a beam finds, best first; `beams` of them at
-/// most. 1 beam is greedy decoding.
+/// Returns the most likely continuations found, best first, at most `beams`. 1 beam is greedy
+/// decoding.
 std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
                               const BeamOptions& options);
 

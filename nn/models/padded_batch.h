@@ -1,4 +1,4 @@
-// Sequences of unequal length side by side.
+// Batches of sequences of unequal length.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace gradus {
 enum class PaddingSide { right, left };
 
 struct PaddedBatch {
-  Tensor ids;                         // i64 [B, T], T the longest
-  std::vector<std::int64_t> lengths;  // [B], as masks and caches take them
+  Tensor ids;                         // i64 [B, T], T the longest length
+  std::vector<std::int64_t> lengths;  // [B], for masks and caches
   PaddingSide side = PaddingSide::right;
 };
 
-/// One row a sequence, with `pad` behind the shorter ones, or before them where a KVCache continues
-/// them. ValueError: no sequences, or an empty one among them. PyTorch: pad_sequence.
+/// Pads the sequences with `pad` to one length, on the left for a KVCache. Throws ValueError if
+/// there is no sequence or one is empty. PyTorch: pad_sequence.
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences,
                           std::int64_t pad = 0, PaddingSide side = PaddingSide::right);
 

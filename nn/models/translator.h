@@ -1,4 +1,4 @@
-// Translator: a sequence-to-sequence Transformer, from source tokens to target tokens.
+// Translator: a sequence-to-sequence Transformer.
 #pragma once
 
 #include <vector>
@@ -12,24 +12,24 @@ namespace gradus::nn {
 
 struct TranslatorOptions {
   std::int64_t source_vocab = 0, target_vocab = 0;
-  std::int64_t context = 0;  // the longest source and target
+  std::int64_t context = 0;  // longest source and target
   std::int64_t encoder_layers = 2, decoder_layers = 2;
   BlockOptions block = {};  // default activation: relu
-  bool shared = false;      // one embedding for both languages; needs equal vocabularies
+  bool shared = false;      // one embedding for both languages; requires equal vocabularies
 };
 
-/// Vaswani et al. 2017: embeddings · √C + sinusoidal positions, encoder, decoder, and the target's
-/// embedding again as output projection. Padding of sources comes last: source_lengths say where.
+/// Embeddings · √C + sinusoidal positions, encoder, decoder, and the target embedding as output
+/// projection. Source padding starts at source_lengths[b]. Vaswani et al. 2017.
 class Translator : public Layer<Translator> {
  public:
   explicit Translator(const TranslatorOptions& options);
 
-  /// Ids of sources i64 [B, S] and of the targets so far [B, T] → logits [B, T, V].
+  /// Source ids i64 [B, S], target ids [B, T] → logits [B, T, V] of the next tokens.
   Tensor forward(const Tensor& source, const Tensor& target,
                  const std::vector<std::int64_t>& source_lengths = {}) const;
-  /// What the encoder makes of the sources: [B, S, C].
+  /// Encodes sources: [B, S] → [B, S, C].
   Tensor encode(const Tensor& source, const std::vector<std::int64_t>& source_lengths = {}) const;
-  /// Logits of what follows each target: memory [B, S, C], target [B, T] → [B, T, V].
+  /// Target ids [B, T], memory [B, S, C] → logits [B, T, V] of the next tokens.
   Tensor decode(const Tensor& target, const Tensor& memory,
                 const std::vector<std::int64_t>& source_lengths = {},
                 KVCache* cache = nullptr) const;
@@ -49,7 +49,7 @@ class Translator : public Layer<Translator> {
   Tensor positions;  // [context, C]
 };
 
-/// Continues targets of a batch of sources, with a cache; prompts are the start tokens.
+/// Continues the targets of a batch of sources with a cache. Prompts are the start tokens.
 class TranslatorDecoderState final : public DecoderState {
  public:
   TranslatorDecoderState(const Translator& model, const Tensor& source,

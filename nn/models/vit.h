@@ -6,18 +6,18 @@
 namespace gradus::nn {
 
 struct VisionTransformerOptions {
-  std::int64_t size = 0, patch = 0;  // of square images and patches, in pixels; patch divides size
+  std::int64_t size = 0, patch = 0;  // sides of images and patches in pixels; patch divides size
   std::int64_t channels = 1, classes = 0;
   std::int64_t layers = 1;
   BlockOptions block = {};
 };
 
-/// [B, channels, size, size] → [B, (size / patch)², channels · patch²]: patches in reading order.
+/// Splits images into patches, in reading order: [B, channels, size, size] → [B, (size / patch)²,
+/// channels · patch²].
 Tensor patchify(const Tensor& images, std::int64_t patch);
 
-/// Dosovitskiy et al. 2021: patches projected to vectors, a class token before them, learned
-/// positions, an encoder, and a head on the class token. Images [B, channels, size, size] → logits
-/// [B, classes].
+/// Class token and projected patches with learned positions, an encoder, and a head on the class
+/// token. Images [B, channels, size, size] → logits [B, classes]. Dosovitskiy et al. 2021.
 class VisionTransformer : public Layer<VisionTransformer> {
  public:
   explicit VisionTransformer(const VisionTransformerOptions& options);

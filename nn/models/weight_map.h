@@ -1,4 +1,4 @@
-// WeightMap: the names that other libraries give the tensors of a model, readable both ways.
+// WeightMap: names and layouts of a model's tensors in other libraries, for loading and saving.
 #pragma once
 
 #include <cstdint>
@@ -15,43 +15,42 @@ namespace gradus::nn {
 enum class Form {
   same,
   transposed,  // [in, out], as in GPT-2's files
-  unrolled,    // [out, …tail] of a weight [out, in]: a convolution's
-  pairs,       // the first two parts' rows as pairs (2i, 2i + 1) a head of tail[0], not halves
-  again        // a second name of a tensor: may be missing, and must be equal where it is not
+  unrolled,    // convolution kernel [out, …tail] of a weight [out, in]
+  pairs,       // q, k: rows in pairs (2i, 2i + 1) per head of width tail[0], not halves
+  again        // second name of a tensor: optional, must be equal
 };
 
-/// One line of a map. "{}" is a number that counts from 0, "(q|k|v)" several tensors whose rows
-/// follow each other (on one side of a line), and a ".*" at the end .weight and .bias. A line whose
-/// `ours` the model does not have is skipped.
+/// One line of a map. "{}" counts from 0, "(q|k|v)" on one side is several tensors with consecutive
+/// rows, and a final ".*" is .weight and .bias. Lines whose `ours` the model lacks are skipped.
 ///
 ///   {"blocks.{}.attention.qkv_proj.*", "layers.{}.(q|k|v)_proj.*", Form::same, {8, 4, 4}}
 struct WeightRule {
-  std::string ours, theirs;  // the name in Gradus, and in the other library
+  std::string ours, theirs;  // name in Gradus and in the other library
   Form form = Form::same;
-  std::vector<std::int64_t> parts = {};  // rows of each of their tensors, where a line has several
+  std::vector<std::int64_t> parts = {};  // rows of each of their tensors, if several
   Shape tail = {};
 };
 
 struct WeightMap {
   std::vector<WeightRule> rules;
-  std::string prefix = {};                // of their names, which files may leave out
-  std::vector<std::string> ignored = {};  // theirs that hold nothing learned: masks, counters
+  std::string prefix = {};                // of their names; files may omit it
+  std::vector<std::string> ignored = {};  // their masks and counters
 };
 
-/// Tensors that are read when they are wanted, as files give them.
+/// Tensors that are read on demand.
 struct TensorReader {
   std::map<std::string, Shape> shapes;
   std::function<Tensor(const std::string&)> read;
 };
 TensorReader reader_of(StateDict tensors);
 
-/// Fills every parameter and buffer, converted to its dtype, from tensors that are each used once.
-/// ShapeError, before anything is read, lists all that is missing, misshapen or unexpected;
-/// ValueError where a second name holds other numbers.
+/// Fills every parameter and buffer, converted to its dtype. Throws ShapeError, before reading,
+/// that lists each missing, misshapen or unexpected tensor. Throws ValueError if a second name
+/// holds other values.
 void load_mapped(Module& module, const WeightMap& map, const TensorReader& theirs);
 
-/// The module's numbers under their names, in their form; copies. ValueError for one that no line
-/// of the map names.
+/// Returns copies of the module's tensors with the other library's names and layouts. Throws
+/// ValueError if the map lacks one.
 StateDict mapped_state(const Module& module, const WeightMap& map);
 
 }  // namespace gradus::nn
