@@ -1,4 +1,4 @@
-// B batch, T queries, S keys, C width, H heads, G heads of keys and values, D = C / H.
+// B batch, T queries, S keys, C width, H heads, G key/value heads, D = C / H.
 #include "gradus/nn/attention.h"
 
 #include "gradus/nn/attention_record.h"
@@ -12,7 +12,7 @@ namespace {
 
 std::vector<std::int64_t> up_to(std::int64_t n) { return arange(n).to_vector<std::int64_t>(); }
 
-/// softmax(q kᵀ / √D + bias, masked) v, which leaves its weights with a record that wants them.
+/// softmax(q kᵀ / √D + bias, masked) v. Adds the weights to the current AttentionRecord, if any.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options) {
   AttentionRecord* record = AttentionRecord::current();
@@ -22,7 +22,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& 
   return attended.output;
 }
 
-/// Checks what both layers have. Returns D, the width of a head.
+/// Checks the options of both layers. Returns D, the head width.
 template <class Options>
 std::int64_t checked_head_width(const char* layer, const Options& options,
                                 std::optional<std::int64_t> given = {}) {
@@ -36,7 +36,7 @@ std::int64_t checked_head_width(const char* layer, const Options& options,
   return given.value_or(C / H);
 }
 
-/// What positions add to the scores, [H, T, S] or [B, H, T, S]; undefined where they add nothing.
+/// Bias of the scores, [H, T, S] or [B, H, T, S], or undefined.
 template <class Layer>
 Tensor position_bias(const Layer& layer, HeadPosition position, const KVCache::FlatPositions& at,
                      Dtype dtype) {
@@ -115,7 +115,7 @@ CrossAttention::CrossAttention(const CrossAttentionOptions& given) : options(giv
     relative = RelativeBias(options.heads, options.relative);
 }
 
-/// The memory's keys and values, [B, G, S, D] each; those that a cache knows from an earlier call.
+/// Keys and values of the memory, [B, G, S, D] each, from the cache if it has them.
 KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Tensor& values,
                                    KVCache* cache) const {
   if (const KeysValues* known = cache ? cache->cross(*this) : nullptr) {
@@ -145,7 +145,7 @@ Tensor CrossAttention::forward(const Tensor& x, const Tensor& keys, const Tensor
   KVCache::FlatPositions at =
       cache ? cache->flat_positions() : KVCache::FlatPositions{up_to(x.size(1)), {}, 0};
   at.keys = places;
-  for (std::int64_t b = 1; b < at.examples; ++b)  // the memory stands alike for every example
+  for (std::int64_t b = 1; b < at.examples; ++b)  // every example's memory has the same positions
     at.keys.insert(at.keys.end(), places.begin(), places.end());
   const AttentionOptions how{.bias = position_bias(*this, options.position, at, x.dtype()),
                              .dropout = options.dropout,

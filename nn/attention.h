@@ -1,4 +1,4 @@
-// Attention layers: MultiHeadAttention (self-attention), CrossAttention, SelfAttention (one head).
+// Attention layers.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ struct KeysValues;
 using gradus::merge_heads;
 using gradus::split_heads;
 
-/// Position encoding inside attention. rotary: rotates q and k (Su et al. 2021). alibi: a bias on
-/// the scores that decreases with the distance (Press et al. 2022). relative: a learned bias for
-/// each bucket of distances (Raffel et al. 2020).
+/// Position encoding inside attention: rotary (Su et al. 2021), alibi, a bias that decreases with
+/// the distance (Press et al. 2022), or relative, a learned bias for each bucket of distances
+/// (Raffel et al. 2020).
 enum class HeadPosition { none, rotary, alibi, relative };
 
-/// Options of self-attention heads, apart from their number.
+/// Options of self-attention heads.
 struct HeadOptions {
   HeadPosition position = HeadPosition::none;
   RelativeBuckets relative = {};
@@ -36,7 +36,7 @@ struct HeadOptions {
 struct MultiHeadAttentionOptions {
   std::int64_t width = 0;  // C
   std::int64_t heads = 1;  // H; divides C, unless head.width is given
-  /// G, the number of key/value heads. Each serves H / G query heads. Default: H.
+  /// G, the number of key/value heads, each for H / G query heads. Default: H.
   std::optional<std::int64_t> kv_heads = {};
   bool bias = true;
   double dropout = 0;  // on the attention weights
@@ -44,14 +44,13 @@ struct MultiHeadAttentionOptions {
 };
 
 /// Self-attention: Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, x W_K, x W_V) on its
-/// D = C / H columns; Vaswani et al. 2017, §3.2.2. One layer, qkv_proj, makes all three
-/// projections. G < H is grouped-query attention (Ainslie et al. 2023), G = 1 multi-query attention
-/// (Shazeer 2019). An AttentionRecord receives the weights.
+/// D = C / H columns. Vaswani et al. 2017, §3.2.2. G < H: grouped-query attention (Ainslie et
+/// al. 2023). G = 1: multi-query attention (Shazeer 2019).
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
 
-  /// x [B, T, C] → [B, T, C]. With a cache, queries also attend to cached tokens.
+  /// [B, T, C] → [B, T, C]. With a cache, also attends to earlier tokens.
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
   Members members() override {
     return {{"qkv_proj", qkv_proj},
@@ -64,8 +63,8 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   MultiHeadAttentionOptions options;
   Linear qkv_proj;         // [(H + 2·G)·D, C]: rows of q, k, v
   Linear out_proj;         // [C, H·D]
-  RMSNorm q_norm, k_norm;  // [D], shared by all heads; only with qk_norm (Dehghani et al. 2023)
-  RelativeBias relative;   // HeadPosition::relative only
+  RMSNorm q_norm, k_norm;  // [D]; only with qk_norm (Dehghani et al. 2023)
+  RelativeBias relative;
 
   std::int64_t kv_heads() const { return options.kv_heads.value_or(options.heads); }
   std::int64_t head_width() const {
@@ -74,26 +73,26 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 };
 
 struct CrossAttentionOptions {
-  std::int64_t width = 0;                         // C, queries and output
+  std::int64_t width = 0;                         // C
   std::int64_t heads = 1;                         // H; divides C
-  std::optional<std::int64_t> memory_width = {};  // M, width of the keys' memory; default: C
-  std::optional<std::int64_t> value_width = {};   // width of the values' memory; default: M
+  std::optional<std::int64_t> memory_width = {};  // M, of keys; default: C
+  std::optional<std::int64_t> value_width = {};   // of values; default: M
   std::optional<std::int64_t> kv_heads = {};      // G; default: H
   bool bias = true;
   double dropout = 0;
-  HeadPosition position = HeadPosition::none;  // not rotary: q and k are different sequences
+  HeadPosition position = HeadPosition::none;  // not rotary
   RelativeBuckets relative = {};
 };
 
-/// Attention to a memory: head_i = attention(x W_Q, m W_K, m W_V). Otherwise as MultiHeadAttention.
+/// Attention to a memory m: head_i = attention(x W_Q, m W_K, m W_V).
 class CrossAttention : public Layer<CrossAttention> {
  public:
   explicit CrossAttention(const CrossAttentionOptions& options);
 
-  /// x [B, T, C], memory [B, S, M] → [B, T, C]. A cache keeps the memory's keys and values.
+  /// x [B, T, C], memory [B, S, M] → [B, T, C]. A cache keeps the projected memory.
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
-  /// Keys from one memory [B, S, M], values from another [B, S, value_width].
+  /// Separate memories of keys [B, S, M] and values [B, S, value_width].
   Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
   Members members() override {
@@ -107,7 +106,7 @@ class CrossAttention : public Layer<CrossAttention> {
   CrossAttentionOptions options;
   Linear q_proj, k_proj, v_proj;  // [C, C], [G·D, M], [G·D, value_width]
   Linear out_proj;                // [C, C]
-  RelativeBias relative;          // HeadPosition::relative only
+  RelativeBias relative;
 
  private:
   KeysValues project(const Tensor& x, const Tensor& keys, const Tensor& values,
@@ -122,7 +121,7 @@ struct SelfAttentionOptions {
 };
 
 /// One attention head: softmax(x W_Q (x W_K)ᵀ / √d_k) x W_V, [B, T, width] → [B, T, d_v]. Vaswani
-/// et al. 2017, §3.2.1. An AttentionRecord receives the weights [B, 1, T, T].
+/// et al. 2017, §3.2.1.
 class SelfAttention : public Layer<SelfAttention> {
  public:
   explicit SelfAttention(std::int64_t width, SelfAttentionOptions options = {});

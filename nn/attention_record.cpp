@@ -1,4 +1,3 @@
-// AttentionRecord: a stack of records, one a thread.
 #include "gradus/nn/attention_record.h"
 
 #include "gradus/engine/grad_mode.h"
@@ -50,7 +49,7 @@ std::vector<AttentionRecord::Head> AttentionRecord::heads() const {
   for (const Entry& each : entries_) {
     const auto queries = arange(each.weights.size(2)).to_vector<std::int64_t>(),
                keys = arange(each.weights.size(3)).to_vector<std::int64_t>();
-    const auto by_head = [](const Tensor& x) {  // [B, H, T] → H numbers
+    const auto by_head = [](const Tensor& x) {  // [B, H, T] → [H]
       return kernel::convert(mean(x, {0, 2}), Dtype::f64).to_vector<double>();
     };
     const std::vector<double> entropy = by_head(attention_entropy(each.weights)),

@@ -1,4 +1,4 @@
-// AttentionRecord: collects the weights of every attention layer that runs during its lifetime.
+// AttentionRecord: the attention weights of a forward pass.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gradus::nn {
 
-/// RAII guard: attention layers on this thread compute their weights explicitly and add them to the
-/// innermost record. The weights are part of the graph, so a loss may use them.
+/// RAII guard that collects the weights of each attention layer on this thread. The innermost
+/// record gets them. They are part of the graph, so a loss may use them.
 ///
 ///   nn::AttentionRecord record;
 ///   model(ids);
@@ -18,7 +18,7 @@ class AttentionRecord {
  public:
   struct Entry {
     std::string layer;  // path in the model; "" if called directly
-    Tensor weights;     // [B, H, T, S], before dropout; each row sums to 1, or is 0
+    Tensor weights;     // [B, H, T, S], before dropout; rows sum to 1 or 0
   };
   [[nodiscard]] AttentionRecord();
   ~AttentionRecord();
@@ -26,15 +26,14 @@ class AttentionRecord {
   AttentionRecord& operator=(const AttentionRecord&) = delete;
 
   const std::vector<Entry>& entries() const { return entries_; }  // in call order
-  /// Returns the latest weights of `layer`. Throws ValueError, listing the recorded layers, if
-  /// there are none.
+  /// Returns the latest weights of `layer`. Throws ValueError if there are none.
   const Tensor& weights(const std::string& layer) const;
   void clear() { entries_.clear(); }
 
-  /// Mean of −Σ p log p over all layers, heads and queries, in nats. Differentiable. Throws
-  /// ValueError if nothing was recorded.
+  /// Mean of −Σ p log p over layers, heads and queries, in nats. Differentiable. Throws ValueError
+  /// if nothing was recorded.
   Tensor mean_entropy() const;
-  /// Metrics of one head, for logging. heads() returns them in the order of the entries.
+  /// Metrics of one head, in the order of entries().
   struct Head {
     std::string layer;
     std::int64_t head;
@@ -44,7 +43,7 @@ class AttentionRecord {
   };
   std::vector<Head> heads() const;
 
-  /// Returns the innermost record of this thread, or null.
+  /// The innermost record of this thread, or null.
   static AttentionRecord* current();
   void add(const Tensor& weights);  // for the running layer
 

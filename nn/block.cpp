@@ -1,4 +1,4 @@
-// Blocks: residual branches, normed before or after. B batch, T tokens, C width.
+// B batch, T tokens, C width.
 #include "gradus/nn/block.h"
 
 #include "gradus/ops/arithmetic.h"

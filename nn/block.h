@@ -1,5 +1,4 @@
-// Block: self-attention and a feed-forward network, each with a residual connection. DecoderBlock:
-// with cross-attention between them.
+// Transformer blocks.
 #pragma once
 
 #include "gradus/nn/attention.h"
@@ -11,12 +10,11 @@ namespace gradus::nn {
 
 enum class NormPlacement { pre, post };
 
-/// Options of a block. BERT and Translator have other defaults for `activation` and `norm`; see
-/// their headers.
+/// BERT and Translator have other defaults for `activation` and `norm`.
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
   std::optional<std::int64_t> kv_heads = {};  // default: heads
-  std::optional<std::int64_t> hidden = {};    // feed-forward width; default: 4 · width
+  std::optional<std::int64_t> hidden = {};    // F; default: 4 · width
   double dropout = 0;                         // on attention weights and both branches
   bool bias = true;
   std::optional<Activation> activation = {};  // default: gelu_tanh
@@ -26,19 +24,17 @@ struct BlockOptions {
   HeadOptions head = {};  // of self-attention
 };
 
-/// Returns `options` with unset `activation` and `norm` filled in.
+/// Fills in unset `activation` and `norm`.
 BlockOptions with_defaults(BlockOptions options, Activation activation = Activation::gelu_tanh,
                            NormPlacement norm = NormPlacement::pre);
 
-/// Transformer block, [B, T, C] → [B, T, C]. Dropout applies to the output of each branch. GPTs
-/// pass a causal mask.
+/// Transformer block, [B, T, C] → [B, T, C]. Dropout applies to each branch.
 /// pre:   x = x + attention(norm1(x));   x = x + feed_forward(norm2(x))    (Xiong et al. 2020)
 /// post:  x = norm1(x + attention(x));   x = norm2(x + feed_forward(x))    (Vaswani et al. 2017)
 class Block : public Layer<Block> {
  public:
   explicit Block(const BlockOptions& options);
-  /// Returns the parameter count without constructing a block. A double cannot overflow and is
-  /// exact below 2⁵³.
+  /// The parameter count, without constructing a block. Exact below 2⁵³; cannot overflow.
   static double parameter_count(const BlockOptions& options);
   using Module::parameter_count;
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;

@@ -1,5 +1,5 @@
-// KVCache: bookkeeping of slots and positions once for all layers, and a buffer for each of them.
-// B batch, G heads of keys and values, S what may be looked at, T new tokens, D head width.
+// Slots and positions are shared by all layers; each layer has its own buffer.
+// B batch, G key/value heads, S visible keys, T new tokens, D head width.
 #include "gradus/nn/cache.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
   return index_select(x, 0, tensor(examples));
 }
 
-/// Some examples of a buffer [B, G, capacity, D], of whose slots the first `held` are in use.
+/// Selected examples of a buffer [B, G, capacity, D] with `held` slots in use.
 Tensor picked(const Tensor& buffer, const std::vector<std::int64_t>& examples, std::int64_t held) {
   Shape shape = buffer.shape();
   shape[0] = std::ssize(examples);
@@ -27,14 +27,14 @@ Tensor picked(const Tensor& buffer, const std::vector<std::int64_t>& examples, s
   return y;
 }
 
-/// Writes `fresh` into the slots from `first` on.
+/// Writes `fresh` into the slots starting at `first`.
 void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
-  if (!kept.has_unique_storage()) kept = kernel::copy(kept);  // a copy of the cache keeps the old
+  if (!kept.has_unique_storage()) kept = kernel::copy(kept);  // copy on write
   Tensor at = slice(kept, 2, first, first + fresh.size(2));
   at.copy_(fresh);
 }
 
-/// Rows of x [B, G, S, D], rounded, as i64 [B, G, S, words]: put, cut and picked like any.
+/// Encodes rows of x [B, G, S, D] as i64 [B, G, S, words], which slice like any tensor.
 Tensor packed(const Tensor& x, Precision precision) {
   const Tensor rows = kernel::contiguous(kernel::convert(x, Dtype::f32));
   const std::int64_t D = x.size(3), bytes = gemm::row_bytes(precision, D);
@@ -49,7 +49,7 @@ Tensor packed(const Tensor& x, Precision precision) {
   return y;
 }
 
-/// And back, [B, G, S, words] → [B, G, S, D], as wide as `like` and of its dtype.
+/// Decodes [B, G, S, words] → [B, G, S, D], with the width and dtype of `like`.
 Tensor unpacked(const Tensor& words, const Tensor& like, Precision precision) {
   const std::int64_t G = words.size(1), S = words.size(2), D = like.size(3);
   Tensor y = Tensor::empty({words.size(0), G, S, D}, Dtype::f32);
@@ -180,9 +180,9 @@ KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor
           unpacked(keep(mine.kept.values, v), values, as)};
 }
 
-/// Puts new tokens in their slots of a layer's keys or values; all that the queries may look at.
+/// Stores new tokens of a layer's keys or values and returns all that the queries may attend to.
 Tensor KVCache::keep(Tensor& kept, const Tensor& latest) const {
-  if (way_ == Way::slide) {  // the last `capacity`, from the oldest slot on
+  if (way_ == Way::slide) {  // keeps the last `capacity`, oldest first
     Tensor all =
         kept.defined()
             ? cat({slice(kept, 2, newest_, before_), slice(kept, 2, 0, newest_), latest}, 2)

@@ -1,5 +1,4 @@
-// KVCache: keys and values of earlier tokens, so that the next token needs one query, not the
-// entire sequence.
+// KVCache: keys and values of earlier tokens, for decoding.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +20,15 @@ struct KeysValues {
 
 struct CacheOptions {
   std::int64_t capacity = 0;  // tokens
-  bool sliding = false;       // keeps only the latest `capacity` tokens; else more are an error
-  /// Storage format of keys and values; see engine/gemm/packed.h. int8 has a scale for each token
-  /// and head. `f32` stores f32 and f64 unchanged. Attention still computes in f32 or f64.
+  bool sliding = false;       // drops the oldest tokens when full; else throws
+  /// Storage format; attention computes in f32 or f64. int8 has a scale for each token and head.
+  /// f32 also keeps f64 unchanged.
   Precision precision = Precision::f32;
 };
 
-/// Key/value cache of all attention layers of a model. The model announces new tokens with
-/// advance(), then calls its layers, which attend to cached and new tokens. Positions come from the
-/// cache, so masks, rotations and biases are correct with sliding and with unequal lengths. Keys
-/// are written in place: use it under NoGrad. Copies are independent.
+/// Key/value cache of a model's attention layers. The model calls advance(), then its layers, which
+/// attend to cached and new tokens. Masks, rotations and biases take positions from the cache.
+/// Requires NoGrad: keys are written in place. Copies are independent.
 ///
 ///   nn::KVCache cache({.capacity = 64});
 ///   model(prompt, cache);                          // [B, T] ids
@@ -39,13 +37,13 @@ class KVCache {
  public:
   explicit KVCache(const CacheOptions& options);
 
-  /// Announces `tokens` more tokens of each example. Only the last lengths[b] of example b are
-  /// tokens, the others padding. Default: all are tokens. Throws ShapeError if the batch size
-  /// changes or the capacity is exceeded, ValueError if a length is not in [0, tokens].
+  /// Announces `tokens` more tokens of each example; all but the last lengths[b] are padding
+  /// (default: none). Throws ShapeError if the batch size changes or the capacity is exceeded,
+  /// ValueError if a length is not in [0, tokens].
   void advance(std::int64_t batch, std::int64_t tokens,
                const std::vector<std::int64_t>& lengths = {});
 
-  /// Returns length() after such an advance(). Checks the arguments but changes nothing.
+  /// Returns length() after this advance(), with the same checks.
   std::int64_t length_after(std::int64_t batch, std::int64_t tokens,
                             const std::vector<std::int64_t>& lengths = {}) const;
 
@@ -53,25 +51,25 @@ class KVCache {
   const Positions& queries() const { return queries_; }
   /// Positions [B][S] of the keys that extend() returns; −1: padding.
   const Positions& keys() const { return keys_; }
-  /// Both as flat lists: examples concatenated, or one list if all are equal (examples 0). Padding
-  /// counts as position 0.
+  /// Both as flat lists, examples concatenated, or one list if all are equal (examples 0). Padding
+  /// is 0.
   struct FlatPositions {
     std::vector<std::int64_t> queries, keys;
     std::int64_t examples;
   };
   FlatPositions flat_positions() const;
 
-  /// Adds keys and values [B, G, T, D] of the new tokens for `layer` and returns all that its
-  /// queries may attend to. Throws GraphError if the layer missed tokens or gradients are enabled,
-  /// ValueError if the precision cannot represent a value.
+  /// Adds keys and values [B, G, T, D] for `layer` and returns all that its queries may attend to.
+  /// Throws GraphError if the layer missed tokens or gradients are enabled, ValueError if the
+  /// precision cannot represent a value.
   KeysValues extend(const Scoped& layer, const Tensor& keys, const Tensor& values);
 
-  /// Returns the memory's keys and values that `layer`, a CrossAttention, has stored, or null.
+  /// Keys and values of the memory of `layer`, a CrossAttention, or null.
   const KeysValues* cross(const Scoped& layer) const;
   void set_cross(const Scoped& layer, KeysValues memory);
 
-  /// Reorders the batch: example i becomes the old examples[i] (beam search). Throws IndexError if
-  /// an index is invalid, ShapeError if there are none.
+  /// Reorders the batch: example i becomes the old examples[i] (beam search). Throws IndexError, or
+  /// ShapeError if empty.
   void select(const std::vector<std::int64_t>& examples);
 
   std::int64_t batch() const { return batch_; }  // 0: empty
@@ -81,11 +79,11 @@ class KVCache {
   const CacheOptions& options() const { return options_; }
 
  private:
-  /// Storage of new tokens: after the others, over the oldest one, or after moving all.
+  /// Where new tokens go: after the others, over the oldest, or after shifting all.
   enum class Way { append, replace, slide };
   struct Layer {
     KeysValues kept;            // `capacity` slots, packed unless f32
-    std::int64_t advances = 0;  // advance() calls that it took part in
+    std::int64_t advances = 0;  // advance() calls seen
   };
   void check_ready() const;
   void check_advance(std::int64_t batch, std::int64_t tokens,

@@ -8,8 +8,8 @@
 
 namespace gradus::nn {
 
-/// Zeroes each element with probability p and divides the others by 1 − p. Returns x after eval().
-/// Any shape. Throws ValueError unless 0 ≤ p < 1. Srivastava et al. 2014.
+/// Zeroes each element with probability p and divides the others by 1 − p. Identity after eval().
+/// Throws ValueError unless 0 ≤ p < 1. Srivastava et al. 2014.
 class Dropout : public Layer<Dropout> {
  public:
   explicit Dropout(double probability) : p(probability) {

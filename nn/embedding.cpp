@@ -1,4 +1,3 @@
-// Embedding: how it starts, and the call of ops/indexing.h.
 #include "gradus/nn/embedding.h"
 
 #include "gradus/nn/init.h"

@@ -1,4 +1,4 @@
-// Embedding: a learned vector for each token.
+// Embedding: token vectors.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ struct EmbeddingOptions {
   std::optional<std::int64_t> padding_idx = {};  // its row starts as 0 and gets no gradient
 };
 
-/// Lookup table: ids i64 [...] in [0, vocab) → [..., width]. Rows start as normal(0, 1). Throws
-/// IndexError for an id out of range.
+/// Rows of a table: ids i64 [...] in [0, vocab) → [..., width]. Rows start as normal(0, 1). Throws
+/// IndexError for other ids.
 class Embedding : public Layer<Embedding> {
  public:
   Embedding() = default;  // undefined until assigned
   Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions options = {});
   Tensor forward(const Tensor& ids) const;
-  /// Uses the table as output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
+  /// As output projection: x [..., width] → x Wᵀ + bias, [..., vocab].
   Tensor project(const Tensor& x, const Tensor& bias = {}) const;
   Members members() override { return with_provider({{"weight", weight}}, provider); }
   Embedding same_architecture() const { return {weight.size(0), weight.size(1), options}; }

@@ -1,4 +1,4 @@
-// FeedForward: C width, F hidden.
+// C width, F hidden width.
 #include "gradus/nn/feed_forward.h"
 
 #include "gradus/ops/activation.h"

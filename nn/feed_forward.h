@@ -1,4 +1,4 @@
-// FeedForward: the position-wise two-layer network of a Transformer block.
+// FeedForward: the two-layer network of a block.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace gradus::nn {
 
-/// Activation of a feed-forward network. gelu_tanh: as GPT-2. relu2: relu(x)² (So et al. 2021).
-/// swiglu: the first half of the columns gates the second, [..., 2F] → [..., F] (Shazeer 2020).
+/// Activation function. gelu_tanh: as GPT-2. relu2: relu(x)² (So et al. 2021). swiglu: the first
+/// half of the columns gates the second, [..., 2F] → [..., F] (Shazeer 2020).
 enum class Activation { gelu, gelu_tanh, relu, relu2, silu, swiglu };
 Tensor activate(const Tensor& x, Activation activation);
 
@@ -20,8 +20,8 @@ struct FeedForwardOptions {
   bool bias = true;
 };
 
-/// down(activation(up(x))): [..., C] → [..., F] → [..., C]. With swiglu, `up` has 2F columns, the
-/// gates first.
+/// down(activation(up(x))): [..., C] → [..., F] → [..., C]. For swiglu, `up` has 2F columns, gates
+/// first.
 class FeedForward : public Layer<FeedForward> {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
@@ -32,8 +32,8 @@ class FeedForward : public Layer<FeedForward> {
   Linear up, down;
 };
 
-/// Gated unit of LLaMA's feed-forward network: silu(x W + b) ⊗ (x V + c), [..., in] → [...,
-/// hidden]. Shazeer 2020.
+/// Gate of LLaMA's feed-forward network: silu(x W + b) ⊗ (x V + c), [..., in] → [..., hidden].
+/// Shazeer 2020.
 class SwiGLU : public Layer<SwiGLU> {
  public:
   SwiGLU(std::int64_t in, std::int64_t hidden, LinearOptions options = {});

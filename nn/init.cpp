@@ -1,4 +1,4 @@
-// Initialisers: element i is a function of the stream and i alone.
+// Element i depends only on the random stream and i.
 #include "gradus/nn/init.h"
 
 #include "gradus/engine/base/parallel.h"
@@ -7,7 +7,7 @@
 namespace gradus::nn::init {
 namespace {
 
-constexpr std::int64_t kRandomCost = 32;  // of a random number, in elements of cheap work
+constexpr std::int64_t kRandomCost = 32;  // cost of a random number, in cheap element operations
 
 thread_local bool skipped = false;
 
@@ -51,7 +51,7 @@ void normal(const char* name, Tensor& x, double mean, double deviation) {
   fill(name, x, [=](std::int64_t i) { return mean + deviation * stream.normal(i); });
 }
 
-/// The part of normal(0, 1) below z.
+/// Cumulative distribution function of normal(0, 1).
 double below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 double xavier_deviation(const Tensor& weight, double gain) {

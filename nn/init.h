@@ -1,5 +1,5 @@
-// Initializers. Each writes x in place, without recording. x must be floating point and contiguous.
-// Random values do not depend on the number of threads: each call uses one stream of generator().
+// Initializers. They write x, contiguous floating point, in place, without recording. Random ones
+// draw one stream of generator(), whatever the number of threads.
 #pragma once
 
 #include <cmath>
@@ -24,24 +24,24 @@ void truncated_normal_(Tensor& x, double mean = 0, double deviation = 1, double 
 enum class Fan { in, out };
 std::int64_t fan_of(const Tensor& weight, Fan fan);
 
-/// Variance gain² · 2 / (fan in + fan out), which about preserves the variance of values and
-/// gradients. Glorot & Bengio 2010.
+/// Variance gain² · 2 / (fan in + fan out), for values and gradients of about equal variance.
+/// Glorot & Bengio 2010.
 void xavier_uniform_(Tensor& weight, double gain = 1);
 void xavier_normal_(Tensor& weight, double gain = 1);
 
-/// Variance gain² / fan. Fan::in preserves the variance of values, Fan::out that of gradients. The
-/// gain √2 is for relu. He et al. 2015.
+/// Variance gain² / fan: Fan::in preserves the variance of values, Fan::out of gradients, gain √2
+/// through relu. He et al. 2015.
 void kaiming_uniform_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 void kaiming_normal_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 
-/// RAII guard: random initializers on this thread leave x uninitialized, for a model whose
-/// parameters are all loaded or copied next. Constant ones still write.
+/// RAII guard: random initializers on this thread draw nothing, for parameters that are loaded or
+/// copied next.
 struct Skip : ScopedValue<bool> {
   [[nodiscard]] Skip();
 };
 
-/// deviation / √(2 · layers), for projections onto the residual stream: each layer adds two.
-/// Radford et al. 2019, §2.3.
+/// deviation / √(2 · layers), for the two projections per layer onto the residual stream. Radford
+/// et al. 2019, §2.3.
 double residual_deviation(std::int64_t layers, double deviation = 0.02);
 
 }  // namespace gradus::nn::init

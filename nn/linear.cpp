@@ -1,4 +1,3 @@
-// Linear: its initial values, and the call of ops/linear.h.
 #include "gradus/nn/linear.h"
 
 #include <cmath>

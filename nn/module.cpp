@@ -1,4 +1,3 @@
-// Module: everything here reads members().
 #include "gradus/nn/module.h"
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 namespace gradus::nn {
 namespace {
 
-/// Equal bit for bit (NaN too) once both are as `a` is, so that a file may hold another dtype.
+/// Bitwise equal (NaN too) after converting b to the dtype of a: files may hold another dtype.
 bool same(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return false;
   const Tensor x = kernel::contiguous(a), y = kernel::contiguous(kernel::convert(b, a.dtype()));
@@ -38,7 +37,7 @@ void tie(Tensor& alias, const Tensor& original) {
   original.node()->extra().tied = true;
 }
 
-/// f(name, member) for this module and all below, in the order of members().
+/// Calls f(name, member) for this module and all below, in the order of members().
 template <class F>
 void Module::each_member(const std::string& prefix, F&& f) const {
   for (const Member& member : const_cast<Module*>(this)->members()) {
@@ -118,7 +117,7 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
                << ", given is " << given->second.shape();
     }
   }
-  std::set<std::string> known;  // tied names too: files may hold a tensor under both
+  std::set<std::string> known;  // tied names too: files may hold both
   for (const NamedTensor& buffer : buffers()) known.insert(buffer.name);
   std::map<const Node*, std::string> first;
   each_member("", [&](const std::string& name, const Member& member) {
@@ -169,7 +168,7 @@ std::unique_ptr<Module> Module::empty_like() const {
 }
 
 std::unique_ptr<Module> Module::copy() const {
-  static_cast<void>(named_tensors());  // fails where something could not be copied
+  static_cast<void>(named_tensors());  // throws if a member is Unsaved
   Generator unused;
   const GeneratorScope undisturbed(unused);
   const init::Skip filled_below;
@@ -240,8 +239,7 @@ std::string Module::name_of(const Scoped& child) const {
 
 std::string Module::type_name() const {
   const std::string full = platform::demangle(typeid(*this).name());
-  const std::size_t at =
-      full.rfind("::", full.find('<'));  // what stands in Residual<…> may have its own
+  const std::size_t at = full.rfind("::", full.find('<'));  // skip "::" in template arguments
   return at == std::string::npos ? full : full.substr(at + 2);
 }
 

@@ -1,5 +1,4 @@
-// Module: a function with parameters. It defines forward and lists its members; only ops define
-// backward.
+// Module: a function with parameters. Only ops have a backward.
 #pragma once
 
 #include <atomic>
@@ -21,20 +20,20 @@ namespace gradus::nn {
 
 class Module;
 
-/// A tensor of a module that is not trained: {"running_mean", buffer(running_mean)}.
+/// An untrained tensor of a module: {"running_mean", buffer(running_mean)}.
 struct Buffer {
   Tensor& tensor;
 };
 inline Buffer buffer(Tensor& tensor) { return {tensor}; }
 
 /// A member that cannot be saved: {"weight", Unsaved{"is packed: …"}}. state_dict(),
-/// load_state_dict() and clone() throw with this reason.
+/// load_state_dict() and clone() throw.
 struct Unsaved {
   const char* reason;
 };
 
-/// One entry of members(). It points at the member, so do not store it. Undefined tensors (a Linear
-/// without bias) and absent children are left out: {"head", head, !options.tied}.
+/// One entry of members(). Points at the member: do not store it. Undefined tensors and absent
+/// children, {"head", head, !options.tied}, are left out.
 class Member {
  public:
   Member(const char* name, Tensor& parameter) : name_(name), parameter_(&parameter) {}
@@ -66,10 +65,10 @@ using Members = std::vector<Member>;
 
 struct NamedTensor {
   std::string name;  // "blocks.0.attention.qkv_proj.weight"
-  Tensor tensor;     // shares the module's numbers and place in the graph
-};                   // shares the module's values and graph node
+  Tensor tensor;     // shares the module's values and graph node
+};
 
-/// Makes x a parameter: a leaf that requires a gradient.
+/// Makes x a leaf that requires a gradient.
 Tensor parameter(Tensor x);
 
 using StateDict = std::map<std::string, Tensor>;
@@ -77,8 +76,7 @@ using StateDict = std::map<std::string, Tensor>;
 /// Ties `alias` to `original`: one tensor with two names, listed once.
 void tie(Tensor& alias, const Tensor& original);
 
-/// Base class of layers and models. Move-only, because copies would share parameters; use clone().
-/// Derive from Layer<YourClass>.
+/// Base class of layers and models. Move-only; clone() copies. Derive from Layer<YourClass>.
 class Module : public Scoped {
  public:
   Module() = default;
@@ -90,32 +88,31 @@ class Module : public Scoped {
     return *this;
   }
 
-  /// Lists parameters, buffers and children, for optimizers, checkpoints, train(), printing and
-  /// error messages. Using an unlisted parameter throws on the first training call.
+  /// Lists parameters, buffers and children, for optimizers, checkpoints, train() and messages.
+  /// Using an unlisted parameter throws on the first training call.
   virtual Members members() = 0;
 
-  /// Return all parameters (or buffers), including children's. A tied one has its first name. Throw
-  /// GraphError if two names hold one tensor without tie().
+  /// Parameters (or buffers) of this module and all below; tied ones once, by their first name.
+  /// Throw GraphError if two names hold one tensor without tie().
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
-  /// Returns parameters, then buffers. Throws GraphError if a member is Unsaved.
+  /// Parameters, then buffers. Throws GraphError if a member is Unsaved.
   std::vector<NamedTensor> named_tensors() const;
-  /// Returns the same by name, detached. They share their values with the module.
+  /// The same by name, detached, with shared values.
   StateDict state_dict() const;
   std::int64_t parameter_count() const;
-  /// Returns this module as "" and all below: {"blocks.0.attention", …}.
+  /// This module as "", and all below: {"blocks.0.attention", …}.
   std::vector<std::pair<std::string, Module*>> named_modules();
 
-  /// Copies values into this module in place, converted to its dtype. Throws ShapeError that lists
-  /// every missing, unexpected or misshapen name; if not strict, only misshapen ones.
+  /// Copies values in place, converted to the module's dtype. Throws ShapeError listing missing,
+  /// unexpected and misshapen names; if not strict, only misshapen ones.
   void load_state_dict(const StateDict& tensors, bool strict = true);
 
-  void train(bool on = true);  // switches dropout and batch statistics, recursively
+  void train(bool on = true);  // dropout and batch statistics, recursively
   void eval() { train(false); }
   bool training() const { return training_; }
 
-  /// Replaces parameters and buffers by tensors of this dtype. Existing optimizers then throw in
-  /// step().
+  /// Replaces parameters and buffers by tensors of this dtype. Existing optimizers then throw.
   void to(Dtype dtype);
   static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }  // else hidden
   void zero_grad();
@@ -126,14 +123,14 @@ class Module : public Scoped {
   std::string name_of(const Scoped& child) const override;
   std::string type_name() const override;
 
-  /// Returns a module of the same sizes with unspecified values. Throws ValueError if the class has
-  /// neither same_architecture() nor a constructor from its public `options`.
+  /// A module of the same sizes, values unspecified. Throws ValueError if the class has neither
+  /// same_architecture() nor a constructor from public `options`.
   virtual std::unique_ptr<Module> empty_like() const;
 
  protected:
-  /// Returns empty_like() with the values, dtypes, ties and training modes of this module.
+  /// empty_like() with the values, dtypes, ties and training modes of this module.
   std::unique_ptr<Module> copy() const;
-  /// Called by copy() on the new module. Adds members that `from` received after construction.
+  /// Called by copy(). Adds members that `from` received after construction.
   virtual void match_structure(const Module& from) { static_cast<void>(from); }
 
  private:
@@ -147,8 +144,8 @@ class Module : public Scoped {
   mutable std::atomic<bool> checked_{false};  // first training call was checked
 };
 
-/// Checks the first training call of a model for parameters that members() does not list.
-/// `arguments`: tensors passed by the caller.
+/// Checks the first training call of a model for parameters missing in members(). `arguments`:
+/// tensors from the caller.
 class RootCall : public Observer {
  public:
   static bool is_due(const Module& m) {
@@ -188,9 +185,9 @@ class Layer : public Module {
     return result;
   }
 
-  /// Returns a copy with its own values, without using generator(). A class without a constructor
-  /// from its public `options` must define same_architecture(), which returns a module of the same
-  /// sizes; otherwise throws ValueError. Throws GraphError if a member is Unsaved.
+  /// Returns a copy; draws no random numbers. A class without a constructor from public `options`
+  /// must define same_architecture(), which returns a module of the same sizes. Throws ValueError
+  /// without either, GraphError if a member is Unsaved.
   Derived clone() const {
     const std::unique_ptr<Module> made = copy();
     return std::move(static_cast<Derived&>(*made));

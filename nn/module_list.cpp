@@ -1,4 +1,3 @@
-// ModuleList: looking up by name and number.
 #include "gradus/nn/module_list.h"
 
 #include "gradus/engine/base/platform.h"

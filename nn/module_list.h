@@ -1,5 +1,4 @@
-// ModuleList: named modules of different types, called individually by their owner. For modules of
-// one type use a std::vector<Block>, which members() accepts.
+// ModuleList: named modules of different types. For one type use std::vector<Block>.
 #pragma once
 
 #include <concepts>
@@ -24,7 +23,7 @@ concept ModuleArg = !std::is_reference_v<M> && !std::is_const_v<M> && std::deriv
 ///   const Tensor y = heads.at<nn::Linear>("tag")(x);
 class ModuleList : public Layer<ModuleList> {
  public:
-  /// Adds a module. The reference is valid until the list is destroyed, even if the list moves.
+  /// Adds a module. The reference stays valid if the list moves.
   template <ModuleArg M>
   M& add(const std::string& name, M&& module) {
     check_free(name);
@@ -36,8 +35,8 @@ class ModuleList : public Layer<ModuleList> {
     return add(std::to_string(size()), std::forward<M>(module));
   }
 
-  /// Returns a module by name or index. Throws ValueError if the name is unknown or the type is not
-  /// M, IndexError if the index is out of range.
+  /// Returns a module by name or index. Throws ValueError for an unknown name or another type,
+  /// IndexError for a bad index.
   template <class M>
   const M& at(const std::string& name) const {
     return as<M>(find(name));

@@ -1,4 +1,3 @@
-// Norms: their parameters and buffers, and the calls of ops/normalization.h.
 #include "gradus/nn/norm.h"
 
 #include "gradus/ops/batch_norm.h"
@@ -23,7 +22,7 @@ VectorNorm::VectorNorm(const char* layer, std::int64_t size, NormKind which, Nor
   if (kind == NormKind::layer) bias = parameter(zeros({width}));
 }
 
-/// Without a weight the operation takes any width, but the layer was made for one.
+/// Checks the width, because the op accepts any without a weight.
 Tensor VectorNorm::normalize(const char* layer, const Tensor& x) const {
   require(x.defined(), layer, ": the input is undefined");
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == width, layer, ": the input ", x.shape(),

@@ -1,4 +1,4 @@
-// Normalization layers: LayerNorm, RMSNorm, Norm (either one), BatchNorm1d.
+// Normalization layers.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -12,13 +12,13 @@ struct NormOptions {
 
 enum class NormKind { layer, rms };
 
-/// Common base of LayerNorm, RMSNorm and Norm: [..., width] → [..., width].
+/// Base of LayerNorm, RMSNorm and Norm: [..., width] → [..., width].
 class VectorNorm {
  public:
   std::int64_t width = 0;
   NormKind kind = NormKind::layer;
   NormOptions options;
-  Tensor weight, bias;  // [width], start as 1 and 0; undefined unless affine; rms has no bias
+  Tensor weight, bias;  // [width], start as 1 and 0; undefined unless affine; no bias if rms
 
  protected:
   VectorNorm() = default;
@@ -40,7 +40,7 @@ class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
 /// Normalizes the last axis to mean square 1, then · weight. Zhang & Sennrich 2019.
 class RMSNorm : public Layer<RMSNorm>, public VectorNorm {
  public:
-  RMSNorm() = default;  // undefined: a place for one
+  RMSNorm() = default;  // undefined until assigned
   explicit RMSNorm(std::int64_t size, NormOptions given = {})
       : VectorNorm("RMSNorm", size, NormKind::rms, given) {}
   Tensor forward(const Tensor& x) const { return normalize("RMSNorm", x); }
@@ -64,9 +64,9 @@ struct BatchNormOptions {
   bool affine = true;
 };
 
-/// Normalizes each channel over the batch to mean 0 and variance 1, then · weight + bias: [N,
-/// width] or [N, width, L] → the same shape. Training uses batch statistics and updates the running
-/// ones, although forward() is const. Evaluation uses the running ones. Ioffe & Szegedy 2015.
+/// Normalizes each channel over the batch to mean 0 and variance 1, then · weight + bias:
+/// [N, width] or [N, width, L]. Training updates the running statistics, even in a const layer;
+/// evaluation uses them. Ioffe & Szegedy 2015.
 class BatchNorm1d : public Layer<BatchNorm1d> {
  public:
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});

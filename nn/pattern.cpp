@@ -1,5 +1,5 @@
-// Patterns are compared by edit distance, in which * takes characters at no cost: a match has the
-// distance 0, and the nearest names are those that a misspelled pattern probably meant.
+// Matching by edit distance, with * free: matches have distance 0, and the nearest names become
+// suggestions.
 #include "gradus/nn/pattern.h"
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 namespace gradus::nn {
 namespace {
 
-constexpr std::size_t kNear = 3;  // names that a message lists
+constexpr std::size_t kNear = 3;  // names listed in the error
 
-/// The least number of characters to change, add or remove until the pattern matches the name.
+/// Fewest character changes, insertions and deletions until the pattern matches the name.
 std::size_t distance(std::string_view pattern, std::string_view name) {
   if (const std::size_t comma = pattern.find(','); comma != std::string_view::npos)
     return std::min(distance(pattern.substr(0, comma), name),
                     distance(pattern.substr(comma + 1), name));
-  std::vector<std::size_t> row(name.size() + 1), above;  // distances of the pattern's beginning …
-  std::iota(row.begin(), row.end(), std::size_t{0});     // … to each beginning of the name
+  std::vector<std::size_t> row(name.size() + 1), above;  // distances of the pattern's prefix …
+  std::iota(row.begin(), row.end(), std::size_t{0});     // … to each prefix of the name
   for (const char c : pattern) {
     above = row;
     const bool any = c == '*';

@@ -13,13 +13,11 @@ namespace gradus::nn {
 /// Returns true if the pattern matches the entire name.
 bool matches(std::string_view pattern, std::string_view name);
 
-/// Returns the parameters whose names match, in order. Throws ValueError, listing the nearest
-/// names, if there are none.
+/// Returns the parameters whose names match. Throws ValueError, listing similar names, if none do.
 std::vector<NamedTensor> matching(const std::vector<NamedTensor>& parameters,
                                   const std::string& pattern);
 
-/// Freezes the matching parameters: they require no gradient, and optimizers skip them. frozen =
-/// false undoes it.
+/// Freezes (or unfreezes) the matching parameters: optimizers skip frozen ones.
 void freeze(Module& model, const std::string& pattern, bool frozen = true);
 
 }  // namespace gradus::nn

@@ -1,4 +1,4 @@
-// Positions: B batch, T tokens (queries), S keys, H heads, C width.
+// B batch, T tokens (queries), S keys, H heads, C width.
 #include "gradus/nn/position.h"
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace gradus::nn {
 namespace {
 
-/// The rows of `table` [length, width] for x [B, T, width]: [T, width].
+/// Rows of `table` [length, width] for x [B, T, width]: [T, width].
 Tensor rows_for(const char* layer, const Tensor& table, const Tensor& x, std::int64_t first) {
   const std::int64_t length = table.size(0), width = table.size(1);
   require(x.defined(), layer, ": the input is undefined");
@@ -69,7 +69,7 @@ Tensor LearnedPosition::forward(const Tensor& x, std::int64_t first) const {
 
 RelativeBias::RelativeBias(std::int64_t heads, const RelativeBuckets& given) : options(given) {
   require(heads > 0, "RelativeBias: ", heads, " heads: needs at least 1");
-  relative_bucket(0, options);  // refuses what does not fit
+  relative_bucket(0, options);  // validates the options
   weight = parameter(Tensor::empty({options.count, heads}, default_dtype()));
   init::normal_(weight, 0, 0.02);
 }

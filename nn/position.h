@@ -1,4 +1,4 @@
-// Position embeddings, added to token vectors.
+// Position embeddings.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -6,13 +6,13 @@
 
 namespace gradus::nn {
 
-/// Returns a table [length, width] of sinusoidal positions. Vaswani et al. 2017, §3.5.
+/// Table [length, width] of sinusoidal positions. Vaswani et al. 2017, §3.5.
 ///   row pos, column 2i:      sin(pos / 10000^(2i / width))
 ///   row pos, column 2i + 1:  cos(pos / 10000^(2i / width))
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t width, Dtype dtype = default_dtype());
 
-/// Adds sinusoidal positions first … first + T − 1 to x [B, T, width]; `first` > 0 with a cache.
-/// Throws ShapeError beyond `length`. Nothing is learned or saved.
+/// Adds sinusoidal positions from `first` on to x [B, T, width]. Throws ShapeError beyond `length`.
+/// Has no parameters.
 class SinusoidalPosition : public Layer<SinusoidalPosition> {
  public:
   SinusoidalPosition(std::int64_t length, std::int64_t width);
@@ -34,13 +34,13 @@ class LearnedPosition : public Layer<LearnedPosition> {
   Tensor weight;  // [length, width]
 };
 
-/// Learned bias on the scores for each head and bucket of distances (AttentionOptions::bias), from
+/// Learned bias of scores for each head and bucket of distances (AttentionOptions::bias), from
 /// normal(0, 0.02). Layers may share one. Raffel et al. 2020.
 class RelativeBias : public Layer<RelativeBias> {
  public:
   RelativeBias() = default;  // undefined until assigned
   explicit RelativeBias(std::int64_t heads, const RelativeBuckets& options = {});
-  /// Positions of queries and keys → [H, T, S], or [B, H, T, S] for B concatenated examples.
+  /// Positions → [H, T, S], or [B, H, T, S] for B concatenated examples.
   Tensor forward(PositionList queries, PositionList keys, std::int64_t examples = 0) const;
   Members members() override { return {{"weight", weight}}; }
   RelativeBias same_architecture() const { return RelativeBias(weight.size(1), options); }

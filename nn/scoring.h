@@ -1,5 +1,4 @@
-// Parts of attention: scores of queries and keys, and weighted sums of values.
-// `weighted_values(score(q, k), v, mask)` is attention with any score.
+// Parts of attention: weighted_values(score(q, k), v, mask).
 #pragma once
 
 #include "gradus/nn/linear.h"
@@ -9,8 +8,7 @@ namespace gradus::nn {
 
 // Scores: q [B, T, Cq], k [B, S, Ck] → [B, T, S].
 
-/// q · k, divided by √C if `scaled` (Vaswani et al. 2017); otherwise "dot" of Luong et al. 2015. Cq
-/// = Ck.
+/// q · k, divided by √C if `scaled` (Vaswani et al. 2017), else Luong's "dot" (2015). Cq = Ck.
 class DotScore : public Layer<DotScore> {
  public:
   explicit DotScore(bool scale_scores = true) : scaled(scale_scores) {}
@@ -48,16 +46,16 @@ class BilinearScore : public Layer<BilinearScore> {
   Linear proj;  // Wᵀ [Ck, Cq], applied to the queries
 };
 
-/// softmax(scores of the keys that `mask` allows) · values: scores [B, T, S], values [B, S, C] →
-/// [B, T, C] and the weights [B, T, S]. A query without keys gives 0. Masked scores and values that
-/// no query sees have no effect, even if NaN.
+/// softmax(scores where `mask` allows) · values: scores [B, T, S], values [B, S, C] → [B, T, C] and
+/// weights [B, T, S]. A query without keys gives 0. Masked scores and values that no query sees
+/// have no effect, even if NaN.
 AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
 
-/// Attention pooling with one learned query: softmax(x q / √C) x.
+/// Pooling with one learned query: softmax(x q / √C) x.
 class AttentionPooling : public Layer<AttentionPooling> {
  public:
   explicit AttentionPooling(std::int64_t width);
-  /// x [B, S, C] → [B, C]. padding_mask(lengths) excludes padding; only padding gives 0.
+  /// x [B, S, C] → [B, C]. Exclude padding by padding_mask(lengths); only padding gives 0.
   Tensor forward(const Tensor& x, const Mask& mask = {}) const;
   /// Also returns the weights [B, S].
   AttentionOutput with_weights(const Tensor& x, const Mask& mask = {}) const;

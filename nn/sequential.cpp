@@ -1,4 +1,3 @@
-// Sequential: each step is a function or a layer.
 #include "gradus/nn/sequential.h"
 
 #include <typeinfo>

@@ -22,8 +22,8 @@ template <class S>
 concept SequentialStep =
     SequentialLayer<S> || SequentialFunction<S> || std::same_as<std::remove_cvref_t<S>, Activation>;
 
-/// f_n(… f_2(f_1(x))). Steps are named "0", "1", …, functions included, as in PyTorch. A function
-/// with more arguments needs a lambda or an Activation:
+/// f_n(… f_2(f_1(x))). Steps are named "0", "1", …, as in PyTorch. A function with more arguments
+/// needs a lambda or an Activation:
 ///
 ///   nn::Sequential net(nn::Linear(2, 16), relu, nn::Linear(16, 16), nn::Activation::gelu_tanh, …);
 class Sequential : public Layer<Sequential> {

@@ -1,4 +1,4 @@
-// Stacks of blocks. B batch, S places of the source, T of the target, C width.
+// B batch, S source length, T target length, C width.
 #include "gradus/nn/transformer.h"
 
 namespace gradus::nn {

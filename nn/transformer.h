@@ -1,4 +1,4 @@
-// Encoder, Decoder, Transformer: stacks of blocks on embedded tokens.
+// Stacks of blocks: Encoder, Decoder, Transformer.
 #pragma once
 
 #include <vector>
@@ -45,9 +45,8 @@ struct TransformerOptions {
   bool final_norm = true;  // after both stacks, as in PyTorch
 };
 
-/// decoder(target, encoder(source)) without embeddings: source [B, S, C], target [B, T, C] → [B, T,
-/// C]. A target position attends to itself, earlier ones and the entire source. `source_mask`
-/// (padding) hides source positions in both stacks. Vaswani et al. 2017, figure 1.
+/// decoder(target, encoder(source)) without embeddings: source [B, S, C], target [B, T, C] →
+/// [B, T, C]. `source_mask` (padding) applies in both stacks. Vaswani et al. 2017, figure 1.
 class Transformer : public Layer<Transformer> {
  public:
   explicit Transformer(const TransformerOptions& options);

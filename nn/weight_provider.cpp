@@ -1,4 +1,3 @@
-// Providers in a chain: each builds on its `inner`, the last one on the weight of the layer.
 #include "gradus/nn/weight_provider.h"
 
 #include "gradus/ops/indexing.h"

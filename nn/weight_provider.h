@@ -8,9 +8,9 @@
 
 namespace gradus::nn {
 
-/// Replaces the weight W of a Linear or Embedding: by W with an adapter (nn/extras/lora.h), or by a
-/// packed copy (nn/extras/packing.h). Providers may be chained: the default forwards to `inner`, or
-/// uses W if there is none.
+/// Replaces the weight W of a Linear or Embedding, by an adapter (nn/extras/lora.h) or a packed
+/// copy (nn/extras/packing.h). Providers may be chained: the default forwards to `inner`, or uses
+/// W.
 class WeightProvider {
  public:
   virtual ~WeightProvider() = default;
@@ -27,9 +27,9 @@ class WeightProvider {
   std::unique_ptr<WeightProvider> inner;
 };
 
-/// Returns the members of a layer and of its chain of providers.
+/// The members of a layer and its providers.
 Members with_provider(Members own, const std::unique_ptr<WeightProvider>& provider);
-/// Returns a chain of the same types with undefined members; null for null.
+/// A new chain of the same types, members undefined. Null for null.
 std::unique_ptr<WeightProvider> providers_like(const std::unique_ptr<WeightProvider>& from);
 /// match_structure() of a layer with a provider.
 template <class L>

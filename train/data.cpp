@@ -1,4 +1,3 @@
-// Every draw is a function of a seed and a step, so there is no state to save.
 #include "gradus/train/data.h"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace gradus::train {
 namespace {
 
-/// The lengths by which pairs are bucketed.
+/// Lengths for bucketing.
 std::vector<std::int64_t> longer_of(const std::vector<std::pair<Sequence, Sequence>>& pairs) {
   std::vector<std::int64_t> lengths;
   for (const auto& [source, target] : pairs) {

@@ -1,4 +1,4 @@
-// Batches of training data, as pure functions of a seed and a step number.
+// Batches of training data, as functions of a seed and a step.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ struct Batch {
   Tensor x, y;
 };
 
-/// Batches of sequences of similar length, so that there is little padding. Each pass visits every
-/// sequence once, in its own order; at(step) is a pure function of the seed and the step, so a run
-/// resumes from the step alone. Not for several threads at once: it caches a pass.
+/// Batches of sequences of similar length, for little padding. Each pass visits every sequence
+/// once, in a new order. at(step) depends only on the seed and the step, so runs can resume
+/// anywhere. Not thread-safe.
 class LengthBuckets {
  public:
-  /// `lengths[i]` is the length of sequence i. A batch has `batch` sequences, the last of each pass
-  /// may have fewer. Sequences are shuffled and sorted by length within `pool` batches, and the
-  /// batches are shuffled: a pool of 1 only shuffles, a large one has the least padding. ValueError
-  /// if there are no sequences or a size is not positive.
+  /// `lengths[i]` is the length of sequence i. Sequences are shuffled, then sorted by length within
+  /// `pool` batches, and the batches shuffled. A larger pool has less padding; 1 only shuffles. The
+  /// last batch of a pass may be smaller. Throws ValueError if there are no sequences or a size is
+  /// not positive.
   LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch, std::uint64_t seed,
                 std::int64_t pool = 16);
-  std::vector<std::int64_t> at(std::int64_t step) const;  // which sequences
+  std::vector<std::int64_t> at(std::int64_t step) const;  // sequence numbers
   std::int64_t batches_per_pass() const;
 
  private:
@@ -33,29 +33,30 @@ class LengthBuckets {
   std::vector<std::int64_t> lengths_;
   std::int64_t batch_, pool_;
   std::uint64_t seed_;
-  mutable std::int64_t pass_ = -1;  // the pass whose batches are cached
+  mutable std::int64_t pass_ = -1;  // pass of the cached batches
   mutable std::vector<std::vector<std::int64_t>> batches_;
 };
 
-/// A batch for translation. The decoder reads the target as `input` (begin, then its tokens) and
-/// predicts it as `output` (its tokens, then end), which is `pad` at padding.
+/// A translation batch. The decoder reads `input` (begin, target) and predicts `output` (target,
+/// end), which is `pad` at padding.
 struct PairBatch {
   PaddedBatch source;   // ids [B, S]
-  PaddedBatch input;    // ids [B, T], lengths as output's
+  PaddedBatch input;    // ids [B, T], same lengths as `output`
   Tensor output;        // i64 [B, T]: cross_entropy(…, {.ignore_index = pad})
-  std::int64_t tokens;  // of `output`, without padding
+  std::int64_t tokens;  // in `output`, without padding
 };
 struct PairTokens {
-  std::int64_t pad = 0, begin = 1, end = 2;  // ids that do not occur in texts
+  std::int64_t pad = 0, begin = 1, end = 2;  // ids that texts do not use
 };
 using Sequence = std::vector<std::int64_t>;
 class PairBatches {
  public:
-  /// Buckets by the longer of source and target. ValueError: no pairs, or an empty source.
+  /// Buckets by the longer of source and target. Throws ValueError if there are no pairs or a
+  /// source is empty.
   PairBatches(std::vector<std::pair<Sequence, Sequence>> pairs, std::int64_t batch,
               std::uint64_t seed, PairTokens tokens = {});
   PairBatch at(std::int64_t step) const { return gather(buckets_.at(step)); }
-  /// All pairs once, in order: for evaluation.
+  /// All pairs once, in order, for evaluation.
   std::vector<PairBatch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(pairs_.size()); }
 
@@ -67,21 +68,21 @@ class PairBatches {
   LengthBuckets buckets_;
 };
 
-/// One pass over the rows of x [N, …] and y [N, …] in shuffled batches of `size` (the last may be
-/// smaller); another seed, another order.  for (const Batch& batch : batches(x, y, 32, epoch)) …
+/// Shuffled batches of `size` rows of x [N, …] and y [N, …], of which the last may be smaller.
+///   for (const Batch& batch : batches(x, y, 32, seed)) …
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, std::uint64_t seed);
 
-/// Next-token batches from one long text: at(step) takes `batch` random windows of `context`
-/// tokens, and the same windows one token later. A run resumes from the step alone.
+/// Next-token batches of a text: `batch` random windows of `context` tokens, and the same windows
+/// one token later.
 class TokenBatches {
  public:
-  /// ValueError if the text has fewer than context + 1 tokens.
+  /// Throws ValueError if the text has fewer than context + 1 tokens.
   TokenBatches(std::vector<std::int64_t> tokens, std::int64_t context, std::int64_t batch,
                std::uint64_t seed);
   Batch at(std::int64_t step) const;  // x, y: i64 [batch, context]
 
-  /// The entire text once, in order, in adjacent windows, `batch` at a time: for evaluation. The
-  /// last window may be shorter, and is a batch of its own.
+  /// The entire text once, in adjacent windows, `batch` at a time, for evaluation. A shorter last
+  /// window is a batch by itself.
   std::vector<Batch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
 

@@ -1,5 +1,5 @@
-// The training loop. A step computes a loss, its gradients and new weights; every few steps there
-// is an evaluation. Trainer (trainer.h) is this loop with checkpoints, logs and the like around it.
+// The training loop: loss, gradients, update, and regular evaluations. Trainer (trainer.h) adds
+// checkpoints, logs and more.
 #pragma once
 
 #include <cstdint>
@@ -17,56 +17,55 @@ class Shards;
 
 namespace gradus::train {
 
-/// A loss, and of how many tokens it is the mean.
+/// A mean loss and its number of tokens.
 using BatchLoss = distributed::BatchLoss;
 
 struct LoopOptions {
   std::int64_t steps = 1000;
-  std::int64_t eval_every = 100;  // steps between evaluations; the last step has one, too
-  double clip_norm = 1;           // limit of the global norm of the gradients; 0: none
-  double clip_value = 0;          // limit of each element of a gradient, applied before; 0: none
+  std::int64_t eval_every = 100;  // steps between evaluations; the last step has one too
+  double clip_norm = 1;           // limit of the global gradient norm; 0: none
+  double clip_value = 0;          // limit of each gradient element, applied first; 0: none
 };
 
-/// Makes the steps of a training run.
+/// Runs a training loop.
 ///
 ///   train::Loop loop(optimizer, optim::warmup_cosine(50, 1000), {.steps = 1000});
 ///   loop.run([&](std::int64_t i) { return cross_entropy(model(data.at(i).x), data.at(i).y); },
 ///            [&] { std::printf("step %d: %.3f\n", int(loop.step()), accuracy(model)); });
 ///
-/// To watch a training step in a debugger, set a breakpoint in Loop::run. A subclass adds to the
-/// loop by overriding its events.
+/// To debug a training step, set a breakpoint in Loop::run. Subclasses override its events.
 class Loop {
  public:
-  /// The loss of batch i, a scalar.
+  /// Scalar loss of batch i.
   using LossOf = distributed::LossOf;
 
-  /// Keeps a reference to the optimizer. ValueError names an option that is out of range.
+  /// Keeps a reference to the optimizer. Throws ValueError if an option is out of range.
   Loop(optim::Optimizer& optimizer, optim::Schedule schedule, const LoopOptions& options = {});
   virtual ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Makes all steps that are left. ValueError if a loss or a gradient is not finite: the weights
-  /// are those before that step.
+  /// Runs the remaining steps. Throws ValueError if a loss or gradient is not finite, with the
+  /// weights from before that step.
   void run(const LossOf& loss_of, const std::function<void()>& evaluate);
 
-  std::int64_t step() const { return step_; }  // how many are made
-  double loss() const { return loss_; }        // of the last one
+  std::int64_t step() const { return step_; }  // completed steps
+  double loss() const { return loss_; }        // of the last step
 
  protected:
-  // The events of a step, in their order.
+  // Events of a step, in order.
   virtual bool begin_step() { return step_ < options_.steps; }  // false ends the run
   virtual double factor() { return schedule_(step_); }          // of the learning rate
-  virtual void after_update(const LossOf& loss_of);             // throws if something is not finite
+  virtual void after_update(const LossOf& loss_of);             // throws if a value is not finite
   virtual bool evaluates() { return step_ % options_.eval_every == 0 || step_ == options_.steps; }
-  virtual void end_step() {}  // after the evaluation, if there was one
+  virtual void end_step() {}  // after the evaluation, if any
 
   optim::Optimizer& optimizer_;
   optim::Schedule schedule_;
-  std::unique_ptr<distributed::Shards> shards_;  // null: one loss per step, in one process
+  std::unique_ptr<distributed::Shards> shards_;  // null: one loss per step, one process
   std::int64_t step_ = 0;
   double factor_ = 1, loss_ = std::numeric_limits<double>::infinity(), norm_ = 0;  // of a step
-  bool stop_ = false;  // a process was asked to stop; in Shards::gradients all agree on it
+  bool stop_ = false;  // stop requested; Shards::gradients makes all agree
 
  private:
   LoopOptions options_;

@@ -1,4 +1,4 @@
-// Lines wait in memory until flush(), which writes all of them or none.
+// Buffered lines are written all or none.
 #include "gradus/train/metrics.h"
 
 #include <cstring>
@@ -19,7 +19,7 @@ constexpr std::size_t kWaitingBytes = 4096;
 
 MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
     : path_(path), saved_(keep_bytes) {
-  std::error_code none;                                             // an unknown size is −1
+  std::error_code none;                                             // unknown size: −1
   const bool there = std::filesystem::is_regular_file(path, none);  // a pipe has no size
   const std::int64_t size =
       there ? static_cast<std::int64_t>(std::filesystem::file_size(path, none)) : 0;
@@ -41,7 +41,7 @@ void MetricsLog::write(const std::vector<Field>& fields) {
     append_json(line, field.second);
   }
   waiting_ += line + "}\n";
-  // Waiting for the disk each time would cost small models more than their steps.
+  // Writing each line separately would cost small models more than their steps.
   if (waiting_.size() > kWaitingBytes) append(false);
 }
 
@@ -60,7 +60,7 @@ void MetricsLog::append(bool sync) {
     return;
   }
   complaint_ = str_cat("cannot write ", path_, ": ", std::strerror(cause));
-  io::truncate_file(path_, saved_);  // half a line must not stay; else resuming cuts it off
+  io::truncate_file(path_, saved_);  // removes a partial line; else resuming does
 }
 
 std::vector<std::pair<double, double>> read_metric(const std::string& path,

@@ -1,4 +1,4 @@
-// On a terminal, \r and "erase to the end" rewrite the line.
+// \r\033[K erases a terminal line.
 #include "gradus/train/progress.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace gradus::train {
 namespace {
 
 constexpr double kTerminalSeconds = 0.1, kPlainSeconds = 5;
-constexpr double kMemorySeconds = 30;  // after which a step counts 1/e as much
+constexpr double kMemorySeconds = 30;  // time constant of the moving average
 
 bool shows_control_characters(std::FILE* out) {
   const char* term = std::getenv("TERM");

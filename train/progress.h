@@ -1,4 +1,4 @@
-// The progress line of a training run.
+// Progress line of a training run.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 namespace gradus::train {
 
-/// On a terminal it is rewritten, at most ten times per second; elsewhere it is a plain line every
-/// few seconds, without control characters. NO_COLOR and TERM=dumb count as no terminal. Rate and
-/// time left are averages over about the last half minute.
+/// A line that is rewritten up to ten times per second on a terminal, or a plain line every few
+/// seconds elsewhere (also with NO_COLOR or TERM=dumb). Rate and time left are averages over about
+/// half a minute.
 class Progress {
  public:
-  /// Steps run from `first` to `total`; `items_per_step`, each an `item`, for the rate.
+  /// Steps run from `first` to `total`, each with `items_per_step` items.
   Progress(std::int64_t first, std::int64_t total, std::int64_t items_per_step,
            std::string item = "token", std::FILE* out = stderr);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `step` steps are made; `note` ends the line ("val 1.93"). `keep`: the line is not rewritten.
+  /// `step` steps are done. `note` ends the line ("val 1.93"). `keep`: do not rewrite the line.
   void show(std::int64_t step, double loss, const std::string& note = "", bool keep = false);
   void aim_at(std::int64_t total) { total_ = total; }
-  void clear();  // removes the line, before other output on a terminal
+  void clear();  // removes the line, before other output
   double items_per_second() const { return rate_; }
 
  private:
@@ -30,8 +30,8 @@ class Progress {
   std::string item_;
   std::FILE* out_;
   bool terminal_;
-  double last_time_, last_shown_ = 0;  // seconds of the steady clock
-  double steps_ = 0, seconds_ = 0;     // their quotient is the rate
+  double last_time_, last_shown_ = 0;  // steady clock
+  double steps_ = 0, seconds_ = 0;     // rate = steps_ / seconds_
   double rate_ = 0;
   bool line_open_ = false;
 };

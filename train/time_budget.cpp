@@ -1,5 +1,4 @@
-// A look at the clock uses only the steps since the last one, so it follows a machine that changes
-// speed at once.
+// Checks measure only the steps since the last check, to follow changes of speed.
 #include "gradus/train/time_budget.h"
 
 #include <algorithm>
@@ -14,11 +13,11 @@
 namespace gradus::train {
 namespace {
 
-constexpr double kLook = 0.05;  // of the entire time, between looks at the clock
+constexpr double kLook = 0.05;  // of the total time, between checks
 constexpr double kLateOfLeft = 0.1,
-                 kLateOfAll = 0.05;   // a run may be late by the larger of these …
-constexpr double kEarlyOfAll = 0.1;   // … and early by this, which costs nothing
-constexpr double kEvaluations = 0.2;  // of the time left, at most
+                 kLateOfAll = 0.05;   // tolerated lateness: the larger of both
+constexpr double kEarlyOfAll = 0.1;   // tolerated earliness
+constexpr double kEvaluations = 0.2;  // maximum, of the time left
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -83,7 +82,7 @@ std::optional<Rescale> TimeBudget::rescale(std::int64_t step) {
   now_.looked = time;
   now_.steps_seen = 0;
   now_.steps_seconds = 0;
-  if (!(t > 0)) return std::nullopt;  // too fast for the clock
+  if (!(t > 0)) return std::nullopt;  // below the clock's resolution
   const double left = std::max(0.0, limit_.seconds - time);
   const double late = (static_cast<double>(now_.steps - step) +
                        static_cast<double>(evaluations_left(step)) * now_.evaluation_steps) *
@@ -106,7 +105,7 @@ std::optional<Rescale> TimeBudget::fit(std::int64_t step, double left, double t)
   const auto most = static_cast<double>(limit_.most_steps - step);
   const auto more = static_cast<std::int64_t>(std::clamp((left - times * e) / t, 0.0, most));
   const Rescale done{now_.steps, step + more, t};
-  if (done.steps == now_.steps) return std::nullopt;  // most_steps already
+  if (done.steps == now_.steps) return std::nullopt;  // already most_steps
   now_.steps = done.steps;
   now_.every = std::max<std::int64_t>(1, divide_up(more, static_cast<std::int64_t>(times)));
   now_.from = step;

@@ -1,24 +1,22 @@
-// How many steps a run makes, and after which ones it evaluates. With a time limit, the steps of
-// the plan are rescaled to the time that is left whenever the machine turns out slower or faster.
+// TimeBudget: number of steps and evaluations of a run. With a time limit, the plan is rescaled to
+// the time left whenever the machine turns out slower or faster.
 //
-// Of N steps s are made, and r seconds are left. A step takes t seconds, measured since the last
-// look at the clock, and an evaluation e, a multiple of t. m evaluations are to come. The run would
-// be late by
+// Of N steps, s are done, and r seconds are left. A step takes t seconds, measured since the last
+// check, an evaluation e, a multiple of t. m evaluations are left. The run would be late by
 //
 //   (N − s)·t + m·e − r
 //
-// seconds. If at two looks in a row this is more than 10 % of r and 5 % of the entire time, or the
-// run would be early by 10 % of the entire time, the run gets a new goal, by the milder of the two
-// measurements:
+// seconds. If at two checks in a row this exceeds 10 % of r and 5 % of the total time, or the run
+// would be early by 10 % of the total time, the goal changes by the milder measurement:
 //
 //   N' = s + (r − m'·e) / t
 //
-// with m' evaluations, at least one, that take at most a fifth of r. From then on the schedule is
-// evaluated at positions in the plan of P steps instead of at steps:
+// with m' evaluations, at least one, in at most a fifth of r. The schedule is then evaluated at
+// positions in the plan of P steps:
 //
 //   p(i) = p(s) + (i − s) · (P − p(s)) / (N' − s)   for i ≥ s; p(i) = i before the first rescaling
 //
-// p is continuous: the learning rate does not jump, a warm-up is not repeated, and a decay ends
+// p is continuous: the learning rate does not jump, the warm-up is not repeated, and a decay ends
 // with the run.
 #pragma once
 
@@ -32,7 +30,7 @@ namespace gradus::train {
 
 struct TimeLimit {
   double seconds = 0;           // 0: none
-  double evaluation_steps = 0;  // how many steps an evaluation takes, until one has been measured
+  double evaluation_steps = 0;  // steps per evaluation, until measured
   std::int64_t most_steps = 1'000'000'000;
 };
 
@@ -44,37 +42,38 @@ struct Rescale {
 
 class TimeBudget {
  public:
-  using Clock = std::function<double()>;  // seconds since any start; never decreases
+  using Clock = std::function<double()>;  // seconds; never decreases
   static double system_clock();
 
-  /// A plan of `steps` steps with an evaluation after each `every` and after the last.
-  /// ValueError: the limit is negative or not finite, or allows no step.
+  /// Plans `steps` steps, with an evaluation after each `every` and the last. Throws ValueError if
+  /// the limit is negative, not finite, or allows no step.
   TimeBudget(const TimeLimit& limit, std::int64_t steps, std::int64_t every, Clock clock);
 
   std::int64_t steps() const { return now_.steps; }  // the goal
   double position(std::int64_t step) const;          // in the plan
-  bool evaluates(std::int64_t step) const;           // after so many steps
+  bool evaluates(std::int64_t step) const;           // after this many steps
   std::int64_t evaluations_left(std::int64_t step) const;
 
-  void start();  // starts the run's clock, or continues it
+  void start();  // starts or resumes the clock
   double seconds() const;
-  void stepped(double seconds);    // a step took this long
-  void evaluated(double seconds);  // an evaluation did
-  /// After `step` steps, and at most each twentieth of the time: the new goal, if there is one.
+  void stepped(double seconds);    // after a step
+  void evaluated(double seconds);  // after an evaluation
+  /// Returns the new goal after `step` steps, if it changes. Checks at most every twentieth of the
+  /// time.
   std::optional<Rescale> rescale(std::int64_t step);
 
-  /// Everything as text. With the same clock, a TimeBudget that loads it makes the same decisions.
+  /// State as text. With the same clock, it leads to the same decisions.
   std::string state() const;
-  bool load_state(const std::string& text);  // false: not a state; nothing has changed
+  bool load_state(const std::string& text);  // false: invalid, nothing changed
 
  private:
   struct State {
     std::int64_t steps, every, from = 0;  // since the last rescaling: goal, interval, its step
     double at = 0;                        // position(from)
-    double seconds = 0, looked = 0;       // at start(); at the last look
-    std::int64_t steps_seen = 0;          // since the last look
-    double steps_seconds = 0;             // they took
-    double step_seconds = 0, late = 0;    // found at the last look; late 0: near enough
+    double seconds = 0, looked = 0;       // at start(); at the last check
+    std::int64_t steps_seen = 0;          // since the last check
+    double steps_seconds = 0;             // their duration
+    double step_seconds = 0, late = 0;    // at the last check; late 0: on time
     double evaluation_steps = 0;          // of the last evaluation
 
     std::array<double*, 7> doubles() {  // in the order of state()

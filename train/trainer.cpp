@@ -1,4 +1,5 @@
-// A run is a checkpoint, written by one rename, and metrics.jsonl, which resuming cuts back to it.
+// A run is a checkpoint, replaced by renaming, and metrics.jsonl, which resuming truncates to
+// match.
 #include "gradus/train/trainer.h"
 
 #include <algorithm>
@@ -32,13 +33,13 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   return number;
 }
 
-/// Doubles are saved as their bits, so that a resumed run compares with the exact value.
+/// Doubles are saved as bits, so resumed runs compare exact values.
 double exact_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
   return std::bit_cast<double>(whole_number(checkpoint, fact, path));
 }
 std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
 
-/// Adds tensors to a checkpoint under a prefix, and returns those with it, without it.
+/// Add tensors to a checkpoint under a prefix, and read them back.
 void add_tensors(io::Checkpoint& checkpoint, const std::string& prefix,
                  const nn::StateDict& tensors) {
   for (const auto& [name, tensor] : tensors) checkpoint.tensors[prefix + name] = tensor;
@@ -59,12 +60,12 @@ std::string words(std::string name) {
   return name;
 }
 
-/// The end of the progress line.
+/// Evaluation results for the progress line.
 std::string note(const Metrics& metrics) {
   std::string line;
   for (const auto& [name, value] : metrics) {
     if (name.find('.') != std::string::npos) continue;
-    std::string label = words(name);  // "held-out loss" is "held-out" in a line that begins "loss"
+    std::string label = words(name);  // drop "loss": the line begins with it
     if (label.ends_with(" loss")) label.resize(label.size() - 5);
     line += (line.empty() ? "" : "  ") + label + " " + four_digits(value);
   }
@@ -136,11 +137,11 @@ void Trainer::start() {
     require<FileError>(!holds_run(files_), files_.directory,
                        ": holds a run already: resume it, or choose another directory");
     std::error_code error;
-    std::filesystem::create_directories(files_.directory, error);  // begin() reports a failure
+    std::filesystem::create_directories(files_.directory, error);  // begin() reports failures
   }
   begin(0);
   save();
-  transport_.barrier();  // from now on the run can be resumed, whatever ends a process
+  transport_.barrier();  // from here on, every process can resume
 }
 
 void Trainer::begin(std::int64_t metrics_bytes) {
@@ -164,7 +165,7 @@ void Trainer::resume() {
   metrics_.assign(std::isfinite(last_) ? 1 : 0, {options_.judge, last_});
   generator().restore(static_cast<std::uint64_t>(number("random_seed")),
                       static_cast<std::uint32_t>(number("random_position")));
-  const auto budget = checkpoint.facts.find("pace");  // only runs with a time limit have it
+  const auto budget = checkpoint.facts.find("pace");  // only with a time limit
   const bool timed = budget != checkpoint.facts.end();
   require<FileError>(
       timed == (options_.time.seconds > 0) && (!timed || budget_.load_state(budget->second)), path,
@@ -212,7 +213,7 @@ TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
       log(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
     if (!finished && !early) save();
     if (writes()) draw_losses();
-    transport_.barrier();  // all files are written
+    transport_.barrier();  // wait for all files
     return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;
   } catch (const std::exception& error) {
     progress_.reset();
@@ -231,7 +232,7 @@ bool Trainer::begin_step() {
   return true;
 }
 
-/// Between two steps of the plan the factor is interpolated.
+/// Interpolates the schedule between steps of the plan.
 double Trainer::factor() {
   const double position = budget_.position(step_), whole = std::floor(position);
   const auto step = static_cast<std::int64_t>(whole);
@@ -251,8 +252,8 @@ void Trainer::after_update(const LossOf& loss_of) {
   rescaled_ = rescale();
 }
 
-/// A step is a function of weights, batch and random position: repeated under a NanFinder, it
-/// produces the same NaN.
+/// Repeats the step under a NanFinder: the same weights, batch and random position produce the same
+/// NaN.
 void Trainer::fail_not_finite(const LossOf& loss_of) {
   generator().restore(generator().seed(), step_random_);
   std::string report;
@@ -264,7 +265,7 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
     loss_of(step_ - 1).mean.backward();
   const std::vector<char> found = transport_.all_gather(std::vector<char>{!report.empty()});
   const auto first = std::find(found.begin(), found.end(), 1) - found.begin();
-  if (first != transport_.rank()) transport_.barrier();  // that process ends all, if there is one
+  if (first != transport_.rank()) transport_.barrier();  // that process, if any, aborts all
   if (report.empty())
     report = "repeated, all results and gradients are finite: the norm overflowed";
   fail<ValueError>("the ", std::isfinite(loss_) ? "gradient" : "loss", " is not finite at step ",
@@ -272,8 +273,8 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
                    files_.checkpoint(), " holds the last good step");
 }
 
-/// A change goes into the log and, by end_step(), into a checkpoint at once. If the run is killed
-/// between the two, it resumes from before the change, and its log is cut back to there.
+/// Logs a change; end_step() then saves a checkpoint. If killed in between, the run resumes before
+/// the change, with its log truncated.
 bool Trainer::rescale() {
   const std::optional<Rescale> change = budget_.rescale(step_);
   if (!change || !writes()) return change.has_value();
@@ -320,7 +321,7 @@ void Trainer::validate(const Evaluate& evaluate) {
   if (writes()) io::save_safetensors(files_.model(), model_.state_dict());
 }
 
-/// Returns the metric.
+/// Returns the metric `judge`.
 double Trainer::evaluate_and_log(const Evaluate& evaluate) {
   const NoGrad off;
   Generator own(0);
@@ -346,8 +347,8 @@ void Trainer::log(const std::string& what) const {
                static_cast<long long>(best_step_), files_.model().c_str());
 }
 
-/// The training loss of each step, the held-out loss of each evaluation, and the best of these:
-/// read from the log, so that the curve of a resumed run has all steps.
+/// Plots the log: training loss of each step, held-out loss of each evaluation, and the best of
+/// these. The log also has the steps before a resume.
 void Trainer::draw_losses() const {
   const std::string unit = options_.loss_unit.empty() ? "" : ", " + options_.loss_unit;
   io::Chart chart{.title = files_.directory,
@@ -356,7 +357,7 @@ void Trainer::draw_losses() const {
                   .curves = {{"training", read_metric(files_.metrics(), "loss")},
                              {"held out", read_metric(files_.metrics(), "held_out_loss"), true}},
                   .mark = {}};
-  if (chart.curves[0].points.empty()) return;  // no step was made
+  if (chart.curves[0].points.empty()) return;  // no steps
   if (options_.judge == "held_out_loss" && std::isfinite(best_))
     chart.mark = {static_cast<double>(best_step_), best_,
                   str_cat("best ", four_digits(best_), " at step ", best_step_)};

@@ -14,8 +14,8 @@ struct Conv1dLayerOptions {
   bool bias = true;
 };
 
-/// conv1d(x, weight, bias): x [B, in, L] → [B, out, Lout]. Weight and bias start uniform in ±1/√(in
-/// / groups · kernel), as in PyTorch. With `causal`, no output depends on later inputs.
+/// conv1d(x, weight, bias): x [B, in, L] → [B, out, Lout]. Weight and bias start uniform in
+/// ±1/√(in / groups · kernel), as in PyTorch. With `causal`, no output depends on later inputs.
 class Conv1d : public Layer<Conv1d> {
  public:
   Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,

@@ -1,4 +1,4 @@
-// Self-attention at linear cost in the length: LinearAttention and LinformerAttention.
+// Self-attention at linear cost.
 #pragma once
 
 #include <vector>
@@ -19,12 +19,12 @@ struct LinearAttentionLayerOptions {
   bool bias = true;
 };
 
-/// MultiHeadAttention with linear_attention() or performer_attention() in each head. A performer
-/// draws its random features at construction and saves them.
+/// MultiHeadAttention with linear_attention() or performer_attention(). A performer draws its
+/// features at construction and saves them.
 class LinearAttention : public Layer<LinearAttention> {
  public:
   explicit LinearAttention(const LinearAttentionLayerOptions& options);
-  /// [B, T, C] → [B, T, C]. In example b, positions from lengths[b] on are padding.
+  /// [B, T, C] → [B, T, C]. Padding starts at lengths[b].
   Tensor forward(const Tensor& x, const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
     return {{"qkv_proj", qkv_proj}, {"out_proj", out_proj}, {"features", buffer(features)}};
@@ -40,17 +40,17 @@ struct LinformerAttentionOptions {
   std::int64_t width = 0;    // C
   std::int64_t heads = 1;    // H; divides C
   std::int64_t length = 0;   // longest T
-  std::int64_t reduced = 0;  // K, reduced number of keys and values
+  std::int64_t reduced = 0;  // K, number of mixtures
   double dropout = 0;        // on the attention weights
   bool bias = true;
 };
 
-/// Attention to K mixtures of keys and values, E k and F v, instead of all T. All heads share E and
-/// F. Not causal: each mixture contains later positions. Wang et al. 2020.
+/// Attention to K mixtures E k, F v of keys and values, for all heads the same. Not causal:
+/// mixtures contain later positions. Wang et al. 2020.
 class LinformerAttention : public Layer<LinformerAttention> {
  public:
   explicit LinformerAttention(const LinformerAttentionOptions& options);
-  /// [B, T, C] → [B, T, C], T ≤ length. In example b, positions from lengths[b] on are padding.
+  /// [B, T, C] → [B, T, C], T ≤ length. Padding starts at lengths[b].
   Tensor forward(const Tensor& x, const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
     return {{"qkv_proj", qkv_proj},

@@ -1,4 +1,3 @@
-// Adapters: computed, made, merged and collected.
 #include "gradus/nn/extras/lora.h"
 
 #include <cmath>

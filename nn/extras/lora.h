@@ -1,4 +1,4 @@
-// LoRA: trainable low-rank adapters for a frozen model.
+// LoRA: low-rank adapters.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gradus::nn {
 
-/// Low-rank adapter options: y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ with A [rank, in] and B [out,
-/// rank]. A starts as normal(0, 1/√in) and B as 0, so that y is unchanged at first. Hu et al. 2022.
+/// y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ, A [rank, in] from normal(0, 1/√in), B [out, rank] from
+/// 0. Hu et al. 2022.
 struct LoRA {
   std::int64_t rank = 8;
   double alpha = 16;
@@ -28,19 +28,17 @@ struct LoRAAdapter final : WeightProvider {
   Tensor a, b, scale;  // [rank, in], [out, rank], []
 };
 
-/// Adds an adapter to every Linear below `module` whose name matches the pattern
-/// ("*.qkv_proj,*.out_proj", see nn/pattern.h), and freezes all parameters except adapters. Skips
-/// packed layers. Returns the names. Throws ValueError if none matches, if one already has an
-/// adapter, or if rank < 1.
+/// Adds an adapter to every Linear below `module` whose name matches ("*.qkv_proj,*.out_proj", see
+/// nn/pattern.h), except packed ones. Freezes all other parameters. Returns the names. Throws
+/// ValueError if none matches, one has an adapter, or rank < 1.
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options = {});
 
-/// Adds (alpha / rank) · B A to each weight W and removes the adapters, except those of packed
-/// layers. Unfreezes all parameters.
+/// Adds (alpha / rank) · B A to each W and removes the adapters, except of packed layers. Unfreezes
+/// all parameters.
 void merge_adapters(Module& module);
 
-/// Returns only the adapters' tensors, by name. load_state_dict(…, false) loads them into a module
-/// with such adapters.
+/// Returns only the adapters' tensors. Load them with load_state_dict(…, false).
 StateDict adapter_state(const Module& module);
 
 }  // namespace gradus::nn

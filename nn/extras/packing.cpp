@@ -1,4 +1,4 @@
-// Packing: the weights of all layers are converted first and exchanged once none has been refused.
+// Converts all weights before changing any, so that an error leaves the model unchanged.
 #include "gradus/nn/extras/packing.h"
 
 #include <functional>
@@ -13,7 +13,7 @@ void pack(Module& module, Precision precision) {
   std::vector<std::function<void()>> exchanges;
   const auto add = [&](const std::string& name, auto* layer) {
     if (!layer) return;
-    std::unique_ptr<WeightProvider>* place = &layer->provider;  // behind an adapter
+    std::unique_ptr<WeightProvider>* place = &layer->provider;  // innermost provider
     for (; *place; place = &(*place)->inner)
       require<GraphError>(!dynamic_cast<PackedWeight*>(place->get()), "pack: ", name,
                           " is packed already");
@@ -35,7 +35,7 @@ void pack(Module& module, Precision precision) {
 }
 
 Precision fast_precision(const Module& module) {
-  constexpr std::int64_t kCached = 8 << 20;  // bytes that stay in the caches until the next token
+  constexpr std::int64_t kCached = 8 << 20;  // bytes that stay cached between tokens
   return 4 * module.parameter_count() <= kCached ? Precision::f32 : Precision::bf16;
 }
 

@@ -1,4 +1,4 @@
-// Packing: keeps the weights of a model in less memory, for inference.
+// Packing: weights in less memory, for inference.
 #pragma once
 
 #include "gradus/nn/weight_provider.h"
@@ -25,14 +25,14 @@ struct PackedWeight final : WeightProvider {
   PackedMatrix matrix;  // [out, in], or [vocab, width]
 };
 
-/// Stores the weight of every Linear and Embedding below `module` as `precision`. Biases, adapters,
-/// norms and the arithmetic stay f32. Packed layers pass no gradient, and state_dict() throws. f32
-/// changes nothing. Throws ValueError if the format cannot hold a weight, GraphError if one is
-/// already packed; then nothing has changed.
+/// Stores the weight of every Linear and Embedding below `module` as `precision`; f32 changes
+/// nothing. Biases, adapters, norms and the arithmetic stay f32. Packed layers pass no gradient,
+/// and state_dict() throws. Throws ValueError if the format cannot hold a weight, GraphError if one
+/// is packed already; then nothing has changed.
 void pack(Module& module, Precision precision);
 
-/// Returns the precision that decodes fastest without a visible loss of perplexity: bf16, or f32 if
-/// the weights fit in the caches.
+/// The precision that decodes fastest without visible loss of perplexity: bf16, or f32 if the
+/// weights fit in the caches.
 Precision fast_precision(const Module& module);
 
 }  // namespace gradus::nn

@@ -16,7 +16,7 @@ namespace {
 
 const std::int64_t kIgnored = CrossEntropyOptions().ignore_index;
 
-/// Weights from normal(0, 0.02), truncated at two deviations; biases 0.
+/// Matrices from normal(0, 0.02) truncated at two deviations, biases 0.
 void initialise(Module& module) {
   for (const NamedTensor& each : module.parameters()) {
     Tensor parameter = each.tensor;
@@ -117,7 +117,7 @@ MaskedTokens mask_tokens(const Tensor& ids, const MaskTokensOptions& options,
           " is not in [0, 1]");
   std::vector<std::int64_t> seen = ids.to_vector<std::int64_t>(), wanted(seen.size(), kIgnored);
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(3 * i);  // three numbers for each token
+    const auto at = static_cast<std::int64_t>(3 * i);  // three random numbers per token
     if (seen[i] < options.first_id || random.uniform(at) >= options.rate) continue;
     wanted[i] = seen[i];
     const double fate = random.uniform(at + 1), pick = random.uniform(at + 2);

@@ -13,13 +13,12 @@ namespace gradus::nn {
 struct BERTOptions {
   std::int64_t vocab = 0, context = 0;  // V; longest T
   std::int64_t layers = 1;
-  BlockOptions block = {};                       // default: gelu, post norm
-  std::int64_t segments = 2;                     // number of segment ids
-  std::optional<std::int64_t> embedding_width =  // E, projected to C (Lan et al. 2020)
-      {};                                        // E, projected to C (Lan et al. 2020); default: C
-  bool shared = false;                           // one block, applied `layers` times
-  bool pooler = false;                           // enables pool()
-  std::optional<std::int64_t> padding_idx = {};  // its token row gets no gradient
+  BlockOptions block = {};                           // default: gelu, post norm
+  std::int64_t segments = 2;                         // number of segment ids
+  std::optional<std::int64_t> embedding_width = {};  // E, projected to C (Lan et al. 2020)
+  bool shared = false;                               // one block, applied `layers` times
+  bool pooler = false;                               // enables pool()
+  std::optional<std::int64_t> padding_idx = {};      // its token row gets no gradient
 };
 
 /// Normalized sum of token, position and segment embeddings, then a bidirectional encoder. Ids i64

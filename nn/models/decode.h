@@ -1,4 +1,4 @@
-// Decoding: sampling and beam search, for several sequences in parallel.
+// Decoding: sampling and beam search.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,18 @@ namespace gradus::nn {
 
 using Tokens = std::vector<std::int64_t>;
 
-/// Sampling options. Each limit applies to the candidates left by those above it. At least one
-/// stays.
+/// Each limit applies to the candidates left by those above it. At least one stays.
 struct SamplingOptions {
   double temperature = 0.8;       // of the logits; 0: greedy
   std::int64_t top_k = 0;         // only the k most likely; 0: all
   double top_p = 1;               // fewest with this total probability; 1: all
-  double min_p = 0;               // at least this fraction of the highest probability; 0: all
+  double min_p = 0;               // at least this part of the highest probability; 0: all
   double repetition_penalty = 1;  // > 1 makes tokens in `seen` less likely
 };
 
-/// Samples a token id from the logits [V] of one position by `uniform` in [0, 1). The penalty
-/// divides positive logits of tokens in `seen` and multiplies negative ones (Keskar et al. 2019).
-/// top_p: Holtzman et al. 2020. min_p: Nguyen et al. 2024.
+/// Samples a token id from logits [V] by `uniform` in [0, 1). The penalty divides positive logits
+/// of tokens in `seen` and multiplies negative ones (Keskar et al. 2019). top_p: Holtzman et
+/// al. 2020. min_p: Nguyen et al. 2024.
 std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, double uniform,
                           const Tokens& seen = {});
 
@@ -32,15 +31,15 @@ std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, 
 class DecoderState {
  public:
   virtual ~DecoderState() = default;
-  /// Appends tokens to each sequence and returns the logits [B, V] of the next token. The first
-  /// call takes the prompts, of any lengths ≥ 1.
+  /// Appends tokens to each sequence (first the prompts, of any lengths ≥ 1) and returns the next
+  /// logits [B, V].
   virtual Tensor next(const std::vector<Tokens>& tokens) = 0;
   /// Reorders the sequences: sequence i becomes the old sequences[i] (beam search).
   virtual void select(const std::vector<std::int64_t>& sequences) = 0;
 };
 
-/// A GPT with a KVCache of precision `cache`. Beyond the context of learned positions, each token
-/// recomputes the last `context` tokens. If next() throws, the state is unchanged.
+/// A GPT with a cache. Beyond learned positions, recomputes the last `context` tokens each time. If
+/// next() throws, the state is unchanged.
 class GPTDecoderState final : public DecoderState {
  public:
   explicit GPTDecoderState(const GPT& model, Precision cache = Precision::f32);
@@ -51,7 +50,7 @@ class GPTDecoderState final : public DecoderState {
   const GPT& model_;
   KVCache cache_;
   std::vector<Tokens> seen_;
-  bool needs_refill_ = false;  // a call threw, so the cache is invalid
+  bool needs_refill_ = false;  // a call threw
 };
 
 struct GenerateOptions {
@@ -60,8 +59,8 @@ struct GenerateOptions {
   SamplingOptions sampling = {};
 };
 
-/// Continues each prompt (at least one token) and returns the added tokens. Calls on_token for each
-/// new token; returning false stops. The n-th token of sequence b uses random.uniform(n · B + b).
+/// Continues each prompt (at least one token) and returns the added tokens. Stops if on_token
+/// returns false. The n-th token of sequence b uses random.uniform(n · B + b).
 std::vector<Tokens> generate(DecoderState& model, const std::vector<Tokens>& prompts,
                              const GenerateOptions& options, const RandomStream& random,
                              FunctionRef<bool(std::int64_t sequence, std::int64_t token)> on_token);
@@ -78,8 +77,7 @@ struct Beam {
   double score;
 };
 
-/// Returns the most likely continuations found, best first, at most `beams`. 1 beam is greedy
-/// decoding.
+/// The best continuations found, best first, at most `beams`. 1 beam is greedy decoding.
 std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
                               const BeamOptions& options);
 

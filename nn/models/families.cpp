@@ -1,4 +1,4 @@
-// One map for each family: our name, theirs, and the layout of the numbers.
+// One map per model family.
 #include "gradus/nn/models/families.h"
 
 namespace gradus::nn {
@@ -8,7 +8,7 @@ using Parts = std::vector<std::int64_t>;
 
 std::int64_t head_width(const BlockOptions& o) { return o.head.width.value_or(o.width / o.heads); }
 
-/// Rows of q, k and v, as a MultiHeadAttention packs them.
+/// Rows of q, k and v in MultiHeadAttention::qkv_proj.
 Parts qkv_rows(const BlockOptions& o) {
   const std::int64_t D = head_width(o), G = o.kv_heads.value_or(o.heads);
   return {o.heads * D, G * D, G * D};
@@ -85,7 +85,7 @@ WeightMap gguf_names(const GPTOptions& o, bool pairs) {
 
 namespace {
 
-/// A BERT whose names begin with `ours`; ALBERT where the blocks are one.
+/// Map of a BERT below `ours`, with ALBERT's names if blocks are shared.
 WeightMap encoder_names(const BERTOptions& o, const std::string& ours) {
   const std::string theirs = o.shared ? "albert." : "bert.";
   WeightMap map{
@@ -169,7 +169,7 @@ WeightMap vision_transformer_names(const VisionTransformerOptions& o) {
 
 namespace {
 
-/// A stack of PyTorch's layers, whose own name is `ours` and `theirs`; a decoder's has three norms.
+/// Map of a stack of PyTorch layers. Decoder layers have three norms.
 std::vector<WeightRule> torch_stack(const std::string& ours, const std::string& theirs,
                                     bool decoder) {
   const std::string o = ours + "blocks.{}.", t = theirs + "layers.{}.";
@@ -211,7 +211,7 @@ WeightMap torch_cross_attention_names(const CrossAttentionOptions& o) {
   WeightMap map{.rules = {{"(q|k|v)_proj.bias", "in_proj_bias"}, {"out_proj.*", "out_proj.*"}}};
   if (keys == o.width && values == o.width)
     append(map.rules, {{"(q|k|v)_proj.weight", "in_proj_weight"}});
-  else  // PyTorch packs none of the three then
+  else  // PyTorch then stores three weights
     append(map.rules, {{"q_proj.weight", "q_proj_weight"},
                        {"k_proj.weight", "k_proj_weight"},
                        {"v_proj.weight", "v_proj_weight"}});

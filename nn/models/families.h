@@ -1,4 +1,4 @@
-// Weight maps of pretrained model families and of PyTorch's modules.
+// Weight maps of pretrained models and PyTorch modules.
 #pragma once
 
 #include "gradus/nn/models/bert.h"
@@ -12,8 +12,7 @@ namespace gradus::nn {
 WeightMap gpt2_names();
 /// Llama, Mistral, Qwen2 and Qwen3. Touvron et al. 2023.
 WeightMap llama_names(const GPTOptions& options);
-/// The same models in a GGUF file. `pairs`: rows of q and k are in rotary pairs, as in the
-/// architecture "llama".
+/// The same in GGUF. `pairs`: rows of q and k are in rotary pairs (architecture "llama").
 WeightMap gguf_names(const GPTOptions& options, bool pairs);
 
 /// BERT, MaskedLM and TextClassifier, as in ALBERT with `shared`. Devlin et al. 2019, Lan et al.
@@ -25,8 +24,8 @@ WeightMap text_classifier_names(const BERTOptions& options);
 /// VisionTransformer. Dosovitskiy et al. 2021.
 WeightMap vision_transformer_names(const VisionTransformerOptions& options);
 
-/// PyTorch's modules: nn.TransformerEncoder for Encoder, nn.Transformer for Transformer, and
-/// nn.MultiheadAttention for MultiHeadAttention or CrossAttention, also with kdim and vdim.
+/// PyTorch's nn.TransformerEncoder, nn.Transformer, and nn.MultiheadAttention as MultiHeadAttention
+/// or CrossAttention (also with kdim, vdim).
 WeightMap torch_encoder_names();
 WeightMap torch_transformer_names();
 WeightMap torch_attention_names();

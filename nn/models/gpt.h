@@ -1,4 +1,4 @@
-// GPT: a decoder-only Transformer that predicts the next token.
+// GPT: a decoder-only Transformer.
 #pragma once
 
 #include <string>
@@ -16,27 +16,26 @@ struct GPTOptions {
   std::int64_t layers = 1;
   BlockOptions block = {};      // head.position none: learned positions
   std::int64_t window = 0;      // a token sees itself and window − 1 earlier ones; 0: all
-  bool checkpoint = false;      // stores one block at a time in training, for 1/3 more arithmetic
-  bool tied = true;             // the token embedding is also the output projection
+  bool checkpoint = false;      // keeps one block at a time in training, for 1/3 more arithmetic
+  bool tied = true;             // output projection = token embedding
   double embedding_factor = 1;  // scales token vectors, before positions are added
   bool zero_init = false;       // projections onto the residual stream start as 0
 
   bool learns_positions() const { return block.head.position == HeadPosition::none; }
 };
 
-/// Decoder-only Transformer: token and position embeddings, causal blocks, a final norm, and the
-/// token embedding as output projection (unless untied). Weights start as normal(0, 0.02), biases
-/// as 0. Projections onto the residual stream are divided by √(2 · layers), or 0 with `zero_init`.
-/// Radford et al. 2019.
+/// Token and position embeddings, causal blocks, a norm and an output projection. Weights start as
+/// normal(0, 0.02), biases as 0. Projections onto the residual stream are divided by √(2 · layers),
+/// or 0 with `zero_init`. Radford et al. 2019.
 class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);
-  /// Returns the parameter count without constructing a model, as Block::parameter_count.
+  /// The parameter count, without constructing a model; see Block::parameter_count.
   static double parameter_count(const GPTOptions& options);
   using Module::parameter_count;
 
-  /// Token ids i64 [B, T], T ≤ context → logits [B, T, V]. With a cache, ids follow the cached
-  /// tokens, and only the last lengths[b] of example b are tokens (default: all).
+  /// Token ids i64 [B, T], T ≤ context → logits [B, T, V]. With a cache, they continue the cached
+  /// tokens, and all but the last lengths[b] are padding (default: none).
   Tensor forward(const Tensor& ids, KVCache* cache = nullptr,
                  const std::vector<std::int64_t>& lengths = {}) const;
   /// Mean cross-entropy in nats per token. targets: i64 [B, T].
@@ -62,9 +61,8 @@ class GPT : public Layer<GPT> {
   Tensor embed(const Tensor& ids, KVCache* cache, const std::vector<std::int64_t>& lengths) const;
 };
 
-/// Named sizes: "toy", "cpu", "baby12" and "baby64" (nanoGPT's character-level settings), "gpt2",
-/// "long". Set the vocabulary to your text's, except for gpt2 (50257). Throws ValueError, listing
-/// the names, for any other.
+/// Named sizes. "baby12" and "baby64" are nanoGPT's character-level settings. Set the vocabulary to
+/// that of your text (gpt2: 50257). Throws ValueError for an unknown name.
 struct GPTPreset {
   std::string name;
   GPTOptions options;

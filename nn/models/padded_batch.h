@@ -1,4 +1,4 @@
-// Batches of sequences of unequal length.
+// Batches of unequal lengths.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct PaddedBatch {
   PaddingSide side = PaddingSide::right;
 };
 
-/// Pads the sequences with `pad` to one length, on the left for a KVCache. Throws ValueError if
-/// there is no sequence or one is empty. PyTorch: pad_sequence.
+/// Pads to one length with `pad`, on the left for a KVCache. Throws ValueError if `sequences` or
+/// one of them is empty. PyTorch: pad_sequence.
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences,
                           std::int64_t pad = 0, PaddingSide side = PaddingSide::right);
 

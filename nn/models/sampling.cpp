@@ -1,5 +1,4 @@
-// A token is drawn from softmax(logits / temperature), narrowed from the likeliest down, by one
-// uniform number: the first token at which the weights, summed from the largest down, exceed it.
+// Inverse transform sampling from softmax(logits / temperature), most likely token first.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -37,7 +36,7 @@ std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& optio
   return scores;
 }
 
-/// How many of the weights, largest first, the limits leave. The first is 1.
+/// Number of weights, largest first, that pass the limits. The first weight is 1.
 std::size_t kept(const std::vector<double>& weights, const SamplingOptions& options) {
   std::size_t n = weights.size();
   if (options.top_k > 0) n = std::min(n, static_cast<std::size_t>(options.top_k));
@@ -69,7 +68,7 @@ std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, 
   double left = uniform * std::accumulate(weights.begin(), weights.end(), 0.0);
   for (std::size_t i = 0; i < weights.size(); ++i)
     if ((left -= weights[i]) < 0) return ids[i];
-  return ids[weights.size() - 1];  // rounding left a crumb
+  return ids[weights.size() - 1];  // rounding errors can leave a positive remainder
 }
 
 }  // namespace gradus::nn

@@ -1,4 +1,4 @@
-// B batch, S places of the source, T of the target, C width, V target vocabulary.
+// B batch, S source length, T target length, C width, V target vocabulary.
 #include "gradus/nn/models/translator.h"
 #include "gradus/engine/grad_mode.h"
 
@@ -92,7 +92,7 @@ Tensor TranslatorDecoderState::next(const std::vector<Tokens>& tokens) {
   const NoGrad off;
   const PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
   const std::int64_t V = model_.options.target_vocab;
-  for (const Tokens& each : tokens)  // before the cache advances
+  for (const Tokens& each : tokens)  // check before the cache advances
     for (const std::int64_t id : each)
       require<IndexError>(0 <= id && id < V, "TranslatorDecoderState: token ", id,
                           " is not in the vocabulary of ", V);

@@ -15,11 +15,11 @@ struct TranslatorOptions {
   std::int64_t context = 0;  // longest source and target
   std::int64_t encoder_layers = 2, decoder_layers = 2;
   BlockOptions block = {};  // default activation: relu
-  bool shared = false;      // one embedding for both languages; requires equal vocabularies
+  bool shared = false;      // one embedding for both; requires equal vocabularies
 };
 
-/// Embeddings · √C + sinusoidal positions, encoder, decoder, and the target embedding as output
-/// projection. Source padding starts at source_lengths[b]. Vaswani et al. 2017.
+/// Embeddings · √C + sinusoidal positions, encoder, decoder, output projection by the target
+/// embedding. Source padding starts at source_lengths[b]. Vaswani et al. 2017.
 class Translator : public Layer<Translator> {
  public:
   explicit Translator(const TranslatorOptions& options);
@@ -49,7 +49,7 @@ class Translator : public Layer<Translator> {
   Tensor positions;  // [context, C]
 };
 
-/// Continues the targets of a batch of sources with a cache. Prompts are the start tokens.
+/// Continues the targets of a batch of sources, with a cache. Prompts: start tokens.
 class TranslatorDecoderState final : public DecoderState {
  public:
   TranslatorDecoderState(const Translator& model, const Tensor& source,

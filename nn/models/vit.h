@@ -6,18 +6,17 @@
 namespace gradus::nn {
 
 struct VisionTransformerOptions {
-  std::int64_t size = 0, patch = 0;  // sides of images and patches in pixels; patch divides size
+  std::int64_t size = 0, patch = 0;  // pixels per side; patch divides size
   std::int64_t channels = 1, classes = 0;
   std::int64_t layers = 1;
   BlockOptions block = {};
 };
 
-/// Splits images into patches, in reading order: [B, channels, size, size] → [B, (size / patch)²,
-/// channels · patch²].
+/// Patches in reading order: [B, channels, size, size] → [B, (size / patch)², channels · patch²].
 Tensor patchify(const Tensor& images, std::int64_t patch);
 
-/// Class token and projected patches with learned positions, an encoder, and a head on the class
-/// token. Images [B, channels, size, size] → logits [B, classes]. Dosovitskiy et al. 2021.
+/// Class token and projected patches + learned positions, encoder, head on the class token: images
+/// [B, channels, size, size] → logits [B, classes]. Dosovitskiy et al. 2021.
 class VisionTransformer : public Layer<VisionTransformer> {
  public:
   explicit VisionTransformer(const VisionTransformerOptions& options);

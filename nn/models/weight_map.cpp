@@ -1,4 +1,4 @@
-// The lines of a map become links between names; loading and saving follow them.
+// Expands the lines of a map into links between names.
 #include "gradus/nn/models/weight_map.h"
 
 #include <set>
@@ -39,7 +39,7 @@ std::vector<std::string> expand(std::string pattern, std::int64_t number, const 
   return names;
 }
 
-/// As many for each line as the module has tensors.
+/// Expands each line for all numbers and suffixes that the module has.
 std::vector<Link> links_of(const WeightMap& map, const Own& own) {
   std::vector<Link> links;
   for (const WeightRule& rule : map.rules) {
@@ -65,7 +65,7 @@ Own own_tensors(const Module& module) {
   return own;
 }
 
-/// Rows of each of their tensors: those of ours add up to the same.
+/// Rows of each of their tensors, with the same sum as ours.
 Rows their_rows(const Link& link, const Own& own) {
   if (link.theirs.size() > 1) return link.rule->parts;
   std::int64_t rows = 0;
@@ -73,7 +73,7 @@ Rows their_rows(const Link& link, const Own& own) {
   return {rows};
 }
 
-/// The shape that their tensor of so many rows should have.
+/// Expected shape of their tensor with that many rows.
 Shape their_shape(const Link& link, const Own& own, std::int64_t rows) {
   Shape shape = own.at(link.ours.front()).shape();
   shape[0] = rows;
@@ -85,7 +85,7 @@ Shape their_shape(const Link& link, const Own& own, std::int64_t rows) {
   return unrolled;
 }
 
-/// Rows of a head as pairs (2i, 2i + 1) ↔ as halves (i, i + D / 2): [H·D, …] → the same.
+/// Rows of each head: pairs (2i, 2i + 1) ↔ halves (i, i + D / 2), [H·D, …] → the same shape.
 Tensor swap_pairs(const Tensor& x, std::int64_t D, bool to_halves) {
   const std::int64_t H = x.size(0) / D;
   const std::int64_t rest = x.numel() / (H * D);
@@ -94,7 +94,7 @@ Tensor swap_pairs(const Tensor& x, std::int64_t D, bool to_halves) {
   return reshape(transpose(heads, 1, 2), x.shape());
 }
 
-/// Their numbers in our form, and back. `part` says which of a line's several tensors it is.
+/// Converts between their layout and ours. `part` is the index among a line's tensors.
 Tensor ours_from(const Link& link, const Tensor& x, std::size_t part) {
   const Form form = link.rule->form;
   if (form == Form::transposed && x.rank() == 2) return transpose(x, 0, 1);
@@ -110,14 +110,14 @@ Tensor theirs_from(const Link& link, const Tensor& x, std::size_t part, const Sh
   return reshape(x, shape);
 }
 
-/// The name that `theirs` has for it, with or without the prefix; "" where it has none.
+/// Returns the name in `theirs`, with or without the prefix, or "" if absent.
 std::string find(const std::string& name, const WeightMap& map, const TensorReader& theirs) {
   if (theirs.shapes.contains(name)) return name;
   const std::string bare = name.starts_with(map.prefix) ? name.substr(map.prefix.size()) : "";
   return theirs.shapes.contains(bare) ? bare : "";
 }
 
-/// All that does not fit, one a line; nothing is read for it.
+/// Lists every mismatch, one per line, without reading tensors.
 std::string problems_of(const std::vector<Link>& links, const Own& own, const WeightMap& map,
                         const TensorReader& theirs) {
   std::ostringstream problems;
@@ -159,7 +159,7 @@ void fill(const Link& link, Own& own, const WeightMap& map, const TensorReader& 
   std::int64_t row = 0;
   for (std::size_t i = 0; i < link.theirs.size(); ++i) {
     const std::string name = find(link.theirs[i], map, theirs);
-    if (name.empty()) continue;  // a second name that the file does without
+    if (name.empty()) continue;  // the file omits the second name
     const Tensor x = ours_from(link, theirs.read(name), i);
     Tensor& first = own.at(link.ours.front());
     if (link.rule->form == Form::again) {
@@ -196,7 +196,7 @@ void load_mapped(Module& module, const WeightMap& map, const TensorReader& their
   require<ShapeError>(problems.empty(), "the tensors do not fit ", module.type_name(), ":",
                       problems);
   const NoGrad off;
-  for (const bool again : {false, true})  // second names are compared with what was loaded
+  for (const bool again : {false, true})  // second names last, to compare them with loaded values
     for (const Link& link : links)
       if ((link.rule->form == Form::again) == again) fill(link, own, map, theirs);
 }

@@ -1,4 +1,4 @@
-// WeightMap: names and layouts of a model's tensors in other libraries, for loading and saving.
+// WeightMap: tensor names and layouts of other libraries.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gradus::nn {
 
-/// The layout of a tensor in the other library.
+/// Layout of a tensor in the other library.
 enum class Form {
   same,
   transposed,  // [in, out], as in GPT-2's files
@@ -20,8 +20,8 @@ enum class Form {
   again        // second name of a tensor: optional, must be equal
 };
 
-/// One line of a map. "{}" counts from 0, "(q|k|v)" on one side is several tensors with consecutive
-/// rows, and a final ".*" is .weight and .bias. Lines whose `ours` the model lacks are skipped.
+/// One line of a map. "{}" counts from 0, "(q|k|v)" on one side is several tensors, row after row,
+/// and a final ".*" is .weight and .bias. Skipped if the model lacks `ours`.
 ///
 ///   {"blocks.{}.attention.qkv_proj.*", "layers.{}.(q|k|v)_proj.*", Form::same, {8, 4, 4}}
 struct WeightRule {
@@ -45,12 +45,12 @@ struct TensorReader {
 TensorReader reader_of(StateDict tensors);
 
 /// Fills every parameter and buffer, converted to its dtype. Throws ShapeError, before reading,
-/// that lists each missing, misshapen or unexpected tensor. Throws ValueError if a second name
-/// holds other values.
+/// listing missing, misshapen and unexpected tensors, or ValueError if a second name holds other
+/// values.
 void load_mapped(Module& module, const WeightMap& map, const TensorReader& theirs);
 
-/// Returns copies of the module's tensors with the other library's names and layouts. Throws
-/// ValueError if the map lacks one.
+/// Copies of the module's tensors in their names and layouts. Throws ValueError if the map lacks
+/// one.
 StateDict mapped_state(const Module& module, const WeightMap& map);
 
 }  // namespace gradus::nn

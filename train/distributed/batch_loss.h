@@ -1,4 +1,4 @@
-// The loss of a batch, or of one shard of it.
+// Loss of a batch or shard.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace gradus::distributed {
 
-/// The result of a shard's forward pass: a scalar, the mean of the losses of `count` tokens (or
-/// other items). Each shard weighs by its count; one with a count of 0 is left out.
+/// Result of a forward pass: a scalar, the mean loss of `count` tokens (or other items). Shards are
+/// weighted by their count; 0 skips a shard.
 struct BatchLoss {
   BatchLoss(Tensor loss) : mean(std::move(loss)) {}  // NOLINT: implicit for loss functions
   BatchLoss(Tensor loss, std::int64_t of) : mean(std::move(loss)), count(of) {}
@@ -18,7 +18,7 @@ struct BatchLoss {
   std::int64_t count = 1;
 };
 
-/// The loss of batch i, or of shard i % shards of step i / shards.
+/// Loss of batch i, or of shard i % shards of step i / shards.
 using LossOf = std::function<BatchLoss(std::int64_t i)>;
 
 }  // namespace gradus::distributed

@@ -1,7 +1,7 @@
-// Sums over shards in one fixed order, whichever process has them: a binary tree over shard
-// numbers. A node of the tree is the sum of 2^k shards from a multiple of 2^k on. Two neighbors are
-// added as soon as their parent is complete, and at the end the remaining nodes from right to left:
-// of 7 shards ((0+1)+(2+3)) + ((4+5) + 6).
+// Sums over shards in a fixed order, independent of the number of processes: a binary tree over
+// shard numbers. A node is the sum of 2^k shards, starting at a multiple of 2^k. Complete neighbors
+// are added immediately, the remaining nodes at the end from right to left:
+// ((0+1)+(2+3)) + ((4+5) + 6) for 7 shards.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace gradus::distributed {
 
-/// Consecutive shards: of a process, or of a node.
+/// Consecutive shards.
 struct ShardRange {
   std::int64_t begin, end;
   bool operator==(const ShardRange&) const = default;
 };
-/// The shards of process `rank` of `size`: as many as the others have, or one more.
+/// Shards of process `rank` of `size`. Counts differ by at most 1.
 ShardRange shards_of(int rank, int size, std::int64_t shards);
 
-/// The nodes that a Fold holds after the shards of a range: at most 2 · log2 of their number.
+/// Nodes that a Fold holds after a range of shards: at most 2 · log2 of their number.
 std::vector<ShardRange> nodes_of(ShardRange range);
 
-/// Adds tensors of one shape, pushed in the order of shards.
+/// Adds tensors of one shape, pushed in shard order.
 class Fold {
  public:
   struct Node {
@@ -31,11 +31,11 @@ class Fold {
   };
   void push(ShardRange shards, Tensor sum);
   const std::vector<Node>& nodes() const { return nodes_; }
-  Tensor finish();  // the sum of all that was pushed; nothing is left
+  Tensor finish();  // returns the total and clears
   void clear() { nodes_.clear(); }
 
  private:
-  void add_last();  // to the one before it
+  void add_last();  // adds the last node to the one before
   std::vector<Node> nodes_;
 };
 

@@ -100,8 +100,8 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
   fold_.push({shard, shard + 1}, std::move(sum));
 }
 
-/// Each process sends one message to each other: whether it stops, the position of its random
-/// streams, the parameters that it reached, and its losses, padded to the largest number of shards.
+/// One message to each other process: stop flag, random position, reached parameters, and losses,
+/// padded to the largest number of shards.
 double Shards::share_losses(bool& stop, std::uint32_t& position) {
   transport_.note("waiting for the losses of others");
   std::vector<double> own = {static_cast<double>(stop), static_cast<double>(position)};
@@ -130,8 +130,8 @@ std::size_t Shards::message_size() const {
   return 2 + parameters_ + 2 * static_cast<std::size_t>(most);
 }
 
-/// The sum of this process's part over all shards: sends every other process its part of each node
-/// that is here, and adds the nodes that the others send.
+/// Sum of this part over all shards. Sends every other process its part of each own node, and adds
+/// the nodes received.
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
@@ -155,7 +155,7 @@ Tensor Shards::reduce() {
     }
     transport_.exchange(out, in);
   }
-  fold_.clear();  // frees its sums before the others' are added
+  fold_.clear();  // frees memory before adding others
   Fold whole;
   for (std::size_t r = 0; r < nodes.size(); ++r)
     for (std::size_t k = 0; k < nodes[r].size(); ++k)
@@ -169,7 +169,7 @@ double Shards::update(const optim::StepOptions& options, double clip_value) {
   transport_.note("updating parameters");
   const std::int64_t numel = optimizer_.end() - optimizer_.begin();
   Tensor gradient = part_of(sum, 0, numel), buffers = part_of(sum, numel, sum.numel());
-  gradient.copy_(gradient / full({}, total_, dtype_));  // not multiplied by 1 / total_: other bits
+  gradient.copy_(gradient / full({}, total_, dtype_));  // 1 / total_ would round differently
   buffers.copy_(buffers / full({}, static_cast<double>(count_), dtype_));
   if (clip_value > 0) gradient.copy_(clamp(gradient, -clip_value, clip_value));
   const double norm = optimizer_.step(gradient, reached_, options);
@@ -177,7 +177,7 @@ double Shards::update(const optim::StepOptions& options, double clip_value) {
   return norm;
 }
 
-/// Sends this process's part of the parameters to all others, and the last process's buffers.
+/// Sends this part of the parameters, and the last process the buffers, to all others.
 void Shards::share(const Tensor& buffers) {
   transport_.note("waiting for the parameters of others");
   const Tensor all = Tensor::empty({numel_}, dtype_);

@@ -1,5 +1,5 @@
-// An exchange is two meetings of all threads. At the first, everything to be sent has been posted;
-// at the second, everything has been copied.
+// An exchange is two barriers. Before the first, all sends are posted; before the second, all are
+// copied.
 #include "gradus/train/distributed/threads.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ struct Room {
   std::condition_variable change;
   int arrived = 0;
   std::int64_t meeting = 0;
-  std::string failure, ended;                            // the first of each, or ""
+  std::string failure, ended;                            // the first, or ""
   std::vector<const std::vector<ConstBytes>*> posted{};  // of each rank
 
-  /// Returns when all threads have arrived. Throws Error if one never will.
+  /// Waits for all threads. Throws Error if one never arrives.
   void meet() {
     std::unique_lock lock(mutex);
     const std::int64_t now = meeting;
@@ -60,7 +60,7 @@ class Threads final : public Transport {
     room_.posted[own] = &out;
     room_.meet();
     std::size_t sent = 0, received = 0;
-    std::string wrong;  // thrown after the second meeting: until then others read `out`
+    std::string wrong;  // thrown after the second barrier, because others still read `out`
     for (std::size_t r = 0; r < in.size(); ++r) {
       const ConstBytes from = (*room_.posted[r])[own];
       if (from.size() != in[r].size()) {

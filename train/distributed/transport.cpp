@@ -1,4 +1,3 @@
-// The part that all transports share.
 #include "gradus/train/distributed/transport.h"
 
 #include <unistd.h>
@@ -69,7 +68,7 @@ std::string Transport::describe() const {
 
 std::string host_name() {
   char name[256] = "unknown";
-  ::gethostname(name, sizeof name);  // the longest has 255
+  ::gethostname(name, sizeof name);  // at most 255 characters
   return name;
 }
 

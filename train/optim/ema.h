@@ -1,4 +1,4 @@
-// The exponential moving average of a model's weights, which is often better than the last weights.
+// EMA: exponential moving average of weights, often better than the last weights.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace gradus::optim {
 
-/// average = decay · average + (1 − decay) · weights after each step; the first update() copies the
-/// weights. Buffers are not averaged. Keeps handles: construct it after model.to(dtype).
+/// average = decay · average + (1 − decay) · weights after each step. The first update() copies the
+/// weights. Buffers are not averaged. Construct after model.to(dtype).
 class EMA {
  public:
-  /// ValueError unless 0 ≤ decay < 1.
+  /// Throws ValueError unless 0 ≤ decay < 1.
   explicit EMA(const std::vector<nn::NamedTensor>& parameters, double decay = 0.999);
   EMA(const EMA&) = delete;
   EMA& operator=(const EMA&) = delete;
@@ -19,8 +19,7 @@ class EMA {
   void update();  // after optimizer.step()
   void swap();    // exchanges average and weights
 
-  /// The model has the averaged weights while a Scope lives:  { EMA::Scope scope(ema); … }
-  /// Before the first update() nothing changes.
+  /// RAII guard: the model has the averaged weights, except before the first update().
   class Scope {
    public:
     explicit Scope(EMA& ema) : ema_(ema) { ema_.swap(); }
@@ -32,8 +31,8 @@ class EMA {
     EMA& ema_;
   };
 
-  /// The state for a checkpoint: the averages by name, and "updates". load_state_dict throws
-  /// ShapeError if a name, shape or dtype differs.
+  /// Averages by name, and "updates". load_state_dict throws ShapeError if a name, shape or dtype
+  /// differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 

@@ -1,5 +1,5 @@
-// A matrix is updated as a whole, by one thread; the other parameters in pieces, by AdamW's kernel.
-// The directions of all matrices are computed first, so nothing is written if memory runs out.
+// One thread updates an entire matrix; AdamW's kernel updates other parameters in pieces. All
+// directions are computed first, so nothing is written if memory runs out.
 #include "gradus/train/optim/muon.h"
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace {
 
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
-constexpr double kEps = 1e-7;  // Jordan's: a gradient of 0 stays 0
+constexpr double kEps = 1e-7;  // Jordan's; a gradient of 0 stays 0
 
-/// f(x), or f(xᵀ)ᵀ where that has fewer rows.
+/// f(x), or f(xᵀ)ᵀ if xᵀ has fewer rows.
 template <class F>
 Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
   require<ShapeError>(x.rank() == 2, name, ": needs a matrix, not ", x.shape());
@@ -31,13 +31,13 @@ Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
   return transpose(f(transpose(x, 0, 1).contiguous()), 0, 1);
 }
 
-/// Each row divided by its length; a row of zeros stays.
+/// Divides each row by its length. Zero rows stay.
 Tensor normalize_rows(const Tensor& x) {
   const auto n = static_cast<double>(std::max<std::int64_t>(x.size(1), 1));
   return rms_norm(x, {}, 1e-30) / std::sqrt(n);
 }
 
-/// q = T⁻¹ q by forward substitution. T is the lower triangle of `lower`, ones on its diagonal.
+/// q = T⁻¹ q by forward substitution. T is the lower triangle of `lower`, with unit diagonal.
 template <class T>
 GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::int64_t rows,
                                std::int64_t columns) {
@@ -47,8 +47,8 @@ GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::i
         q[i * columns + c] -= lower[i * stride + j] * q[j * columns + c];
 }
 
-/// T⁻¹ q, where T is the lower triangle of q qᵀ, ones on its diagonal. Blocks of rows follow each
-/// other: a matmul subtracts the solved rows above, then the block is solved by itself.
+/// T⁻¹ q, where T is the lower triangle of q qᵀ with unit diagonal. For each block of rows, a
+/// matmul subtracts the solved rows above, then the block is solved.
 Tensor solve_own_triangle(const Tensor& q) {
   constexpr std::int64_t kRows = 32;
   Tensor solved = q.clone();
@@ -103,7 +103,7 @@ Tensor newton_schulz(const Tensor& matrix) {
         y = matmul(polynomial(matmul(y, transpose(y, 0, 1))), y);
       return y;
     }
-    // Y = P X, where P is a polynomial of G = X Xᵀ: the steps need only m × m matrices.
+    // Y = P X with P a polynomial of G = X Xᵀ: iterate on m × m matrices only.
     Tensor gram = matmul(y, transpose(y, 0, 1)), p = I;
     for (int i = 0; i < kIterations; ++i) {
       const Tensor z = polynomial(gram);

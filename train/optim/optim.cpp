@@ -1,4 +1,4 @@
-// The norm of all gradients first, then one pass over the elements of every piece.
+// Computes the global norm, then updates all pieces in one pass.
 #include "gradus/train/optim/optim.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
   });
 }
 
-/// ShapeError unless both states have the same names, shapes and dtypes.
+/// Throws ShapeError if a name, shape or dtype differs.
 void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
   for (const auto& [name, like] : own) {
     const auto at = given.find(name);
@@ -102,7 +102,7 @@ double Optimizer::step(const StepOptions& options) {
 
 double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions& options) {
   if (options.only_finite && !std::isfinite(norm)) return norm;
-  // PyTorch's 1e-6 avoids a division by a norm of 0.
+  // 1e-6 as in PyTorch, for a norm of 0.
   const double scale =
       options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
   prepare_all(work, slots_, options.factor, scale);
@@ -112,7 +112,7 @@ double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions
   return norm;
 }
 
-/// All that may throw.
+/// Everything that may throw.
 void Optimizer::prepare_all(std::vector<Piece>& work, std::span<const Slot> slots, double factor,
                             double scale) const {
   for (Piece& piece : work) {
@@ -132,7 +132,7 @@ void Optimizer::update_all(std::vector<Piece>& work, std::span<const Slot> slots
 
 void Optimizer::step_in_backward(double factor) {
   require_complete(slots_);
-  for (Slot& slot : slots_) {  // hooks refer to slots: slots_ never grows
+  for (Slot& slot : slots_) {  // hooks refer to slots, so slots_ must not grow
     if (!slot.hook && slot.parameter.requires_grad())
       slot.hook = slot.parameter.register_post_accumulate_hook(
           [this, &slot](Tensor&) { update_in_backward(slot); });
@@ -215,7 +215,7 @@ std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
   std::vector<Group> out;
   std::vector<nn::NamedTensor> rest = parameters;
   for (const Rule& rule : rules) {
-    static_cast<void>(nn::matching(parameters, rule.pattern));  // throws if it matches nothing
+    static_cast<void>(nn::matching(parameters, rule.pattern));  // throws if nothing matches
     const auto own = std::stable_partition(
         rest.begin(), rest.end(),
         [&](const nn::NamedTensor& each) { return !nn::matches(rule.pattern, each.name); });

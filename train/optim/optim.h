@@ -1,4 +1,4 @@
-// Optimizers, which turn gradients into new parameters.
+// Optimizers.
 #pragma once
 
 #include <array>
@@ -17,86 +17,84 @@ namespace gradus::optim {
 
 struct Slot;  // one parameter with its state: stages.h
 
-/// Parameters that share their settings. A negative setting takes the optimizer's.
+/// Parameters with common settings. Negative settings default to the optimizer's.
 struct Group {
   std::vector<nn::NamedTensor> parameters;
   double lr = -1;
   double weight_decay = -1;
 };
 
-/// What an optimizer keeps for each parameter of a group.
+/// State of each parameter in a group.
 struct GroupState {
-  /// Each names a tensor that is shaped like the parameter and starts at zero. The names are
-  /// PyTorch's, except SGD's "velocity", which checkpoints hold.
+  /// Tensors shaped like the parameter, initially 0. PyTorch's names, except SGD's "velocity".
   std::vector<std::string> names;
-  bool whole = false;  // update() gets the parameter as one piece
+  bool whole = false;  // update() needs the entire parameter
 };
 
 struct StepOptions {
-  double clip_norm = 0;      // > 0: gradients count as scaled down to this global norm
-  double factor = 1;         // of every learning rate: the schedule's value for this step
-  bool only_finite = false;  // if the norm is not finite, step() returns it and changes nothing
+  double clip_norm = 0;      // > 0: scales gradients down to this global norm
+  double factor = 1;         // of every learning rate, from the schedule
+  bool only_finite = false;  // if the norm is not finite, only return it
 };
 
-/// A piece of one parameter: kernels work on pieces, so that threads share large parameters. The
-/// tensors are contiguous and equally long: views of a part, or the whole in its own shape.
+/// Part of a parameter, so that threads share large ones. Tensors are contiguous and of equal
+/// length: views, or entire tensors in their shape.
 struct Piece {
   const Group* group;
   Tensor parameter, gradient;
-  std::vector<Tensor> state;  // in the order of GroupState::names
-  std::int64_t chunk;         // index of its first chunk: stages.h
+  std::vector<Tensor> state;  // order: GroupState::names
+  std::int64_t chunk;         // of its first chunk: stages.h
   double learning_rate = 0;   // includes the step's factor
   double scale = 1;           // of the gradient, for clipping
   Tensor direction = {};      // set by prepare()
 };
 
-/// The base class. An optimizer keeps handles on its parameters: construct it after model.to(dtype)
-/// and loading; step() throws GraphError if a module has replaced a parameter since.
+/// Base class of optimizers. Construct after model.to(dtype) and loading: step() throws GraphError
+/// if a module has replaced a parameter.
 class Optimizer {
  public:
   virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Updates every parameter that requires a gradient and has one. Returns the global norm √ Σ g²
-  /// before clipping. GraphError if no parameter has a gradient. If step() throws, for example
-  /// because memory runs out, nothing has changed. The first step warns on stderr, in one line, if
-  /// some parameters have no gradient.
+  /// Updates every parameter that requires and has a gradient. Returns the global norm √ Σ g²
+  /// before clipping. Throws GraphError if no parameter has a gradient. If it throws, nothing has
+  /// changed. The first step warns on stderr about parameters without gradient.
   double step(const StepOptions& options = {});
-  /// Call it before backward() instead of step() after it. As soon as backward has completed a
-  /// gradient, the parameter is updated and the gradient freed, so few gradients exist at a time.
-  /// The global norm is not known then: there is no clipping. If backward throws, each parameter
-  /// is updated completely or not at all; those that are not wait for the next backward.
+  /// Call before backward(), instead of step() after it. Updates each parameter and frees its
+  /// gradient as soon as that is complete, so few gradients exist at a time. Cannot clip, because
+  /// the norm is unknown. If backward throws, each parameter is updated completely or not at all;
+  /// the others wait for the next backward.
   void step_in_backward(double factor = 1);
   void zero_grad();  // frees all gradients
 
-  /// Names of the parameters that require a gradient and have none: backward did not reach them.
+  /// Names of parameters that require a gradient but have none.
   std::vector<std::string> params_without_grad() const;
-  void warn_params_without_grad(bool on) { warns_ = on; }  // in the first step; default: on
+  void warn_params_without_grad(bool on) { warns_ = on; }  // default: on
 
   std::int64_t steps() const { return steps_; }
   const std::vector<Group>& groups() const { return groups_; }
   void set_learning_rate(double learning_rate);  // of every group
 
-  /// "step", and what is kept for each parameter: "exp_avg.blocks.0.…". load_state_dict throws
-  /// ShapeError, before anything is changed, if a name, shape or dtype differs.
+  /// "step" and each parameter's state: "exp_avg.blocks.0.…". load_state_dict throws ShapeError,
+  /// before changing anything, if a name, shape or dtype differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
  protected:
-  /// state[i] is for group i, and the last one for all further groups.
+  /// state[i] is for group i, the last one also for further groups.
   Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
             const std::vector<GroupState>& state);
-  /// Computes into piece.direction what takes memory. May throw, and writes nothing else.
+  /// Computes piece.direction, which needs memory. May throw; must write nothing else.
   virtual void prepare(Piece&) const {}
-  /// Writes the piece's parameter and state (elements() in stages.h). The gradient counts times
-  /// piece.scale; the group's weight_decay is left to the rule. Must not allocate.
+  /// Updates the piece's parameter and state (elements() in stages.h), with the gradient times
+  /// piece.scale and the group's weight_decay. Must not allocate.
   virtual void update(const Piece& piece) const = 0;
 
   std::int64_t steps_ = 0;  // includes the step in progress
 
  private:
-  friend class distributed::ShardedOptimizer;  // runs step() on a part of the elements
+  friend class distributed::ShardedOptimizer;  // updates a part of the elements
   double apply(std::vector<Piece>& work, double norm, const StepOptions& options);
   void prepare_all(std::vector<Piece>& work, std::span<const Slot> slots, double factor,
                    double scale) const;
@@ -115,7 +113,7 @@ struct SGDOptions {
   double weight_decay = 0;  // added to the gradient
   bool nesterov = false;
 };
-/// v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with Nesterov's rule.
+/// v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with `nesterov`.
 class SGD : public Optimizer {
  public:
   SGD(std::vector<Group> groups, const SGDOptions& options = {});
@@ -150,8 +148,8 @@ class Adam : public Optimizer {
   AdamOptions options_;
   bool decoupled_;
 };
-/// Adam's update of one piece in step t, for optimizers that use it for some of their groups.
-/// `decoupled`: weight decay as in AdamW.
+/// Adam's update of one piece in step t, for use by other optimizers. `decoupled`: weight decay as
+/// in AdamW.
 void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t);
 
 struct AdamWOptions {
@@ -176,8 +174,8 @@ struct LionOptions {
   double weight_decay = 0;
 };
 /// p −= lr · (sign(β1 m + (1−β1) g) + weight_decay · p);  m = β2 m + (1−β2) g. Chen et al. 2023,
-/// "Symbolic discovery of optimization algorithms". Every element moves by lr, so learning rates
-/// are three to ten times smaller than Adam's.
+/// "Symbolic discovery of optimization algorithms". Every element moves by lr, so use 3 to 10 times
+/// smaller learning rates than Adam's.
 class Lion : public Optimizer {
  public:
   Lion(std::vector<Group> groups, const LionOptions& options = {});
@@ -189,27 +187,27 @@ class Lion : public Optimizer {
   LionOptions options_;
 };
 
-/// Copies the state `given` into `own`; `what` names its owner. ShapeError, before anything is
-/// copied, unless both have the same names, shapes and dtypes.
+/// Copies `given` into `own`; `what` names the owner in errors. Throws ShapeError, before copying,
+/// if a name, shape or dtype differs.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
-/// Clamps every element of every gradient to [−limit, limit]: between backward() and step().
+/// Clamps gradients to [−limit, limit]. Call between backward() and step().
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit);
 
-/// The usual two groups: weight decay for matrices, and none for parameters with at most one axis
-/// (biases, norms).
+/// Two groups: weight decay for matrices, none for parameters with at most one axis (biases,
+/// norms).
 std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters,
                                   double weight_decay);
 
-/// Settings for the parameters whose names match a pattern (nn/pattern.h). A negative one takes the
+/// Settings for parameters that match a pattern (nn/pattern.h). Negative ones default to the
 /// optimizer's.
 struct Rule {
   std::string pattern;
   double lr = -1;
   double weight_decay = -1;
 };
-/// One group per rule, and a last one for all other parameters. A parameter belongs to the first
-/// rule that it matches. ValueError if a rule matches nothing; the message lists the nearest names.
+/// One group per rule, and one for all other parameters. The first matching rule applies. Throws
+/// ValueError if a rule matches nothing.
 ///   AdamW(groups(model.parameters(), {{"*.bias", -1, 0}, {"encoder.*", 1e-4}}))
 std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
                           const std::vector<Rule>& rules);

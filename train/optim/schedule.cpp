@@ -1,4 +1,3 @@
-// Schedules are closures over arguments that are checked when they are made.
 #include "gradus/train/optim/schedule.h"
 
 #include <algorithm>
@@ -16,14 +15,14 @@ void check_plan(const char* name, std::int64_t warmup, std::int64_t total, doubl
   require(0 <= floor && floor <= 1, name, ": a floor of ", floor, " is not in [0, 1]");
 }
 
-/// (step + 1) / warmup, and then `rest`.
+/// (step + 1) / warmup, then `rest`.
 Schedule after_warmup(std::int64_t warmup, const Schedule& rest) {
   return [=](std::int64_t step) {
     return step < warmup ? static_cast<double>(step + 1) / static_cast<double>(warmup) : rest(step);
   };
 }
 
-/// 0 at `begin`, 1 at `end` and after it.
+/// 0 at `begin`, 1 from `end` on.
 double progress(std::int64_t step, std::int64_t begin, std::int64_t end) {
   return std::min(1.0, static_cast<double>(step - begin) / static_cast<double>(end - begin));
 }

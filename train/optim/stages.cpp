@@ -11,7 +11,7 @@
 namespace gradus::optim {
 namespace {
 
-constexpr std::size_t kNamed = 5;       // parameters that the warning names
+constexpr std::size_t kNamed = 5;       // named in the warning
 constexpr std::int64_t kPiece = 65536;  // elements: enough work for a thread
 
 std::int64_t piece_size(const Slot& slot) { return slot.whole ? slot.parameter.numel() : kPiece; }

@@ -1,5 +1,5 @@
-// The stages of Optimizer::step: pieces(), their norm(), and then Optimizer::apply(). Optimizer
-// runs them on entire parameters, and distributed::ShardedOptimizer on one process's part of them.
+// Stages of Optimizer::step: pieces(), norm(), Optimizer::apply(). Optimizer runs them on entire
+// parameters, distributed::ShardedOptimizer on this process's part.
 #pragma once
 
 #include <array>
@@ -15,38 +15,38 @@
 
 namespace gradus::optim {
 
-/// One parameter of an optimizer, and what the optimizer keeps for it.
+/// A parameter and its state.
 struct Slot {
   std::string name;
   Tensor parameter;
   const Group* group;
-  std::vector<nn::NamedTensor> state;   // "exp_avg.w": of the elements [begin, end)
+  std::vector<nn::NamedTensor> state;   // "exp_avg.w", elements [begin, end)
   bool whole;                           // GroupState::whole
-  std::int64_t chunk;                   // index of its first chunk
-  std::int64_t begin, end;              // the elements to update: all, or this process's part
+  std::int64_t chunk;                   // index of its first
+  std::int64_t begin, end;              // to update: all, or this process's part
   std::optional<HookHandle> hook = {};  // of step_in_backward()
   bool due = false;                     // step_in_backward() waits for its gradient
 
   bool is_complete() const { return end - begin == parameter.numel(); }
 };
 
-/// Squares are added in chunks of this many elements in the tensor's own type, and the sums of the
-/// chunks in double. Chunks are counted over all parameters; each parameter begins a new one.
+/// Squares are added in chunks of this many elements in the tensor's dtype, and chunks in double.
+/// Chunks are numbered over all parameters; each parameter begins a new one.
 constexpr std::int64_t kChunk = 1024;
 constexpr std::int64_t chunks_in(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
 
-/// Elements [begin, end) of a contiguous tensor, as a view with one axis; if these are all, the
-/// tensor in its own shape.
+/// View of elements [begin, end) of a contiguous tensor, with one axis unless it is the entire
+/// tensor.
 Tensor part_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
-/// The pieces of the parameters that require a gradient and have one. gradient_of(slot) returns the
-/// elements [begin, end) of the gradient, or an undefined tensor. GraphError if all are undefined,
-/// or if a module has replaced a parameter. `warn`: if some are, prints one line on stderr.
+/// Pieces of the parameters that require and have a gradient. gradient_of(slot) returns its
+/// elements [begin, end), or an undefined tensor. Throws GraphError if all are undefined or a
+/// module has replaced a parameter. `warn`: reports undefined ones on stderr.
 std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
                           FunctionRef<Tensor(const Slot&)> gradient_of);
 
-/// √ Σ g². The sums of all chunks are added in one order, whichever process computed them: the
-/// chunks of a piece, then the pieces. exchange(sums) completes the sums of the chunks in `work`.
+/// √ Σ g². Adds chunks in a fixed order, whichever process computed them: within pieces, then the
+/// pieces. exchange(sums) completes the sums of the chunks in `work`.
 double norm(std::span<const Slot> slots, std::vector<Piece>& work,
             FunctionRef<void(std::vector<double>&)> exchange);
 
@@ -58,8 +58,8 @@ void for_each_piece(std::vector<Piece>& work, F&& f) {
   });
 }
 
-// What rules need: the elements of a piece's tensor, to be written (the write has been counted for
-// all pieces at once), and a kernel's constants in the tensor's type.
+// For update rules: elements to write (the write is already counted), and constants in the tensor's
+// dtype.
 template <class T>
 T* elements(const Tensor& x) {
   return const_cast<T*>(x.data<T>());

@@ -10,15 +10,15 @@
 
 namespace gradus::distributed {
 
-/// FNV-1a with 64 bits, over 8 bytes at a time. It detects divergence, not tampering.
+/// 64-bit FNV-1a over 8 bytes at a time. Detects divergence, not tampering.
 std::uint64_t checksum(ConstBytes bytes);
 
-/// Returns if all processes have the same text, of one or more lines. Otherwise the first that has
-/// another one aborts all: "has another WHAT than rank 0: LINE, not LINE".
+/// Returns if all processes have the same text. Otherwise the first that differs aborts all: "has
+/// another WHAT than rank 0: LINE, not LINE".
 void require_same(Transport& transport, const std::string& text, const std::string& what);
 
-/// Returns if all processes have the same values. Otherwise the first that has others aborts all,
-/// and names the tensor.
+/// Returns if all processes have the same values. Otherwise the first that differs aborts all,
+/// naming the tensor.
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors);
 
 }  // namespace gradus::distributed

@@ -1,4 +1,4 @@
-// Messages have 512 bytes: a letter and a text. "a": alive, doing what the text says; "e": end.
+// A message is 512 bytes: a letter and a text. "a": alive, with describe(). "e": end.
 #include "gradus/train/distributed/faults/side_channel.h"
 
 #include <netdb.h>
@@ -39,7 +39,7 @@ int checked(int result, const char* what) {
   return result;
 }
 
-/// Waits for one entire message, and returns its text, or "" if none arrives.
+/// Waits for a complete message and returns its text, or "" after 5 seconds.
 std::string first_message(int socket) {
   const timeval limit{5, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -77,13 +77,13 @@ void SideChannel::require_same_program() {
 SideChannel::~SideChannel() {
   done_ = true;
   thread_.join();
-  transport_.barrier();  // no process watches now
+  transport_.barrier();  // all have stopped watching
   for (const Peer& peer : peers_) ::close(peer.socket);
   ::close(error_output_);
 }
 
-/// Rank 0 listens on all interfaces, or on the loopback interface if all processes are on one host.
-/// A secret that MPI has distributed distinguishes the processes from other programs.
+/// Rank 0 listens on all interfaces, or only on loopback if all processes share a host. A secret
+/// from MPI identifies the processes.
 void SideChannel::listen() {
   const bool one_host = std::ranges::count(hosts_, hosts_[0]) == std::ssize(hosts_);
   const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
@@ -171,7 +171,7 @@ void SideChannel::hear(Peer& peer) {
   }
 }
 
-/// Never waits: a process that does not read soon counts as silent.
+/// Never blocks: a process that does not read soon counts as silent.
 void SideChannel::tell(char kind, const std::string& what) {
   const std::lock_guard lock(sending_);
   std::string all = kind + what;
@@ -180,8 +180,8 @@ void SideChannel::tell(char kind, const std::string& what) {
     static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/// Rank 0 reports it or, if rank 0 itself is lost, the first process that is left. Each one gives
-/// the one before it as long as mpirun on a busy machine takes to detect an end and to end all.
+/// Rank 0 reports the loss, or the next rank if rank 0 is lost. Each waits for the one before it,
+/// as long as mpirun on a busy machine needs to detect an end and end all.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

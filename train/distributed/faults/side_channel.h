@@ -1,5 +1,4 @@
-// A thread in each process that reports to rank 0 that the process is alive, and what it is doing;
-// rank 0 reports the same to the others. It ends the process if these reports stop.
+// SideChannel: a thread that exchanges reports with rank 0 and ends the process when they stop.
 #pragma once
 
 #include <atomic>
@@ -14,24 +13,23 @@ namespace gradus::distributed {
 
 class SideChannel {
  public:
-  /// All processes construct it at the same time, and destroy it at the same time. GRADUS_SILENCE:
-  /// see mpi.h.
+  /// Collective, like destruction. GRADUS_SILENCE: see mpi.h.
   explicit SideChannel(Transport& transport);
-  void require_same_program();  // aborts all if one runs another
+  void require_same_program();  // aborts all if programs differ
   ~SideChannel();
   SideChannel(const SideChannel&) = delete;
   SideChannel& operator=(const SideChannel&) = delete;
 
   void say(const std::string& line) const;  // to the original stderr
-  /// Prints the line, ends all others, and ends this process.
+  /// Prints the line and ends all processes.
   [[noreturn]] void abort(const std::string& line);
 
  private:
   struct Peer {
     int socket;
-    double heard;          // time of its last message, of a steady clock
-    std::string describe;  // its transport's, at that time
-    std::string received;  // the beginning of a message
+    double heard;          // time of its last message, steady clock
+    std::string describe;  // its Transport::describe() at that time
+    std::string received;  // start of an incomplete message
   };
   void listen();
   void connect(const std::string& address);
@@ -42,9 +40,9 @@ class SideChannel {
 
   Transport& transport_;
   const double silence_seconds_;
-  const std::vector<std::string> hosts_;  // of each rank
+  const std::vector<std::string> hosts_;  // by rank
   const int error_output_;
-  std::vector<Peer> peers_;  // rank 0 has all others, the others have rank 0
+  std::vector<Peer> peers_;  // rank 0: all others; others: rank 0
   std::mutex sending_;
   std::atomic<bool> done_{false};
   std::thread thread_;

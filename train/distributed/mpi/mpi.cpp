@@ -1,4 +1,4 @@
-// The only file that calls MPI: its C interface, from one thread.
+// The only file that calls MPI.
 #include "gradus/train/distributed/mpi/mpi.h"
 
 #include <mpi.h>
@@ -14,8 +14,8 @@
 namespace gradus::distributed {
 namespace {
 
-constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes of one message: MPI counts with int
-constexpr double kSpin = 2e-3;                       // seconds before a wait begins to sleep
+constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes per message: MPI counts with int
+constexpr double kSpin = 2e-3;                       // seconds of spinning before sleeping
 constexpr double kTell = 60;                         // seconds between reports of a wait
 
 }  // namespace
@@ -35,7 +35,7 @@ Mpi::Mpi() {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   if (size_ == 1) return;
   side_ = std::make_unique<SideChannel>(*this);
-  side_->require_same_program();  // abort() has its side channel now
+  side_->require_same_program();  // abort() works from here on
 }
 
 Mpi::~Mpi() {
@@ -52,7 +52,7 @@ void Mpi::abort(const std::string& why) {
   side_->abort(describe() + ": " + why);
 }
 
-/// MPI only makes progress inside its calls, so this polls. A waiting process yields its core.
+/// Polls, because MPI only makes progress inside its calls. Yields the core while waiting.
 void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) {
   std::vector<MPI_Request> requests;
   const auto each_message = [&](const auto& blocks, auto&& begin) {
