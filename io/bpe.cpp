@@ -1,4 +1,3 @@
-// Encoding, and files. Pairs of ids are looked up as one number of 64 bits.
 #include "gradus/io/bpe.h"
 
 #include <algorithm>
@@ -52,17 +51,17 @@ const BpeTokenizer::Joined* BpeTokenizer::joined(std::int64_t a, std::int64_t b)
   return found == joined_.end() ? nullptr : &found->second;
 }
 
-/// The pair that was learnt first is joined, of equal ones the left one. Pairs wait in a heap; what
-/// has changed since it was put there is known by its rank, which is one pair's alone.
+/// Merges the pair learned first, the leftmost of equal ones. A heap holds pairs; entries that no
+/// longer match their rank are stale.
 void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t>& ids) const {
   const auto whole = whole_first_ ? ids_.find(std::string(piece)) : ids_.end();
   if (whole != ids_.end()) return ids.push_back(whole->second);
   struct Part {
-    std::int64_t id;  // −1: joined to the part before it, or beyond an end; such is in no pair
+    std::int64_t id;  // −1: merged into the part before, or a sentinel
     std::size_t before, next;
   };
   std::vector<Part> parts = {{-1, 0, 1}};
-  using Waiting = std::pair<std::size_t, std::size_t>;  // rank, place of the left part
+  using Waiting = std::pair<std::size_t, std::size_t>;  // rank, index of the left part
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> heap;
   const auto pair_at = [&](std::size_t at) {
     return joined(parts[at].id, parts[parts[at].next].id);
@@ -150,7 +149,7 @@ std::vector<std::string> tokens_by_id(const Json& vocabulary) {
   const auto members = vocabulary.members();
   std::vector<std::string> tokens(members.size());
   for (const auto& [token, id] : members) {
-    const auto at = static_cast<std::size_t>(id.as_int());  // of a negative one too large
+    const auto at = static_cast<std::size_t>(id.as_int());  // negative: too large
     if (token.empty() || at >= tokens.size() || !tokens[at].empty())
       id.fail(str_cat("the id ", id.as_int(), ": ids must be 0 to ", tokens.size() - 1,
                       ", each once, and no token empty"));

@@ -1,4 +1,4 @@
-// Byte-pair encoding on bytes: common words become one token, and any text can be written.
+// Byte-pair encoding (BPE) on bytes.
 #pragma once
 
 #include <unordered_map>
@@ -9,34 +9,34 @@
 
 namespace gradus::io {
 
-/// Sennrich et al. 2016, on bytes as in GPT-2: each piece of the text (io/pieces.h) is its bytes,
-/// and then the pair that was learnt first is joined, wherever it stands, until none is left.
+/// Byte-level BPE as in GPT-2: each piece of the text (io/pieces.h) starts as bytes, then the pair
+/// learned first is merged until none is left. Sennrich et al. 2016.
 class BpeTokenizer final : public Tokenizer {
  public:
   using Merge = std::pair<std::int64_t, std::int64_t>;  // two ids that become one
 
-  /// The 256 bytes, then what the most frequent pair of `text` becomes, and again, until there are
-  /// `vocab_size` tokens or no pair stands there twice. Of equally frequent pairs the one with the
-  /// smaller ids: the same text gives the same tokens. About a second a MB. ValueError.
+  /// Starts from the 256 bytes and merges the most frequent pair of `text` until there are
+  /// `vocab_size` tokens or no pair occurs twice. Ties: smallest ids. About 1 s per MB. Throws
+  /// ValueError for an empty text or a vocab_size outside [256, 2²⁰].
   static BpeTokenizer train(std::string_view text, std::int64_t vocab_size);
 
-  /// Token i is tokens[i]; merges in the order in which they are tried. FileError names `name`: an
-  /// empty token, one twice, a merge twice, of ids that are none or that make no token.
+  /// Token i is tokens[i]; merges are in order of priority. Throws FileError, naming `name`, for
+  /// empty or repeated tokens, and merges that repeat, have invalid ids or make no token.
   BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> merges, const std::string& name);
 
   std::string name() const override { return "bpe token"; }
   std::int64_t vocab_size() const override { return std::ssize(tokens_); }
-  std::vector<std::int64_t> encode(std::string_view text) const override;  // never fails
+  std::vector<std::int64_t> encode(std::string_view text) const override;  // never throws
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override;
 
-  /// Appends the ids of the pieces of one text; equal ones are joined once. A byte that is no token
-  /// by itself is left out, as other people's programs do where their vocabulary lacks it.
+  /// Appends the ids of the pieces of a text. Drops bytes without a token, as reference tokenizers
+  /// do.
   void encode_pieces(std::span<const std::string_view> pieces,
                      std::vector<std::int64_t>& ids) const;
-  /// FileError names `name` and a byte that is no token, if there is one.
+  /// Throws FileError, naming `name`, if a byte is not a token.
   void require_all_bytes(const std::string& name) const;
-  /// Shall a piece that is a token be that token, whatever its merges would give? Llama 3 does so.
+  /// If true, a piece that is a token becomes that token, whatever its merges give (Llama 3).
   void set_whole_first(bool first) { whole_first_ = first; }
 
  private:
@@ -49,25 +49,25 @@ class BpeTokenizer final : public Tokenizer {
 
   std::vector<std::string> tokens_;
   std::vector<Merge> merges_;
-  std::vector<std::int64_t> bytes_;                   // the ids of the 256 bytes
+  std::vector<std::int64_t> bytes_;                   // of the 256 bytes
   std::unordered_map<std::uint64_t, Joined> joined_;  // by pair
   std::unordered_map<std::string, std::int64_t> ids_;
   bool whole_first_ = false;
 };
 
-/// The two files that Hugging Face keeps of a GPT-2-like tokenizer: {"Ġthe": 262, …}, and a line
-/// "Ġ t" for each merge. Ids must be 0 … n − 1. FileError.
+/// Hugging Face's files of a GPT-2-like tokenizer: {"Ġthe": 262, …}, and a line "Ġ t" per merge.
+/// Throws FileError unless ids are 0 … n − 1.
 BpeTokenizer load_hugging_face_bpe(const std::string& vocab_json, const std::string& merges_txt);
-/// The same from their texts; the names stand for the paths in messages.
+/// The same from text; the names are for messages.
 BpeTokenizer parse_hugging_face_bpe(std::string_view vocab, const std::string& vocab_name,
                                     std::string_view merges, const std::string& merges_name);
 
-/// Token i is tokens[i], in visible letters, but as it stands where literal[i]; a merge is a line
-/// "Ġ t". `literal` may be shorter. FileError, as of the constructor.
+/// Tokens in visible form (io/pieces.h) except where literal[i]; a merge is a line "Ġ t". `literal`
+/// may be shorter. Throws FileError as the constructor.
 BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,
                             const std::vector<std::string>& merges, const std::string& name,
                             const std::vector<bool>& literal = {});
-/// {"Ġthe": 262, …} as a list by id. FileError: ids that are not 0 … n − 1, each once.
+/// {"Ġthe": 262, …} as a list by id. Throws FileError unless ids are 0 … n − 1, each once.
 std::vector<std::string> tokens_by_id(const Json& vocabulary);
 
 }  // namespace gradus::io

@@ -1,6 +1,5 @@
-// Learning merges. Each distinct piece is kept once with its count. A merge visits only the pieces
-// that have the pair, and a heap knows the most frequent pair; entries of the heap whose count is
-// no longer true are put right when they come up.
+// Learning merges. Distinct pieces are stored once, with counts. A merge visits only pieces with
+// the pair. A heap finds the most frequent pair; stale counts are corrected when popped.
 #include <queue>
 
 #include "gradus/engine/base/error.h"
@@ -35,13 +34,13 @@ class Learner {
     for (const auto& [pair, seen] : pairs_) heap_.push({seen.count, pair});
   }
 
-  /// The most frequent pair, if it stands there twice at least; it becomes `id`.
+  /// Merges the most frequent pair into `id`, if it occurs at least twice.
   bool merge(std::int64_t id, Pair& merged) {
     while (!heap_.empty()) {
       const Entry top = heap_.top();
       heap_.pop();
       const std::int64_t now = pairs_[top.pair].count;
-      if (now != top.count) {  // this entry is old; it comes again with what is true
+      if (now != top.count) {  // stale: push the current count
         if (now > 1 && now < top.count) heap_.push({now, top.pair});
         continue;
       }
@@ -61,17 +60,17 @@ class Learner {
   };
   struct Seen {
     std::int64_t count = 0;
-    std::vector<std::size_t> words;  // that have it, or had it
+    std::vector<std::size_t> words;  // that have or had it
   };
   struct Entry {
     std::int64_t count;
     Pair pair;
-    bool operator<(const Entry& other) const {  // the largest count, then the smallest ids, on top
+    bool operator<(const Entry& other) const {  // top: largest count, then smallest ids
       return count != other.count ? count < other.count : pair > other.pair;
     }
   };
 
-  /// Adds the pairs of word i, or takes them away.
+  /// Adds or subtracts the pairs of word i.
   void count(std::size_t i, std::int64_t sign) {
     const Word& word = words_[i];
     for (std::size_t k = 0; k + 1 < word.ids.size(); ++k) {
@@ -89,7 +88,7 @@ class Learner {
       joined.push_back(here ? id : ids[k]);
       if (here) ++k;
     }
-    if (joined.size() == ids.size()) return;  // the word has lost the pair
+    if (joined.size() == ids.size()) return;  // the word no longer has the pair
     count(i, -1);
     ids = std::move(joined);
     count(i, 1);

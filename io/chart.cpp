@@ -1,4 +1,4 @@
-// A fixed picture of 800 × 450: margins around a plot whose axes end at round numbers.
+// 800 × 450 pixels, with axes that end at round numbers.
 #include "gradus/io/chart.h"
 
 #include <algorithm>
@@ -14,11 +14,11 @@ namespace {
 
 constexpr double kWidth = 800, kHeight = 450;
 constexpr double kLeft = 72, kRight = 776, kTop = 76, kBottom = 394;  // of the plot
-constexpr int kColumns = 352;                                         // each two wide
+constexpr int kColumns = 352;                                         // of 2 pixels
 constexpr int kColours = 4;
 constexpr std::size_t kMostDots = 60;
 
-/// Colours that the colour-blind tell apart (Okabe & Ito 2008), and lighter ones for the dark.
+/// Colorblind-safe colors (Okabe & Ito 2008), lighter in dark mode.
 constexpr const char* kStyle = R"(<style>
 text { font-family: system-ui, "DejaVu Sans", sans-serif; font-size: 13px; fill: #444 }
 .paper { fill: #fff } .title { font-size: 16px; font-weight: 600; fill: #111 }
@@ -46,7 +46,7 @@ std::string fixed(double value, int digits) {
 
 std::string at(double coordinate) { return fixed(coordinate, 1); }
 
-double width_of(const std::string& words) {  // in pixels, on the generous side
+double width_of(const std::string& words) {  // upper estimate, in pixels
   return 7.5 * static_cast<double>(count_characters(words));
 }
 
@@ -66,7 +66,7 @@ std::string dot(const std::string& colour, double x, double y) {
                  "\" r=\"3\"/>\n");
 }
 
-/// From numbers to pixels along one axis, whose ends are its first and last tick.
+/// Maps values to pixels between the first and last tick.
 struct Axis {
   std::vector<double> ticks;  // never −0
   double first_pixel, last_pixel;
@@ -83,7 +83,7 @@ struct Axis {
   }
 };
 
-/// The points of one column of pixels: their mean, least and largest.
+/// Points of one pixel column.
 struct Column {
   double x = 0, y = 0, low = 0, high = 0, count = 0;
 
@@ -114,7 +114,7 @@ std::vector<Column> columns_of(const Curve& curve, const Axis& x) {
   return columns;
 }
 
-/// "M72.0 80.0 L74.0 81.5 …" through the columns' `which`; backwards for the way home of a band.
+/// "M72.0 80.0 L74.0 81.5 …" through the columns; `back` for the lower edge of a band.
 std::string way(const std::vector<Column>& columns, const Axis& x, const Axis& y,
                 double Column::*which, bool back = false) {
   std::string path;
@@ -139,7 +139,7 @@ std::string drawn(const Curve& curve, std::size_t index, const Axis& x, const Ax
   return out;
 }
 
-/// The mark's words stand above it, on the side where there is room.
+/// The label is above the mark, on the side where it fits.
 std::string drawn(const Chart::Mark& mark, const Axis& x, const Axis& y) {
   const double px = x(mark.x), py = y(mark.y);
   const double above = std::max(kTop + 14, py - 46);
@@ -176,7 +176,7 @@ std::string frame(const Chart& chart, const Axis& x, const Axis& y) {
   return out;
 }
 
-/// The least and the largest of what the chart shows along one axis, apart from each other.
+/// Minimum and maximum along one axis, widened if too close.
 std::array<double, 2> range(const Chart& chart, double std::pair<double, double>::*part) {
   double low = INFINITY, high = -INFINITY;
   for (const Curve& curve : chart.curves)
@@ -200,7 +200,7 @@ std::vector<double> round_ticks(double low, double high, int about) {
   const double power = std::pow(10, std::floor(std::log10(raw)));
   const double ratio = raw / power;  // in [1, 10)
   const double step = power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
-  constexpr double kCrumb = 1e-9;  // of a step: 0.3 is no multiple of 0.1 in binary
+  constexpr double kCrumb = 1e-9;  // tolerance in steps: 0.3 / 0.1 is not exactly 3
   const double first = std::floor(low / step + kCrumb), last = std::ceil(high / step - kCrumb);
   std::vector<double> ticks;
   for (int i = 0; i <= last - first; ++i) ticks.push_back((first + i) * step);

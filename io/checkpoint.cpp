@@ -1,4 +1,3 @@
-// Checkpoints as safetensors files with a checksum of all that they hold.
 #include "gradus/io/checkpoint.h"
 
 #include <cstddef>
@@ -36,7 +35,7 @@ class Checksum {
   std::uint32_t crc_ = 0;
 };
 
-/// Of everything in it, in this order whatever the file's: facts, names, dtypes, shapes, numbers.
+/// Checksum of facts, names, dtypes, shapes and values.
 std::string checksum_of(const Checkpoint& checkpoint) {
   Checksum sum;
   for (const auto& [key, value] : checkpoint.facts) {
@@ -54,7 +53,7 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   return sum.hex();
 }
 
-/// Removes the fact `key` and returns it; "" if there is none.
+/// Removes and returns the fact `key`, or "".
 std::string take(std::map<std::string, std::string>& facts, const char* key) {
   const auto fact = facts.extract(key);
   return fact ? fact.mapped() : "";
@@ -70,7 +69,7 @@ Checkpoint checked(TensorFile file, const std::string& path) {
                      quote(format), ", but this Gradus reads format ", kCheckpointFormat,
                      ": update it");
   const std::string claimed = take(checkpoint.facts, kChecksumKey);
-  take(checkpoint.facts, "format");  // "pt", which every safetensors file says
+  take(checkpoint.facts, "format");  // "pt", in every safetensors file
   const std::string found = checksum_of(checkpoint);
   require<FileError>(claimed == found, path, ": damaged: its checksum says ", quote(claimed),
                      ", its contents give \"", found, "\": go back to an earlier checkpoint");

@@ -6,8 +6,7 @@
 namespace gradus::io {
 namespace {
 
-/// Table k holds the checksums of a byte followed by k zero bytes, so that eight bytes are taken at
-/// once.
+/// Table k: checksums of a byte and k zero bytes, to process 8 bytes together.
 constexpr auto kTables = [] {
   std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

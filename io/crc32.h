@@ -1,4 +1,4 @@
-// The checksum of zip and of our checkpoints.
+// CRC-32, as in zip files.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace gradus::io {
 
-/// CRC-32: the polynomial 0x04C11DB7 with its bits reversed. `before`: of what came before.
+/// CRC-32 with polynomial 0x04C11DB7, bit-reversed. `before`: checksum of the preceding data.
 std::uint32_t crc32(const void* data, std::size_t bytes, std::uint32_t before = 0);
 
 }  // namespace gradus::io

@@ -1,4 +1,3 @@
-// Splitting lines into fields and fields into numbers.
 #include "gradus/io/csv.h"
 
 #include <algorithm>
@@ -20,8 +19,8 @@ std::string_view trimmed(std::string_view field) {
   return field.substr(0, field.find_last_not_of(" \t\r") + 1);
 }
 
-/// The field at the start of `rest`, which loses it and the comma after it. In quotes a comma is a
-/// letter like any other and "" a quote. Nothing if quotes do not close before a comma or the end.
+/// Removes the first field of `rest`. Within quotes, commas are literal and "" is a quote. Returns
+/// nothing if quotes do not close before a comma or the end.
 std::optional<std::string> take_field(std::string_view& rest) {
   std::string field;
   const std::size_t first = std::min(rest.find_first_not_of(" \t"), rest.size());
@@ -70,7 +69,7 @@ std::optional<double> number_in(std::string_view field) {
 
 bool is_number(const std::string& field) { return number_in(field).has_value(); }
 
-/// The name of a column as a field: in quotes where it would be read as something else.
+/// Column name as a field, quoted if necessary.
 std::string field_of(const std::string& column) {
   require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
           "save_csv: the column ", quote(column),
@@ -135,7 +134,7 @@ void save_csv(const std::string& path, const Table& table) {
                       " names for ", columns, " columns");
   std::string out;
   for (const std::string& column : table.columns)
-    out += (out.empty() ? "" : ",") + field_of(column);  // which is never empty
+    out += (out.empty() ? "" : ",") + field_of(column);  // never empty
   if (names > 0) out += '\n';
   dispatch(table.values.dtype(), [&]<class T>() {
     const Tensor packed = kernel::contiguous(table.values);

@@ -1,4 +1,4 @@
-// Tables of numbers as comma-separated text.
+// Tables of numbers as CSV.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 namespace gradus::io {
 
 struct Table {
-  std::vector<std::string> columns;  // empty where the file has no line of names
+  std::vector<std::string> columns;  // empty without a header line
   Tensor values;                     // [rows, columns]
 };
 
-/// The first line names the columns if no field of it is a number. Fields may be in double quotes;
-/// blanks around them, CR before a line end, empty lines at the end and a byte order mark are
-/// skipped. A dot is the decimal point in every locale. FileError names line and column: not a
-/// number, too many or too few fields, nothing there. DtypeError unless f32 or f64.
+/// The first line names the columns if none of its fields is a number. Fields may be quoted. Skips
+/// blanks around fields, CR, empty lines at the end and a byte order mark. Locale-independent.
+/// Throws FileError, with line and column, for fields that are not numbers, a wrong number of
+/// fields, or an empty file. Throws DtypeError unless f32 or f64.
 Table load_csv(const std::string& path, Dtype dtype = default_dtype());
 Table parse_csv(std::string_view text, const std::string& name, Dtype dtype = default_dtype());
 
-/// Numbers are written so that reading gives the same bits; whole or not at all. ShapeError unless
-/// the values have two axes, and a name for each column or none at all. ValueError for a name that
-/// would be read as a number, or as two lines.
+/// Writes atomically, so that reading gives the same bits. Throws ShapeError unless values have two
+/// axes and columns have no names or one each. Throws ValueError for a name that is a number or
+/// several lines.
 void save_csv(const std::string& path, const Table& table);
 
 }  // namespace gradus::io

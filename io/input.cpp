@@ -1,4 +1,3 @@
-// Bytes from files, and tensors from bytes.
 #include "gradus/io/input.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ static_assert(sizeof(bool) == 1);
 
 struct StoredKind {
   const char* name;
-  std::size_t bytes;  // of one block in the file
+  std::size_t bytes;  // per block
   Dtype dtype;        // in memory
   std::int64_t block = 1;
 };
@@ -31,12 +30,11 @@ constexpr StoredKind kStoredKinds[] = {
     {"BOOL", 1, Dtype::bool_},    {"F16", 2, Dtype::f32},      {"BF16", 2, Dtype::f32},
     {"I32", 4, Dtype::i64},       {"U8", 1, Dtype::i64},       {"Q8_0", 34, Dtype::f32, 32},
     {"Q4_0", 18, Dtype::f32, 32}, {"Q4_1", 20, Dtype::f32, 32}};
-static_assert(std::size(kStoredKinds) ==
-              static_cast<std::size_t>(Stored::q4_1) + 1);  // in its order
+static_assert(std::size(kStoredKinds) == static_cast<std::size_t>(Stored::q4_1) + 1);  // same order
 
 const StoredKind& kind_of(Stored stored) { return kStoredKinds[static_cast<std::size_t>(stored)]; }
 
-/// The 32 numbers of a block. Each d·q has at most 19 bits: no rounding until m is added.
+/// Decodes a block of 32 values. d·q has at most 19 bits, so only adding m rounds.
 void unpack(Stored stored, const std::byte* block, float* y) {
   const auto f16_at = [&](std::size_t place) {
     gemm::Float16 half{};
@@ -69,7 +67,7 @@ void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::i
   }
 }
 
-/// y[i] = convert(stored number i), piece by piece, so that a large tensor has no second copy.
+/// y[i] = convert(stored value i), in pieces, to avoid a second copy of large tensors.
 template <class From, class To, class F>
 void read_converted(Input& input, std::uint64_t at, To* y, std::int64_t count, F convert) {
   constexpr std::int64_t kPiece = 1 << 15;
@@ -111,7 +109,7 @@ void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
     std::memcpy(to, memory_.data() + at, bytes);
     return;
   }
-  if (at != place_) file_.seekg(static_cast<std::streamoff>(at));  // which empties its buffer
+  if (at != place_) file_.seekg(static_cast<std::streamoff>(at));  // empties the buffer
   place_ = at + bytes;
   file_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
   require<FileError>(file_.good(), name_, ": the file had ", size_, " bytes, but only ",
@@ -125,10 +123,10 @@ std::size_t bytes_of(Stored stored) { return kind_of(stored).bytes; }
 Dtype loaded_as(Stored stored) { return kind_of(stored).dtype; }
 
 std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;  // 8 bytes a number
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;  // 8-byte values
   std::uint64_t count = 1;
   for (const std::uint64_t size : sizes) {
-    // Axes of size 0 do not count here: strides are products of the other ones.
+    // Skips sizes of 0: strides are products of the others.
     if (size > 0 && count > kMost / size) return std::nullopt;
     count *= std::max<std::uint64_t>(size, 1);
   }
@@ -148,7 +146,7 @@ Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& 
         input.read(at, y.mutable_data<T>(), static_cast<std::size_t>(n) * sizeof(T));
       });
       break;
-    case Stored::bool_:  // any byte but 0 and 1 in a bool is undefined behaviour
+    case Stored::bool_:  // only 0 and 1 are valid bools
       read_converted<std::uint8_t>(input, at, y.mutable_data<bool>(), n,
                                    [](auto x) { return x != 0; });
       break;

@@ -1,4 +1,3 @@
-// Paths over the JSON library's document.
 #include "gradus/io/json.h"
 
 #include <nlohmann/json.hpp>
@@ -28,10 +27,10 @@ struct Json::Document {  // NOLINT(bugprone-exception-escape): moving JSON throw
 };
 
 Json Json::parse(std::string_view text, const std::string& name) {
-  // The JSON library takes a NUL for the end of its input, and lets the last of two equal keys win.
+  // nlohmann::json ends at a NUL and keeps the last of repeated keys.
   require<FileError>(text.find('\0') == std::string_view::npos, name,
                      ": not JSON: it holds a NUL byte");
-  std::vector<std::unordered_set<std::string>> keys;  // of each object that is open
+  std::vector<std::unordered_set<std::string>> keys;  // of each open object
   const auto look = [&](int depth, Value::parse_event_t event, Value& parsed) {
     require<FileError>(depth <= kDeepest, name, ": its JSON is nested more than ", kDeepest,
                        " deep");

@@ -1,5 +1,4 @@
-// JSON from outside, read by path: what is missing, unknown or of the wrong type is an error that
-// says where.
+// JSON with checked access: errors name the path of a missing, unknown or mistyped value.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +11,16 @@
 
 namespace gradus::io {
 
-/// A value in a JSON document, and where it stands. Copies are cheap and keep the document alive.
-/// All errors are FileErrors: "tokenizer.json: model.type: …".
+/// A value in a JSON document, with its path. Copies are cheap and keep the document alive. All
+/// errors are FileErrors: "tokenizer.json: model.type: …".
 class Json {
  public:
-  /// A document that is an object. FileError: not JSON, a key twice in one object, a NUL, values
-  /// more than 64 deep. `name` stands for the file in messages.
+  /// Parses an object. Throws if it is not JSON, repeats a key, has a NUL, or is nested more than
+  /// 64 deep. `name` is for messages.
   static Json parse(std::string_view text, const std::string& name);
 
-  bool has(const std::string& key) const;  // an object with that key, and not null there
-  Json at(const std::string& key) const;   // FileError: no object, no such key, null
+  bool has(const std::string& key) const;                     // not for null
+  Json at(const std::string& key) const;                      // throws if missing or null
   std::vector<std::pair<std::string, Json>> members() const;  // of an object, by key
   std::vector<Json> elements() const;                         // of a list
 
@@ -29,24 +28,24 @@ class Json {
   bool is_list() const;
   bool is_object() const;
   std::string text() const;
-  std::int64_t as_int() const;  // a whole number within 64 bits
+  std::int64_t as_int() const;  // 64-bit integer
   double number() const;        // any finite number
-  bool as_bool() const;         // true or false
+  bool as_bool() const;
 
-  /// A list of at most `most` whole numbers, none negative.
+  /// A list of at most `most` integers ≥ 0.
   std::vector<std::uint64_t> sizes(std::size_t most) const;
 
-  /// The value at `key`, or `otherwise` where has(key) is false.
+  /// The value at `key`, or `otherwise` if has(key) is false.
   std::string text(const std::string& key, const std::string& otherwise) const;
   std::int64_t as_int(const std::string& key, std::int64_t otherwise) const;
   double number(const std::string& key, double otherwise) const;
   bool as_bool(const std::string& key, bool otherwise) const;
 
-  /// FileError names the first key of this object that is none of `keys`.
+  /// Throws for the first key that is not in `keys`.
   void check_keys(std::initializer_list<const char*> keys) const;
-  /// FileError: file, path, `complaint`.
+  /// Throws with file, path and `complaint`.
   [[noreturn]] void fail(const std::string& complaint) const;
-  std::string describe() const;  // the value, short enough for a message
+  std::string describe() const;  // shortened, for messages
 
  private:
   struct Document;
@@ -55,7 +54,7 @@ class Json {
   Json below(const void* value, const std::string& step) const;
 
   std::shared_ptr<const Document> document_;
-  const void* value_;  // the JSON library's, within the document
+  const void* value_;  // in the document
   std::string path_;   // "model.vocab", "" at the top
 };
 

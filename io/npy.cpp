@@ -1,4 +1,3 @@
-// Reading and writing .npy files.
 #include "gradus/io/npy.h"
 
 #include <algorithm>
@@ -20,16 +19,16 @@ namespace gradus::io {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint64_t kLongestNpyHeader = 10'000;  // characters; NumPy's own limit
+constexpr std::uint64_t kLongestNpyHeader = 10'000;  // NumPy's limit
 
 const std::map<std::string, Stored> kDescriptions = {
     {"<f4", Stored::f32}, {"<f8", Stored::f64}, {"<i8", Stored::i64}, {"|b1", Stored::bool_},
     {"<f2", Stored::f16}, {"<i4", Stored::i32}, {"|u1", Stored::u8}};
 
-constexpr const char* kWritten[] = {"<f4", "<f8", "<i8", "|b1"};  // of each Dtype
+constexpr const char* kWritten[] = {"<f4", "<f8", "<i8", "|b1"};  // by Dtype
 static_assert(std::size(kWritten) == static_cast<std::size_t>(Dtype::bool_) + 1);
 
-/// Reads the one kind of Python dict that the format allows, and no other Python.
+/// Parses only the Python dict of the format.
 class HeaderReader {
  public:
   HeaderReader(std::string_view header, const std::string& file) : rest_(header), file_(file) {}
@@ -131,7 +130,7 @@ Stored stored_as(const std::string& description, const std::string& file) {
                   " cannot be read: <f4 <f8 <i8 |b1 <f2 <i4 |u1 can");
 }
 
-/// Where the header begins and how long it is.
+/// Position and length of the header.
 std::pair<std::uint64_t, std::uint64_t> header_place(Input& input) {
   unsigned char start[12] = {};
   const std::size_t n = std::min<std::size_t>(sizeof start, static_cast<std::size_t>(input.size()));
@@ -172,7 +171,7 @@ Tensor read_npy(Input input) {
                      shape, " takes ", bytes, " bytes, but ", input.size() - data,
                      " follow the header");
   if (!header.fortran_order) return read_numbers(input, data, stored, shape);
-  // Fortran order is C order of the axes reversed: read it so and look at it the other way round.
+  // Fortran order is C order with reversed axes: read that, then transpose.
   Shape reversed;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) reversed.push_back(shape[axis]);
   const Tensor x = read_numbers(input, data, stored, reversed);
@@ -196,7 +195,7 @@ void save_npy(const std::string& path, const Tensor& x) {
   for (int axis = 0; axis < x.rank(); ++axis)
     header += str_cat(x.size(axis), x.rank() == 1 ? "," : "", axis + 1 < x.rank() ? ", " : "");
   header += "), }";
-  // Magic, version and length take 10 bytes; blanks and a line end make it a multiple of 64.
+  // Pads magic, version, length (10 bytes) and header to a multiple of 64.
   header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
 
   std::string bytes(kMagic);

@@ -1,4 +1,4 @@
-// NumPy's .npy: one array in a file, to exchange numbers with Python.
+// NumPy's .npy format, one array per file.
 //
 // "\x93NUMPY" | version | length | a Python dict of descr, fortran_order and shape | the numbers.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
@@ -12,12 +12,12 @@
 
 namespace gradus::io {
 
-/// Reads versions 1 to 3, C and Fortran order: <f4 <f8 <i8 |b1 as they are, <f2 as f32, <i4 and |u1
-/// as i64. FileError: anything else, and a file whose size is not what its header says.
+/// Reads versions 1 to 3, C and Fortran order: <f4 <f8 <i8 |b1 unchanged, <f2 as f32, <i4 and |u1
+/// as i64. Throws FileError for anything else, and if the size does not match the header.
 Tensor load_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name);
 
-/// Writes version 1.0 in C order, whole or not at all.
+/// Writes version 1.0 in C order, atomically.
 void save_npy(const std::string& path, const Tensor& x);
 
 }  // namespace gradus::io

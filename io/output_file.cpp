@@ -1,4 +1,3 @@
-// File operations that can be watched, and the atomic write made of them.
 #include "gradus/io/output_file.h"
 
 #include <cerrno>
@@ -49,7 +48,7 @@ int OutputFile::sync() {
 
 int OutputFile::close() {
   if (file_ == nullptr) return 0;
-  const int cause = asked({FileChange::close, path_});  // closed all the same
+  const int cause = asked({FileChange::close, path_});  // closes in any case
   const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
   return cause != 0 ? cause : cause_unless(closed);
 }
@@ -87,7 +86,7 @@ int sync_directory_of(const std::string& path) {
 void write_file_atomically(const std::string& path, const void* data, std::size_t size) {
   std::string temporary;
   OutputFile file;
-  int cause = EEXIST;  // create() refuses what is there, another process's too
+  int cause = EEXIST;  // create() fails if the file exists
   for (int i = 0; i < 10000 && cause == EEXIST; ++i) {
     temporary = str_cat(path, ".tmp-", i);
     cause = file.create(temporary);
@@ -106,7 +105,7 @@ void write_file_atomically(const std::string& path, const void* data, std::size_
     fail<FileError>("cannot write ", path, ": ", std::strerror(cause), full ? " (disk full)" : "",
                     ". What was there before is unchanged");
   }
-  sync_directory_of(path);  // synced or not, the file is whole; only its name may come late
+  sync_directory_of(path);  // without it, the file is complete but its name may not be durable yet
 }
 
 }  // namespace gradus::io

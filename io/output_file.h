@@ -1,5 +1,4 @@
-// Every change that Gradus makes to files goes through these functions. So a test can record the
-// changes of a run and replay each prefix of them, or make one fail.
+// All changes that Gradus makes to files. Tests can record them, replay a prefix, or make one fail.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +13,18 @@ namespace gradus::io {
 struct FileChange {
   enum Kind { create, open, write, sync, close, truncate, rename, remove, sync_directory } kind;
   std::string path;
-  std::string to = {};          // of rename
-  std::string_view bytes = {};  // of write: appended
-  std::int64_t size = 0;        // of truncate
+  std::string to = {};          // for rename
+  std::string_view bytes = {};  // for write: appended
+  std::int64_t size = 0;        // for truncate
 };
 
-/// Called before each change; not 0 is the errno that it fails with instead. A write that is to
-/// fail writes the first half, as on a full disk; a sync may be kSkipped, which takes no time. For
-/// tests: all writing threads share it.
+/// Test hook, called before each change by all threads. It returns 0 or an errno to fail with. A
+/// failing write writes its first half, as on a full disk. For a sync it may return kSkipped, to
+/// save time.
 constexpr int kSkipped = -1;
 extern std::function<int(const FileChange&)> file_watch;
 
-/// A file that grows. Unbuffered: nothing hides in a buffer when writing fails. What returns int
-/// returns 0 or an errno.
+/// An unbuffered, append-only file. int results are 0 or an errno.
 class OutputFile {
  public:
   OutputFile() = default;
@@ -34,12 +32,12 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// EEXIST where there is one, another process's too.
+  /// EEXIST if the file exists.
   int create(const std::string& path) { return start(FileChange::create, path); }
-  /// Goes on after what is there.
+  /// Appends to an existing file.
   int open(const std::string& path) { return start(FileChange::open, path); }
   int write(const void* data, std::size_t size);
-  int sync();  // what was written is on the disk
+  int sync();  // to disk
   int close();
 
  private:
@@ -48,16 +46,15 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-/// Each 0, or the errno that says why not.
+/// Return 0 or an errno.
 int truncate_file(const std::string& path, std::int64_t size);
 int rename_file(const std::string& path, const std::string& to);
 int remove_file(const std::string& path);
-/// The names of files made, renamed and removed in the directory of `path` are on the disk.
+/// Makes creations, renames and removals in the directory of `path` durable.
 int sync_directory_of(const std::string& path);
 
-/// Writes `size` bytes to `path` so that a reader, a crash or a full disk sees the whole new file
-/// or the whole old one: to a temporary file, synced, renamed, directory synced. FileError: path
-/// and cause.
+/// Writes `size` bytes to `path` atomically, by a temporary file, sync, rename and directory sync:
+/// readers see the complete old or new file, even after a crash. Throws FileError.
 void write_file_atomically(const std::string& path, const void* data, std::size_t size);
 
 }  // namespace gradus::io

@@ -9,7 +9,7 @@
 namespace gradus::io {
 namespace {
 
-constexpr std::size_t kLongest = 128;  // bytes: keeps the work on a text without spaces linear
+constexpr std::size_t kLongest = 128;  // bytes; makes text without spaces linear in time
 
 enum class Kind { space, letter, digit, other };
 
@@ -20,17 +20,17 @@ Kind byte_kind(char c) {
   return byte >= '0' && byte <= '9' ? Kind::digit : Kind::other;
 }
 
-/// 's 't 'm 'd 're 've 'll at the beginning: how long that is, else 0.
+/// Length of a contraction at the beginning ('s 't 'm 'd 're 've 'll), or 0.
 std::size_t contraction(std::string_view text) {
   for (const std::string_view each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
     if (text.starts_with(each)) return each.size();
   return 0;
 }
 
-/// How long the first piece is. The text is not empty.
+/// Length of the first piece of a non-empty text.
 std::size_t first_piece(std::string_view text) {
   if (const std::size_t length = contraction(text)) return length;
-  const auto run = [&](std::size_t from) {  // to the end of one kind, or beyond kLongest
+  const auto run = [&](std::size_t from) {  // end of one kind, or beyond kLongest
     std::size_t end = from;
     const std::size_t most = std::min(text.size(), from + kLongest + 2);
     while (end < most && byte_kind(text[end]) == byte_kind(text[from])) ++end;
@@ -38,7 +38,7 @@ std::size_t first_piece(std::string_view text) {
   };
   const std::size_t begin = text[0] == ' ' && text.size() > 1;
   if (byte_kind(text[begin]) != Kind::space) return run(begin);
-  const std::size_t end = run(0);  // the last space belongs to the word after it
+  const std::size_t end = run(0);  // the last space belongs to the next word
   return end == text.size() || end == 1 ? end : end - 1;
 }
 
@@ -65,7 +65,7 @@ std::vector<std::string_view> pieces(std::string_view text) {
   while (!text.empty()) {
     std::size_t length = first_piece(text);
     if (length > kLongest) {
-      length = kLongest;  // back to where a character begins, if that is near
+      length = kLongest;  // back to the start of a character, if near
       for (int i = 0; i < 3 && (static_cast<unsigned char>(text[length]) & 0xC0u) == 0x80u; ++i)
         --length;
     }
@@ -85,7 +85,7 @@ std::string from_visible(std::string_view text, const std::string& name) {
   std::string out;
   for (const char32_t c : decode_utf8(text, name)) {
     const int byte = c < kAlphabet.byte.size() ? kAlphabet.byte[c] : -1;
-    if (byte < 0)  // escape() costs: not for every character
+    if (byte < 0)  // escape() is expensive
       fail<FileError>(name, ": ", escape(c), " in ", quote(text), " stands for no byte");
     out += static_cast<char>(byte);
   }

@@ -1,5 +1,4 @@
-// Text cut into words with the space before them, as GPT-2's tokenizer cuts it (Radford et al.
-// 2019), and bytes written as visible letters, as its files do.
+// Text split into words as in GPT-2, and bytes as visible characters. Radford et al. 2019.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +8,18 @@
 
 namespace gradus::io {
 
-/// "It's 12 o'clock,  now" → It|'s| 12| o|'|clock|,| | now. Together the pieces are the text,
-/// whatever its bytes. GPT-2's regular expression, but for two things: every character beyond ASCII
-/// is a letter here (there, some are digits, marks or spaces), and a piece ends after 128 bytes.
+/// Splits text: "It's 12 o'clock,  now" → It|'s| 12| o|'|clock|,| | now. GPT-2's regular
+/// expression, except that all non-ASCII characters are letters and a piece ends after 128 bytes.
+/// Accepts any bytes.
 std::vector<std::string_view> pieces(std::string_view text);
 
-/// Bytes as text without spaces or control characters: ! to ~, ¡ to ¬ and ® to ÿ stand for
-/// themselves, the other 68 bytes for U+0100 and up in their order; so a space is Ġ.
+/// Bytes as visible characters: ! to ~, ¡ to ¬ and ® to ÿ stand for themselves, the other 68 for
+/// U+0100 and up, in order, so that a space is Ġ.
 std::string visible(std::string_view bytes);
-/// The way back. FileError names `name` where a character stands for no byte.
+/// Inverse of visible(). Throws FileError, naming `name`, for other characters.
 std::string from_visible(std::string_view text, const std::string& name);
 
-/// Parts of `text` between single `separator`s; none of an empty text.
+/// Parts of `text` between separators; none if it is empty.
 std::vector<std::string> split_text(std::string_view text, char separator);
 
 }  // namespace gradus::io

@@ -1,4 +1,3 @@
-// Reading and writing safetensors files.
 #include "gradus/io/safetensors.h"
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 namespace gradus::io {
 namespace {
 
-constexpr std::uint64_t kLength = 8;  // bytes that say how long the header is
+constexpr std::uint64_t kLength = 8;  // bytes of the header's length
 
 TensorFile read_safetensors(Input input) {
   SafetensorsHeader header = read_safetensors_header(input);
@@ -41,7 +40,7 @@ std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
             " is undefined");
     order.push_back(&entry);
   }
-  // Like the reference's writer we put first what needs the wider alignment: I64, F64, F32, BOOL.
+  // Widest alignment first, as in the reference implementation: I64, F64, F32, BOOL.
   const auto place = [](Entry each) {
     return std::pair(size_of(each->second.dtype()), each->second.dtype());
   };
@@ -73,7 +72,7 @@ std::string header_of(const std::vector<Entry>& order,
     begin += bytes_of(x);
   }
   header += "}";
-  header.append((8 - header.size() % 8) % 8, ' ');  // so that every number lies aligned
+  header.append((8 - header.size() % 8) % 8, ' ');  // aligns the values
   require(header.size() <= kLongestHeader, "save_safetensors: names and metadata take ",
           header.size(), " bytes; readers accept ", kLongestHeader);
   return header;

@@ -1,7 +1,7 @@
-// safetensors: tensors by name in one file, as tools of PyTorch and Hugging Face read and write.
+// safetensors: named tensors in one file, as in PyTorch and Hugging Face.
 //
-// 8 bytes N (little-endian) | N bytes of JSON: name → {dtype, shape, data_offsets}, and texts under
-// "__metadata__" | the numbers. https://github.com/huggingface/safetensors
+// 8 bytes N (little-endian) | N bytes of JSON: name → {dtype, shape, data_offsets}, and strings
+// under "__metadata__" | values. https://github.com/huggingface/safetensors
 #pragma once
 
 #include <cstddef>
@@ -23,24 +23,25 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads F32 F64 I64 BOOL as they are, F16 and BF16 as f32, I32 and U8 as i64. A file that breaks
-/// any rule of the format (a gap, an overlap, a byte too many, a repeated name …) is a FileError
-/// that names file, tensor and both values; nothing is allocated before sizes fit the file's.
+/// Reads F32 F64 I64 BOOL unchanged, F16 and BF16 as f32, I32 and U8 as i64. Throws FileError, with
+/// file, tensor and values, if a rule of the format is broken: gaps, overlaps, extra bytes,
+/// repeated names, …. Checks sizes before allocating.
 TensorFile load_safetensors(const std::string& path);
-/// The same from memory; `name` stands for the path in messages.
+/// The same from memory; `name` is for messages.
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
-/// Writes whole or not at all; views are written packed, {"format": "pt"} is added to the metadata.
-/// ValueError: a name "" or "__metadata__", text that is not UTF-8, an undefined tensor. FileError.
+/// Writes atomically. Views are packed, and {"format": "pt"} is added to the metadata. Throws
+/// ValueError for a name "" or "__metadata__", text that is not UTF-8, or an undefined tensor.
+/// Throws FileError if writing fails.
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
                                          const std::map<std::string, std::string>& metadata = {});
 
-/// Writes a module's parameters and buffers by name as safetensors, whole or not at all. FileError.
+/// Saves parameters and buffers by name, atomically. Throws FileError.
 void save(const std::string& path, const nn::Module& module);
-/// Reads them into a module of the same names and shapes, in place, converted to its dtype.
-/// FileError; one ShapeError lists every missing, unexpected or misshapen name.
+/// Loads into a module with the same names and shapes, in place, converted to its dtype. Throws
+/// FileError, or ShapeError listing every missing, unexpected or misshapen name.
 void load(const std::string& path, nn::Module& module);
 
 }  // namespace gradus::io

@@ -1,4 +1,3 @@
-// The rules of a safetensors header, each with the message for a file that breaks it.
 #include "gradus/io/safetensors_header.h"
 
 #include <algorithm>

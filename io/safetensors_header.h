@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file: read without trust.
+// The JSON header of a safetensors file, from untrusted input.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace gradus::io {
 
-inline constexpr std::uint64_t kLongestHeader = 100'000'000;  // bytes; the reference's limit
+inline constexpr std::uint64_t kLongestHeader = 100'000'000;  // bytes, as the reference
 
 struct SafetensorsHeader {
-  std::vector<TensorEntry> entries;  // by place in the file
+  std::vector<TensorEntry> entries;  // in file order
   std::map<std::string, std::string> metadata;
-  std::uint64_t data = 0;  // where the numbers begin
+  std::uint64_t data = 0;  // start of the values
 };
 
-/// Of a whole file. FileError.
+/// Reads the header of a file. Throws FileError.
 SafetensorsHeader read_safetensors_header(Input& input);
 
-/// `json` is what stands in `file` after its first 8 bytes, `data_bytes` what follows it. Every
-/// rule is checked here: on return the entries cover the data without gap or overlap.
+/// Parses `json`, the header of `file`, with `data_bytes` bytes after it. Checks every rule,
+/// including that the entries cover the data without gap or overlap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& file);
 
-/// `text` as a JSON string. ValueError, which calls it `what`, unless it is UTF-8.
+/// `text` as a JSON string. Throws ValueError, naming `what`, unless it is UTF-8.
 std::string json_string(const std::string& text, const char* what);
 
 }  // namespace gradus::io

@@ -1,4 +1,3 @@
-// The rules of places in a file, each with the message for a file that breaks it.
 #include "gradus/io/tensor_entry.h"
 
 #include <algorithm>
@@ -52,7 +51,7 @@ void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
   std::sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
-  std::uint64_t end = 0, place = 0;  // of the tensor before; of the next one
+  std::uint64_t end = 0, place = 0;  // of the previous tensor; of the next one
   for (const TensorEntry& entry : entries) {
     const std::string fault = fault_of(entry, place, data_bytes);
     if (!fault.empty()) fail<FileError>(file, ": tensor ", quote(entry.name), ": ", fault);

@@ -1,4 +1,4 @@
-// Where the tensors of a file lie, and that they lie there without gap or overlap.
+// Tensor entries of a file, and the check that they cover it.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace gradus::io {
 
-/// One tensor's entry. Its offsets count from where the numbers begin.
+/// A tensor's entry. Offsets are relative to the start of the values.
 struct TensorEntry {
   std::string name;
-  std::string dtype;  // as the file calls it
+  std::string dtype;  // as in the file
   Stored stored = Stored::f32;
   std::vector<std::uint64_t> shape;  // at most kMaxRank sizes
   std::uint64_t begin = 0, end = 0;
 };
 
-/// Its sizes, as a tensor of ours has them.
+/// Its sizes as a Shape.
 Shape shape_of(const TensorEntry& entry);
-/// What its type and shape take; nothing where that is more than any memory.
+/// Bytes of its type and shape, or nothing if too large.
 std::optional<std::uint64_t> bytes_of(const TensorEntry& entry);
 
-/// Sorts the entries by place. FileError unless each has the bytes that its type and shape take and
-/// they cover the data exactly, but for what fills up to a multiple of `alignment` after each.
+/// Sorts the entries by offset. Throws FileError unless each has the bytes of its type and shape,
+/// and they cover the data exactly, with padding to multiples of `alignment`.
 void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
                   std::uint64_t alignment, const std::string& file);
 

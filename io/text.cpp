@@ -1,4 +1,3 @@
-// Reading text, and UTF-8 both ways.
 #include "gradus/io/text.h"
 
 #include <algorithm>
@@ -21,10 +20,10 @@ std::string hex(std::uint32_t value, int digits) {
   return text;
 }
 
-/// A lead byte says how many follow it and, for E0 ED F0 F4, narrows the range of the first of
-/// them: that keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
+/// A lead byte gives the length. E0, ED, F0 and F4 narrow the second byte, which excludes overlong
+/// forms, surrogates and code points beyond U+10FFFF.
 struct Lead {
-  std::size_t length;                // 0: no character begins with this byte
+  std::size_t length;                // 0: not a lead byte
   unsigned low = 0x80, high = 0xBF;  // of the second byte
 };
 Lead lead_of(unsigned byte) {
@@ -60,7 +59,7 @@ Utf8 utf8_at(std::string_view text, std::size_t at) {
   const Lead lead = lead_of(first);
   if (lead.length == 0) return {Utf8::invalid, 0, 1};
   if (lead.length == 1) return {Utf8::character, static_cast<char32_t>(first), 1};
-  unsigned code_point = first & (0xFFu >> lead.length);  // the bit after its ones is 0
+  unsigned code_point = first & (0xFFu >> lead.length);  // drops the length bits
   for (std::size_t i = 1; i < lead.length; ++i) {
     if (at + i == text.size()) return {Utf8::incomplete, 0, i};
     const unsigned byte = static_cast<unsigned char>(text[at + i]);
@@ -76,7 +75,7 @@ std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name
   code_points.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Utf8 found = utf8_at(text, at);
-    if (found.kind != Utf8::character)  // hex() costs: not for every character
+    if (found.kind != Utf8::character)  // hex() is expensive
       fail<FileError>(name, ": not UTF-8 at byte ", at, " (0x",
                       hex(static_cast<unsigned char>(text[at]), 2),
                       "): convert it, or use the byte tokenizer, which takes any bytes");
@@ -88,7 +87,7 @@ std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name
 
 std::string encode_utf8(char32_t code_point) {
   const std::uint32_t c = code_point;
-  if ((c >= 0xD800 && c <= 0xDFFF) || c >= 0x110000)  // hex() costs: not for every character
+  if ((c >= 0xD800 && c <= 0xDFFF) || c >= 0x110000)  // hex() is expensive
     fail<ValueError>("U+", hex(c, 4), " is not a Unicode character");
   const auto tail = [c](int shift) { return static_cast<char>(0x80u | (c >> shift & 0x3Fu)); };
   if (c < 0x80) return {static_cast<char>(c)};

@@ -1,4 +1,3 @@
-// Characters, bytes and words as tokens, and the JSON that names them.
 #include "gradus/io/tokenizer.h"
 
 #include <nlohmann/json.hpp>
@@ -63,8 +62,7 @@ std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
     require(found.kind == Utf8::character, "character tokenizer: the text is not UTF-8 at byte ",
             at);
     const auto place = std::lower_bound(characters_.begin(), characters_.end(), found.code_point);
-    if (place == characters_.end() ||
-        *place != found.code_point)  // escape() costs: not for every character
+    if (place == characters_.end() || *place != found.code_point)  // escape() is expensive
       fail<ValueError>("character tokenizer: ", escape(found.code_point), " at byte ", at,
                        " is none of the ", vocab_size(),
                        " characters of the vocabulary: leave it out, or train on text that has it");
@@ -104,7 +102,7 @@ WordTokenizer WordTokenizer::train(std::string_view text, std::int64_t vocab_siz
           ": it wants the unknown token and one word at least");
   std::unordered_map<std::string_view, std::int64_t> counts;
   for (const std::string_view piece : pieces(text)) ++counts[piece];
-  std::vector<std::pair<std::int64_t, std::string_view>> order;  // the most frequent first
+  std::vector<std::pair<std::int64_t, std::string_view>> order;  // most frequent first
   for (const auto& [piece, count] : counts)
     if (count >= min_count) order.emplace_back(-count, piece);
   std::sort(order.begin(), order.end());
@@ -147,7 +145,7 @@ std::string WordTokenizer::to_json() const {
 
 std::string StreamDecoder::push(std::int64_t id) {
   held_ += tokenizer_->bytes_of(id);
-  std::size_t whole = 0;  // bytes of characters that no further byte can change
+  std::size_t whole = 0;  // bytes of complete characters
   while (whole < held_.size()) {
     const Utf8 found = utf8_at(held_, whole);
     if (found.kind == Utf8::incomplete) break;

@@ -1,7 +1,7 @@
-// GGUF version 3: what llama.cpp keeps of a model, in one file.
+// GGUF version 3, llama.cpp's model files.
 //
 // "GGUF" | version u32 | tensors u64 | facts u64 | each fact: key, type, value | each tensor: name,
-// sizes from the last axis on, type, offset | up to a multiple of general.alignment (32) | numbers.
+// sizes from the last axis on, type, offset | padding to general.alignment (32) | values.
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #pragma once
 
@@ -16,11 +16,11 @@
 
 namespace gradus::io {
 
-/// Numbers of every width become 64 bits wide.
+/// A metadata value. All numbers become 64 bits wide.
 using Fact = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                           std::vector<double>, std::vector<std::string>>;
 
-/// The fact `key` as a T. FileError names `file` and key: missing, or of another type.
+/// The fact `key` as a T. Throws FileError if it is missing or of another type.
 template <class T>
 const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
               const std::string& file) {
@@ -33,15 +33,15 @@ const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
 
 struct GgufHeader {
   std::map<std::string, Fact> facts;  // "llama.block_count": 30
-  std::vector<TensorEntry> entries;   // by place in the file
-  std::uint64_t data = 0;             // where the numbers begin
+  std::vector<TensorEntry> entries;   // in file order
+  std::uint64_t data = 0;             // start of the values
 };
 
-/// Does it begin with "GGUF"?
+/// True if the input begins with "GGUF".
 bool begins_as_gguf(Input& input);
 
-/// FileError names what is wrong: no GGUF, another version, a type that cannot be read, a name
-/// twice, a length or an offset that does not fit the file.
+/// Throws FileError if it is not GGUF version 3, has an unsupported type or a repeated name, or a
+/// length or offset does not fit the file.
 GgufHeader read_gguf_header(Input& input);
 
 }  // namespace gradus::io

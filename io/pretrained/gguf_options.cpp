@@ -1,4 +1,4 @@
-// The options of a model in a GGUF file.
+// Model options from GGUF.
 #include <set>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace gradus::io {
 namespace {
 
-/// GGUF's keys of one architecture: "llama.block_count".
+/// Keys of one architecture: "llama.block_count".
 class Facts {
  public:
   Facts(const std::map<std::string, Fact>& facts, std::string name)
@@ -22,7 +22,7 @@ class Facts {
   double number(const char* key, const double* otherwise = nullptr) {
     return get(architecture + "." + key, otherwise);
   }
-  /// FileError names what the architecture's keys say beside those that were asked for.
+  /// Throws FileError naming the architecture's keys that were not read.
   void finish() const {
     std::string left;
     for (const auto& [key, value] : facts_)
@@ -79,7 +79,7 @@ nn::GPTOptions gguf_options(const std::map<std::string, Fact>& given, const std:
   for (const char* key : {"attention.value_length", "rope.dimension_count"})
     require<FileError>(facts.as_int(key, &D) == D, name, ": ", type, ".", key, " is ",
                        facts.as_int(key, &D), ", but a head is ", D, " wide: they must agree");
-  facts.as_int("vocab_size", &o.vocab);  // the embedding says it too
+  facts.as_int("vocab_size", &o.vocab);  // the embedding has it too
   if (type == "qwen3") head.qk_norm = o.block.norm_eps;
   facts.finish();
   return o;

@@ -1,5 +1,4 @@
-// The tokenizer that a GGUF file holds, written as the tokenizer.json that it was made from; and
-// the chat template beside it.
+// Converts GGUF tokenizers to tokenizer.json. Chat templates.
 #include <nlohmann/json.hpp>
 
 #include "gradus/engine/base/error.h"
@@ -12,9 +11,9 @@ namespace {
 using nlohmann::json;
 
 struct Known {
-  const char* pre;      // tokenizer.ggml.pre
-  const char* pattern;  // of a Split before ByteLevel, or nullptr: ByteLevel cuts itself
-  bool digits, nfc, whole_first, begins;  // begins: with bos, unless the file says otherwise
+  const char* pre;                        // tokenizer.ggml.pre
+  const char* pattern;                    // of a Split before ByteLevel; null: ByteLevel splits
+  bool digits, nfc, whole_first, begins;  // begins: default of add_bos_token
 };
 const Known kKnown[] = {{"gpt-2", nullptr, false, false, false, false},
                         {"smollm", nullptr, true, false, false, false},
@@ -43,7 +42,7 @@ json pre_tokenizer_of(const Known& known) {
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
-/// A text that begins with the token `id`.
+/// Prepends the token `id`.
 json template_of(std::int64_t id, const std::vector<std::string>& tokens, const std::string& name) {
   require<FileError>(0 <= id && id < std::ssize(tokens), name,
                      ": tokenizer.ggml.bos_token_id: ", id, " is none of ", tokens.size(),
@@ -100,7 +99,7 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
 }
 
 ChatTemplate::ChatTemplate(std::string_view text, const std::string& name) {
-  std::string plain(text);  // in a template \n may stand for a line's end
+  std::string plain(text);  // templates may write newlines as \n
   for (std::size_t at = 0; (at = plain.find("\\n", at)) != std::string::npos;)
     plain.replace(at, 2, "\n");
   constexpr std::string_view kTurn =

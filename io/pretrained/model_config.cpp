@@ -1,5 +1,4 @@
-// config.json both ways. Of one that is read each key is asked for once; what is left over and not
-// in the list of those that change no number is refused.
+// config.json in both directions. Reading rejects keys that are neither used nor harmless.
 #include "gradus/io/pretrained/model_config.h"
 
 #include <nlohmann/json.hpp>
@@ -15,7 +14,7 @@
 namespace gradus::io {
 namespace {
 
-/// Keys that change no logit: names, tokens, what training drops, what a head of another kind does.
+/// Keys that do not change logits: names, tokens, dropout in training, other heads.
 bool is_harmless(const std::string& key) {
   static const std::vector<std::string> keys = split_text(
       "_name_or_path architectures model_type torch_dtype dtype transformers_version use_cache "
@@ -35,7 +34,7 @@ bool is_harmless(const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// An object whose keys are ticked off.
+/// An object that records the keys that were read.
 class Asked {
  public:
   explicit Asked(const Json& json) : json_(json) {}
@@ -59,7 +58,7 @@ class Asked {
   }
   Json at(const std::string& key) { return json_.at(seen(key)); }
 
-  /// The key, where there is one, must say what we do without being asked.
+  /// Rejects the key if present with another value.
   void must_be(const std::string& key, bool value) {
     if (as_bool(key, value) != value) refuse(key);
   }
@@ -86,7 +85,7 @@ class Asked {
   std::string refused_;
 };
 
-/// The first name of each is the one that is written.
+/// Written: the first name of each.
 constexpr std::pair<const char*, nn::Activation> kActivations[] = {
     {"gelu", nn::Activation::gelu},           {"gelu_new", nn::Activation::gelu_tanh},
     {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
@@ -108,15 +107,15 @@ const char* name_of(nn::Activation activation) {
                    "only: no other family has it");
 }
 
-/// Llama and its relatives, each with its class.
+/// Llama and related families, with their classes.
 const std::map<std::string, const char*> kLlamas = {{"llama", "LlamaForCausalLM"},
                                                     {"mistral", "MistralForCausalLM"},
                                                     {"qwen2", "Qwen2ForCausalLM"},
                                                     {"qwen3", "Qwen3ForCausalLM"}};
 
-constexpr std::int64_t kOpenLayersOfQwen = 28;  // where max_window_layers is left out
+constexpr std::int64_t kOpenLayersOfQwen = 28;  // default of max_window_layers
 
-/// The base of rotary angles; scaled ones are refused.
+/// Base of rotary angles. Rejects scaling.
 double rotary_base(Asked& config) {
   double base = config.number("rope_theta", 10000);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
@@ -145,12 +144,12 @@ nn::GPTOptions gpt2_options(Asked& config) {
   return o;
 }
 
-/// Layers that see a window: all, or none; a mixture is refused. In Qwen's models the first
-/// max_window_layers layers see everything, unless layer_types says which do.
+/// Window of all layers, or 0. Rejects mixtures. In Qwen's models the first max_window_layers
+/// layers have none, unless layer_types is given.
 std::int64_t window_of(Asked& config, const std::string& type, std::int64_t layers) {
   const bool used = config.as_bool("use_sliding_window", type == "mistral");
   const std::int64_t window = used ? config.as_int("sliding_window", 0) : 0;
-  config.has("sliding_window");  // without use_sliding_window it says nothing
+  config.has("sliding_window");  // ignored without use_sliding_window
   const std::int64_t open =
       type == "mistral" ? 0 : config.as_int("max_window_layers", kOpenLayersOfQwen);
   if (!config.has("layer_types")) {
@@ -191,7 +190,7 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
   return o;
 }
 
-/// Of BERT, ALBERT and ViT.
+/// Block of BERT, ALBERT and ViT.
 nn::BlockOptions encoder_block(Asked& config) {
   return {.width = config.as_int("hidden_size"),
           .heads = config.as_int("num_attention_heads"),
@@ -202,7 +201,7 @@ nn::BlockOptions encoder_block(Asked& config) {
 
 using Written = nlohmann::ordered_json;
 
-/// As many heads of keys as of queries, of their usual width, biases and layer norms everywhere.
+/// Heads of the usual number and width, with biases and layer norms.
 bool is_plain(const nn::BlockOptions& o) {
   return o.norm_kind == nn::NormKind::layer && o.kv_heads.value_or(o.heads) == o.heads && o.bias &&
          o.head.position == nn::HeadPosition::none && !o.head.width && !o.head.qk_norm &&
@@ -230,7 +229,7 @@ Written gpt2_config(const nn::GPTOptions& o) {
           {"tie_word_embeddings", o.tied}};
 }
 
-/// Which of Llama's relatives has these options.
+/// The family with these options.
 std::string llama_type(const nn::GPTOptions& o) {
   const bool bias = o.block.bias;
   const nn::HeadOptions& head = o.block.head;
@@ -273,12 +272,12 @@ Written llama_config(const nn::GPTOptions& o) {
   if (o.window > 0) config["sliding_window"] = o.window;
   if (type != "llama" && type != "mistral") {
     config["use_sliding_window"] = o.window > 0;
-    config["max_window_layers"] = o.window > 0 ? 0 : o.layers;  // those before it see all
+    config["max_window_layers"] = o.window > 0 ? 0 : o.layers;  // earlier layers see all
   }
   return config;
 }
 
-/// Names for classes, which tell `transformers` how many there are.
+/// Class names, from which `transformers` infers the number of classes.
 Written labels(std::int64_t classes) {
   Written names = Written::object();
   for (std::int64_t i = 0; i < classes; ++i) names[std::to_string(i)] = str_cat("LABEL_", i);

@@ -1,5 +1,5 @@
-// What a model made elsewhere says of itself: config.json of the Hugging Face layout, or the facts
-// of a GGUF file. What it asks for and we do not have is refused by name.
+// Model options from and to Hugging Face's config.json, and from GGUF. Unsupported settings are
+// errors.
 #pragma once
 
 #include <map>
@@ -13,19 +13,18 @@
 
 namespace gradus::io {
 
-/// Of gpt2, llama, mistral, qwen2 and qwen3. FileError names the key that is missing, or those that
-/// ask for what there is not. Dropout is 0: loaded models are to be used, or trained as asked.
+/// For gpt2, llama, mistral, qwen2 and qwen3. Throws FileError for missing keys and unsupported
+/// settings. Dropout is 0.
 nn::GPTOptions gpt_options(const Json& config);
-/// Of bert and albert.
+/// For bert and albert.
 nn::BERTOptions bert_options(const Json& config);
-/// Of vit; the file's tensors say how many classes there are.
+/// For vit. The number of classes comes from the tensors.
 nn::VisionTransformerOptions vision_transformer_options(const Json& config, std::int64_t classes);
-/// Of GGUF's architectures llama, qwen2 and qwen3, but for `vocab` and `tied`, which its tensors
-/// say. `name` stands for the file in messages.
+/// For GGUF's llama, qwen2 and qwen3, without `vocab` and `tied`, which come from the tensors.
+/// `name` is for messages.
 nn::GPTOptions gguf_options(const std::map<std::string, Fact>& facts, const std::string& name);
 
-/// config.json of a model of ours, as the family that has its options: gpt2, llama, mistral, qwen2,
-/// qwen3. ValueError names the option that no family has.
+/// config.json of the first family that has these options. Throws ValueError if none has.
 std::string config_of(const nn::GPTOptions& options);
 std::string config_of(const nn::BERTOptions& options, const std::string& architecture,
                       std::int64_t classes = 0);

@@ -1,10 +1,9 @@
-// Models that others made, and models of ours for others: a directory in the Hugging Face layout
-// (config.json, and model.safetensors or its shards), or a GGUF file.
+// Pretrained models: directories in the Hugging Face layout (config.json, and model.safetensors or
+// its shards), or GGUF files.
 //
-// Loading is strict: each tensor is used once, each parameter filled, and what the configuration
-// asks for is had or refused. All of them throw FileError for files that are not there, broken or
-// of another family, and ShapeError with every tensor that does not fit. Parameters are of the
-// default dtype; the model is in evaluation mode.
+// Loading is strict: every tensor is used, every parameter filled, and unsupported settings are
+// errors. Loaders throw FileError for missing, broken or unsuitable files, and ShapeError listing
+// each tensor that does not fit. Models have the default dtype and are in evaluation mode.
 #pragma once
 
 #include <functional>
@@ -17,26 +16,26 @@
 
 namespace gradus::io {
 
-/// GPT-2, Llama, Mistral, Qwen2, Qwen3; of the last four but Mistral a GGUF file too. `change` may
-/// set options that no tensor depends on: dropout, checkpoint, and the context of rotary positions.
+/// GPT-2, Llama, Mistral, Qwen2, Qwen3; the last four except Mistral also from GGUF. `change` may
+/// set options without tensors: dropout, checkpoint, and the context of rotary positions.
 nn::GPT load_gpt(const std::string& path, const std::function<void(nn::GPTOptions&)>& change = {});
-/// The options alone; nothing but the configuration and headers is read.
+/// Only the options, from configuration and headers.
 nn::GPTOptions read_gpt_options(const std::string& path);
-/// BERT and ALBERT: the vectors, words for masked places, classes of texts.
+/// BERT and ALBERT: vectors, masked words, text classes.
 nn::BERT load_bert(const std::string& path);
 nn::MaskedLM load_masked_lm(const std::string& path);
 nn::TextClassifier load_text_classifier(const std::string& path);
 nn::VisionTransformer load_vision_transformer(const std::string& path);
 
-/// Any module from a file of tensors (safetensors, shards or GGUF) under other names, as PyTorch's
-/// modules have them: load_mapped("encoder.safetensors", nn::torch_encoder_names(), encoder).
+/// Loads any module by a map: load_mapped("encoder.safetensors", nn::torch_encoder_names(),
+/// encoder). Reads safetensors, shards and GGUF.
 void load_mapped(const std::string& path, const nn::WeightMap& names, nn::Module& module);
 
-/// Does `path` name a model that load_gpt may read: a directory with a config.json, or a .gguf?
+/// True if load_gpt may read `path`: a directory with config.json, or a .gguf file.
 bool is_pretrained(const std::string& path);
 
-/// Writes config.json and model.safetensors into the directory, which is made where there is none,
-/// so that `transformers` loads it. ValueError for options that no family has. FileError.
+/// Writes config.json and model.safetensors, for `transformers`. Creates the directory. Throws
+/// ValueError for options that no family has, FileError if writing fails.
 void save_pretrained(const std::string& directory, const nn::GPT& model);
 void save_pretrained(const std::string& directory, const nn::BERT& model);
 void save_pretrained(const std::string& directory, const nn::MaskedLM& model);

@@ -1,4 +1,4 @@
-// tokenizer.json, part by part: each is either understood or refused by its path.
+// Each part of tokenizer.json is supported or rejected with its path.
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gradus::io {
 namespace {
 
-/// What must be false, null or "" where it is there, since it would change ids.
+/// Rejects keys that would change ids, unless false, null or "".
 void refuse_set(const Json& json, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     if (!json.has(key)) continue;
@@ -154,7 +154,7 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
   }
   bpe_ = bpe_of_visible(tokens, merges, name, literal);
   bpe_->set_whole_first(model.as_bool("ignore_merges", false));
-  if (model.has("unk_token")) bpe_->require_all_bytes(name);  // so that none is ever unknown
+  if (model.has("unk_token")) bpe_->require_all_bytes(name);  // so that no byte is unknown
 }
 
 void PretrainedTokenizer::read_post_processor(const Json& json) {
@@ -169,7 +169,7 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
     for (const Json& each : json.at("processors").elements()) read_post_processor(each);
   } else if (type == "TemplateProcessing") {
     json.check_keys({"type", "single", "pair", "special_tokens"});
-    bool text = false;  // has its place been?
+    bool text = false;  // position of the text reached
     for (const Json& each : json.at("single").elements()) {
       if (each.has("Sequence")) {
         if (text) each.fail("the text stands there twice");
@@ -188,7 +188,7 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
       if (two.size() != 2) json.at(key).fail("a token and its id are wanted");
       ids->push_back(id_in(two[1]));
     }
-  } else if (type != "ByteLevel") {  // which moves offsets alone
+  } else if (type != "ByteLevel") {  // only moves offsets
     refuse_type(json);
   }
 }
@@ -219,9 +219,9 @@ std::vector<std::int64_t> PretrainedTokenizer::encode_literal(std::string_view t
                                                               std::size_t begin,
                                                               std::size_t end) const {
   std::vector<std::int64_t> ids;
-  bool begins[256] = {};  // does an added token begin with this byte?
+  bool begins[256] = {};  // an added token begins with this byte
   for (const Added& each : added_) begins[static_cast<unsigned char>(each.content[0])] = true;
-  std::size_t plain = 0;  // where text that is not yet encoded begins
+  std::size_t plain = 0;  // start of text not yet encoded
   for (std::size_t at = 0; at < text.size();) {
     const auto fits = [&](const Added& each) {
       const bool apart = at >= end || at + each.content.size() <= begin;

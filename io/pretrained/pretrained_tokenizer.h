@@ -1,4 +1,4 @@
-// The tokenizers of models that other people trained: tokenizer.json, and what GGUF keeps of it.
+// Pretrained tokenizers, from tokenizer.json or GGUF.
 #pragma once
 
 #include <map>
@@ -12,37 +12,36 @@
 
 namespace gradus::io {
 
-/// Byte-level BPE (GPT-2, SmolLM, Qwen2, Llama 3) or WordPiece (BERT), with the ids that the
-/// `tokenizers` package gives. Differences: characters that Unicode got after version 14 are no
-/// letters or digits here, and BERT's marks and punctuation are those of version 14, not of 8.
+/// Byte-level BPE (GPT-2, SmolLM, Qwen2, Llama 3) or WordPiece (BERT), with the ids of the
+/// `tokenizers` package. Differences: letters and digits newer than Unicode 14 are not recognized,
+/// and BERT uses version 14's marks and punctuation, not 8's.
 class PretrainedTokenizer final : public Tokenizer {
  public:
-  /// The text of a tokenizer.json. FileError names the path of any part that is not understood.
-  /// "truncation" and "padding" are left to the caller.
+  /// Parses tokenizer.json, except "truncation" and "padding". Throws FileError with the path of an
+  /// unsupported part.
   static PretrainedTokenizer parse(std::string_view json, const std::string& name);
   /// From the facts "tokenizer.ggml.…": model "gpt2" with pre "gpt-2", "smollm", "qwen2" or
-  /// "llama-bpe". FileError: any other, or lists that do not fit together.
+  /// "llama-bpe". Throws FileError for others and for inconsistent lists.
   static PretrainedTokenizer of_gguf(const std::map<std::string, Fact>& facts,
                                      const std::string& name);
 
   std::string name() const override { return "token"; }
   std::int64_t vocab_size() const override { return std::ssize(special_); }
-  /// Added tokens such as <|im_end|> are found in the text and become their ids. What is not UTF-8
-  /// is read as U+FFFD where the tokenizer normalises, and kept else.
+  /// Added tokens such as <|im_end|> become their ids. Invalid UTF-8 becomes U+FFFD if the
+  /// tokenizer normalizes, else it is kept.
   std::vector<std::int64_t> encode(std::string_view text) const override {
     return encode_literal(text, 0, 0);
   }
-  /// As encode, but in bytes [begin, end) added tokens are spelled like any other text: for what a
-  /// user typed.
+  /// As encode, but encodes added tokens in bytes [begin, end) as plain text: for user input.
   std::vector<std::int64_t> encode_literal(std::string_view text, std::size_t begin = 0,
                                            std::size_t end = std::string_view::npos) const;
-  /// As encode, and with what the tokenizer puts around a text: [CLS] … [SEP].
+  /// As encode, with the tokenizer's [CLS] … [SEP].
   std::vector<std::int64_t> encode_whole(std::string_view text) const;
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override { return json_; }
 
-  bool is_special(std::int64_t id) const;  // not of the text: <|im_end|>. IndexError.
-  /// The id of an added token, by its text; nothing where there is none.
+  bool is_special(std::int64_t id) const;  // such as <|im_end|>; throws IndexError
+  /// Id of an added token, or nothing.
   std::optional<std::int64_t> id_of(const std::string& added) const;
 
  private:
@@ -60,41 +59,41 @@ class PretrainedTokenizer final : public Tokenizer {
   void check_decoder(const Json& json) const;
   void encode_plain(std::string_view text, std::vector<std::int64_t>& ids) const;
 
-  std::vector<Added> added_;   // longer ones first
-  std::vector<bool> special_;  // of each id
+  std::vector<Added> added_;   // longest first
+  std::vector<bool> special_;  // by id
   bool nfc_ = false;
   std::optional<BertNormalizer> bert_;
   std::vector<Splitter> splitters_;
   std::optional<BpeTokenizer> bpe_;
   std::optional<WordPiece> word_piece_;
-  std::vector<std::int64_t> before_, after_;  // what encode_whole adds
+  std::vector<std::int64_t> before_, after_;  // added by encode_whole
   std::string json_;
 };
 
-/// One turn of a talk.
+/// A message of a chat.
 struct ChatMessage {
   std::string role, content;  // "system", "user" or "assistant"
 };
 
-/// A talk as a model reads it, and in it the bytes [first, second) of each message.
+/// A chat as text, and the bytes [first, second) of each message.
 struct ChatText {
   std::string text;
   std::vector<std::pair<std::size_t, std::size_t>> messages;
 };
 
-/// A chat template of the form ChatML: <|im_start|>role\ncontent<|im_end|>\n for each turn, and a
-/// system's turn of its own where the talk begins without one. Templates are programs (Jinja); none
-/// is run here: this one form is known by its text, and any other is refused.
+/// A ChatML template: <|im_start|>role\ncontent<|im_end|>\n per message, after a default system
+/// message if the chat begins without one. Templates are Jinja programs, which are not run: this
+/// form is recognized by its text, any other throws.
 class ChatTemplate {
  public:
-  /// FileError names `name` where the template is another one.
+  /// Throws FileError, naming `name`, for another template.
   ChatTemplate(std::string_view text, const std::string& name);
-  static constexpr const char* kEnd = "<|im_end|>";  // the token that ends a turn
-  /// The text that a model goes on from; with `prompt` it ends where the assistant's turn begins.
+  static constexpr const char* kEnd = "<|im_end|>";  // ends a message
+  /// Text of a chat. With `prompt`, it ends where the assistant's message begins.
   ChatText render(std::span<const ChatMessage> messages, bool prompt = true) const;
 
  private:
-  std::string system_;  // what stands in front of a talk without a system
+  std::string system_;  // default system message
 };
 
 }  // namespace gradus::io

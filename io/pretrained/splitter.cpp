@@ -1,4 +1,3 @@
-// Each splitter looks at kinds of characters alone, and decides from where it stands.
 #include "gradus/io/pretrained/splitter.h"
 
 #include "gradus/io/pretrained/unicode.h"
@@ -20,7 +19,7 @@ struct Char {
   std::size_t at = 0;  // its first byte
 };
 
-/// The characters, and at the end of the text one more, which is no letter, number or space.
+/// Characters of the text, then a sentinel that is not a letter, number or space.
 std::vector<Char> chars_of(std::string_view text) {
   std::vector<Char> out;
   for (std::size_t at = 0; at < text.size();) {
@@ -34,7 +33,7 @@ std::vector<Char> chars_of(std::string_view text) {
   return out;
 }
 
-/// Where pieces of a regular expression end. Places are those of characters, n is the end.
+/// Finds ends of pieces. Positions count characters; n is the end.
 class Matcher {
  public:
   Matcher(const std::vector<Char>& chars, Splitter splitter)
@@ -43,7 +42,7 @@ class Matcher {
         gpt2_(splitter == Splitter::gpt2),
         most_digits_(splitter == Splitter::llama3 ? 3 : 1) {}
 
-  /// The end of the piece that begins at i < n.
+  /// End of the piece that begins at i < n.
   std::size_t end_of_piece(std::size_t i) const {
     if (const std::size_t end = contraction(i)) return end;
     const bool prefix = gpt2_ ? c_[i].code == ' '
@@ -64,7 +63,7 @@ class Matcher {
     const std::size_t end = run(i, CharKind::space);
     for (std::size_t last = end; !gpt2_ && last > i; --last)
       if (newline(last - 1)) return last;
-    return end == n_ || end == i + 1 ? end : end - 1;  // the last one belongs to what follows
+    return end == n_ || end == i + 1 ? end : end - 1;  // the last space belongs to the next piece
   }
 
  private:
@@ -79,13 +78,13 @@ class Matcher {
     return i;
   }
 
-  /// Where 's 't 're 've 'm 'll 'd ends, or 0. In other splitters than GPT-2's case does not
-  /// matter, and ſ is an s.
+  /// End of a contraction ('s 't 're 've 'm 'll 'd), or 0. Except in GPT-2, case does not matter
+  /// and ſ is an s.
   std::size_t contraction(std::size_t i) const {
     if (c_[i].code != '\'') return 0;
     const auto letter = [&](std::size_t at) -> char32_t {
       const char32_t code = c_[at].code;
-      if (gpt2_) return code;  // else a mark becomes another one, and none of these letters
+      if (gpt2_) return code;  // below: only capitals become one of these letters
       return code <= 'Z' ? code + ('a' - 'A') : code == U'ſ' ? U's' : code;
     };
     const char32_t a = letter(i + 1);
@@ -107,7 +106,7 @@ std::vector<std::string_view> split(std::string_view text, Splitter splitter) {
   const std::size_t n = chars.size() - 1;
   const Matcher matcher(chars, splitter);
   const bool bert = splitter == Splitter::bert;
-  const auto alone = [&](const Char& c) {  // by itself, for the splitters that are no expression
+  const auto alone = [&](const Char& c) {  // a separate piece, for `digits` and `bert`
     // $ + < = > ^ ` | ~
     const bool ascii = c.code < 128 && c.kind == CharKind::other;
     return bert ? c.kind == CharKind::punctuation || ascii : c.kind == CharKind::number;

@@ -1,5 +1,4 @@
-// Text cut into pieces before a tokenizer of other people looks at them: their regular expressions,
-// written out. A piece never becomes part of a token with the next one.
+// Splits text as the regular expressions of pretrained tokenizers do. Tokens never cross pieces.
 #pragma once
 
 #include <string_view>
@@ -7,21 +6,21 @@
 
 namespace gradus::io {
 
-/// One way to cut. All but the last two are alternatives of regular expressions, in their order:
-/// contractions, letters, numbers, others, spaces.
+/// Splitting rules. The first three are regular expressions, with alternatives for contractions,
+/// letters, numbers, others and spaces.
 enum class Splitter {
   gpt2,    // 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
   qwen2,   // (?i:'s|…)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|…
   llama3,  // as qwen2, but \p{N}{1,3}
-  digits,  // each \p{N} by itself, and what is between
-  bert     // without spaces, each mark of punctuation by itself
+  digits,  // each \p{N} separately, and the text between
+  bert     // drops spaces; punctuation marks separately
 };
 
-/// The pieces of `text` in order. But for `bert`, which drops spaces, they are the whole text, also
-/// where it is not UTF-8: each part that is not is a character of no kind.
+/// Pieces of `text`, in order. Only `bert` drops anything: spaces. Invalid UTF-8 counts as
+/// CharKind::other.
 std::vector<std::string_view> split(std::string_view text, Splitter splitter);
 
-/// The regular expressions of qwen2 and llama3, as files spell them.
+/// Regular expressions of qwen2 and llama3, as in files.
 extern const char* const kQwen2Pattern;
 extern const char* const kLlama3Pattern;
 

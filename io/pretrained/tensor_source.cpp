@@ -1,4 +1,3 @@
-// Files that hold tensors, brought to one table.
 #include "gradus/io/pretrained/tensor_source.h"
 
 #include <filesystem>
@@ -17,7 +16,7 @@ namespace fs = std::filesystem;
 constexpr const char* kWhole = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-/// The file in a directory that holds its model.
+/// The only model file of a directory.
 std::string file_in(const fs::path& directory) {
   std::vector<std::string> found;
   std::error_code failure;
@@ -38,7 +37,7 @@ std::string file_in(const fs::path& directory) {
 TensorSource TensorSource::open(const std::string& path) {
   TensorSource source;
   source.name_ = path;
-  std::error_code failure;  // what cannot be looked at is no directory, and no file either
+  std::error_code failure;  // an unreadable path is not a directory
   const std::string file = fs::is_directory(path, failure) ? file_in(path) : path;
   if (file.ends_with(".json"))
     source.add_shards(file);
@@ -83,7 +82,7 @@ void TensorSource::add(Input input) {
 void TensorSource::add_shards(const std::string& index) {
   const Json json = Json::parse(read_text(index), index);
   const auto weights = json.at("weight_map").members();
-  std::map<std::string, std::size_t> shards;  // file → which of files_
+  std::map<std::string, std::size_t> shards;  // file → index in files_
   for (const auto& [name, file] : weights) {
     const std::string shard = file.text();
     const bool beside = shard.ends_with(".safetensors") && fs::path(shard).filename() == shard;
@@ -117,7 +116,7 @@ Tensor TensorSource::read(const std::string& name, Dtype dtype) {
 
 namespace {
 
-/// Rows of each head, seen as [from, to], become [to, from].
+/// Transposes the rows of each head, viewed as a matrix.
 Tensor rows_turned(const Tensor& x, std::int64_t heads, bool to_pairs) {
   const std::int64_t rows = x.rank() > 0 ? x.size(0) : 0;
   require<ShapeError>(heads > 0 && rows > 0 && rows % heads == 0 && rows / heads % 2 == 0,

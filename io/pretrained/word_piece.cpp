@@ -1,4 +1,3 @@
-// Words into parts, and the text before that.
 #include "gradus/io/pretrained/word_piece.h"
 
 #include <utility>
@@ -9,12 +8,12 @@
 namespace gradus::io {
 namespace {
 
-bool is_control(char32_t c) {  // some of these count as spaces elsewhere, such as U+0085
+bool is_control(char32_t c) {  // some are spaces elsewhere, such as U+0085
   if (c == '\t' || c == '\n' || c == '\r') return false;
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xFFFD || kind_of(c) == CharKind::control;
 }
 
-/// The blocks that the reference takes for Chinese.
+/// Blocks that the reference implementation treats as Chinese.
 bool is_chinese(char32_t c) {
   constexpr std::pair<char32_t, char32_t> kBlocks[] = {
       {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},  {0x20000, 0x2A6DF},

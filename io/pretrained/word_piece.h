@@ -1,4 +1,4 @@
-// BERT's tokenizer: text made plain, and words cut into the longest parts that are tokens.
+// BERT's tokenizer: normalization and WordPiece.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,22 @@
 
 namespace gradus::io {
 
-/// What BERT does with text before it is cut: control characters are dropped and every space made
-/// " " (clean), Chinese characters get spaces around them, accents go (NFD without marks), and
-/// letters become small.
+/// BERT's normalization: drops control characters and makes every space " " (clean), puts spaces
+/// around Chinese characters, removes accents (NFD without marks), and lower-cases.
 struct BertNormalizer {
   bool clean = true, chinese = true, strip_accents = true, lower = true;
   std::string operator()(std::string_view text) const;
 };
 
-/// Greedy longest match (Wu et al. 2016, as BERT uses it): at each place of a word the longest
-/// token that fits, written with "##" in front where it is not the first. A word without such
-/// parts, or of more than `longest` characters, is the unknown token.
+/// Greedy longest match as in BERT: splits a word into the longest tokens, all but the first with
+/// prefix "##". Words without such a split, or of more than `longest` characters, become the
+/// unknown token. Wu et al. 2016.
 class WordPiece {
  public:
-  /// Token i is tokens[i]; `unknown` is one of them.
+  /// Token i is tokens[i]. `unknown`: id of the unknown token.
   WordPiece(std::vector<std::string> tokens, std::int64_t unknown, std::int64_t longest);
   void encode_word(std::string_view word, std::vector<std::int64_t>& ids) const;
-  /// As text shows it: "##ing" is "ing", any other token has a space before it.
+  /// Text of a token: "##ing" is "ing", others begin with a space.
   std::string text_of(std::int64_t id) const;
   const std::vector<std::string>& tokens() const { return tokens_; }
 
