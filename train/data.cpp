@@ -10,7 +10,6 @@
 namespace gradus::train {
 namespace {
 
-/// Lengths for bucketing.
 std::vector<std::int64_t> longer_of(const std::vector<std::pair<Sequence, Sequence>>& pairs) {
   std::vector<std::int64_t> lengths;
   for (const auto& [source, target] : pairs) {

@@ -14,15 +14,13 @@ struct Batch {
   Tensor x, y;
 };
 
-/// Batches of sequences of similar length, for little padding. Each pass visits every sequence
-/// once, in a new order. at(step) depends only on the seed and the step, so runs can resume
-/// anywhere. Not thread-safe.
+/// Batches of sequences of similar length, to save padding. Each pass visits every sequence once,
+/// in a new order. Not thread-safe.
 class LengthBuckets {
  public:
-  /// `lengths[i]` is the length of sequence i. Sequences are shuffled, then sorted by length within
-  /// `pool` batches, and the batches shuffled. A larger pool has less padding; 1 only shuffles. The
-  /// last batch of a pass may be smaller. Throws ValueError if there are no sequences or a size is
-  /// not positive.
+  /// Shuffles sequences with these lengths, sorts them within `pool` batches, and shuffles the
+  /// batches: larger pools need less padding. The last batch of a pass may be smaller. Throws
+  /// ValueError if there are no sequences or a size is not positive.
   LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch, std::uint64_t seed,
                 std::int64_t pool = 16);
   std::vector<std::int64_t> at(std::int64_t step) const;  // sequence numbers
@@ -33,17 +31,17 @@ class LengthBuckets {
   std::vector<std::int64_t> lengths_;
   std::int64_t batch_, pool_;
   std::uint64_t seed_;
-  mutable std::int64_t pass_ = -1;  // pass of the cached batches
+  mutable std::int64_t pass_ = -1;
   mutable std::vector<std::vector<std::int64_t>> batches_;
 };
 
-/// A translation batch. The decoder reads `input` (begin, target) and predicts `output` (target,
-/// end), which is `pad` at padding.
+/// Translation batch: the decoder reads `input` (begin, target) and predicts `output` (target,
+/// end), padded with `pad`.
 struct PairBatch {
   PaddedBatch source;   // ids [B, S]
   PaddedBatch input;    // ids [B, T], same lengths as `output`
   Tensor output;        // i64 [B, T]: cross_entropy(…, {.ignore_index = pad})
-  std::int64_t tokens;  // in `output`, without padding
+  std::int64_t tokens;  // in `output`
 };
 struct PairTokens {
   std::int64_t pad = 0, begin = 1, end = 2;  // ids that texts do not use
@@ -51,8 +49,7 @@ struct PairTokens {
 using Sequence = std::vector<std::int64_t>;
 class PairBatches {
  public:
-  /// Buckets by the longer of source and target. Throws ValueError if there are no pairs or a
-  /// source is empty.
+  /// Buckets by the longer of source and target. Throws ValueError for no pairs or an empty source.
   PairBatches(std::vector<std::pair<Sequence, Sequence>> pairs, std::int64_t batch,
               std::uint64_t seed, PairTokens tokens = {});
   PairBatch at(std::int64_t step) const { return gather(buckets_.at(step)); }
@@ -68,12 +65,11 @@ class PairBatches {
   LengthBuckets buckets_;
 };
 
-/// Shuffled batches of `size` rows of x [N, …] and y [N, …], of which the last may be smaller.
+/// Shuffled batches of `size` rows of x and y [N, …]; the last may be smaller.
 ///   for (const Batch& batch : batches(x, y, 32, seed)) …
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, std::uint64_t seed);
 
-/// Next-token batches of a text: `batch` random windows of `context` tokens, and the same windows
-/// one token later.
+/// Next-token batches: `batch` random windows of `context` tokens, and the same one token later.
 class TokenBatches {
  public:
   /// Throws ValueError if the text has fewer than context + 1 tokens.
@@ -81,8 +77,8 @@ class TokenBatches {
                std::uint64_t seed);
   Batch at(std::int64_t step) const;  // x, y: i64 [batch, context]
 
-  /// The entire text once, in adjacent windows, `batch` at a time, for evaluation. A shorter last
-  /// window is a batch by itself.
+  /// The entire text once, in adjacent windows, for evaluation. A shorter last window is a batch by
+  /// itself.
   std::vector<Batch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
 

@@ -10,12 +10,12 @@
 
 namespace gradus::train {
 
-/// An append-only file of complete lines. If the disk is full, lines stay in memory until a write
-/// succeeds, the run continues, and complaint() describes the problem.
+/// An append-only file of complete lines. On a full disk, lines wait in memory, the run continues,
+/// and complaint() describes the problem.
 class MetricsLog {
  public:
-  /// Keeps the first `keep_bytes` bytes (known from a checkpoint) and truncates the rest. Throws
-  /// FileError if the file is shorter or cannot be opened.
+  /// Truncates to the first `keep_bytes` bytes, known from a checkpoint. Throws FileError if the
+  /// file is shorter or cannot be opened.
   MetricsLog(const std::string& path, std::int64_t keep_bytes);
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;
@@ -24,7 +24,7 @@ class MetricsLog {
   using Field = std::pair<const char*, double>;
   /// Writes numbers as the shortest text that reads back equal.
   void write(const std::vector<Field>& fields);
-  std::int64_t flush();  // writes waiting lines to disk; returns the file size
+  std::int64_t flush();  // writes to disk; returns the file size
   const std::string& complaint() const { return complaint_; }  // "": none
 
  private:
@@ -32,13 +32,13 @@ class MetricsLog {
 
   std::string path_;
   io::OutputFile file_;
-  std::int64_t saved_ = 0;  // bytes in the file
+  std::int64_t saved_ = 0;
   std::string waiting_;
   std::string complaint_;
 };
 
-/// (step, value) of every line that has `name`, except null. Throws FileError, with the line
-/// number, if the file is unreadable or not from MetricsLog.
+/// (step, value) of every line with `name`, except null. Throws FileError, with the line number,
+/// for an invalid file.
 std::vector<std::pair<double, double>> read_metric(const std::string& path,
                                                    const std::string& name);
 

@@ -7,9 +7,8 @@
 
 namespace gradus::train {
 
-/// A line that is rewritten up to ten times per second on a terminal, or a plain line every few
-/// seconds elsewhere (also with NO_COLOR or TERM=dumb). Rate and time left are averages over about
-/// half a minute.
+/// A line rewritten up to ten times per second on a terminal; a plain line every few seconds
+/// elsewhere (also with NO_COLOR, TERM=dumb). Rate and time left are averages over half a minute.
 class Progress {
  public:
   /// Steps run from `first` to `total`, each with `items_per_step` items.
@@ -19,10 +18,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `step` steps are done. `note` ends the line ("val 1.93"). `keep`: do not rewrite the line.
+  /// `note` ends the line ("val 1.93"). `keep`: do not rewrite the line.
   void show(std::int64_t step, double loss, const std::string& note = "", bool keep = false);
   void aim_at(std::int64_t total) { total_ = total; }
-  void clear();  // removes the line, before other output
+  void clear();  // before other output
   double items_per_second() const { return rate_; }
 
  private:

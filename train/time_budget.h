@@ -1,5 +1,5 @@
-// TimeBudget: number of steps and evaluations of a run. With a time limit, the plan is rescaled to
-// the time left whenever the machine turns out slower or faster.
+// TimeBudget: number of steps and evaluations of a run. With a time limit, the plan is rescaled
+// when the machine turns out slower or faster.
 //
 // Of N steps, s are done, and r seconds are left. A step takes t seconds, measured since the last
 // check, an evaluation e, a multiple of t. m evaluations are left. The run would be late by
@@ -45,8 +45,8 @@ class TimeBudget {
   using Clock = std::function<double()>;  // seconds; never decreases
   static double system_clock();
 
-  /// Plans `steps` steps, with an evaluation after each `every` and the last. Throws ValueError if
-  /// the limit is negative, not finite, or allows no step.
+  /// Plans `steps` steps, evaluating after each `every` and the last. Throws ValueError if the
+  /// limit is negative, not finite, or allows no step.
   TimeBudget(const TimeLimit& limit, std::int64_t steps, std::int64_t every, Clock clock);
 
   std::int64_t steps() const { return now_.steps; }  // the goal
@@ -56,13 +56,12 @@ class TimeBudget {
 
   void start();  // starts or resumes the clock
   double seconds() const;
-  void stepped(double seconds);    // after a step
-  void evaluated(double seconds);  // after an evaluation
-  /// Returns the new goal after `step` steps, if it changes. Checks at most every twentieth of the
-  /// time.
+  void stepped(double seconds);
+  void evaluated(double seconds);
+  /// The new goal, if it changes. Checks at most every twentieth of the time.
   std::optional<Rescale> rescale(std::int64_t step);
 
-  /// State as text. With the same clock, it leads to the same decisions.
+  /// State as text, for the same decisions with the same clock.
   std::string state() const;
   bool load_state(const std::string& text);  // false: invalid, nothing changed
 
@@ -72,9 +71,9 @@ class TimeBudget {
     double at = 0;                        // position(from)
     double seconds = 0, looked = 0;       // at start(); at the last check
     std::int64_t steps_seen = 0;          // since the last check
-    double steps_seconds = 0;             // their duration
-    double step_seconds = 0, late = 0;    // at the last check; late 0: on time
-    double evaluation_steps = 0;          // of the last evaluation
+    double steps_seconds = 0;
+    double step_seconds = 0, late = 0;  // at the last check; late 0: on time
+    double evaluation_steps = 0;
 
     std::array<double*, 7> doubles() {  // in the order of state()
       return {&at, &seconds, &looked, &steps_seconds, &step_seconds, &late, &evaluation_steps};

@@ -273,8 +273,8 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
                    files_.checkpoint(), " holds the last good step");
 }
 
-/// Logs a change; end_step() then saves a checkpoint. If killed in between, the run resumes before
-/// the change, with its log truncated.
+/// Logs a change. end_step() saves a checkpoint; a run killed in between resumes before the change,
+/// with its log truncated.
 bool Trainer::rescale() {
   const std::optional<Rescale> change = budget_.rescale(step_);
   if (!change || !writes()) return change.has_value();
@@ -347,8 +347,8 @@ void Trainer::log(const std::string& what) const {
                static_cast<long long>(best_step_), files_.model().c_str());
 }
 
-/// Plots the log: training loss of each step, held-out loss of each evaluation, and the best of
-/// these. The log also has the steps before a resume.
+/// Plots training and held-out losses and the best one, from the log, which has the steps before a
+/// resume.
 void Trainer::draw_losses() const {
   const std::string unit = options_.loss_unit.empty() ? "" : ", " + options_.loss_unit;
   io::Chart chart{.title = files_.directory,
@@ -357,7 +357,7 @@ void Trainer::draw_losses() const {
                   .curves = {{"training", read_metric(files_.metrics(), "loss")},
                              {"held out", read_metric(files_.metrics(), "held_out_loss"), true}},
                   .mark = {}};
-  if (chart.curves[0].points.empty()) return;  // no steps
+  if (chart.curves[0].points.empty()) return;
   if (options_.judge == "held_out_loss" && std::isfinite(best_))
     chart.mark = {static_cast<double>(best_step_), best_,
                   str_cat("best ", four_digits(best_), " at step ", best_step_)};

@@ -34,8 +34,8 @@ class Transport;
 
 namespace gradus::train {
 
-/// Files of a run, each complete at any moment: after a crash, a full disk or `kill -9`, resuming
-/// repeats the steps since the last checkpoint bit for bit.
+/// Files of a run, complete at any moment: after a crash or a full disk, resuming repeats the steps
+/// since the last checkpoint bit for bit.
 struct RunFiles {
   std::string directory;
   std::string metrics() const { return directory + "/metrics.jsonl"; }    // one line per step
@@ -48,62 +48,61 @@ struct RunFiles {
 /// True if the directory holds a run. False if its first checkpoint was not written.
 bool holds_run(const RunFiles& files);
 
-/// Progress of a run.
-struct SavedState {              // best_step 0: not evaluated
-  std::int64_t step, best_step;  // best_step 0: not yet evaluated
+struct SavedState {
+  std::int64_t step, best_step;  // best_step 0: not evaluated
   double best;
   std::int64_t parameters = 0;
   std::optional<std::int64_t> steps = {};  // with a time limit
 };
-/// Reads the checkpoint. Throws FileError if it is missing, damaged, or not a Trainer's.
+/// Throws FileError if the checkpoint is missing, damaged, or not a Trainer's.
 SavedState read_state(const RunFiles& files);
 
-/// Evaluation results by name: {{"held_out_loss", 1.93}, {"accuracy", 0.7}}. Names with a dot
+/// Evaluation results: {{"held_out_loss", 1.93}, {"accuracy", 0.7}}. Names with a dot
 /// ("blocks.0.attention.head1.span") appear only in metrics.jsonl.
 using Metrics = std::vector<std::pair<std::string, double>>;
 
 struct TrainOptions {
   std::string directory;  // created if missing
   std::int64_t steps = 1000;
-  /// Rescales steps and schedule during the run (time_budget.h). Each change is a line in
+  /// Rescales steps and schedule during the run (time_budget.h). Changes are lines in
   /// metrics.jsonl: step (completed), steps_before, steps, step_milliseconds.
   TimeLimit time;
-  TimeBudget::Clock clock;        // for `time`; default: the system's
+  TimeBudget::Clock clock;        // default: the system's
   std::int64_t eval_every = 100;  // planned steps between evaluations and checkpoints
   double clip_norm = 1;           // as in LoopOptions
   double clip_value = 0;
   std::int64_t shards = 1;  // losses per step: shards.h
-  /// With several processes, each has a Trainer with the same options and directory. Only rank 0
+  /// Several processes each have a Trainer with the same options and directory. Only rank 0
   /// evaluates and writes. Null: one process.
   distributed::Transport* transport = nullptr;
-  std::int64_t patience = 0;            // evaluations without improvement before stopping; 0: any
-  std::string judge = "held_out_loss";  // metric that selects the best weights
-  bool higher_is_better = false;        // for example an accuracy
-  std::int64_t items_per_step = 1;      // per shard, for the rate in the progress line
-  std::string item = "step";            // "token": 12.3k tokens/s
-  std::string loss_unit;                // of the curve: "nats a character"
-  std::string program = "train";        // begins messages on stderr
+  std::int64_t patience = 0;                         // evaluations without improvement; 0: any
+  std::string judge = "held_out_loss";               // metric that selects the best weights
+  bool higher_is_better = false;                     // for example an accuracy
+  std::int64_t items_per_step = 1;                   // per shard, for the rate in the progress line
+  std::string item = "step";                         // "token": 12.3k tokens/s
+  std::string loss_unit;                             // of the curve: "nats a character"
+  std::string program = "train";                     // begins messages on stderr
   const volatile std::sig_atomic_t* stop = nullptr;  // not 0: finish the step, save, return
 };
 
 enum class TrainEnd {
-  finished,    // all steps
-  early,       // out of patience
-  interrupted  // by the stop flag
+  finished,
+  early,  // out of patience
+  interrupted
 };
 
 class Trainer : private Loop {
  public:
   /// Scalar loss of batch i, or a BatchLoss if token counts differ. Must depend only on i, the
-  /// weights and generator(), because resumed runs repeat i. i runs to steps · shards; any process
-  /// may compute shard i % shards.
+  /// weights and generator(): resumed runs repeat i. i runs to steps · shards; any process may
+  /// compute shard i % shards.
   using Loop::LossOf;
   /// Called in eval mode, under NoGrad, with separate random numbers.
   using Evaluate = std::function<Metrics()>;
   using Save = std::function<void(io::Checkpoint&)>;
   using Load = std::function<void(const io::Checkpoint&)>;
 
-  /// Keeps references. Throws ValueError if an option is out of range.
+  /// Throws ValueError if an option is out of range.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, optim::Schedule schedule,
           TrainOptions options);
 
@@ -123,7 +122,7 @@ class Trainer : private Loop {
 
   using Loop::step;  // completed steps
   const RunFiles& files() const { return files_; }
-  const TimeBudget& budget() const { return budget_; }  // has the final number of steps
+  const TimeBudget& budget() const { return budget_; }  // final number of steps
   double last() const { return last_; }                 // metric at the last evaluation
   double best() const { return best_; }  // best metric; ±∞ before the first evaluation
   std::int64_t best_step() const { return best_step_; }  // 0: none
@@ -145,7 +144,7 @@ class Trainer : private Loop {
   double evaluate_and_log(const Evaluate& evaluate);
   bool out_of_patience() const;
   [[noreturn]] void fail_not_finite(const LossOf& loss_of);
-  void log(const std::string& what) const;  // prints on stderr
+  void log(const std::string& what) const;
   void draw_losses() const;
 
   nn::Module& model_;

@@ -9,8 +9,8 @@
 
 namespace gradus::distributed {
 
-/// Result of a forward pass: a scalar, the mean loss of `count` tokens (or other items). Shards are
-/// weighted by their count; 0 skips a shard.
+/// A scalar, the mean loss of `count` tokens (or other items). Shards are weighted by count; 0
+/// skips a shard.
 struct BatchLoss {
   BatchLoss(Tensor loss) : mean(std::move(loss)) {}  // NOLINT: implicit for loss functions
   BatchLoss(Tensor loss, std::int64_t of) : mean(std::move(loss)), count(of) {}

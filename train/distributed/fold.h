@@ -1,7 +1,6 @@
-// Sums over shards in a fixed order, independent of the number of processes: a binary tree over
-// shard numbers. A node is the sum of 2^k shards, starting at a multiple of 2^k. Complete neighbors
-// are added immediately, the remaining nodes at the end from right to left:
-// ((0+1)+(2+3)) + ((4+5) + 6) for 7 shards.
+// Sums over shards in a fixed order, for any number of processes: a binary tree over shard numbers.
+// A node is the sum of 2^k shards from a multiple of 2^k. Neighbors are added when complete, the
+// rest at the end, right to left: ((0+1)+(2+3)) + ((4+5) + 6).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,6 @@
 
 namespace gradus::distributed {
 
-/// Consecutive shards.
 struct ShardRange {
   std::int64_t begin, end;
   bool operator==(const ShardRange&) const = default;
@@ -35,7 +33,7 @@ class Fold {
   void clear() { nodes_.clear(); }
 
  private:
-  void add_last();  // adds the last node to the one before
+  void add_last();
   std::vector<Node> nodes_;
 };
 

@@ -71,7 +71,7 @@ double ShardedOptimizer::step(const Tensor& gradient, const std::vector<char>& r
     return slot.is_complete() ? kernel::reshaped(own, slot.parameter.shape()) : own;
   });
   const double norm = optim::norm(slots, work, [&](std::vector<double>& sums) {
-    std::vector<std::size_t> bytes;  // of each process's sums
+    std::vector<std::size_t> bytes;
     for (std::size_t r = 0; r + 1 < cuts_.size(); ++r)
       bytes.push_back(sizeof(double) *
                       static_cast<std::size_t>(chunk_cuts_[r + 1] - chunk_cuts_[r]));

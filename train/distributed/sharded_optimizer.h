@@ -1,8 +1,8 @@
 // An optimizer with its state divided among processes (ZeRO stage 1). Rajbhandari et al. 2020.
 //
-// All parameters form one flat vector, cut into one part per process, which keeps the state of its
-// part and updates it. Results are bitwise independent of the number of processes: cuts are at
-// multiples of kChunk elements of a parameter, and the norm is a sum over chunks.
+// All parameters form one flat vector, cut into one part per process, which updates it and keeps
+// its state. Results are bitwise independent of the number of processes: cuts are at multiples of
+// kChunk elements of a parameter, and norms are sums over chunks.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,29 @@ namespace gradus::distributed {
 
 class ShardedOptimizer {
  public:
-  /// Keeps references, and drops the state of other parts. With several processes, the optimizer's
-  /// own step(), state_dict() and step_in_backward() then throw GraphError. Throws GraphError if it
-  /// is already sharded or step_in_backward() was called.
+  /// Drops the state of other parts. With several processes, the optimizer's own step(),
+  /// state_dict() and step_in_backward() then throw GraphError. Throws GraphError if it is already
+  /// sharded or step_in_backward() was called.
   ShardedOptimizer(optim::Optimizer& optimizer, Transport& transport);
 
-  /// Parameters of the flat vector.
   const std::vector<nn::NamedTensor>& parameters() const { return parameters_; }
   /// Process r owns elements cuts()[r] … cuts()[r + 1] of the flat vector.
   const std::vector<std::int64_t>& cuts() const { return cuts_; }
   std::int64_t begin() const { return cuts_[rank()]; }  // this process's part
   std::int64_t end() const { return cuts_[rank() + 1]; }
-  /// Sums of squares that a step sends to each other process.
+  /// Sums of squares that a step sends to each process.
   std::int64_t chunks() const { return chunk_cuts_[rank() + 1] - chunk_cuts_[rank()]; }
 
-  /// Optimizer::step of this part. `gradient` [end() − begin()]: this part of the flat gradient.
-  /// reached[i]: some process has a gradient of parameter i. Collective.
+  /// Optimizer::step of this part, `gradient` [end() − begin()]. reached[i]: some process has a
+  /// gradient of parameter i. Collective.
   double step(const Tensor& gradient, const std::vector<char>& reached,
               const optim::StepOptions& options = {});
 
   void zero_grad() { optimizer_.zero_grad(); }
 
-  /// The entire state at rank 0, empty elsewhere. Collective.
+  /// The entire state at rank 0, else empty. Collective.
   nn::StateDict state_dict() const;
-  /// Loads this part of an entire state. Throws as Optimizer::load_state_dict.
+  /// Loads this part. Throws as Optimizer::load_state_dict.
   void load_state_dict(const nn::StateDict& state) { optimizer_.load_state_dict(state); }
 
  private:
@@ -49,7 +48,7 @@ class ShardedOptimizer {
   optim::Optimizer& optimizer_;
   Transport& transport_;
   std::vector<nn::NamedTensor> parameters_;
-  std::vector<std::int64_t> offsets_;  // in the flat vector
+  std::vector<std::int64_t> offsets_;
   std::vector<std::int64_t> cuts_, chunk_cuts_;
 };
 

@@ -55,7 +55,7 @@ double Shards::gradients(std::int64_t step, const LossOf& loss_of, bool& stop) {
   fold_.clear();
   losses_.clear();
   reached_.assign(parameters_, 0);
-  std::vector<Tensor> before;  // of buffers
+  std::vector<Tensor> before;
   for (std::size_t i = parameters_; i < tensors_.size(); ++i)
     before.push_back(kernel::copy(tensors_[i].tensor));
   const std::uint64_t seed = generator().seed();
@@ -100,8 +100,8 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
   fold_.push({shard, shard + 1}, std::move(sum));
 }
 
-/// One message to each other process: stop flag, random position, reached parameters, and losses,
-/// padded to the largest number of shards.
+/// Sends each process the stop flag, random position, reached parameters and losses, padded to the
+/// largest number of shards.
 double Shards::share_losses(bool& stop, std::uint32_t& position) {
   transport_.note("waiting for the losses of others");
   std::vector<double> own = {static_cast<double>(stop), static_cast<double>(position)};
@@ -130,14 +130,14 @@ std::size_t Shards::message_size() const {
   return 2 + parameters_ + 2 * static_cast<std::size_t>(most);
 }
 
-/// Sum of this part over all shards. Sends every other process its part of each own node, and adds
-/// the nodes received.
+/// Sums this part over all shards: sends each process its part of own nodes, adds the nodes
+/// received.
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
   transport_.note("waiting for the gradients of others");
   const std::int64_t own = part_numel();
-  std::vector<std::vector<ShardRange>> nodes;  // of each process
+  std::vector<std::vector<ShardRange>> nodes;
   std::size_t most = 0;
   for (int r = 0; r < size; ++r) {
     nodes.push_back(nodes_of(shards_of(r, size, count_)));
@@ -177,7 +177,7 @@ double Shards::update(const optim::StepOptions& options, double clip_value) {
   return norm;
 }
 
-/// Sends this part of the parameters, and the last process the buffers, to all others.
+/// Sends this part of the parameters (the last process: and buffers) to all others.
 void Shards::share(const Tensor& buffers) {
   transport_.note("waiting for the parameters of others");
   const Tensor all = Tensor::empty({numel_}, dtype_);

@@ -1,8 +1,7 @@
-// A training step in shards. The result does not depend on the number of processes.
+// A training step in shards, independent of the number of processes.
 //
-// A step has a fixed number of shards, each with its own examples, loss and random stream, given by
-// (seed, position at the start of the step, shard). Each process computes consecutive shards. The
-// gradient is
+// Each shard has its own examples, loss and random stream, given by (seed, position at the start of
+// the step, shard). Each process computes consecutive shards. The gradient is
 //
 //   g = Σ count_s · ∇mean_s / Σ count_s     over all shards s, added in the order of fold.h
 //
@@ -22,26 +21,26 @@
 
 namespace gradus::distributed {
 
-inline constexpr std::int64_t kCheckEvery = 50;  // steps between comparisons of parameters
+inline constexpr std::int64_t kCheckEvery = 50;  // steps between parameter comparisons
 
 class Shards {
  public:
-  /// Keeps references and shards the optimizer. Throws ValueError if there are fewer shards than
-  /// processes, DtypeError unless parameters and floating-point buffers have one dtype.
+  /// Shards the optimizer. Throws ValueError for fewer shards than processes, DtypeError unless
+  /// parameters and floating-point buffers have one dtype.
   Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transport, std::int64_t count);
 
-  /// Runs forward and backward of this process's shards. Returns the mean loss of all shards.
-  /// `stop` becomes true everywhere if true anywhere. Compares parameters every kCheckEvery steps.
-  /// Throws ValueError if all counts are 0.
+  /// Forward and backward of this process's shards. Returns the mean loss of all shards. `stop`
+  /// becomes true if true anywhere. Compares parameters every kCheckEvery steps. Throws ValueError
+  /// if all counts are 0.
   double gradients(std::int64_t step, const LossOf& loss_of, bool& stop);
 
-  /// Combines the gradients of all shards and updates the parameters. Returns the norm, as
-  /// Optimizer::step. clip_value > 0 limits each element of the gradient.
+  /// Combines all gradients and updates the parameters. Returns the norm, as Optimizer::step.
+  /// clip_value > 0 limits each gradient element.
   double update(const optim::StepOptions& options, double clip_value);
 
   ShardedOptimizer& optimizer() { return optimizer_; }
   std::int64_t count() const { return count_; }
-  /// Bytes that this process sends per step, without comparisons.
+  /// Bytes sent per step, without comparisons.
   std::int64_t bytes_a_step() const;
 
  private:
@@ -50,7 +49,7 @@ class Shards {
   std::size_t message_size() const;
   Tensor reduce();
   void share(const Tensor& buffers);
-  Tensor place(const Tensor& flat, std::size_t i) const;  // elements of tensor i, in its shape
+  Tensor place(const Tensor& flat, std::size_t i) const;  // elements of tensor i
   std::int64_t part_numel() const { return cuts_[rank() + 1] - cuts_[rank()]; }
   std::size_t rank() const { return static_cast<std::size_t>(transport_.rank()); }
 
@@ -59,11 +58,11 @@ class Shards {
   ShardRange own_;
   ShardedOptimizer optimizer_;
   std::vector<nn::NamedTensor> tensors_;  // flat vector: parameters, then buffers
-  std::size_t parameters_ = 0;            // number of parameters
+  std::size_t parameters_ = 0;
   Dtype dtype_ = Dtype::f32;
-  std::vector<std::int64_t> offsets_;  // in the flat vector
+  std::vector<std::int64_t> offsets_;
   std::int64_t numel_ = 0;
-  std::vector<std::int64_t> cuts_;  // the optimizer's; the last process also has the buffers
+  std::vector<std::int64_t> cuts_;  // the last process also has the buffers
   Fold fold_;
   std::vector<double> losses_;  // mean and count of each own shard
   std::vector<char> reached_;   // has a gradient in any shard

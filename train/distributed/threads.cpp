@@ -1,5 +1,4 @@
-// An exchange is two barriers. Before the first, all sends are posted; before the second, all are
-// copied.
+// An exchange is two barriers: when all sends are posted, and when all are copied.
 #include "gradus/train/distributed/threads.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ struct Room {
   std::string failure, ended;                            // the first, or ""
   std::vector<const std::vector<ConstBytes>*> posted{};  // of each rank
 
-  /// Waits for all threads. Throws Error if one never arrives.
+  /// Throws Error if a thread never arrives.
   void meet() {
     std::unique_lock lock(mutex);
     const std::int64_t now = meeting;

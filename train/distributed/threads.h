@@ -1,4 +1,4 @@
-// A transport between threads of one process, to test distributed code without MPI.
+// A transport between threads of one process, without MPI.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ struct Network {
 };
 
 /// Calls work(transport) on `size` threads, each with a copy of generator(). If one throws, or
-/// returns while others wait for it, the others stop at their next exchange. Throws the first
-/// exception as an Error that begins with that process's describe().
+/// returns while others wait, the others stop at their next exchange. Throws the first exception as
+/// an Error that begins with describe().
 void run_threads(int size, const std::function<void(Transport&)>& work, Network network = {});
 
 }  // namespace gradus::distributed

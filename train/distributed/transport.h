@@ -1,5 +1,5 @@
-// Communication of processes by collective calls, made in the same order by all. threads.h: between
-// threads. mpi/mpi.h: between processes and machines.
+// Collective communication of processes, called in the same order by all. Implementations:
+// threads.h, mpi/mpi.h.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace gradus::distributed {
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-/// Bytes of elements [begin, end) of a contiguous tensor. Writing to them is not counted as a write
-/// to the tensor.
+/// Bytes of elements [begin, end) of a contiguous tensor. Writes are not counted as writes to the
+/// tensor.
 Bytes bytes_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
 class Transport {
@@ -31,28 +31,26 @@ class Transport {
   virtual int size() const = 0;
 
   /// Sends out[r] to process r and receives its out[rank()], of the same length, in in[r].
-  /// out[rank()] may be in[rank()]. Returns when both are done. If another process has ended or is
-  /// silent, throws an Error (threads) or prints it and ends this process (MPI), naming the
-  /// process, its host and activity.
+  /// out[rank()] may be in[rank()]. If another process ends or is silent, throws an Error (threads)
+  /// or prints it and exits (MPI), naming the process, its host and activity.
   void exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in);
 
   /// Ends all processes. The message begins with describe().
   [[noreturn]] virtual void abort(const std::string& why) = 0;
 
-  /// Sets the activity of this process ("in the forward pass"), for describe(). The text must
-  /// outlive the transport.
+  /// Sets the activity ("in the forward pass") for describe(). The text must outlive the transport.
   void note(const char* doing) { doing_ = doing; }
   void note_step(std::int64_t step) { step_ = step; }
   /// "rank 2 on host b, at step 17, in the forward pass"
   std::string describe() const;
 
-  std::int64_t bytes_sent() const { return bytes_sent_; }  // to other processes, by exchange()
+  std::int64_t bytes_sent() const { return bytes_sent_; }  // by exchange()
   double seconds_waited() const { return seconds_waited_; }
 
   // ---- by exchange() ----
   /// Concatenates all processes' bytes in rank order. Process r has sizes[r].
   void all_gather(ConstBytes own, const std::vector<std::size_t>& sizes, Bytes all);
-  /// The same for plain values, equally many per process.
+  /// The same for plain values, equally many each.
   template <class T>
   std::vector<T> all_gather(const std::vector<T>& own) {
     std::vector<T> all(own.size() * static_cast<std::size_t>(size()));
@@ -70,7 +68,7 @@ class Transport {
   void barrier() { all_gather(std::vector<char>{0}); }
 
  protected:
-  /// exchange() without the bytes that stay in this process.
+  /// exchange() with the other processes.
   virtual void exchange_others(const std::vector<ConstBytes>& out,
                                const std::vector<Bytes>& in) = 0;
 
@@ -81,7 +79,7 @@ class Transport {
   double seconds_waited_ = 0;
 };
 
-/// Host name, for messages.
+/// Host name.
 std::string host_name();
 
 /// Transport of a single process. abort() throws an Error.

@@ -31,8 +31,7 @@ class EMA {
     EMA& ema_;
   };
 
-  /// Averages by name, and "updates". load_state_dict throws ShapeError if a name, shape or dtype
-  /// differs.
+  /// Averages by name, and "updates". Loading throws ShapeError if a name, shape or dtype differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 

@@ -1,5 +1,5 @@
-// One thread updates an entire matrix; AdamW's kernel updates other parameters in pieces. All
-// directions are computed first, so nothing is written if memory runs out.
+// Computes all directions first, so that nothing is written if memory runs out. One thread updates
+// an entire matrix.
 #include "gradus/train/optim/muon.h"
 
 #include <algorithm>
@@ -47,8 +47,7 @@ GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::i
         q[i * columns + c] -= lower[i * stride + j] * q[j * columns + c];
 }
 
-/// T⁻¹ q, where T is the lower triangle of q qᵀ with unit diagonal. For each block of rows, a
-/// matmul subtracts the solved rows above, then the block is solved.
+/// T⁻¹ q by blocks of rows, where T is the lower triangle of q qᵀ with unit diagonal.
 Tensor solve_own_triangle(const Tensor& q) {
   constexpr std::int64_t kRows = 32;
   Tensor solved = q.clone();

@@ -5,7 +5,7 @@
 
 namespace gradus::optim {
 
-/// Orthogonalization of updates: newton_schulz learns more per step, mud is cheaper.
+/// newton_schulz learns more per step, mud is cheaper.
 enum class Orthogonalizer { newton_schulz, mud };
 
 struct MuonOptions {
@@ -15,7 +15,7 @@ struct MuonOptions {
   double weight_decay = 0;          // of both groups, as in AdamW
   AdamOptions adam = {.lr = 3e-4};  // of other parameters; its weight_decay is ignored
   Orthogonalizer orthogonalizer = Orthogonalizer::newton_schulz;
-  /// Name patterns of matrices that stack square ones (the last may have fewer rows). Each is
+  /// Name patterns of matrices that stack square ones (the last may be shorter), which are
   /// orthogonalized separately.
   std::vector<std::string> stacked = {"*qkv_proj*"};
 };
@@ -24,10 +24,10 @@ struct MuonOptions {
 /// https://kellerjordan.github.io/posts/muon. For p [m, n]:
 ///   b = μ b + (1−μ) g;  u = (1−μ) g + μ b with Nesterov's rule, else b
 ///   p −= lr · weight_decay · p + lr · √max(1, m/n) · newton_schulz(u)    or mud(u)
-/// Embeddings, the head, and parameters that are not matrices belong to `others`.
+/// `others`: embeddings, the head, and parameters that are not matrices.
 class Muon : public Optimizer {
  public:
-  /// Negative settings of a group default to `options`. Throws ShapeError unless `matrices` are
+  /// Negative group settings default to `options`. Throws ShapeError unless `matrices` are
   /// matrices.
   Muon(Group matrices, Group others, const MuonOptions& options = {});
 
@@ -55,8 +55,8 @@ Tensor mud(const Tensor& x);
 struct MuonGroups {
   Group matrices, others;
 };
-/// Matrices whose names match no pattern of `not_hidden` (nn/pattern.h), and all others. The
-/// default covers embeddings and heads, in Gradus's and other models.
+/// Matrices whose names match no pattern of `not_hidden` (default: embeddings and heads), and all
+/// others.
 MuonGroups muon_groups(const std::vector<nn::NamedTensor>& parameters,
                        const std::vector<std::string>& not_hidden = {
                            "*embedding*,*token*,*position*,*segment*,*relative*,*head*"});

@@ -1,4 +1,4 @@
-// Computes the global norm, then updates all pieces in one pass.
+// Computes the norm, then updates all pieces in one pass.
 #include "gradus/train/optim/optim.h"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ struct Group {
 
 /// State of each parameter in a group.
 struct GroupState {
-  /// Tensors shaped like the parameter, initially 0. PyTorch's names, except SGD's "velocity".
+  /// Initially 0, with the parameter's shape. PyTorch's names, except SGD's "velocity".
   std::vector<std::string> names;
   bool whole = false;  // update() needs the entire parameter
 };
@@ -37,8 +37,8 @@ struct StepOptions {
   bool only_finite = false;  // if the norm is not finite, only return it
 };
 
-/// Part of a parameter, so that threads share large ones. Tensors are contiguous and of equal
-/// length: views, or entire tensors in their shape.
+/// Part of a parameter, so that threads share large ones. Tensors are contiguous; entire ones have
+/// their shape.
 struct Piece {
   const Group* group;
   Tensor parameter, gradient;
@@ -50,7 +50,7 @@ struct Piece {
 };
 
 /// Base class of optimizers. Construct after model.to(dtype) and loading: step() throws GraphError
-/// if a module has replaced a parameter.
+/// if a parameter was replaced.
 class Optimizer {
  public:
   virtual ~Optimizer();
@@ -58,13 +58,13 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// Updates every parameter that requires and has a gradient. Returns the global norm √ Σ g²
-  /// before clipping. Throws GraphError if no parameter has a gradient. If it throws, nothing has
-  /// changed. The first step warns on stderr about parameters without gradient.
+  /// before clipping. Throws GraphError if there is no gradient. If it throws, nothing has changed.
+  /// The first step warns on stderr about parameters without gradient.
   double step(const StepOptions& options = {});
   /// Call before backward(), instead of step() after it. Updates each parameter and frees its
-  /// gradient as soon as that is complete, so few gradients exist at a time. Cannot clip, because
-  /// the norm is unknown. If backward throws, each parameter is updated completely or not at all;
-  /// the others wait for the next backward.
+  /// gradient as soon as that is complete, so few gradients exist at a time. Cannot clip. If
+  /// backward throws, each parameter is updated completely or not at all; the others wait for the
+  /// next backward.
   void step_in_backward(double factor = 1);
   void zero_grad();  // frees all gradients
 
@@ -76,25 +76,25 @@ class Optimizer {
   const std::vector<Group>& groups() const { return groups_; }
   void set_learning_rate(double learning_rate);  // of every group
 
-  /// "step" and each parameter's state: "exp_avg.blocks.0.…". load_state_dict throws ShapeError,
-  /// before changing anything, if a name, shape or dtype differs.
+  /// "step" and "exp_avg.blocks.0.…". Loading throws ShapeError, before changing anything, if a
+  /// name, shape or dtype differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
  protected:
-  /// state[i] is for group i, the last one also for further groups.
+  /// state[i] is for group i, the last also for further groups.
   Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
             const std::vector<GroupState>& state);
-  /// Computes piece.direction, which needs memory. May throw; must write nothing else.
+  /// Computes piece.direction. May throw; must write nothing else.
   virtual void prepare(Piece&) const {}
-  /// Updates the piece's parameter and state (elements() in stages.h), with the gradient times
-  /// piece.scale and the group's weight_decay. Must not allocate.
+  /// Updates the piece (elements() in stages.h), with gradient times piece.scale and the group's
+  /// weight_decay. Must not allocate.
   virtual void update(const Piece& piece) const = 0;
 
   std::int64_t steps_ = 0;  // includes the step in progress
 
  private:
-  friend class distributed::ShardedOptimizer;  // updates a part of the elements
+  friend class distributed::ShardedOptimizer;
   double apply(std::vector<Piece>& work, double norm, const StepOptions& options);
   void prepare_all(std::vector<Piece>& work, std::span<const Slot> slots, double factor,
                    double scale) const;
@@ -148,8 +148,7 @@ class Adam : public Optimizer {
   AdamOptions options_;
   bool decoupled_;
 };
-/// Adam's update of one piece in step t, for use by other optimizers. `decoupled`: weight decay as
-/// in AdamW.
+/// Adam's update of a piece in step t. `decoupled`: weight decay as in AdamW.
 void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t);
 
 struct AdamWOptions {
@@ -174,8 +173,8 @@ struct LionOptions {
   double weight_decay = 0;
 };
 /// p −= lr · (sign(β1 m + (1−β1) g) + weight_decay · p);  m = β2 m + (1−β2) g. Chen et al. 2023,
-/// "Symbolic discovery of optimization algorithms". Every element moves by lr, so use 3 to 10 times
-/// smaller learning rates than Adam's.
+/// "Symbolic discovery of optimization algorithms". Every element moves by lr: use 3 to 10 times
+/// less than for Adam.
 class Lion : public Optimizer {
  public:
   Lion(std::vector<Group> groups, const LionOptions& options = {});
@@ -187,27 +186,25 @@ class Lion : public Optimizer {
   LionOptions options_;
 };
 
-/// Copies `given` into `own`; `what` names the owner in errors. Throws ShapeError, before copying,
-/// if a name, shape or dtype differs.
+/// Copies `given` into `own`, of a `what`. Throws ShapeError, before copying, if a name, shape or
+/// dtype differs.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
 /// Clamps gradients to [−limit, limit]. Call between backward() and step().
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit);
 
-/// Two groups: weight decay for matrices, none for parameters with at most one axis (biases,
-/// norms).
+/// Weight decay for matrices, none for parameters with at most one axis (biases, norms).
 std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters,
                                   double weight_decay);
 
-/// Settings for parameters that match a pattern (nn/pattern.h). Negative ones default to the
-/// optimizer's.
+/// Settings for matching parameters (nn/pattern.h). Negative ones default to the optimizer's.
 struct Rule {
   std::string pattern;
   double lr = -1;
   double weight_decay = -1;
 };
-/// One group per rule, and one for all other parameters. The first matching rule applies. Throws
-/// ValueError if a rule matches nothing.
+/// One group per rule, and one for the rest. The first matching rule applies. Throws ValueError if
+/// a rule matches nothing.
 ///   AdamW(groups(model.parameters(), {{"*.bias", -1, 0}, {"encoder.*", 1e-4}}))
 std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
                           const std::vector<Rule>& rules);

@@ -1,5 +1,5 @@
-// SGD, Adam, AdamW and Lion: one pass over the elements of a piece. Compiled for speed and for
-// every vector width (tools/cmake/GradusLibrary.cmake).
+// Each rule is one pass over a piece. Compiled for every vector width
+// (tools/cmake/GradusLibrary.cmake).
 #include <cmath>
 
 #include "gradus/train/optim/optim.h"
@@ -14,7 +14,7 @@ void check_betas(const char* name, const std::array<double, 2>& betas) {
             " must be in [0, 1)");
 }
 
-/// `nesterov` is a template argument, because a branch would prevent vectorization.
+/// A branch on `nesterov` in the loop would prevent vectorization.
 template <class T, bool nesterov>
 GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n,
                               std::array<double, 4> constants) {

@@ -1,5 +1,5 @@
-// Stages of Optimizer::step: pieces(), norm(), Optimizer::apply(). Optimizer runs them on entire
-// parameters, distributed::ShardedOptimizer on this process's part.
+// Stages of Optimizer::step: pieces(), norm(), Optimizer::apply(). distributed::ShardedOptimizer
+// runs them on its part.
 #pragma once
 
 #include <array>
@@ -20,37 +20,36 @@ struct Slot {
   std::string name;
   Tensor parameter;
   const Group* group;
-  std::vector<nn::NamedTensor> state;   // "exp_avg.w", elements [begin, end)
-  bool whole;                           // GroupState::whole
+  std::vector<nn::NamedTensor> state;  // "exp_avg.w", elements [begin, end)
+  bool whole;
   std::int64_t chunk;                   // index of its first
-  std::int64_t begin, end;              // to update: all, or this process's part
+  std::int64_t begin, end;              // to update; not all if sharded
   std::optional<HookHandle> hook = {};  // of step_in_backward()
-  bool due = false;                     // step_in_backward() waits for its gradient
+  bool due = false;                     // waits for its gradient
 
   bool is_complete() const { return end - begin == parameter.numel(); }
 };
 
-/// Squares are added in chunks of this many elements in the tensor's dtype, and chunks in double.
-/// Chunks are numbered over all parameters; each parameter begins a new one.
+/// Squares are added in chunks of this many elements in the tensor's dtype, chunks in double.
+/// Chunks are numbered over all parameters; each begins a new one.
 constexpr std::int64_t kChunk = 1024;
 constexpr std::int64_t chunks_in(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
 
-/// View of elements [begin, end) of a contiguous tensor, with one axis unless it is the entire
-/// tensor.
+/// View of elements [begin, end), with one axis unless it is the entire tensor.
 Tensor part_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
 /// Pieces of the parameters that require and have a gradient. gradient_of(slot) returns its
 /// elements [begin, end), or an undefined tensor. Throws GraphError if all are undefined or a
-/// module has replaced a parameter. `warn`: reports undefined ones on stderr.
+/// parameter was replaced. `warn`: reports undefined ones on stderr.
 std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
                           FunctionRef<Tensor(const Slot&)> gradient_of);
 
-/// √ Σ g². Adds chunks in a fixed order, whichever process computed them: within pieces, then the
-/// pieces. exchange(sums) completes the sums of the chunks in `work`.
+/// √ Σ g². Adds chunks in a fixed order, whichever process computed them. exchange(sums) completes
+/// the chunks of `work`.
 double norm(std::span<const Slot> slots, std::vector<Piece>& work,
             FunctionRef<void(std::vector<double>&)> exchange);
 
-/// Calls f(piece) for each piece, in parallel.
+/// Calls f(piece) in parallel.
 template <class F>
 void for_each_piece(std::vector<Piece>& work, F&& f) {
   parallel_for(std::ssize(work), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -58,8 +57,7 @@ void for_each_piece(std::vector<Piece>& work, F&& f) {
   });
 }
 
-// For update rules: elements to write (the write is already counted), and constants in the tensor's
-// dtype.
+// For update rules: elements to write (already counted as written), and constants as T.
 template <class T>
 T* elements(const Tensor& x) {
   return const_cast<T*>(x.data<T>());

@@ -17,8 +17,7 @@ std::uint64_t checksum(ConstBytes bytes);
 /// another WHAT than rank 0: LINE, not LINE".
 void require_same(Transport& transport, const std::string& text, const std::string& what);
 
-/// Returns if all processes have the same values. Otherwise the first that differs aborts all,
-/// naming the tensor.
+/// The same for tensors, by checksums of their values.
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors);
 
 }  // namespace gradus::distributed

@@ -1,4 +1,4 @@
-// SideChannel: a thread that exchanges reports with rank 0 and ends the process when they stop.
+// SideChannel: exchanges reports with rank 0 and ends the process when they stop.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class SideChannel {
  private:
   struct Peer {
     int socket;
-    double heard;          // time of its last message, steady clock
+    double heard;          // time of its last message
     std::string describe;  // its Transport::describe() at that time
     std::string received;  // start of an incomplete message
   };
@@ -40,7 +40,7 @@ class SideChannel {
 
   Transport& transport_;
   const double silence_seconds_;
-  const std::vector<std::string> hosts_;  // by rank
+  const std::vector<std::string> hosts_;
   const int error_output_;
   std::vector<Peer> peers_;  // rank 0: all others; others: rank 0
   std::mutex sending_;
