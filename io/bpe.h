@@ -36,7 +36,7 @@ class BpeTokenizer final : public Tokenizer {
                      std::vector<std::int64_t>& ids) const;
   /// Throws FileError, naming `name`, if a byte is not a token.
   void require_all_bytes(const std::string& name) const;
-  /// If true, a piece that is a token becomes that token, whatever its merges give (Llama 3).
+  /// If true, a piece that is a token becomes that token, regardless of merges (Llama 3).
   void set_whole_first(bool first) { whole_first_ = first; }
 
  private:

@@ -22,7 +22,7 @@ struct Checkpoint {
 /// "format" or "gradus.…", names that are not UTF-8, or undefined tensors.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
-/// Throws FileError if the file is missing, damaged (by a checksum of tensors and facts), not a
+/// Throws FileError if the file is missing, damaged (a checksum covers tensors and facts), not a
 /// checkpoint, or in a newer format.
 Checkpoint load_checkpoint(const std::string& path);
 /// The same from memory; `name` is for messages.

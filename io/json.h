@@ -19,7 +19,7 @@ class Json {
   /// 64 deep. `name` is for messages.
   static Json parse(std::string_view text, const std::string& name);
 
-  bool has(const std::string& key) const;                     // not for null
+  bool has(const std::string& key) const;                     // false for null
   Json at(const std::string& key) const;                      // throws if missing or null
   std::vector<std::pair<std::string, Json>> members() const;  // of an object, by key
   std::vector<Json> elements() const;                         // of a list

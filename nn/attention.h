@@ -18,9 +18,9 @@ struct KeysValues;
 using gradus::merge_heads;
 using gradus::split_heads;
 
-/// Position encoding inside attention: rotary (Su et al. 2021), alibi, a bias that decreases with
-/// the distance (Press et al. 2022), or relative, a learned bias for each bucket of distances
-/// (Raffel et al. 2020).
+/// Position encoding inside attention. rotary: rotates q and k (Su et al. 2021). alibi: a bias that
+/// decreases with the distance (Press et al. 2022). relative: a learned bias for each bucket of
+/// distances (Raffel et al. 2020).
 enum class HeadPosition { none, rotary, alibi, relative };
 
 /// Options of self-attention heads.
@@ -75,8 +75,8 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 struct CrossAttentionOptions {
   std::int64_t width = 0;                         // C
   std::int64_t heads = 1;                         // H; divides C
-  std::optional<std::int64_t> memory_width = {};  // M, of keys; default: C
-  std::optional<std::int64_t> value_width = {};   // of values; default: M
+  std::optional<std::int64_t> memory_width = {};  // M, width of keys' memory; default: C
+  std::optional<std::int64_t> value_width = {};   // width of values' memory; default: M
   std::optional<std::int64_t> kv_heads = {};      // G; default: H
   bool bias = true;
   double dropout = 0;

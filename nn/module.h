@@ -114,7 +114,7 @@ class Module : public Scoped {
 
   /// Replaces parameters and buffers by tensors of this dtype. Existing optimizers then throw.
   void to(Dtype dtype);
-  static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }  // else hidden
+  static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }  // unhide it
   void zero_grad();
   void freeze(bool frozen = true);  // sets requires_grad of all parameters
 

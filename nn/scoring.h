@@ -47,8 +47,8 @@ class BilinearScore : public Layer<BilinearScore> {
 };
 
 /// softmax(scores where `mask` allows) · values: scores [B, T, S], values [B, S, C] → [B, T, C] and
-/// weights [B, T, S]. A query without keys gives 0. Masked scores and values that no query sees
-/// have no effect, even if NaN.
+/// weights [B, T, S]. A query without keys gives 0. Masked scores, and values that no query attends
+/// to, have no effect, even if NaN.
 AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
 
 /// Pooling with one learned query: softmax(x q / √C) x.

@@ -23,7 +23,7 @@ class LengthBuckets {
   /// ValueError if there are no sequences or a size is not positive.
   LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch, std::uint64_t seed,
                 std::int64_t pool = 16);
-  std::vector<std::int64_t> at(std::int64_t step) const;  // sequence numbers
+  std::vector<std::int64_t> at(std::int64_t step) const;  // indices of sequences
   std::int64_t batches_per_pass() const;
 
  private:

@@ -58,10 +58,10 @@ class TimeBudget {
   double seconds() const;
   void stepped(double seconds);
   void evaluated(double seconds);
-  /// The new goal, if it changes. Checks at most every twentieth of the time.
+  /// The new goal after `step` steps, if it changes. Checks at most every twentieth of the time.
   std::optional<Rescale> rescale(std::int64_t step);
 
-  /// State as text, for the same decisions with the same clock.
+  /// State as text. With the same clock, it leads to the same decisions.
   std::string state() const;
   bool load_state(const std::string& text);  // false: invalid, nothing changed
 

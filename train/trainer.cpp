@@ -347,8 +347,7 @@ void Trainer::log(const std::string& what) const {
                static_cast<long long>(best_step_), files_.model().c_str());
 }
 
-/// Plots training and held-out losses and the best one, from the log, which has the steps before a
-/// resume.
+/// Plots the losses and the best one from the log, which also has the steps before a resume.
 void Trainer::draw_losses() const {
   const std::string unit = options_.loss_unit.empty() ? "" : ", " + options_.loss_unit;
   io::Chart chart{.title = files_.directory,

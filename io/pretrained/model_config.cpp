@@ -85,7 +85,7 @@ class Asked {
   std::string refused_;
 };
 
-/// Written: the first name of each.
+/// The first name of each activation is written.
 constexpr std::pair<const char*, nn::Activation> kActivations[] = {
     {"gelu", nn::Activation::gelu},           {"gelu_new", nn::Activation::gelu_tanh},
     {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},

@@ -21,7 +21,7 @@ namespace gradus::io {
 nn::GPT load_gpt(const std::string& path, const std::function<void(nn::GPTOptions&)>& change = {});
 /// Only the options, from configuration and headers.
 nn::GPTOptions read_gpt_options(const std::string& path);
-/// BERT and ALBERT: vectors, masked words, text classes.
+/// BERT and ALBERT: encoder, masked language model, text classifier.
 nn::BERT load_bert(const std::string& path);
 nn::MaskedLM load_masked_lm(const std::string& path);
 nn::TextClassifier load_text_classifier(const std::string& path);

@@ -8,8 +8,8 @@
 
 namespace gradus::nn {
 
-/// y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ, A [rank, in] from normal(0, 1/√in), B [out, rank] from
-/// 0. Hu et al. 2022.
+/// Low-rank adapters: y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ, A [rank, in] from normal(0, 1/√in),
+/// B [out, rank] from 0. Hu et al. 2022.
 struct LoRA {
   std::int64_t rank = 8;
   double alpha = 16;

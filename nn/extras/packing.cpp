@@ -13,7 +13,7 @@ void pack(Module& module, Precision precision) {
   std::vector<std::function<void()>> exchanges;
   const auto add = [&](const std::string& name, auto* layer) {
     if (!layer) return;
-    std::unique_ptr<WeightProvider>* place = &layer->provider;  // innermost provider
+    std::unique_ptr<WeightProvider>* place = &layer->provider;  // moves to the innermost
     for (; *place; place = &(*place)->inner)
       require<GraphError>(!dynamic_cast<PackedWeight*>(place->get()), "pack: ", name,
                           " is packed already");

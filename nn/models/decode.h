@@ -38,8 +38,8 @@ class DecoderState {
   virtual void select(const std::vector<std::int64_t>& sequences) = 0;
 };
 
-/// A GPT with a cache. Beyond learned positions, recomputes the last `context` tokens each time. If
-/// next() throws, the state is unchanged.
+/// A GPT with a cache. Beyond the context of learned positions, recomputes the last `context`
+/// tokens each time. If next() throws, the state is unchanged.
 class GPTDecoderState final : public DecoderState {
  public:
   explicit GPTDecoderState(const GPT& model, Precision cache = Precision::f32);

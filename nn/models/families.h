@@ -15,8 +15,7 @@ WeightMap llama_names(const GPTOptions& options);
 /// The same in GGUF. `pairs`: rows of q and k are in rotary pairs (architecture "llama").
 WeightMap gguf_names(const GPTOptions& options, bool pairs);
 
-/// BERT, MaskedLM and TextClassifier, as in ALBERT with `shared`. Devlin et al. 2019, Lan et al.
-/// 2020.
+/// BERT, MaskedLM and TextClassifier; with `shared`, ALBERT. Devlin et al. 2019, Lan et al. 2020.
 WeightMap bert_names(const BERTOptions& options);
 WeightMap masked_lm_names(const BERTOptions& options);
 WeightMap text_classifier_names(const BERTOptions& options);

@@ -15,7 +15,7 @@ struct GPTOptions {
   std::int64_t context = 0;  // longest T
   std::int64_t layers = 1;
   BlockOptions block = {};      // head.position none: learned positions
-  std::int64_t window = 0;      // a token sees itself and window − 1 earlier ones; 0: all
+  std::int64_t window = 0;      // a token attends to itself and window − 1 earlier ones; 0: all
   bool checkpoint = false;      // keeps one block at a time in training, for 1/3 more arithmetic
   bool tied = true;             // output projection = token embedding
   double embedding_factor = 1;  // scales token vectors, before positions are added

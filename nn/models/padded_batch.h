@@ -16,8 +16,8 @@ struct PaddedBatch {
   PaddingSide side = PaddingSide::right;
 };
 
-/// Pads to one length with `pad`, on the left for a KVCache. Throws ValueError if `sequences` or
-/// one of them is empty. PyTorch: pad_sequence.
+/// Pads to one length with `pad`, on the right, or on the left for a KVCache. Throws ValueError if
+/// `sequences` or one of them is empty. PyTorch: pad_sequence.
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences,
                           std::int64_t pad = 0, PaddingSide side = PaddingSide::right);
 

@@ -34,7 +34,7 @@ struct WeightRule {
 struct WeightMap {
   std::vector<WeightRule> rules;
   std::string prefix = {};                // of their names; files may omit it
-  std::vector<std::string> ignored = {};  // their masks and counters
+  std::vector<std::string> ignored = {};  // their masks and counters, which are not read
 };
 
 /// Tensors that are read on demand.

@@ -1,6 +1,6 @@
 // Sums over shards in a fixed order, for any number of processes: a binary tree over shard numbers.
-// A node is the sum of 2^k shards from a multiple of 2^k. Neighbors are added when complete, the
-// rest at the end, right to left: ((0+1)+(2+3)) + ((4+5) + 6).
+// A node is the sum of 2^k shards, starting at a multiple of 2^k. Neighbors are added when
+// complete, the rest at the end, right to left: ((0+1)+(2+3)) + ((4+5) + 6).
 #pragma once
 
 #include <cstdint>

@@ -177,7 +177,7 @@ double Shards::update(const optim::StepOptions& options, double clip_value) {
   return norm;
 }
 
-/// Sends this part of the parameters (the last process: and buffers) to all others.
+/// Sends this part of the parameters to all others. The last process also sends the buffers.
 void Shards::share(const Tensor& buffers) {
   transport_.note("waiting for the parameters of others");
   const Tensor all = Tensor::empty({numel_}, dtype_);

@@ -26,7 +26,8 @@ struct Group {
 
 /// State of each parameter in a group.
 struct GroupState {
-  /// Initially 0, with the parameter's shape. PyTorch's names, except SGD's "velocity".
+  /// PyTorch's names, except SGD's "velocity". The tensors have the parameter's shape and start as
+  /// 0.
   std::vector<std::string> names;
   bool whole = false;  // update() needs the entire parameter
 };
@@ -43,7 +44,7 @@ struct Piece {
   const Group* group;
   Tensor parameter, gradient;
   std::vector<Tensor> state;  // order: GroupState::names
-  std::int64_t chunk;         // of its first chunk: stages.h
+  std::int64_t chunk;         // index of its first chunk: stages.h
   double learning_rate = 0;   // includes the step's factor
   double scale = 1;           // of the gradient, for clipping
   Tensor direction = {};      // set by prepare()
@@ -113,7 +114,8 @@ struct SGDOptions {
   double weight_decay = 0;  // added to the gradient
   bool nesterov = false;
 };
-/// v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with `nesterov`.
+/// SGD: v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with
+/// `nesterov`.
 class SGD : public Optimizer {
  public:
   SGD(std::vector<Group> groups, const SGDOptions& options = {});
@@ -131,8 +133,8 @@ struct AdamOptions {
   double eps = 1e-8;
   double weight_decay = 0;
 };
-/// m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;  p −= lr · m̂ / (√v̂ + eps), with m̂ = m / (1−β1^t)
-/// and v̂ = v / (1−β2^t). Kingma & Ba 2015. Weight decay is added to the gradient.
+/// Adam, Kingma & Ba 2015. m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;  p −= lr · m̂ / (√v̂ + eps),
+/// with m̂ = m / (1−β1^t) and v̂ = v / (1−β2^t). Weight decay is added to the gradient.
 class Adam : public Optimizer {
  public:
   Adam(std::vector<Group> groups, const AdamOptions& options = {})
@@ -186,8 +188,8 @@ class Lion : public Optimizer {
   LionOptions options_;
 };
 
-/// Copies `given` into `own`, of a `what`. Throws ShapeError, before copying, if a name, shape or
-/// dtype differs.
+/// Copies `given` into `own`. `what` names the owner in errors. Throws ShapeError, before copying,
+/// if a name, shape or dtype differs.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
 /// Clamps gradients to [−limit, limit]. Call between backward() and step().

@@ -22,8 +22,8 @@ struct Slot {
   const Group* group;
   std::vector<nn::NamedTensor> state;  // "exp_avg.w", elements [begin, end)
   bool whole;
-  std::int64_t chunk;                   // index of its first
-  std::int64_t begin, end;              // to update; not all if sharded
+  std::int64_t chunk;                   // index of its first chunk
+  std::int64_t begin, end;              // elements to update: all, or this process's part
   std::optional<HookHandle> hook = {};  // of step_in_backward()
   bool due = false;                     // waits for its gradient
 

@@ -17,7 +17,7 @@ std::uint64_t checksum(ConstBytes bytes);
 /// another WHAT than rank 0: LINE, not LINE".
 void require_same(Transport& transport, const std::string& text, const std::string& what);
 
-/// The same for tensors, by checksums of their values.
+/// The same for tensors, by checksums of their values. The message names the tensor.
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors);
 
 }  // namespace gradus::distributed

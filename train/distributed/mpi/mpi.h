@@ -18,7 +18,8 @@ bool started_by_mpi();
 
 /// Each process reports to rank 0 several times per second, because MPI does not report dead
 /// processes. If one ends or is silent for 5 seconds (GRADUS_SILENCE=SECONDS; 0: no limit), the
-/// others print its describe() and exit with code 3. For one thread only.
+/// others print its describe() and exit with code 3. All calls must come from one
+/// thread.
 class Mpi final : public Transport {
  public:
   /// Calls MPI_Init. Checks that all processes run the same program.
