@@ -10,7 +10,7 @@ namespace gradus::nn {
 
 enum class NormPlacement { pre, post };
 
-/// BERT and Translator have other defaults for `activation` and `norm`.
+/// Options of a block. BERT and Translator have other defaults for `activation` and `norm`.
 struct BlockOptions {
   std::int64_t width = 0, heads = 1;
   std::optional<std::int64_t> kv_heads = {};  // default: heads

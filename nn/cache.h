@@ -52,7 +52,7 @@ class KVCache {
   /// Positions [B][S] of the keys that extend() returns; −1: padding.
   const Positions& keys() const { return keys_; }
   /// Both as flat lists, examples concatenated, or one list if all are equal (examples 0). Padding
-  /// is 0.
+  /// has position 0.
   struct FlatPositions {
     std::vector<std::int64_t> queries, keys;
     std::int64_t examples;

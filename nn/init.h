@@ -1,5 +1,5 @@
-// Initializers. They write x, contiguous floating point, in place, without recording. Random ones
-// draw one stream of generator(), whatever the number of threads.
+// Initializers write x in place, without recording. x must be contiguous and floating point. Random
+// ones use one stream of generator(), whatever the number of threads.
 #pragma once
 
 #include <cmath>
@@ -24,13 +24,13 @@ void truncated_normal_(Tensor& x, double mean = 0, double deviation = 1, double 
 enum class Fan { in, out };
 std::int64_t fan_of(const Tensor& weight, Fan fan);
 
-/// Variance gain² · 2 / (fan in + fan out), for values and gradients of about equal variance.
+/// Variance gain² · 2 / (fan in + fan out), which about preserves that of values and gradients.
 /// Glorot & Bengio 2010.
 void xavier_uniform_(Tensor& weight, double gain = 1);
 void xavier_normal_(Tensor& weight, double gain = 1);
 
-/// Variance gain² / fan: Fan::in preserves the variance of values, Fan::out of gradients, gain √2
-/// through relu. He et al. 2015.
+/// Variance gain² / fan. Fan::in preserves the variance of values, Fan::out that of gradients. The
+/// gain √2 is for relu. He et al. 2015.
 void kaiming_uniform_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 void kaiming_normal_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 

@@ -92,8 +92,8 @@ class Module : public Scoped {
   /// Using an unlisted parameter throws on the first training call.
   virtual Members members() = 0;
 
-  /// Parameters (or buffers) of this module and all below; tied ones once, by their first name.
-  /// Throw GraphError if two names hold one tensor without tie().
+  /// Parameters (or buffers) of this module and all below. Tied ones appear once, by their first
+  /// name. Throw GraphError if two names hold one tensor without tie().
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
   /// Parameters, then buffers. Throws GraphError if a member is Unsaved.
@@ -114,7 +114,8 @@ class Module : public Scoped {
 
   /// Replaces parameters and buffers by tensors of this dtype. Existing optimizers then throw.
   void to(Dtype dtype);
-  static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }  // unhide it
+  /// Keeps the function gradus::to visible in members.
+  static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }
   void zero_grad();
   void freeze(bool frozen = true);  // sets requires_grad of all parameters
 

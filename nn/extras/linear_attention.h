@@ -45,8 +45,8 @@ struct LinformerAttentionOptions {
   bool bias = true;
 };
 
-/// Attention to K mixtures E k, F v of keys and values, for all heads the same. Not causal:
-/// mixtures contain later positions. Wang et al. 2020.
+/// Attention to K mixtures E k, F v of keys and values, shared by all heads. Not causal: mixtures
+/// contain later positions. Wang et al. 2020.
 class LinformerAttention : public Layer<LinformerAttention> {
  public:
   explicit LinformerAttention(const LinformerAttentionOptions& options);

@@ -50,7 +50,7 @@ class GPTDecoderState final : public DecoderState {
   const GPT& model_;
   KVCache cache_;
   std::vector<Tokens> seen_;
-  bool needs_refill_ = false;  // a call threw
+  bool needs_refill_ = false;  // the cache is invalid: a call threw
 };
 
 struct GenerateOptions {

@@ -1,4 +1,3 @@
-// One map per model family.
 #include "gradus/nn/models/families.h"
 
 namespace gradus::nn {

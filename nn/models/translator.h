@@ -49,7 +49,7 @@ class Translator : public Layer<Translator> {
   Tensor positions;  // [context, C]
 };
 
-/// Continues the targets of a batch of sources, with a cache. Prompts: start tokens.
+/// Continues the targets of a batch of sources, with a cache. Prompts are the start tokens.
 class TranslatorDecoderState final : public DecoderState {
  public:
   TranslatorDecoderState(const Translator& model, const Tensor& source,

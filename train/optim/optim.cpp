@@ -1,4 +1,3 @@
-// Computes the norm, then updates all pieces in one pass.
 #include "gradus/train/optim/optim.h"
 
 #include <algorithm>

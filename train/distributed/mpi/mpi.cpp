@@ -1,4 +1,3 @@
-// The only file that calls MPI.
 #include "gradus/train/distributed/mpi/mpi.h"
 
 #include <mpi.h>
