@@ -51,8 +51,8 @@ const BpeTokenizer::Joined* BpeTokenizer::joined(std::int64_t a, std::int64_t b)
   return found == joined_.end() ? nullptr : &found->second;
 }
 
-/// Merges the pair learned first, the leftmost of equal ones. A heap holds pairs; entries that no
-/// longer match their rank are stale.
+/// Merges the pair learned first, the leftmost of equal ones. Entries of the heap whose rank no
+/// longer matches are stale.
 void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t>& ids) const {
   const auto whole = whole_first_ ? ids_.find(std::string(piece)) : ids_.end();
   if (whole != ids_.end()) return ids.push_back(whole->second);

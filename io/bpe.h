@@ -15,13 +15,13 @@ class BpeTokenizer final : public Tokenizer {
  public:
   using Merge = std::pair<std::int64_t, std::int64_t>;  // two ids that become one
 
-  /// Starts from the 256 bytes and merges the most frequent pair of `text` until there are
-  /// `vocab_size` tokens or no pair occurs twice. Ties: smallest ids. About 1 s per MB. Throws
+  /// Starts from the 256 bytes and merges the most frequent pair of `text` (ties: smallest ids)
+  /// until there are `vocab_size` tokens or no pair occurs twice. About 1 s per MB. Throws
   /// ValueError for an empty text or a vocab_size outside [256, 2²⁰].
   static BpeTokenizer train(std::string_view text, std::int64_t vocab_size);
 
   /// Token i is tokens[i]; merges are in order of priority. Throws FileError, naming `name`, for
-  /// empty or repeated tokens, and merges that repeat, have invalid ids or make no token.
+  /// empty or repeated tokens and invalid merges.
   BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> merges, const std::string& name);
 
   std::string name() const override { return "bpe token"; }
@@ -30,8 +30,7 @@ class BpeTokenizer final : public Tokenizer {
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override;
 
-  /// Appends the ids of the pieces of a text. Drops bytes without a token, as reference tokenizers
-  /// do.
+  /// Appends the ids of pieces. Drops bytes without a token, as reference tokenizers do.
   void encode_pieces(std::span<const std::string_view> pieces,
                      std::vector<std::int64_t>& ids) const;
   /// Throws FileError, naming `name`, if a byte is not a token.
@@ -55,15 +54,15 @@ class BpeTokenizer final : public Tokenizer {
   bool whole_first_ = false;
 };
 
-/// Hugging Face's files of a GPT-2-like tokenizer: {"Ġthe": 262, …}, and a line "Ġ t" per merge.
-/// Throws FileError unless ids are 0 … n − 1.
+/// Hugging Face's files: {"Ġthe": 262, …}, and a line "Ġ t" per merge. Throws FileError unless ids
+/// are 0 … n − 1.
 BpeTokenizer load_hugging_face_bpe(const std::string& vocab_json, const std::string& merges_txt);
 /// The same from text; the names are for messages.
 BpeTokenizer parse_hugging_face_bpe(std::string_view vocab, const std::string& vocab_name,
                                     std::string_view merges, const std::string& merges_name);
 
-/// Tokens in visible form (io/pieces.h) except where literal[i]; a merge is a line "Ġ t". `literal`
-/// may be shorter. Throws FileError as the constructor.
+/// Tokens in visible form (io/pieces.h) unless literal[i]; a merge is a line "Ġ t". `literal` may
+/// be shorter. Throws FileError as the constructor.
 BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,
                             const std::vector<std::string>& merges, const std::string& name,
                             const std::vector<bool>& literal = {});

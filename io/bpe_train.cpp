@@ -1,5 +1,5 @@
-// Learning merges. Distinct pieces are stored once, with counts. A merge visits only pieces with
-// the pair. A heap finds the most frequent pair; stale counts are corrected when popped.
+// Distinct pieces are stored once, with counts. A merge visits only pieces with the pair. A heap
+// finds the most frequent pair; stale counts are corrected when popped.
 #include <queue>
 
 #include "gradus/engine/base/error.h"

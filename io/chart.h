@@ -8,8 +8,8 @@
 
 namespace gradus::io {
 
-/// Points (x, y) with increasing x. Skips points that are not finite. A curve with more points than
-/// columns of the picture is drawn as means of columns, over a band from minimum to maximum.
+/// Points (x, y) with increasing x. Skips points that are not finite. Long curves are drawn as
+/// means of pixel columns, over a band from minimum to maximum.
 struct Curve {
   std::string name;  // in the legend
   std::vector<std::pair<double, double>> points;

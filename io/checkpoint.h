@@ -18,8 +18,8 @@ struct Checkpoint {
       facts;  // step, schedule, random state, data position, settings
 };
 
-/// Throws FileError if writing fails (the old file is unchanged), ValueError for a fact named
-/// "format" or "gradus.…", names that are not UTF-8, or undefined tensors.
+/// Throws FileError if writing fails, with the old file unchanged, or ValueError for a fact named
+/// "format" or "gradus.…", invalid UTF-8, or undefined tensors.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 /// Throws FileError if the file is missing, damaged (a checksum covers tensors and facts), not a

@@ -15,15 +15,15 @@ struct Table {
 };
 
 /// The first line names the columns if none of its fields is a number. Fields may be quoted. Skips
-/// blanks around fields, CR, empty lines at the end and a byte order mark. Locale-independent.
-/// Throws FileError, with line and column, for fields that are not numbers, a wrong number of
-/// fields, or an empty file. Throws DtypeError unless f32 or f64.
+/// surrounding blanks, CR, final empty lines and a byte order mark. Locale-independent. Throws
+/// FileError, with line and column, for an empty file, fields that are not numbers, or a wrong
+/// number of them. Throws DtypeError unless f32 or f64.
 Table load_csv(const std::string& path, Dtype dtype = default_dtype());
 Table parse_csv(std::string_view text, const std::string& name, Dtype dtype = default_dtype());
 
-/// Writes atomically, so that reading gives the same bits. Throws ShapeError unless values have two
-/// axes and columns have no names or one each. Throws ValueError for a name that is a number or
-/// several lines.
+/// Writes atomically; reading gives the same bits. Throws ShapeError unless values have two axes
+/// and columns no names or one each. Throws ValueError for a name that is a number or several
+/// lines.
 void save_csv(const std::string& path, const Table& table);
 
 }  // namespace gradus::io

@@ -20,7 +20,7 @@ class Input {
 
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }  // bytes, when opened
-  /// Copies `bytes` bytes from offset `at`. Throws FileError if they are not (or no longer) there.
+  /// Copies `bytes` bytes from offset `at`. Throws FileError if they are not there.
   void read(std::uint64_t at, void* to, std::size_t bytes);
 
  private:
@@ -43,8 +43,7 @@ Dtype loaded_as(Stored stored);
 /// Product of sizes, or nothing if no tensor can have that many bytes.
 std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes);
 
-/// Reads a tensor, in complete blocks, from byte `at`. The caller must have checked its size
-/// against input.size().
+/// Reads a tensor from byte `at`. The caller must have checked its size.
 Tensor read_numbers(Input& input, std::uint64_t at, Stored stored, const Shape& shape);
 
 }  // namespace gradus::io

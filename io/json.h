@@ -11,12 +11,12 @@
 
 namespace gradus::io {
 
-/// A value in a JSON document, with its path. Copies are cheap and keep the document alive. All
-/// errors are FileErrors: "tokenizer.json: model.type: …".
+/// A value in a JSON document, with its path. Copies are cheap. All errors are FileErrors:
+/// "tokenizer.json: model.type: …".
 class Json {
  public:
-  /// Parses an object. Throws if it is not JSON, repeats a key, has a NUL, or is nested more than
-  /// 64 deep. `name` is for messages.
+  /// Parses an object. Throws for invalid JSON, repeated keys, a NUL, or more than 64 levels.
+  /// `name` is for messages.
   static Json parse(std::string_view text, const std::string& name);
 
   bool has(const std::string& key) const;                     // false for null

@@ -13,7 +13,7 @@
 namespace gradus::io {
 
 /// Reads versions 1 to 3, C and Fortran order: <f4 <f8 <i8 |b1 unchanged, <f2 as f32, <i4 and |u1
-/// as i64. Throws FileError for anything else, and if the size does not match the header.
+/// as i64. Throws FileError for anything else.
 Tensor load_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name);
 

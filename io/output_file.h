@@ -18,9 +18,9 @@ struct FileChange {
   std::int64_t size = 0;        // for truncate
 };
 
-/// Test hook, called before each change by all threads. It returns 0 or an errno to fail with. A
-/// failing write writes its first half, as on a full disk. For a sync it may return kSkipped, to
-/// save time.
+/// Test hook, called before each change. It returns 0 or an errno to fail with; a failing write
+/// writes its first half, as on a full disk. A sync may return kSkipped, to save time. Shared by
+/// all threads.
 constexpr int kSkipped = -1;
 extern std::function<int(const FileChange&)> file_watch;
 
@@ -53,8 +53,8 @@ int remove_file(const std::string& path);
 /// Makes creations, renames and removals in the directory of `path` durable.
 int sync_directory_of(const std::string& path);
 
-/// Writes `size` bytes to `path` atomically, by a temporary file, sync, rename and directory sync:
-/// readers see the complete old or new file, even after a crash. Throws FileError.
+/// Writes `size` bytes to `path` atomically (temporary file, sync, rename, directory sync): readers
+/// see the old or the new file, even after a crash. Throws FileError.
 void write_file_atomically(const std::string& path, const void* data, std::size_t size);
 
 }  // namespace gradus::io

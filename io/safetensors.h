@@ -23,16 +23,15 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads F32 F64 I64 BOOL unchanged, F16 and BF16 as f32, I32 and U8 as i64. Throws FileError, with
-/// file, tensor and values, if a rule of the format is broken: gaps, overlaps, extra bytes,
-/// repeated names, …. Checks sizes before allocating.
+/// Reads F32 F64 I64 BOOL unchanged, F16 and BF16 as f32, I32 and U8 as i64. Throws FileError if a
+/// rule of the format is broken: gaps, overlaps, extra bytes, repeated names, …. Checks sizes
+/// before allocating.
 TensorFile load_safetensors(const std::string& path);
 /// The same from memory; `name` is for messages.
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
-/// Writes atomically. Views are packed, and {"format": "pt"} is added to the metadata. Throws
-/// ValueError for a name "" or "__metadata__", text that is not UTF-8, or an undefined tensor.
-/// Throws FileError if writing fails.
+/// Writes atomically. Packs views and adds {"format": "pt"} to the metadata. Throws ValueError for
+/// a name "" or "__metadata__", invalid UTF-8 or an undefined tensor, FileError if writing fails.
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
@@ -40,8 +39,8 @@ std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& te
 
 /// Saves parameters and buffers by name, atomically. Throws FileError.
 void save(const std::string& path, const nn::Module& module);
-/// Loads into a module with the same names and shapes, in place, converted to its dtype. Throws
-/// FileError, or ShapeError listing every missing, unexpected or misshapen name.
+/// Loads into a module, in place, converted to its dtype. Throws FileError, or ShapeError listing
+/// missing, unexpected and misshapen names.
 void load(const std::string& path, nn::Module& module);
 
 }  // namespace gradus::io

@@ -22,8 +22,8 @@ struct SafetensorsHeader {
 /// Reads the header of a file. Throws FileError.
 SafetensorsHeader read_safetensors_header(Input& input);
 
-/// Parses `json`, the header of `file`, with `data_bytes` bytes after it. Checks every rule,
-/// including that the entries cover the data without gap or overlap.
+/// Parses `json`, the header of `file`, which has `data_bytes` bytes after it. Checks that the
+/// entries cover these without gap or overlap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& file);
 

@@ -24,8 +24,8 @@ Shape shape_of(const TensorEntry& entry);
 /// Bytes of its type and shape, or nothing if too large.
 std::optional<std::uint64_t> bytes_of(const TensorEntry& entry);
 
-/// Sorts the entries by offset. Throws FileError unless each has the bytes of its type and shape,
-/// and they cover the data exactly, with padding to multiples of `alignment`.
+/// Sorts the entries by offset. Throws FileError unless they have the bytes of their types and
+/// shapes, and cover the data exactly, with padding to multiples of `alignment`.
 void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
                   std::uint64_t alignment, const std::string& file);
 

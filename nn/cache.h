@@ -37,9 +37,9 @@ class KVCache {
  public:
   explicit KVCache(const CacheOptions& options);
 
-  /// Announces `tokens` more tokens of each example; all but the last lengths[b] are padding
-  /// (default: none). Throws ShapeError if the batch size changes or the capacity is exceeded,
-  /// ValueError if a length is not in [0, tokens].
+  /// Announces `tokens` more tokens per example; all but the last lengths[b] are padding (default:
+  /// none). Throws ShapeError if the batch size changes or the capacity is exceeded, ValueError if
+  /// a length is not in [0, tokens].
   void advance(std::int64_t batch, std::int64_t tokens,
                const std::vector<std::int64_t>& lengths = {});
 
@@ -59,9 +59,9 @@ class KVCache {
   };
   FlatPositions flat_positions() const;
 
-  /// Adds keys and values [B, G, T, D] for `layer` and returns all that its queries may attend to.
-  /// Throws GraphError if the layer missed tokens or gradients are enabled, ValueError if the
-  /// precision cannot represent a value.
+  /// Adds keys and values [B, G, T, D] for `layer` and returns all for its queries. Throws
+  /// GraphError if the layer missed tokens or gradients are enabled, ValueError if the precision
+  /// cannot represent a value.
   KeysValues extend(const Scoped& layer, const Tensor& keys, const Tensor& values);
 
   /// Keys and values of the memory of `layer`, a CrossAttention, or null.

@@ -187,8 +187,8 @@ class Layer : public Module {
   }
 
   /// Returns a copy; draws no random numbers. A class without a constructor from public `options`
-  /// must define same_architecture(), which returns a module of the same sizes. Throws ValueError
-  /// without either, GraphError if a member is Unsaved.
+  /// must define same_architecture(), which returns a module of the same sizes, or ValueError is
+  /// thrown. Throws GraphError if a member is Unsaved.
   Derived clone() const {
     const std::unique_ptr<Module> made = copy();
     return std::move(static_cast<Derived&>(*made));

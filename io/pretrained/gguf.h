@@ -40,8 +40,8 @@ struct GgufHeader {
 /// True if the input begins with "GGUF".
 bool begins_as_gguf(Input& input);
 
-/// Throws FileError if it is not GGUF version 3, has an unsupported type or a repeated name, or a
-/// length or offset does not fit the file.
+/// Throws FileError if it is not GGUF version 3, has unsupported types, repeated names, or lengths
+/// or offsets that do not fit.
 GgufHeader read_gguf_header(Input& input);
 
 }  // namespace gradus::io

@@ -1,5 +1,4 @@
-// Model options from and to Hugging Face's config.json, and from GGUF. Unsupported settings are
-// errors.
+// Model options from and to Hugging Face's config.json, and from GGUF.
 #pragma once
 
 #include <map>
@@ -21,7 +20,6 @@ nn::BERTOptions bert_options(const Json& config);
 /// For vit. The number of classes comes from the tensors.
 nn::VisionTransformerOptions vision_transformer_options(const Json& config, std::int64_t classes);
 /// For GGUF's llama, qwen2 and qwen3, without `vocab` and `tied`, which come from the tensors.
-/// `name` is for messages.
 nn::GPTOptions gguf_options(const std::map<std::string, Fact>& facts, const std::string& name);
 
 /// config.json of the first family that has these options. Throws ValueError if none has.

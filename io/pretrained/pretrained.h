@@ -2,8 +2,8 @@
 // its shards), or GGUF files.
 //
 // Loading is strict: every tensor is used, every parameter filled, and unsupported settings are
-// errors. Loaders throw FileError for missing, broken or unsuitable files, and ShapeError listing
-// each tensor that does not fit. Models have the default dtype and are in evaluation mode.
+// errors. Throws FileError for missing, broken or unsuitable files, and ShapeError listing tensors
+// that do not fit. Models have the default dtype and are in evaluation mode.
 #pragma once
 
 #include <functional>
@@ -27,15 +27,15 @@ nn::MaskedLM load_masked_lm(const std::string& path);
 nn::TextClassifier load_text_classifier(const std::string& path);
 nn::VisionTransformer load_vision_transformer(const std::string& path);
 
-/// Loads any module by a map: load_mapped("encoder.safetensors", nn::torch_encoder_names(),
-/// encoder). Reads safetensors, shards and GGUF.
+/// Loads any module by a map, from safetensors, shards or GGUF: load_mapped("encoder.safetensors",
+/// nn::torch_encoder_names(), encoder).
 void load_mapped(const std::string& path, const nn::WeightMap& names, nn::Module& module);
 
 /// True if load_gpt may read `path`: a directory with config.json, or a .gguf file.
 bool is_pretrained(const std::string& path);
 
-/// Writes config.json and model.safetensors, for `transformers`. Creates the directory. Throws
-/// ValueError for options that no family has, FileError if writing fails.
+/// Writes config.json and model.safetensors, for `transformers`. Throws ValueError for options that
+/// no family has, FileError if writing fails.
 void save_pretrained(const std::string& directory, const nn::GPT& model);
 void save_pretrained(const std::string& directory, const nn::BERT& model);
 void save_pretrained(const std::string& directory, const nn::MaskedLM& model);

@@ -13,8 +13,8 @@
 namespace gradus::io {
 
 /// Byte-level BPE (GPT-2, SmolLM, Qwen2, Llama 3) or WordPiece (BERT), with the ids of the
-/// `tokenizers` package. Differences: letters and digits newer than Unicode 14 are not recognized,
-/// and BERT uses version 14's marks and punctuation, not 8's.
+/// `tokenizers` package. Differences: letters and digits after Unicode 14 are not recognized, and
+/// BERT's marks and punctuation are of version 14, not 8.
 class PretrainedTokenizer final : public Tokenizer {
  public:
   /// Parses tokenizer.json, except "truncation" and "padding". Throws FileError with the path of an
@@ -32,7 +32,7 @@ class PretrainedTokenizer final : public Tokenizer {
   std::vector<std::int64_t> encode(std::string_view text) const override {
     return encode_literal(text, 0, 0);
   }
-  /// As encode, but encodes added tokens in bytes [begin, end) as plain text: for user input.
+  /// As encode, but added tokens in bytes [begin, end) are plain text: for user input.
   std::vector<std::int64_t> encode_literal(std::string_view text, std::size_t begin = 0,
                                            std::size_t end = std::string_view::npos) const;
   /// As encode, with the tokenizer's [CLS] … [SEP].
@@ -82,8 +82,7 @@ struct ChatText {
 };
 
 /// A ChatML template: <|im_start|>role\ncontent<|im_end|>\n per message, after a default system
-/// message if the chat begins without one. Templates are Jinja programs, which are not run: this
-/// form is recognized by its text, any other throws.
+/// message if there is none. Templates are programs (Jinja), which are not run: any other throws.
 class ChatTemplate {
  public:
   /// Throws FileError, naming `name`, for another template.

@@ -19,14 +19,13 @@ struct StoredTensor {
   std::uint64_t at = 0;  // its first byte
 };
 
-/// Tensors by name. Opening reads and checks only headers. Values are read per tensor, so the model
-/// needs no second copy in memory.
+/// Tensors by name. Opening checks all headers. Values are read per tensor, so the model needs no
+/// second copy in memory.
 class TensorSource {
  public:
   /// Opens a safetensors or GGUF file (known by its first bytes), an index of shards
-  /// (model.safetensors.index.json: {"weight_map": {name: file}}), or a directory with
-  /// model.safetensors, an index, or one .gguf file. Throws FileError if a rule of the format is
-  /// broken, or a shard is missing or has other tensors than the index names.
+  /// (model.safetensors.index.json: {"weight_map": {name: file}}), or a directory with one model.
+  /// Throws FileError for invalid files, and shards that are missing or do not match the index.
   static TensorSource open(const std::string& path);
   /// A file in memory; `name` is for messages.
   static TensorSource parse(std::span<const std::byte> bytes, const std::string& name);

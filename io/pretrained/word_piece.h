@@ -16,9 +16,9 @@ struct BertNormalizer {
   std::string operator()(std::string_view text) const;
 };
 
-/// Greedy longest match as in BERT: splits a word into the longest tokens, all but the first with
-/// prefix "##". Words without such a split, or of more than `longest` characters, become the
-/// unknown token. Wu et al. 2016.
+/// Greedy longest match: splits a word into the longest tokens, all but the first with prefix "##".
+/// Words without a split, or of more than `longest` characters, become the unknown token. Wu et
+/// al. 2016.
 class WordPiece {
  public:
   /// Token i is tokens[i]. `unknown`: id of the unknown token.

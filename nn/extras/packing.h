@@ -26,9 +26,9 @@ struct PackedWeight final : WeightProvider {
 };
 
 /// Stores the weight of every Linear and Embedding below `module` as `precision`; f32 changes
-/// nothing. Biases, adapters, norms and the arithmetic stay f32. Packed layers pass no gradient,
-/// and state_dict() throws. Throws ValueError if the format cannot hold a weight, GraphError if one
-/// is packed already; then nothing has changed.
+/// nothing. All else, and the arithmetic, stays f32. Packed layers pass no gradient, and
+/// state_dict() throws. Throws ValueError if the format cannot hold a weight, GraphError if one is
+/// packed already; then nothing has changed.
 void pack(Module& module, Precision precision);
 
 /// The precision that decodes fastest without visible loss of perplexity: bf16, or f32 if the

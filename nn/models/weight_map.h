@@ -45,8 +45,8 @@ struct TensorReader {
 TensorReader reader_of(StateDict tensors);
 
 /// Fills every parameter and buffer, converted to its dtype. Throws ShapeError, before reading,
-/// listing missing, misshapen and unexpected tensors, or ValueError if a second name holds other
-/// values.
+/// listing missing, misshapen and unexpected tensors. Throws ValueError if a second name holds
+/// other values.
 void load_mapped(Module& module, const WeightMap& map, const TensorReader& theirs);
 
 /// Copies of the module's tensors in their names and layouts. Throws ValueError if the map lacks
