@@ -1,12 +1,11 @@
-// Lesson 01: one neuron, and the chain rule seen.
+// Lesson 01: one neuron, and the chain rule.
 //
 //   y = tanh(w·x + b)          loss = (y − target)²
 //
-// Every number here is a tensor of one element. The forward pass computes the loss and remembers
-// how; backward() then walks that memory from the loss to w and b. The program prints both, works
-// the same derivatives out by hand, and checks that they agree.
+// Every tensor has one element. The forward pass records a graph, and backward() follows it from
+// the loss to w and b. The program compares the result with derivatives computed by hand.
 //
-// In a debugger: break gradus::op::Tanh::backward, and look at dy and y.
+// In a debugger: break gradus::op::Tanh::backward, and print dy and y.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -17,10 +16,10 @@ using examples::expect;
 int main() {
   set_default_dtype(Dtype::f64);
   const Tensor x = tensor(0.5), target = tensor(1.0);
-  Tensor w = tensor(-1.5).requires_grad_();  // a leaf: we want d loss / d w
+  Tensor w = tensor(-1.5).requires_grad_();  // a leaf: backward() computes d loss / d w
   Tensor b = tensor(0.25).requires_grad_();
 
-  // ---- forward: each line is one node of the graph ----
+  // ---- forward: each operation adds a node to the graph ----
   const Tensor z = w * x + b;
   const Tensor y = tanh(z);
   const Tensor error = y - target;
@@ -33,7 +32,7 @@ int main() {
   std::printf("backward  d loss/d w = %.4f   d loss/d b = %.4f\n", w.grad().item(),
               b.grad().item());
 
-  // ---- backward, by hand: the derivative of each line above, last line first ----
+  // ---- backward, by hand: the same lines in reverse ----
   const double d_error = 2 * error.item();             // loss = error²
   const double d_y = d_error;                          // error = y − target
   const double d_z = d_y * (1 - y.item() * y.item());  // y = tanh z
@@ -43,7 +42,7 @@ int main() {
   expect(std::abs(w.grad().item() - d_w) < 1e-12, "the engine's d loss/d w is the chain rule's");
   expect(std::abs(b.grad().item() - d_b) < 1e-12, "the engine's d loss/d b is the chain rule's");
 
-  // ---- what a derivative means: move w a little, and the loss moves by that much ----
+  // ---- finite differences: change w a little and measure the loss ----
   const double h = 1e-6;
   const auto loss_at = [&](double weight) {
     return std::pow(std::tanh(weight * x.item() + b.item()) - target.item(), 2);
@@ -52,13 +51,13 @@ int main() {
   std::printf("moving w  (loss(w + h) - loss(w - h)) / 2h = %.4f\n", slope);
   expect(std::abs(slope - d_w) < 1e-8, "the slope of the loss is the derivative");
 
-  // ---- what it is good for: go downhill ----
+  // ---- gradient descent ----
   for (int step = 0; step < 100; ++step) {
     const Tensor now = square(tanh(w * x + b) - target);
-    w.set_grad({});  // gradients add up until they are cleared
+    w.set_grad({});  // gradients accumulate until they are cleared
     b.set_grad({});
     now.backward();
-    const NoGrad not_recorded;  // the update is no part of what is differentiated
+    const NoGrad not_recorded;  // the update is not part of the graph
     w.copy_(w - 0.5 * w.grad());
     b.copy_(b - 0.5 * b.grad());
   }

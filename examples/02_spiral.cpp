@@ -1,7 +1,7 @@
 // Lesson 02: a two-layer net learns which arm of a spiral a point lies on.
 //
-// The points come from examples/data/spiral.csv (x, y, arm). A module is a struct that lists its
-// members and has a forward; an optimiser takes its parameters; a step: forward, backward, update.
+// Reads examples/data/spiral.csv (x, y, arm). A module is a struct with members() and forward().
+// Each training step runs forward, backward and the optimizer's update.
 //
 //   02_spiral [FILE.csv]
 
@@ -13,13 +13,13 @@ using namespace gradus;
 
 namespace {
 
-/// [N, 2] → [N, 2]: two inputs, `width` hidden units, a score for each arm.
+/// Points [N, 2] → scores of the two arms [N, 2].
 struct TwoLayerNet : nn::Layer<TwoLayerNet> {
   explicit TwoLayerNet(std::int64_t width) : hidden(2, width), scores(width, 2) {}
   nn::Members members() override { return {{"hidden", hidden}, {"scores", scores}}; }
 
   Tensor forward(const Tensor& points) const {
-    const Tensor h = tanh(hidden(4 * points));  // [N, width]; 4: the arms are a quarter apart
+    const Tensor h = tanh(hidden(4 * points));  // [N, width]; 4: the arms are 1/4 apart
     return scores(h);                           // [N, 2]
   }
 

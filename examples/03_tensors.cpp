@@ -1,10 +1,10 @@
-// Lesson 03: tensors, views and broadcasting, and how their gradients sum back.
+// Lesson 03: tensors, views and broadcasting, and their gradients.
 //
-// A tensor is numbers in one row of memory, and a way to walk over them: shape and strides. A view
-// walks differently over the same numbers. Broadcasting walks over some of them several times, and
-// so the gradient of each of those is the sum of what comes back from all its uses.
+// A tensor is a row of values in memory, with a shape and strides. A view reads the same values
+// with other strides. Broadcasting uses a value several times, so its gradient is the sum over
+// all uses.
 //
-// In a debugger: break gradus::op::SumTo::forward, and look at x and to.
+// In a debugger: break gradus::op::SumTo::forward, and print x and to.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -26,9 +26,9 @@ void views() {
   std::printf("---- one row of numbers, several ways to walk over it ----\n");
   Tensor x = tensor({{0, 1, 2}, {3, 4, 5}});   // [2, 3]
   const Tensor turned = transpose(x);          // [3, 2], x[i, j] = turned[j, i]
-  const Tensor refilled = reshape(x, {3, 2});  // [3, 2], the row in memory cut elsewhere
+  const Tensor refilled = reshape(x, {3, 2});  // [3, 2], the same order in memory
   const Tensor column = select(x, 1, 2);       // [2]
-  const Tensor copied = turned.contiguous();   // [3, 2], its own row in memory
+  const Tensor copied = turned.contiguous();   // [3, 2], its own memory
   walk("x", x, x);
   walk("transpose(x)", turned, x);
   walk("reshape(x, {3, 2})", refilled, x);
@@ -41,7 +41,7 @@ void views() {
   expect(copied.to_vector<double>()[1] == 3, "and not by a copy");
 }
 
-/// What a wrong order of reshape and transpose does: no error, right shape, wrong tokens.
+/// Heads need reshape and transpose. reshape by itself gives the right shape but mixes tokens.
 void heads() {
   std::printf("---- two tokens, four heads of width three: 100 · token + channel ----\n");
   const Tensor x = unsqueeze(tensor({0, 100}), 1) + arange(0.0, 12.0);  // [T 2, C 12]
@@ -59,7 +59,7 @@ void broadcasting() {
   const Tensor row = tensor({10, 20, 30}).requires_grad_();              // [3], used for both rows
   const Tensor column = unsqueeze(tensor({-1, 1}), 1).requires_grad_();  // [2, 1], for all columns
   const Tensor y = table + column * row;                                 // [2, 3]
-  const Tensor dy = tensor({{1, 2, 3}, {100, 200, 300}});                // no two alike
+  const Tensor dy = tensor({{1, 2, 3}, {100, 200, 300}});                // all different
   show("y = table + column · row", y);
   y.backward(dy);
   show("dy, as it comes back", dy);

@@ -3,10 +3,10 @@
 //   forward    y = x Wᵀ + b        x [N, in], W [out, in], b [out], y [N, out]
 //   backward   dx = dy W           dW = dyᵀ x           db = Σ_n dy_n
 //
-// Three loops compute all of it. The engine must get the same numbers, to the last bit, since these
-// are small integers; then finite differences confirm both; then the layer learns.
+// Three loops compute all of it. The engine must give exactly the same values, since they are
+// small integers, and finite differences confirm both. Then the layer learns.
 //
-// In a debugger: break gradus::op::Linear::backward, and look at dy, x and weight.
+// In a debugger: break gradus::op::Linear::backward, and print dy, x and weight.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -18,9 +18,9 @@ using examples::show;
 
 namespace {
 
-constexpr std::size_t N = 2, in = 3, out = 4;  // no two alike: a transposed product would not fit
+constexpr std::size_t N = 2, in = 3, out = 4;  // all different, so a transposed matmul cannot fit
 
-/// Everything a linear layer computes, forward and backward, as sums of products.
+/// Forward and backward pass of a linear layer in loops.
 struct ByHand {
   double y[N][out] = {}, dx[N][in] = {}, dw[out][in] = {}, db[out] = {};
 
@@ -30,7 +30,7 @@ struct ByHand {
       for (std::size_t o = 0; o < out; ++o) {
         y[n][o] = b[o];
         for (std::size_t i = 0; i < in; ++i) y[n][o] += x[n][i] * w[o][i];
-        // Each product above has two factors: each factor's gradient is dy times the other one.
+        // The gradient of each factor is dy times the other factor.
         for (std::size_t i = 0; i < in; ++i) dx[n][i] += dy[n][o] * w[o][i];
         for (std::size_t i = 0; i < in; ++i) dw[o][i] += dy[n][o] * x[n][i];
         db[o] += dy[n][o];

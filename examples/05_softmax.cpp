@@ -1,10 +1,10 @@
-// Lesson 05: softmax and cross-entropy, and why their gradient is p − y.
+// Lesson 05: softmax, cross-entropy, and why their gradient is p − y.
 //
 //   p = softmax(x)                p_v = exp(x_v) / Σ_u exp(x_u)
 //   loss = −log p[target]         y = 1 at the target, 0 elsewhere
 //   d loss/dp = −y / p            dx = p (dp − Σ p dp) = p (−y/p + 1) = p − y
 //
-// In a debugger: break gradus::op::Softmax::backward, and look at dy and y.
+// In a debugger: break gradus::op::Softmax::backward, and print dy and y.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -16,7 +16,7 @@ using examples::show;
 
 namespace {
 
-// What follows "the", and what follows "cat": two rows of scores for four words, [N 2, V 4].
+// Which of four words follows "the", and which follows "cat"? Scores are [N 2, V 4].
 const std::vector<std::string> places = {"the", "cat"};
 
 void by_pieces() {
@@ -63,8 +63,8 @@ void why_not_by_pieces() {
   expect(loss.item() == 1000 && same(x.grad(), tensor({{-1, 1}})), "p is never taken the log of");
 }
 
-/// Means over many queries: how far the scores spread, the largest weight, and |d scores| for a
-/// random d weights of size 1.
+/// Standard deviation of the scores; means of the largest weight and of |d scores| for random
+/// d weights of variance 1.
 struct Spread {
   double deviation, largest, gradient;
 
@@ -78,7 +78,7 @@ struct Spread {
   }
 };
 
-/// The sum of d products of independent numbers of variance 1 has variance d.
+/// A sum of d products of independent values with variance 1 has variance d.
 void why_scaled() {
   seed(5);
   std::printf("          q kᵀ                               q kᵀ / √d\n");

@@ -1,4 +1,4 @@
-// Lesson 06: one attention head on three tokens, forward and backward, every matrix in sight.
+// Lesson 06: one attention head on three tokens, forward and backward, with every matrix.
 //
 //   scores = q kᵀ / √D      weights = softmax(scores)      out = weights v
 //
@@ -6,11 +6,11 @@
 //   dscores = weights (dweights − Σ weights dweights)
 //   dq = dscores k / √D     dk = dscoresᵀ q / √D
 //
-// "cat" and "sat" ask (T 2 queries), and look at "the", "cat", "sat" (S 3 keys). Under FormulaScope
-// attention runs as the operations of the first line; an observer keeps what each gives and what
-// comes back to it. The fused kernel, which keeps no T × S matrix, must give the same in the end.
+// "cat" and "sat" are queries (T 2); "the", "cat" and "sat" are keys (S 3). Under FormulaScope
+// attention runs as separate operations, and an observer records their results and gradients.
+// The fused kernel, which stores no T × S matrix, must give the same values.
 //
-// In a debugger: break gradus::op::Softmax::backward, and look at dy (dweights) and y (weights).
+// In a debugger: break gradus::op::Softmax::backward, and print dy (dweights) and y (weights).
 
 #include <map>
 
@@ -25,13 +25,13 @@ using examples::show;
 
 namespace {
 
-/// Is told of every operation as it runs. y: what it gave; dy: the gradient that came back to that.
+/// Records the result y of each operation, and the gradient dy that arrives at it.
 struct Recorder : Observer {
   struct Entry {
     std::string name;
     Tensor y, dy;
   };
-  std::map<std::uint64_t, Entry> entries;  // by node id, which rises as operations run
+  std::map<std::uint64_t, Entry> entries;  // by node id; ids increase as operations run
 
   void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
     if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};
@@ -83,7 +83,7 @@ int main() {
   show("dq = dscores k / √D", q.grad(), queries);
   show("dk = dscoresᵀ q / √D", k.grad(), keys);
 
-  // ---- each formula, worked out again from the matrices above it ----
+  // ---- each formula, recomputed from the matrices above ----
   const Tensor dq = q.grad(), dk = k.grad(), dv = v.grad();
   {
     const NoGrad by_hand;

@@ -1,16 +1,16 @@
-// Lesson 07: one query pools a sequence of vectors into one; four ways to score a key.
+// Lesson 07: one query pools a sequence into a vector; four ways to score a key.
 //
 //   scores_s = score(q, k_s)      weights = softmax(scores)      pooled = Σ_s weights_s x_s
 //
 //   dot        q · k                  additive   v · tanh(W q + U k)   Bahdanau et al. 2015
 //   scaled     q · k / √C             bilinear   q · W k               Luong et al. 2015
 //
-// and back, with k = x and the scaled score:
+// Backward, for the scaled score with k = x:
 //
 //   dweights_s = x_s · dpooled        dscores = weights (dweights − Σ weights dweights)
 //   dq = Σ_s dscores_s x_s / √C
 //
-// In a debugger: break gradus::nn::AttentionPooling::with_weights, and look at x and q.
+// In a debugger: break gradus::nn::AttentionPooling::with_weights, and print x and q.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -27,7 +27,7 @@ void set(Tensor weight, const Tensor& numbers) {
   weight.copy_(numbers);
 }
 
-/// A task asks: which of these is the verb? Columns: article, noun, verb, and what it is about.
+/// Which word is the verb? Columns: article, noun, verb, content.
 void pooling() {
   const FormulaScope as_formula;
   const Tensor x = tensor({{2, 0, 0, 0}, {0, 2, 0, 5}, {0, 0, 2, 3}});  // [S 3, C 4]
@@ -41,7 +41,7 @@ void pooling() {
   show("dq of pooled's last number", pool.query.grad());
 
   const NoGrad by_hand;
-  const Tensor weights = softmax(matmul(x, pool.query) / 2.0);  // √C = 2; [3]
+  const Tensor weights = softmax(matmul(x, pool.query) / 2.0);  // [3]; √C = 2
   expect(same(y.weights[0], weights), "weights = softmax(x q / √C)");
   expect(same(y.output[0], matmul(weights, x)), "pooled = Σ weights x");
   const Tensor dweights = matmul(x, tensor({0, 0, 0, 1}));                // [3]
@@ -49,7 +49,7 @@ void pooling() {
   expect(same(pool.query.grad(), matmul(dscores, x) / 2.0), "dq = Σ dscores x / √C");
 }
 
-/// The same three keys, scored in four ways.
+/// Scores the same three keys in four ways.
 void four_scores() {
   const Tensor q = tensor({2, 1, 0, 0});                                // [C 4]
   const Tensor k = tensor({{2, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 2, 1}});  // [S 3, C 4]
@@ -57,7 +57,7 @@ void four_scores() {
   const Tensor W = additive.query_proj.weight, U = additive.key_proj.weight;  // [2, 4]
   set(W, tensor({{1, 0, 0, 0}, {0, 1, 0, 0}}));
   set(U, W * -1.0);
-  set(additive.out_proj.weight, tensor({{-2, -2}}));  // v: alike is best
+  set(additive.out_proj.weight, tensor({{-2, -2}}));  // v: here the closest keys score highest
   nn::BilinearScore bilinear(4, 4);
   set(bilinear.proj.weight, tensor({{0, 0, 1, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}}));
   const Tensor Q = reshape(q, {1, 1, 4}), K = unsqueeze(k, 0);  // [1, 1, 4], [1, 3, 4]
@@ -76,7 +76,7 @@ void four_scores() {
   expect(same(nn::weighted_values(b, K).output, matmul(softmax(b), K)), "the rest is the same");
 }
 
-/// Of numbers with variance 1, q · k has variance d: softmax of that is almost one key alone.
+/// If q and k have variance 1, q · k has variance d, and softmax gives one key almost all weight.
 void scale() {
   std::printf("\n         q · k                           q · k / √d\n");
   std::printf("    d  variance  largest  exp(entropy)  variance  largest  exp(entropy)\n");
@@ -94,7 +94,7 @@ void scale() {
   }
 }
 
-/// The query is a parameter: here it learns that a 1 in column 0 marks the word to report.
+/// Learns a query: a 1 in column 0 marks the word to report.
 void learning() {
   nn::AttentionPooling pool(4);
   optim::Adam optimizer(pool.parameters(), {.lr = 0.1});

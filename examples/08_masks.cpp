@@ -1,13 +1,12 @@
-// Lesson 08: masks: who may attend to whom, and what becomes of one who may attend to nobody.
+// Lesson 08: masks decide which keys a query may attend to, possibly none.
 //
-//   weights = softmax(scores, over the allowed keys)     a hidden key: weight 0, and dscore 0
-//   out     = Σ weight · v, over the allowed keys        no key allowed: out 0, and no gradient
+//   weights = softmax(scores, over the allowed keys)     hidden key: weight 0 and dscore 0
+//   out     = Σ weight · v, over the allowed keys        no allowed key: out 0, no gradient
 //
-// true = may attend, everywhere. In a picture a row is a query (who looks) and a column a key (who
-// is looked at); '#' may. A mask is a rule, not a T × S tensor: it answers for a place, and for a
-// block of places at once, so a kernel skips what is hidden.
+// true = may attend. In pictures, rows are queries, columns are keys, and '#' is true. A mask is a
+// rule, not a T × S tensor. It also decides for blocks of pairs, so a kernel skips hidden blocks.
 //
-// In a debugger: break gradus::op::Softmax::forward, and look at x: hidden scores are -inf.
+// In a debugger: break gradus::op::Softmax::forward, and print x: hidden scores are -inf.
 
 #include <optional>
 #include <sstream>
@@ -21,7 +20,7 @@ using namespace examples;
 
 namespace {
 
-/// Pictures beside each other, each under its title.
+/// Prints pictures next to each other, each under its title.
 void draw(const std::vector<std::pair<std::string, std::string>>& drawings) {
   std::vector<std::istringstream> texts;
   for (const auto& [title, picture] : drawings) texts.emplace_back(title + "\n" + picture);
@@ -50,19 +49,19 @@ void kinds() {
         {"padding {5, 3}, example 1", padding.picture(4, 5, 1)},
         {"causal & padding, example 1", (causal_mask() & padding).picture(4, 5, 1)}});
   expect(prefix.picture(1, 5) == "###..\n", "|: one of the two allows it");
-  // A ring of 4, where 4 and 5 have taken the place of 0 and 1; a prompt with padding before it.
+  // A ring buffer of 4 in which 4 and 5 replaced 0 and 1; a prompt with padding before it.
   const Mask ring = remap_positions(window_mask(2), {{5}}, {{4, 5, 2, 3}});
   const Mask left = remap_positions(causal_mask(), {{-1, 0, 1, 2}}, {{-1, 0, 1, 2}});
   draw({{"window 2: 5 asks 4 5 2 3", ring.picture(1, 4)}, {"-1 0 1 2", left.picture(4, 4)}});
   expect(ring.picture(1, 4) == "##.#\n", "positions decide, not places in memory");
 }
 
-/// Under FormulaScope attention runs operation by operation, and here its weights are in sight.
+/// FormulaScope runs attention op by op, which shows its weights.
 void three_words() {
   const FormulaScope as_formula;
   const Tensor q = head({{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}});
   const Tensor k = head({{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}});
-  const Tensor bias = zeros({3, 3}).requires_grad_();  // joins the scores: gets dscores
+  const Tensor bias = zeros({3, 3}).requires_grad_();  // added to scores: its gradient is dscores
   const AttentionOutput y = attention_with_weights(q, k, k, causal_mask(), {.bias = bias});
   sum(y.output * y.output).backward();
   show("weights under causal_mask()", y.weights, {"the", "cat", "sat"});
@@ -79,9 +78,9 @@ void three_words() {
   }
 }
 
-/// The first query sees no key, and the last key, a NaN, is seen by none.
+/// The first query sees no key, and no query sees the last key, which is NaN.
 void nobody_and_nan(bool formula) {
-  std::optional<FormulaScope> as_formula;  // else the fused kernel
+  std::optional<FormulaScope> as_formula;  // empty: the fused kernel
   if (formula) as_formula.emplace();
   const Mask mask = causal_mask(-1) & padding_mask({2});
   const Tensor q = head({{1, 2}, {0, 1}, {3, -1}}), k = head({{1, 0}, {2, 1}, {NAN, NAN}});

@@ -1,14 +1,14 @@
-// Lesson 09: heads: several attentions side by side, each on columns of its own.
+// Lesson 09: heads are several attentions side by side, each on its own columns.
 //
-//   Q, K, V = x Wᵀ, W [3C, C]: one product for all   head_h = softmax(Q_h K_hᵀ / √D) V_h, D = C / H
-//   y = [head_1 … head_H] W_outᵀ                     Q_h: columns h · D … (h + 1) · D of Q
+//   Q, K, V = x Wᵀ, W [3C, C]: one matmul     head_h = softmax(Q_h K_hᵀ / √D) V_h, D = C / H
+//   y = [head_1 … head_H] W_outᵀ              Q_h: columns h · D … (h + 1) · D of Q
 //
-//   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: heads share nothing but x, so each has rows of its own
+//   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: each head has its own rows
 //
-// x says of each word: an article, a noun, and an angle, 45° more from word to word. By weights
-// written by hand, head 0 asks for the same kind; head 1 turns back by 45°: for the word before.
+// A word is an article flag, a noun flag and an angle, 45° more for each position. The weights are
+// written by hand: head 0 attends to words of its type, head 1 (turned by −45°) to the word before.
 //
-// In a debugger: break gradus::split_heads, and look at x, heads, and what finish returns.
+// In a debugger: break gradus::split_heads, print x and heads, then finish.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -29,7 +29,7 @@ Tensor words() {
   return unsqueeze(cat({kinds, stack({cos(angles), sin(angles)}, 1)}, 1), 0);
 }
 
-/// W [3C 12, C 4]: rows 0–1 are head 0's queries, 2–3 head 1's; then their keys, then their values.
+/// W [3C 12, C 4]: queries of head 0 (rows 0–1) and head 1 (2–3), then keys, then values.
 Tensor projection() {
   const double c = 4 * std::cos(M_PI / 4), s = 4 * std::sin(M_PI / 4);
   const Tensor queries = tensor({{3, 0, 0, 0}, {0, 3, 0, 0}, {0, 0, c, s}, {0, 0, -s, c}});
@@ -38,12 +38,12 @@ Tensor projection() {
   return cat({queries, keys, values});
 }
 
-/// Columns h · width … of the last axis.
+/// The h-th group of `width` columns of the last axis.
 Tensor columns(const Tensor& x, std::int64_t h, std::int64_t width) {
   return slice(x, -1, h * width, (h + 1) * width);
 }
 
-/// One head on its own: y and, from dy, the gradients of q, k and v (the formulas of lesson 06).
+/// A single head: y, and from dy the gradients of q, k and v (formulas of lesson 06).
 struct Head {
   Tensor q, k, v;                                                                       // [1, T, D]
   Tensor weights() const { return softmax(matmul(q, transpose(k)) / std::sqrt(2.0)); }  // [1, T, T]
@@ -58,7 +58,7 @@ struct Head {
 void two_heads() {
   nn::MultiHeadAttention layer({.width = 4, .heads = 2, .bias = false});
   layer.qkv_proj.weight = projection().requires_grad_();
-  layer.out_proj.weight = eye(4).requires_grad_();  // only puts the heads beside each other
+  layer.out_proj.weight = eye(4).requires_grad_();  // only concatenates the heads
   const Tensor x = words(), dy = arange(0.0, 20.0) / 10.0 - 1.0;
   const FormulaScope as_formula;
   nn::AttentionRecord record;
@@ -94,7 +94,7 @@ void two_heads() {
   expect(same(entropy, sum(weights * log(weights), {-1}) * -1.0), "entropy = -Σ p log p");
 }
 
-/// G heads of keys and values for H of queries: what H of each give if those of a group are alike.
+/// H query heads share G heads of keys and values, as if the H heads of each group were equal.
 void fewer_keys() {
   seed(1);
   const Tensor x = randn({2, 5, 12});
@@ -106,7 +106,7 @@ void fewer_keys() {
                 static_cast<int>(few.parameter_count()), static_cast<int>(2 * G * 2));
     const NoGrad off;
     std::vector<Tensor> rows = split(few.qkv_proj.weight, {12, 2 * G, 2 * G}, 0);
-    // Each head's two rows once for each query head it serves.
+    // Repeats each head's two rows for every query head that it serves.
     for (const std::size_t part : {std::size_t{1}, std::size_t{2}})
       rows[part] = reshape(expand(reshape(rows[part], {G, 1, 2, 12}), {G, 6 / G, 2, 12}), {12, 12});
     nn::MultiHeadAttention all({.width = 12, .heads = 6, .bias = false});

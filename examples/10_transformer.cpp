@@ -1,14 +1,14 @@
-// Lesson 10: a Transformer learns to write words backwards, and shows where it looks.
+// Lesson 10: a Transformer learns to write words backwards.
 //
 //   memory = encoder(source)                         every letter sees every letter
 //   logits = decoder(target so far, memory)          each sees those before it, and the memory:
 //     cross-attention: Q from the target, K and V from the memory;  weights [T, S]
-//   loss   = −log p(next letter), for all places at once, since the causal mask hides the answer
+//   loss   = −log p(next letter), for all positions at once: the causal mask hides the answers
 //
-// To read backwards, place t must look at place S − 1 − t of the source. Nobody tells it so; its
-// weights say that it does. With a cache it writes letter by letter, and the same.
+// Position t must attend to position S − 1 − t of the source. Nothing tells it to; the weights show
+// that it does. Writing letter by letter with a cache gives the same values.
 //
-// In a debugger: break gradus::nn::DecoderBlock::forward, and look at x and memory.
+// In a debugger: break gradus::nn::DecoderBlock::forward, and print x and memory.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -24,7 +24,7 @@ constexpr std::int64_t kLetters = 10, kStart = 10, kEnd = 11, kLongest = 7;
 
 struct Words {
   Tensor source;         // [B, S]
-  Tensor given, wanted;  // [B, S + 1]: to the decoder, start first; from it, end last
+  Tensor given, wanted;  // [B, S + 1]: decoder input, start first; its target, end last
 };
 
 Words draw(std::int64_t count, std::int64_t length) {
@@ -54,7 +54,7 @@ void learn(nn::Translator& model) {
   }
 }
 
-/// How many of 200 new words come out right, letter after letter, with a cache.
+/// The share of 200 new words written correctly, letter by letter with a cache.
 double accuracy(const nn::Translator& model, std::int64_t length) {
   const Words words = draw(200, length);
   nn::TranslatorDecoderState writer(model, words.source);
@@ -68,7 +68,7 @@ double accuracy(const nn::Translator& model, std::int64_t length) {
   return right / 200;
 }
 
-/// Weights [T, S]: a row for each letter that is written, a column for each that is read.
+/// Draws weights [T, S]: a row for each written letter, a column for each source letter.
 void draw_weights(const Tensor& weights, const std::string& read, const std::string& written) {
   std::printf("\nwho looks where: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
   for (std::int64_t t = 0; t < weights.size(0); ++t) {
@@ -79,7 +79,7 @@ void draw_weights(const Tensor& weights, const std::string& read, const std::str
   }
 }
 
-/// Where the letters that it writes come from, and the same numbers with a cache as without.
+/// Draws the cross-attention, checks its pattern, and compares logits with and without a cache.
 void look_inside(const nn::Translator& model) {
   const NoGrad off;
   const Words words = draw(50, kLongest);
@@ -118,7 +118,7 @@ int main() {
     std::printf("%d letters: %.1f %% of 200 new words are right\n", length, 100 * right);
     expect(right > 0.95, "it has learnt to write backwards");
   }
-  model.to(Dtype::f64);  // so that rounding does not hide a mistake
+  model.to(Dtype::f64);  // so that rounding cannot hide a mistake
   look_inside(model);
   std::printf("\nwith a cache, one letter at a time: the same numbers\n");
 }

@@ -1,20 +1,20 @@
-// Lesson 11: a model that other people made, and one token on its way through it.
+// Lesson 11: one token on its way through a pretrained model.
 //
 //   x = token vectors                                          no positions are added
 //   h = x / √(mean(x²) + ε) ⊗ weight                           RMS norm
-//   q, k, v = h Wᵀ + b, heads apart; q and k turned by the angle of their position
-//   x = x + (softmax(q kᵀ / √D, earlier places) v) Woᵀ + b
+//   q, k, v = h Wᵀ + b, split into heads; q and k rotated by their position
+//   x = x + (softmax(q kᵀ / √D, causal) v) Woᵀ + b
 //   x = x + (silu(h Gᵀ) ⊗ (h Uᵀ)) Dᵀ                           h normed again; swiglu
 //   logits = norm(x) Wᵀ
 //
-// These six lines are Llama, and all there is to it: the lesson computes them with operations alone
-// and gets what nn::GPT gets. What a block adds can be read on the way: the same last norm and
-// projection, after each block, say which token the model would expect if it ended there.
+// These six lines are Llama. The lesson computes them with single operations and compares them
+// with nn::GPT. After each block, the last norm and projection show which token the model would
+// predict if it ended there.
 //
-// Without an argument it reads a small random model that `transformers` wrote; with one a real one:
+// Without arguments, it reads a small random model written by `transformers`. With a real one:
 //   build/release/11_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
 //
-// In a debugger: break gradus::nn::load_mapped, and look at map.
+// In a debugger: break gradus::nn::load_mapped, and print map.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -31,11 +31,11 @@ const char* const kSmall = "tests/golden/families/llama";
 
 struct Text {
   std::vector<std::int64_t> ids;
-  std::vector<std::string> tokens;  // what each stands for
+  std::vector<std::string> tokens;  // text of each id
   std::function<std::string(std::int64_t)> spell;
 };
 
-/// The small model has numbers for tokens, a real one a tokenizer.
+/// The small model has no tokenizer; its tokens are "#id".
 Text read(const std::string& path, const std::string& words) {
   Text text;
   if (path == kSmall) {
@@ -51,19 +51,19 @@ Text read(const std::string& path, const std::string& words) {
   return text;
 }
 
-/// Equal but for f32's rounding: sums of a thousand products, 1e-7 each, thirty blocks of them.
+/// Equal up to f32 rounding: sums of a thousand products, 1e-7 each, in thirty blocks.
 bool close(const Tensor& a, const Tensor& b) {
   return max(abs(a - b)).item() < 1e-4 * max(abs(b)).item();
 }
 
-/// Each head's columns turned by the angles of its token's position; a head is D wide.
+/// Rotates the columns of each head by its token's position.
 Tensor turned(const Tensor& x, const RotaryOptions& rotary) {
   std::vector<std::int64_t> positions;
   for (std::int64_t t = 0; t < x.size(2); ++t) positions.push_back(t);
   return apply_rotary(x, positions, rotary);
 }
 
-/// One block by its formulas: x [1, T, C] → the same. `weights` get what heads looked at.
+/// One block by its formulas: x [1, T, C] → [1, T, C]. Sets `weights` to the attention weights.
 Tensor block_by_hand(const nn::Block& block, const Tensor& x, Tensor& weights) {
   const nn::BlockOptions& o = block.options;
   const std::int64_t H = o.heads, G = o.kv_heads.value_or(H), T = x.size(1);
@@ -72,7 +72,7 @@ Tensor block_by_hand(const nn::Block& block, const Tensor& x, Tensor& weights) {
   const Tensor h = rms_norm(x, block.norm1.weight, o.norm_eps);
   const auto parts = split(linear(h, project.weight, project.bias), {H * D, G * D, G * D}, -1);
   const Tensor q = turned(nn::split_heads(parts[0], H), o.head.rotary);  // [1, H, T, D]
-  const auto for_all = [&](const Tensor& kv) {  // one head of keys serves H / G of queries
+  const auto for_all = [&](const Tensor& kv) {  // one head of keys serves H / G query heads
     return reshape(expand(unsqueeze(kv, 2), {1, G, H / G, T, D}), {1, H, T, D});
   };
   const Tensor k = for_all(turned(nn::split_heads(parts[1], G), o.head.rotary));
@@ -89,7 +89,7 @@ Tensor block_by_hand(const nn::Block& block, const Tensor& x, Tensor& weights) {
   return attended + linear(gated, down.weight, down.bias);
 }
 
-/// What would come after the last token if the model ended here.
+/// The most likely next token if the model ended here.
 std::string guess(const nn::GPT& model, const Tensor& x, const Text& text) {
   const Tensor last = select(model.norm(x), 1, -1);  // [1, C]
   const Tensor logits = linear(last, model.options.tied ? model.token.weight : model.head.weight);
@@ -110,7 +110,7 @@ void follow(const nn::GPT& model, const Text& text) {
     const Tensor by_module = model.blocks[layer](x, causal_mask());
     x = block_by_hand(model.blocks[layer], x, weights);
     expect(close(x, by_module), "the formulas give what the block gives");
-    const Tensor seen = select(mean(weights, 1), 1, -1);  // [1, T], of all heads
+    const Tensor seen = select(mean(weights, 1), 1, -1);  // [1, T], mean over heads
     const auto at = static_cast<std::size_t>(argmax(seen, -1).to_vector<std::int64_t>()[0]);
     std::printf("block %-2zu%8.2f   %-14s   %s\n", layer,
                 select(x, 1, -1).square().sum().sqrt().item(), text.tokens[at].c_str(),
@@ -130,7 +130,7 @@ void run(const std::string& path, const std::string& text) {
               static_cast<long long>(o.block.kv_heads.value_or(o.block.heads)),
               io::grouped(model.parameter_count()).c_str());
   follow(model, read(path, text));
-  if (path == kSmall) {  // and what `transformers` computed with it
+  if (path == kSmall) {  // compare with `transformers`
     const auto golden = io::load_safetensors(path + "/golden.safetensors").tensors;
     expect(close(model(golden.at("ids")), golden.at("output")),
            "transformers gives the same logits");

@@ -1,11 +1,11 @@
-// Your own operation, checked by one call: a wrong backward is caught, explained, and mended.
+// Checking a custom op: one call finds the error in a backward pass and names it.
 //
 //   y_i = (x_i − μ) r,   μ = mean x,   r = 1 / √(mean (x − μ)² + ε)      for each row of x [N, C]
 //
-// What one gets on a first try, holding μ fixed:   dx = r (dy − y mean(dy y))
-// But μ moves too, and every y_j of the row with it: dx = r (dy − y mean(dy y) − mean dy)
+// A first try holds μ fixed:          dx = r (dy − y mean(dy y))
+// But μ depends on every x_i as well: dx = r (dy − y mean(dy y) − mean dy)
 //
-// In a debugger: break mine::Standardize::backward, and look at dy and y.
+// In a debugger: break mine::Standardize::backward, and print dy and y.
 
 #include <cstdio>
 #include <vector>

@@ -1,9 +1,9 @@
-// How sharp is the valley? The largest eigenvalue of a trained net's Hessian, which is never made.
+// Computes the largest eigenvalue λ of a trained network's Hessian H without forming H.
 //
-// H v costs about as much as two gradients (hessian_vector_product), and repeated products turn any
-// vector towards the eigenvector of the largest eigenvalue λ: power iteration. In the direction of
-// that vector gradient descent with learning rate η multiplies the error by 1 − η λ a step, so it
-// converges for η < 2 / λ and climbs out of the valley above. The program measures that.
+// Power iteration: repeated products H v turn a vector towards the eigenvector of λ. Each costs
+// about two gradients (hessian_vector_product). Along that eigenvector, gradient descent with
+// learning rate η multiplies the error by 1 − η λ per step. It converges for η < 2 / λ and diverges
+// above. The program measures this.
 
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,7 @@ using namespace gradus;
 
 namespace {
 
-/// y ≈ net(x): one hidden layer, in f64 so that the valley's floor can be reached.
+/// y ≈ net(x) with one hidden layer. Used in f64, to get close to the minimum.
 struct Net : nn::Layer<Net> {
   Net() : hidden(1, 8), out(8, 1) {}
   nn::Members members() override { return {{"hidden", hidden}, {"out", out}}; }
@@ -30,7 +30,7 @@ double dot(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return total;
 }
 
-/// The largest eigenvalue of H and its vector v, of length 1.
+/// Returns the largest eigenvalue of H; v becomes its unit eigenvector.
 double power_iteration(const Tensor& loss, const std::vector<Tensor>& parameters,
                        std::vector<Tensor>& v) {
   double eigenvalue = 0;
@@ -43,7 +43,6 @@ double power_iteration(const Tensor& loss, const std::vector<Tensor>& parameters
   return eigenvalue;
 }
 
-/// Moves the parameters by step · v.
 void move(std::vector<Tensor>& parameters, const std::vector<Tensor>& v, double step) {
   const NoGrad not_recorded;
   for (std::size_t k = 0; k < v.size(); ++k) parameters[k].copy_(parameters[k] + step * v[k]);
@@ -51,7 +50,7 @@ void move(std::vector<Tensor>& parameters, const std::vector<Tensor>& v, double 
 
 constexpr int kSteps = 20;
 
-/// Where kSteps of gradient descent lead along v, begun `push` up the slope; the parameters stay.
+/// How far kSteps of gradient descent from `push` · v move along v. Restores the parameters.
 template <class Loss>
 double descend(const Loss& loss, std::vector<Tensor>& parameters, const std::vector<Tensor>& v,
                double learning_rate, double push) {
@@ -102,7 +101,7 @@ int run() {
         descend(loss, parameters, v, rate, push) - descend(loss, parameters, v, rate, 0);
     const double theory = push * std::pow(1 - rate * largest, kSteps);
     std::printf("  %.1f of that rate: %9.2e   (theory: %9.2e)\n", part, away, theory);
-    // Third derivatives bend the way: they move λ by about the 4e-3 that the push grows to.
+    // Third derivatives change λ by about the 4e-3 that the push grows to.
     examples::expect(std::abs(away - theory) < 0.05 * theory + 1e-9,
                      "the push goes as theory says");
   }

@@ -2,8 +2,8 @@
 //
 //   y = Σ x_i                              x [2, 3], y and dy []
 //
-// Each x_i goes into y once, with factor 1. How much of dy does each dx_i get?
-// Worth knowing: expand(t, shape), x.shape().
+// Each x_i is in y once, with factor 1. How much of dy does each dx_i get?
+// Useful: expand(t, shape), x.shape().
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

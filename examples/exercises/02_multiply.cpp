@@ -1,11 +1,10 @@
-// Exercise 2: a product, element by element, with broadcasting.
+// Exercise 2: an elementwise product with broadcasting.
 //
 //   y = a b                                a [2, 3, 5], b [3, 1], y and dy [2, 3, 5]
 //
-// Were the shapes alike it would be da = dy b, db = dy a. But each b is used ten times, and has to
-// collect what comes back from all ten.
-// Worth knowing: sum_to(t, shape) undoes broadcasting. Use it for both: in another call a
-// may be the smaller one.
+// With equal shapes, da = dy b and db = dy a. But each b is used ten times, so its gradient is a
+// sum of ten.
+// Useful: sum_to(t, shape) undoes broadcasting. Use it for both: in another call a may be smaller.
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

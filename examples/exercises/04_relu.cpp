@@ -2,9 +2,8 @@
 //
 //   y_i = max(x_i, 0)                      x, y and dy [2, 3]
 //
-// The derivative is 1 above 0 and 0 below. At 0 there is none; by convention it is 0 too, and one x
-// is 0 here.
-// Worth knowing: (x > 0.0).to(x.dtype()), or where(condition, this, that).
+// The derivative is 1 above 0 and 0 below. At 0, the value of one x, it is 0 by convention.
+// Useful: (x > 0.0).to(x.dtype()), or where(condition, this, that).
 #include "gradus/examples/exercises/exercises.h"
 #include "gradus/ops/members.h"
 

@@ -2,10 +2,8 @@
 //
 //   y_ik = 1/n Σ_j x_ijk                   x [2, n 3, 5], y and dy [2, 5]
 //
-// A sum along one axis, and a factor. The axis that is gone from dy has to come back, in its old
-// place.
-// Worth knowing: unsqueeze(t, axis) puts in an axis of size 1; x.size(1) is n, an integer:
-// static_cast<double>(n).
+// A sum along one axis, and a factor. Put the axis that dy lacks back in its position.
+// Useful: unsqueeze(t, axis) inserts an axis of size 1; n is static_cast<double>(x.size(1)).
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

@@ -1,10 +1,10 @@
-// Exercise 9: embedding, a table looked up by row.
+// Exercise 9: embedding, a table lookup by row.
 //
 //   y[i, c] = weight[ids[i], c]            weight [V 5, C 3], ids [N 6], y and dy [N, C]
 //
-// An id that occurs three times has three gradients, which add up; one that does not occur has 0.
-// Worth knowing: one_hot(ids, classes, dy.dtype()) is [N, V], and y = one_hot(ids) weight, a
-// product of matrices (exercise 3). The ids get no gradient.
+// An id that occurs three times gets the sum of three gradients; one that does not occur gets 0.
+// Useful: one_hot(ids, classes, dy.dtype()) is [N, V], and y = one_hot(ids) weight, a matmul
+// (exercise 3). The ids get no gradient.
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

@@ -4,9 +4,9 @@
 //   p = softmax(s)                         along S
 //   y = p v                                v [B, S, E 2], y and dy [B, T, E]
 //
-// Nothing here is new: y goes back through a product (3), p through softmax (6), s through a
-// product (3) and a factor. Go in that order, and write the shape behind each line.
-// Worth knowing: std::sqrt from <cmath>; matmul and transpose leave the leading axis alone.
+// Go back in this order: y through a matmul (3), p through softmax (6), s through a factor and a
+// matmul (3). Write the shape behind each line.
+// Useful: std::sqrt from <cmath>; matmul and transpose keep the leading axis.
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

@@ -1,4 +1,4 @@
-// The ten backward passes that are yours to write. README.md says how they are built and graded.
+// The ten backward passes to write; see README.md.
 #pragma once
 
 #include <vector>
@@ -11,14 +11,14 @@ namespace gradus::exercises {
 
 using Tensors = std::vector<Tensor>;
 
-/// No gradients: what an exercise returns until it is done.
+/// Marks an exercise as not done: returns no gradients.
 template <class... Given>
 Tensors not_done_yet(const Given&...) {
   return {};
 }
 
-// Each gets what forward got, and dy = dL/dy of y's shape. It returns dL/d of each input, in their
-// order and of their shapes; for ids and targets, which are no numbers, Tensor{}.
+// Each takes the inputs of forward, and dy = dL/dy with the shape of y. It returns dL/d of each
+// input in order, with its shape; Tensor{} for integer ids and targets.
 Tensors sum_backward(const Tensor& x, const Tensor& dy);
 Tensors multiply_backward(const Tensor& a, const Tensor& b, const Tensor& dy);
 Tensors matmul_backward(const Tensor& a, const Tensor& b, const Tensor& dy);

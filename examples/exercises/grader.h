@@ -12,7 +12,7 @@ struct Exercise {
   std::string name;
   check::Function forward;
   check::Vjp backward;
-  check::Tensors inputs;  // where it is checked
+  check::Tensors inputs;  // where backward is checked
   check::Options options = {};
 };
 
@@ -20,19 +20,19 @@ enum class State { done, not_done_yet, wrong };
 
 struct Grade {
   State state;
-  std::string why;  // where wrong: the checker's report, or what backward threw
+  std::string why;  // if wrong: the checker's report, or the exception's message
 };
 
-/// All ten, in their order.
+/// All ten, in order.
 std::vector<Exercise> exercises();
 
 Grade grade(const Exercise& exercise);
 
 struct Result {
   std::size_t graded, done;
-  std::string text;  // a line each, why the first wrong one is wrong, how many are done and wrong
+  std::string text;  // a line for each, the first failure, and a summary
 };
-/// All, or the one whose name or number `only` is.
+/// Grades all exercises, or only the one with this name or number.
 Result grade_all(const std::vector<Exercise>& all, const std::string& only = "");
 
 }  // namespace gradus::exercises

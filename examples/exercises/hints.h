@@ -1,12 +1,12 @@
-// Hints in three steps, from the derivation of the operation's gradient.
+// Three levels of hints, from the derivation of the op's gradient.
 #pragma once
 
 #include <string>
 
 namespace gradus::exercises {
 
-/// 1: forward, and the definition from which the gradient follows. 2: the reasons of all steps, in
-/// words. 3: the derivation. Empty for a name that has none, and for another level.
+/// Level 1: the forward pass and the definition that the gradient follows from. Level 2: the reason
+/// of each step, in words. Level 3: the derivation. Empty for an unknown name or level.
 std::string hint(const std::string& name, int level);
 
 }  // namespace gradus::exercises

@@ -1,4 +1,4 @@
-// What is asked: each forward, whose backward it is, and the inputs at which both are compared.
+// The exercises: forward, the backward to check, and the inputs.
 #include <cmath>
 #include <utility>
 

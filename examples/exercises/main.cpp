@@ -1,8 +1,8 @@
-// Grades what stands in this folder; README.md tells the rest.
-//   exercises              all of them
+// Grades the exercises of this folder; see README.md.
+//   exercises              all
 //   exercises relu, 4      one, by name or number
 //   exercises --strict     exit code 1 unless all are done
-//   exercises --hint 4 2   the second of three hints for one; the third is the derivation
+//   exercises --hint 4 2   the second of three hints for one
 #include <cstdio>
 #include <string>
 
@@ -21,7 +21,7 @@ constexpr const char* kHelp =
     "  exercises --hint 4     a hint, by number or name: --hint relu 2 and 3 say more\n"
     "  exercises --help       this\n";
 
-/// The exercise that `word` names or counts; empty: none.
+/// The exercise with this name or number, or an empty string.
 std::string exercise_named(const std::vector<exercises::Exercise>& all, const std::string& word) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (word == all[i].name || word == std::to_string(i + 1)) return all[i].name;

@@ -1,11 +1,10 @@
-// A GPT and the autograd engine under it, in one file that needs nothing else.
+// A GPT and its autograd engine in one file without dependencies.
 //
 //   g++ -std=c++20 -O3 examples/nano/main.cpp -o nano
 //   ./nano FILE [STEPS]          learns to predict a text's next character, then writes some
 //
-// Read it from top to bottom. Each operation computes its result and puts its backward pass on the
-// tape. In comments dy is the gradient of the loss with respect to y, and the axes are
-// B batch, T tokens, C width, H heads, D = C / H, V vocabulary.
+// Each operation computes its result and puts its backward pass on the tape. dy is the gradient of
+// the loss with respect to y. Axes: B batch, T tokens, C width, H heads, D = C / H, V vocabulary.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +20,7 @@ using std::size_t;
 using Shape = std::vector<size_t>;
 using Ids = std::vector<size_t>;
 
-/// Values, row by row, and the gradient of the loss with respect to each. Copies share both.
+/// Values in row-major order, and their gradients. Copies share both.
 struct Tensor {
   Shape shape;
   size_t size = 1;
@@ -34,16 +33,16 @@ struct Tensor {
     value = memory.get();
     grad = value + size;
   }
-  Tensor reshape(Shape sizes) const {  // the same values in another shape
+  Tensor reshape(Shape sizes) const {  // shares the values
     Tensor x = *this;
     x.shape = std::move(sizes);
     return x;
   }
 };
 
-std::vector<std::function<void()>> tape;  // the backward pass of each operation so far
+std::vector<std::function<void()>> tape;  // the backward passes of all operations so far
 
-/// The tape runs in reverse: the chain rule needs the gradient of a result before its inputs'.
+/// Runs the tape in reverse: the chain rule needs the gradient of a result before its inputs'.
 void backward(const Tensor& loss) {
   loss.grad[0] = 1;
   for (auto step = tape.rbegin(); step != tape.rend(); ++step) (*step)();
@@ -64,11 +63,11 @@ Tensor add(const Tensor& a, const Tensor& b) {
   return y;
 }
 
-/// y = a b: [..., M, K] · [..., K, N] → [..., M, N]; b [K, N] serves all rows of a.
+/// y = a b: [..., M, K] · [..., K, N] → [..., M, N]; a b [K, N] is shared by all of a.
 /// da += dy bᵀ,  db += aᵀ dy
 Tensor matmul(const Tensor& a, const Tensor& b) {
   const size_t K = b.shape[b.shape.size() - 2], N = b.shape.back();
-  const size_t rows = a.size / K, M = rows / (b.size / (K * N));  // of a for each matrix of b
+  const size_t rows = a.size / K, M = rows / (b.size / (K * N));  // rows of a for each matrix of b
   Shape shape = a.shape;
   shape.back() = N;
   Tensor y(shape);
@@ -96,7 +95,7 @@ Tensor transpose(const Tensor& x, size_t axis) {
   std::swap(y.shape[axis], y.shape[axis + 1]);
   size_t inner = 1;
   for (size_t k = axis + 2; k < x.shape.size(); ++k) inner *= x.shape[k];
-  const auto from = [=](size_t i) {  // where element i of y lies in x
+  const auto from = [=](size_t i) {  // index in x of element i of y
     const size_t k = i % inner, m = i / inner % M, n = i / (inner * M) % N;
     return ((i / (inner * M * N) * M + m) * N + n) * inner + k;
   };
@@ -116,8 +115,8 @@ double softmax_row(const double* x, size_t n, double* p, double factor = 1) {
   return most + std::log(sum);
 }
 
-/// p = softmax(factor · x) over the first t + 1 elements of row t of [..., T, T]; p of the others,
-/// the tokens after t, is 0.     dx += factor · p (dp − Σ p dp)
+/// p = softmax(factor · x) over the first t + 1 elements of row t of [..., T, T], and 0 after them.
+/// dx += factor · p (dp − Σ p dp)
 Tensor causal_softmax(const Tensor& x, double factor) {
   Tensor p(x.shape);
   const size_t T = x.shape.back(), rows = x.size / T;
@@ -131,7 +130,7 @@ Tensor causal_softmax(const Tensor& x, double factor) {
   return p;
 }
 
-/// y = x / r with r = √(mean(x²) + 10⁻⁵), by rows.     dx += (dy − y · mean(y · dy)) / r
+/// y = x / r with r = √(mean(x²) + 10⁻⁵), for each row.     dx += (dy − y · mean(y · dy)) / r
 Tensor rms_norm(const Tensor& x) {
   const size_t C = x.shape.back();
   Tensor y(x.shape);
@@ -158,7 +157,7 @@ Tensor relu(const Tensor& x) {
   return y;
 }
 
-/// Row ids[i] of a table [V, C] for each id: → [B, T, C].     dtable[ids[i]] += dy[i]
+/// Rows ids[i] of a table [V, C] → [B, T, C].     dtable[ids[i]] += dy[i]
 Tensor embedding(const Tensor& table, const Ids& ids, size_t T) {
   const size_t C = table.shape[1];
   Tensor y({ids.size() / T, T, C});
@@ -169,7 +168,7 @@ Tensor embedding(const Tensor& table, const Ids& ids, size_t T) {
   return y;
 }
 
-/// The mean of −log p[target], p = softmax(x), by rows.     dx += (p − 1 at the target) / rows
+/// Mean over rows of −log p[target], p = softmax(x).     dx += (p − 1 at the target) / rows
 Tensor cross_entropy(const Tensor& x, const Ids& targets) {
   const size_t V = x.shape.back(), rows = targets.size();
   Tensor loss({1}), p(x.shape);
@@ -208,7 +207,7 @@ struct GPT {
                         normal({C, 4 * C}), normal({4 * C, C})});
   }
 
-  Tensor normal(Shape shape) {  // to be learned
+  Tensor normal(Shape shape) {  // adds a parameter
     Tensor x = parameters.emplace_back(std::move(shape));
     std::normal_distribution<double> distribution(0, 0.02);
     for (size_t i = 0; i < x.size; ++i) x.value[i] = distribution(random);
@@ -243,7 +242,7 @@ struct GPT {
 struct AdamW {
   double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
   int steps = 0;
-  std::vector<double> m = {}, v = {};  // of all parameters, one after the other
+  std::vector<double> m = {}, v = {};  // for all parameters, concatenated
 
   /// m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²,  w ← w − lr (m̂ / (√v̂ + ε) + decay · w)
   void step(const std::vector<Tensor>& parameters) {
@@ -275,7 +274,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (int step = 1; step <= steps; ++step) {
-    Ids x, y;  // B pieces of the text, and what follows each byte of them
+    Ids x, y;  // B pieces of the text, and the next byte for each of their bytes
     while (x.size() < B * T) {
       const auto from = text.begin() + long(model.random() % (text.size() - T));
       x.insert(x.end(), from, from + long(T));

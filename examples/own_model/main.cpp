@@ -1,4 +1,4 @@
-// A model of one's own: attention over characters. It trains, is saved and loaded, and writes.
+// A custom model: attention over characters. Trains, saves, loads and generates text.
 #include <gradus/gradus.h>
 
 #include <cstdio>
