@@ -1,4 +1,3 @@
-// POSIX record locks: they belong to the process and go with it.
 #include "directory_lock.h"
 
 #include <fcntl.h>

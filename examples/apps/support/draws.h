@@ -1,4 +1,4 @@
-// Random choices one after the other, from one stream: what data is made with.
+// A sequence of random choices from one stream, for generating data.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The files of a tree.
+// Files in a directory tree.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace gradus::examples {
 
-/// Paths of the files below `folder` that hold something and that `wanted` takes, sorted. Hidden
-/// folders, build/ and runs/ are left out; a folder that does not exist has none.
+/// Returns the sorted paths of the non-empty files below `folder` for which `wanted` is true. Skips
+/// hidden folders, build/ and runs/. Empty if `folder` does not exist.
 std::vector<std::string> files_below(const std::string& folder,
                                      const std::function<bool(const std::string& path)>& wanted);
 

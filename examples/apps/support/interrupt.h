@@ -1,4 +1,4 @@
-// Ctrl-C, asked for politely: the loop finishes its step and saves. Only programs install handlers.
+// Ctrl-C lets the training loop finish its step and save. Only programs install handlers.
 #pragma once
 
 #include <csignal>
@@ -8,8 +8,8 @@ namespace gradus::examples {
 
 inline volatile std::sig_atomic_t interrupt_signal = 0;
 
-/// From now on the first Ctrl-C (or SIGTERM, or a closed terminal) is noted in interrupt_signal;
-/// the second ends the program at once. What was saved before stays whole.
+/// Installs handlers. The first SIGINT, SIGTERM or SIGHUP sets interrupt_signal; the second ends
+/// the program immediately. Files saved earlier stay intact.
 inline void catch_interrupts() {
   const auto note = [](int signal) {
     if (interrupt_signal) std::_Exit(128 + signal);
@@ -24,11 +24,11 @@ inline void catch_interrupts() {
   std::signal(SIGPIPE, SIG_IGN);  // `gpt train … | head` must not kill the run
 #endif
 #ifdef SIGXFSZ
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit then is an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a file-size limit is an error like a full disk
 #endif
 }
 
-/// For programs that only write: `gpt sample … | head` ends without a word, as other tools do.
+/// For programs that only write: `gpt sample … | head` ends silently.
 inline void end_when_nobody_reads() {
 #ifdef SIGPIPE
   std::signal(SIGPIPE, SIG_DFL);

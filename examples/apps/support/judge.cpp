@@ -14,7 +14,7 @@
 namespace gradus::examples {
 namespace {
 
-/// Both ends included. Upper ends keep products of counts within 64 bits: steps · batch and
+/// An inclusive range. Upper limits keep products of counts within 64 bits: steps · batch and
 /// batch · context are at most 10¹⁸, and 2 · (steps + pretrain) numbers streams of 32 bits.
 struct Range {
   double least, most;
@@ -76,8 +76,8 @@ const std::map<std::string, Range>& ranges() {
   return all;
 }
 
-constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes; the names of texts are in it
-constexpr int kDeepest = 4;                         // brackets in brackets
+constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes; includes the names of texts
+constexpr int kDeepest = 4;                         // nested brackets
 
 }  // namespace
 
@@ -107,7 +107,7 @@ void Judge::number(const std::string& key, std::int64_t value) const {
   const auto at = ranges().find(key);
   if (at == ranges().end()) return;
   const auto& [least, most, rule] = at->second;
-  const auto near = static_cast<double>(value);  // exact where ranges end
+  const auto near = static_cast<double>(value);  // exact at the ends of ranges
   require(least <= near && near <= most, key, value, ": ", rule);
 }
 

@@ -1,5 +1,5 @@
-// The one judge of settings, whether flags or settings.json give them, before anything is made of
-// them: types, ranges, what fits together, and the memory that a run will take.
+// Validates settings from flags or settings.json before anything is allocated: types, ranges,
+// combinations, and the memory that a run needs.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +13,46 @@
 
 namespace gradus::examples {
 
-/// Bytes that a run holds at its peak, at least; doubles, which no product of sizes overflows.
+/// Lower bounds of a run's memory in bytes. Doubles, so that products of sizes do not overflow.
 struct Need {
-  double parameters = 0;  // numbers in the model: f32
-  double step = 0;        // bytes that a training step keeps for its backward pass
-  double evaluation = 0;  // bytes that an evaluation keeps
-  double data = 0;        // bytes of what is learnt from
-  /// Weights, gradients and two moments, and then a step, an evaluation or the checkpoint's copy.
+  double parameters = 0;  // f32 values in the model
+  double step = 0;        // bytes that a training step saves for its backward pass
+  double evaluation = 0;  // bytes that an evaluation holds
+  double data = 0;        // bytes of training data
+  /// Weights, gradients, two moments, data, and the largest of step, evaluation and checkpoint.
   double training() const;
   double using_it() const { return 4 * parameters; }
 };
 
-/// What a block keeps of each token: norms, queries, keys, values, the feed-forward net's inputs.
+/// Bytes that blocks save for backward: norms, queries, keys, values and feed-forward inputs.
 double kept_by_blocks(double layers, double tokens, double width);
 
-/// How errors about a run's file end.
+/// Ends errors about a run's file.
 inline constexpr const char* kWayOn = "; put back what the run began with, or start a new one";
 
 class Judge {
  public:
-  /// Of the command line, or of a run's settings.json.
+  /// `file`: settings.json of a run. Empty: the command line.
   explicit Judge(std::string file = "") : file_(std::move(file)) {}
 
   /// "--eval-every" or "runs/x/settings.json: eval_every".
   std::string name(const std::string& key) const;
 
-  /// `value` lies in the range that the table in judge.cpp has for `key`; without one it may be
-  /// anything.
+  /// Throws if `value` is outside the range of `key` in judge.cpp, if it has one.
   void number(const std::string& key, double value) const;
   void number(const std::string& key, std::int64_t value) const;
 
-  /// `word` is one of these; of none it may be anything.
+  /// Throws if `word` is not in `choices`, unless these are empty.
   void choice(const std::string& key, const std::string& word,
               const std::vector<std::string>& choices) const;
 
-  /// The error says which value it is of, what is wrong with it, and how to mend it.
+  /// Throws unless `holds`. The message is the key, its value, and `parts`: the problem and a fix.
   template <class T, class... Parts>
   void require(bool holds, const std::string& key, const T& value, const Parts&... parts) const {
     if (!holds) refuse(str_cat(name(key), " ", value, parts...));
   }
 
-  /// There is room for so many bytes. `sizes` are what to change: {{"batch", 64}, …}.
+  /// Throws if `bytes` are not available. `sizes` are the settings to reduce: {{"batch", 64}, …}.
   void memory(double bytes, const std::vector<std::pair<const char*, std::int64_t>>& sizes) const;
 
  private:
@@ -61,11 +60,11 @@ class Judge {
   std::string file_;
 };
 
-/// settings.json, one field after the other. FileError, in one line: not JSON, a field of another
-/// type, one that is missing, or (finish) one that was not asked for.
+/// Reads settings.json field by field. Throws a one-line FileError for invalid JSON, a wrong type,
+/// a missing field, or (finish) an unknown field.
 class SettingsFile {
  public:
-  /// `text` is what `file` holds: text_of(file).
+  /// `text`: the contents of `file`, from text_of(file).
   SettingsFile(const std::string& text, std::string file, std::string program);
   static std::string text_of(const std::string& file);
   bool has(const std::string& key) const { return json_.contains(key); }
@@ -78,7 +77,7 @@ class SettingsFile {
   void read_if_there(const std::string& key, T& to) {
     if (has(key)) read(key, to);
   }
-  SettingsFile part(const std::string& key);  // an object inside
+  SettingsFile part(const std::string& key);  // a nested object
   void finish() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the lessons share: claims that end the program where they are false, and labelled tables.
+// Shared by the lessons: checked claims and labeled tables.
 #pragma once
 
 #include <cmath>
@@ -13,15 +13,15 @@
 
 namespace gradus::examples {
 
-/// Ends the lesson with exit code 1 when the claim does not hold.
+/// Ends the lesson with exit code 1 if `holds` is false.
 inline void expect(bool holds, const char* claim) {
   if (holds) return;
   std::printf("NOT TRUE: %s\n", claim);
   std::exit(1);
 }
 
-/// Are a and b, both f64, equal but for rounding? 1e-12 is what some thousand roundings of numbers
-/// near 1 could add up to, and far less than any mistake.
+/// True if the f64 tensors a and b are equal up to rounding. 1e-12 is what some thousand roundings
+/// of values near 1 could add up to, and far less than any mistake.
 inline bool same(const Tensor& a, const Tensor& b) {
   const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
   bool alike = a.shape() == b.shape();
@@ -36,7 +36,7 @@ inline Tensor head(std::initializer_list<std::initializer_list<double>> rows) {
   return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
 }
 
-/// An f64 tensor as a table: its last axis goes to the right, each row may have a label.
+/// Prints an f64 tensor as a table of its last axis, with optional row labels:
 ///
 ///   scores = q kᵀ / √D   [1, 1, 2, 3]
 ///     cat      1.000    2.500   -0.500

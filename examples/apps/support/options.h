@@ -1,5 +1,4 @@
-// The flags of a command, each described in one place: where its value goes, what the help says.
-// Ranges stand in judge.cpp.
+// The flags of a command: name, variable and help text in one call. Ranges are in judge.cpp.
 //
 //   struct SampleFlags : Options {
 //     std::int64_t tokens = 500;
@@ -21,12 +20,12 @@ class Option;
 
 namespace gradus::examples {
 
-/// How settings.json has a setting.
+/// How settings.json stores a setting.
 struct Kept {
-  std::string field = "";   // its name there, where it is not the flag's
-  bool optional = false;    // older runs lack it, which then have the default
-  bool may_differ = false;  // what a flag says is no error where a resumed run has another
-  std::vector<std::string> choices = {};  // of a word, where it may not be any
+  std::string field = "";                 // name of the field; default: the flag's
+  bool optional = false;                  // may be missing in older runs, which use the default
+  bool may_differ = false;                // a flag of a resumed run may contradict it
+  std::vector<std::string> choices = {};  // allowed words; empty: any
 };
 
 class Options {
@@ -38,20 +37,20 @@ class Options {
 
   using Value =
       std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<std::string>*>;
-  /// A flag of the command line. The help shows its default, unless that is 0 or empty.
+  /// Adds a command-line flag. The help shows its default, unless that is 0 or empty.
   CLI::Option& option(CLI::App& app, const std::string& flag, Value value, const std::string& help);
   bool given(const std::string& flag) const;  // on the command line
-  /// Each value lies in its range and is one of its choices. The error names a flag, or the field
-  /// of a file.
+  /// Throws if a value is out of range or not one of its choices. The error names the flag, or the
+  /// field of the file.
   void judge_values(const Judge& judge) const;
 
  protected:
   struct Setting {
-    std::string flag;  // "--eval-every"; of a fact ""
+    std::string flag;  // "--eval-every"; "" for a fact
     Kept kept;         // "eval_every"
     Value value;
     const CLI::Option* option;
-    bool in_file = false;  // settings.json has it
+    bool in_file = false;  // stored in settings.json
   };
   Setting& described(const std::string& flag);
 

@@ -1,16 +1,15 @@
-// The processes that train together: those that mpirun started, or this one alone.
+// The processes that train together: those started by mpirun, or only this one.
 #pragma once
 
 #include "gradus/train/distributed/transport.h"
 
 namespace gradus::examples {
 
-/// One for the whole program; the first call connects it to the others, and silences what ranks
-/// above 0 would say: they say the same. Error: mpirun started this program, which was built
-/// without MPI.
+/// The program's transport. The first call connects the processes and silences ranks above 0.
+/// Throws Error if mpirun started a program that was built without MPI.
 distributed::Transport& processes();
 
-/// When the program's work is done: waits for the others.
+/// Waits for the other processes. Call it at the end of the program.
 void leave_processes();
 
 }  // namespace gradus::examples

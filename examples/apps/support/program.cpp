@@ -1,4 +1,3 @@
-// The one place where an application's errors become words and exit codes.
 #include "program.h"
 
 #include <CLI/CLI.hpp>
@@ -17,7 +16,7 @@
 namespace gradus::examples {
 namespace {
 
-/// A run is the argument of the commands that use one, while train has it as --out.
+/// Rejects --out, the flag of train, for commands that take the run as an argument.
 void refuse_out(CLI::App& command, const std::string& program) {
   if (!command.get_option_no_throw("run") || command.get_option_no_throw("--out")) return;
   const std::string form = "the run is an argument: " + program + " " + command.get_name() + " ";
@@ -38,11 +37,11 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work) {
   int threads = 0;
   bool config_asked = false, connected = false;
-  std::string what;  // went wrong
+  std::string what;  // error message
   app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::Range(0, 1024));
   app.add_flag("--build-info", config_asked, "say what this was built with");
   for (CLI::App* each : app.get_subcommands({})) {
-    each->fallthrough();  // theirs too
+    each->fallthrough();  // subcommands have these flags too
     refuse_out(*each, name);
   }
   try {

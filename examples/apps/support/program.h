@@ -1,7 +1,7 @@
-// What every application does at its beginning and its end.
+// Startup and error handling of every application.
 //
-// Exit codes: 0 done; 2 wrong flags, files or values, or a full disk, with one line on what to
-// mend; 130 stopped by Ctrl-C and saved.
+// Exit codes: 0 success; 2 wrong flags, files or values, or a full disk, with a one-line message;
+// 130 stopped by Ctrl-C and saved.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ class App;
 
 namespace gradus::examples {
 
-/// A subcommand that uses a run: its first argument is the run's directory.
+/// Adds a subcommand whose first argument is a run's directory.
 CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::string& help,
                              std::string& directory);
 
-/// Adds --threads and --build-info to `app`, reads the command line, notes Ctrl-C from now on
-/// (interrupt.h), connects to the other processes (processes.h), and calls `work`. What is thrown
-/// becomes one line that begins with `name`; of several processes it ends all.
+/// Adds --threads and --build-info to `app`, parses the command line, handles Ctrl-C (interrupt.h),
+/// connects the processes (processes.h), and calls `work`. Reports exceptions in one line that
+/// starts with `name`, and ends all processes.
 int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work);
 

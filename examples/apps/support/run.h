@@ -1,5 +1,4 @@
-// The manners of a program that trains: one writer a directory, no run overwritten, Ctrl-C and full
-// disks told with the way on.
+// Helpers for programs that train: no run is overwritten, and messages give the command to resume.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +10,7 @@
 
 namespace gradus::examples {
 
-/// One line on stderr: "model     4 layers, width 128".
+/// Prints a line to stderr: "model     4 layers, width 128".
 template <class... Parts>
 void say(const char* topic, const Parts&... parts) {
   std::fprintf(stderr, "%-9s %s\n", topic, str_cat(parts...).c_str());
@@ -20,10 +19,10 @@ void say(const char* topic, const Parts&... parts) {
 /// "translate train --out runs/x --resume"
 std::string resume_command(const std::string& program, const std::string& directory);
 
-/// FileError if the directory holds a run.
+/// Throws FileError if the directory holds a run.
 void require_no_run(const std::string& program, const train::RunFiles& files);
 
-/// A value on the command line that is not the run's is an error.
+/// Throws if a value on the command line differs from the run's.
 template <class T>
 void must_agree(const std::string& flag, const T& given, const T& run,
                 const std::string& directory) {
@@ -36,10 +35,10 @@ inline void must_agree(const std::string& flag, bool given, bool run,
           ", which has none: leave the flag out to resume it, or start a new run");
 }
 
-/// The best weights of a run, into `model`, which then is in eval mode. FileError: not yet there.
+/// Loads a run's best weights and sets eval mode. Throws FileError if there are none yet.
 void load_best(nn::Module& model, const train::RunFiles& files);
 
-/// load(), which reads weights from `file`. FileError, in one line: they are of another model.
+/// Calls load(), which reads weights from `file`. Throws a one-line FileError if shapes differ.
 void load_fitting(const std::string& file, const std::function<void()>& load);
 
 }  // namespace gradus::examples

@@ -1,4 +1,4 @@
-// settings.json: {"program": "translate", "steps": 1500, …}, one field a flag.
+// settings.json: {"program": "translate", "steps": 1500, …}, one field per flag.
 #include "run_flags.h"
 
 #include <CLI/CLI.hpp>
@@ -26,8 +26,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Removes what a killed process had begun to write: FILE.tmp-PROCESS-NUMBER, of these files. Only
-/// for the holder of the directory's lock.
+/// Removes the partial files FILE.tmp-PROCESS-NUMBER of killed processes. The caller must hold the
+/// directory's lock.
 void remove_leftovers(const std::string& directory, const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
@@ -38,14 +38,13 @@ void remove_leftovers(const std::string& directory, const std::vector<std::strin
   for (const std::filesystem::path& each : leftovers) io::remove_file(each.string());
 }
 
-/// Says how long it took, and how much memory the program held.
 void say_cost(double seconds, std::int64_t steps) {
   if (steps > 0)
     say("took", duration(seconds), " for ", io::grouped(steps), " steps, and ",
         byte_size(static_cast<std::int64_t>(platform::peak_resident_bytes())), " of memory");
 }
 
-/// Says where the curve is, and how an interrupted run goes on. Returns the exit code.
+/// Prints the path of the curve, and how to resume an interrupted run. Returns the exit code.
 int end_of_run(train::TrainEnd end, const std::string& program, const train::RunFiles& files) {
   std::error_code none;
   if (std::filesystem::exists(files.curve(), none))
@@ -58,12 +57,12 @@ int end_of_run(train::TrainEnd end, const std::string& program, const train::Run
 
 constexpr std::int64_t kMostBatches = 1'000'000'000;
 
-/// What results depend on beside the program and its settings.
+/// Settings of this machine that results depend on.
 std::string describe_machine() {
   return str_cat("threads: ", num_threads(), "\nproducts: ", gemm::describe(), "\n");
 }
 
-/// What several processes have cost: what each sent a step, and how long it waited for others.
+/// Prints how much each process sent per step, and how long it waited for others.
 void say_traffic(const train::Trainer& trainer, std::int64_t steps, double seconds, double waited) {
   if (processes().size() == 1 || steps == 0) return;
   const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };
@@ -148,13 +147,13 @@ DirectoryLock RunFlags::begin() {
     from_json(SettingsFile::text_of(settings_file()), true);
     return DirectoryLock();
   }
-  if (resume)  // which makes no directory
+  if (resume)  // without creating the directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume: leave --resume out to start a run");
   else
     judge(Judge());
   DirectoryLock lock(out);
-  if (!resume) require_no_run(program_, files());  // with the lock: no run can begin after the look
+  if (!resume) require_no_run(program_, files());  // under the lock, to avoid a race
   remove_leftovers(out, all_files());
   if (resume) {
     from_json(SettingsFile::text_of(settings_file()), true);
@@ -177,7 +176,7 @@ void RunFlags::load(const std::string& directory) {
 
 void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
   SettingsFile file(json, settings_file(), program_);
-  std::string program = "gpt";  // whose older runs do not say so
+  std::string program = "gpt";  // older runs of gpt lack the field
   file.read_if_there("program", program);
   require<FileError>(program == program_, out, ": is a run of ", io::quote(program), ", not of ",
                      program_);
@@ -265,7 +264,7 @@ void ModelFlags::check(const Judge& judge) const {
 
 Need ModelFlags::transformer(double tokens, double rows, double outputs) const {
   const auto C = static_cast<double>(width), L = static_cast<double>(layers);
-  const double seen = static_cast<double>(batch) * tokens;  // tokens of a step
+  const double seen = static_cast<double>(batch) * tokens;  // tokens per step
   return {.parameters = L * nn::Block::parameter_count({.width = width, .heads = heads}) + rows * C,
           .step = kept_by_blocks(L, seen, C) + 8 * seen * outputs};
 }

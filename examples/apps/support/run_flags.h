@@ -1,4 +1,4 @@
-// The flags that every application's `train` has, and the run that they describe.
+// Common flags of each application's `train`, and the run they describe.
 //
 //   struct Flags : RunFlags {
 //     std::int64_t width = 64;
@@ -41,7 +41,7 @@ namespace gradus::examples {
 
 class RunFlags : public Options {
  public:
-  explicit RunFlags(std::string program);  // --out is runs/PROGRAM where it is not given
+  explicit RunFlags(std::string program);  // default of --out: runs/PROGRAM
 
   std::string out;
   std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100, shards = 1;
@@ -50,66 +50,65 @@ class RunFlags : public Options {
 
   void add_to(CLI::App& app);
 
-  /// An option that the run's settings.json keeps: a resumed run has it again.
+  /// Adds an option that settings.json stores, so that a resumed run has it again.
   CLI::Option& setting(CLI::App& app, const std::string& flag, Value value, const std::string& help,
                        const Kept& kept = {});
-  /// What settings.json has and no flag sets.
+  /// Adds a field of settings.json that no flag sets.
   void fact(const std::string& field, Value value);
 
-  /// Before anything is made: ranges, check(), and memory for need(). The error names a flag, or
-  /// the field of a file.
+  /// Validates ranges, check(), and memory for need() before anything is allocated. The error names
+  /// the flag, or the field of the file.
   void judge(const Judge& judge, bool to_train = true) const;
-  void judge_memory(const Judge& judge, bool to_train) const;  // memory alone
-  /// What no range says: one that must divide another.
+  void judge_memory(const Judge& judge, bool to_train) const;  // only memory
+  /// Checks rules between settings, such as divisibility.
   virtual void check(const Judge&) const {}
   virtual Need need() const { return {}; }
 
-  /// Before anything is written: judge(); then locks the directory; a new run writes
-  /// settings.json, a resumed one reads it.
-  /// FileError: the directory holds a run already, or none to resume, or is locked. ValueError: a
-  /// flag out of range, or one that contradicts the run. Of several processes rank 0 does this, and
-  /// the others, which hold no lock, read what it wrote.
+  /// Validates, locks the directory, and writes settings.json (new run) or reads it (resumed run).
+  /// With several processes, rank 0 does this, and the others read the file without a lock. Throws
+  /// FileError if the directory is locked, holds a run already, or has none to resume. Throws
+  /// ValueError if a flag is out of range or contradicts the run.
   DirectoryLock begin();
 
-  /// All settings of the run in `directory`, for commands that use one. FileError.
+  /// Loads all settings of the run in `directory`. Throws FileError.
   void load(const std::string& directory);
 
-  /// settings.json as text, and from it. FileError in one line.
+  /// Converts settings.json. from_json throws a one-line FileError.
   std::string to_json() const;
   void from_json(const std::string& json, bool flags_must_agree = false);
 
-  void write() const;  // settings.json, again where begin() was followed by a change
+  void write() const;  // settings.json; call again after a change
 
   train::RunFiles files() const { return {out}; }
   std::string settings_file() const { return out + "/settings.json"; }
-  std::vector<std::string> all_files() const;  // of the run's directory
-  /// directory, steps, eval_every, shards, processes, name, stop: add what else you want
+  std::vector<std::string> all_files() const;  // in the run's directory
+  /// directory, steps, eval_every, shards, transport, program and stop; add the others.
   train::TrainOptions options() const;
-  static bool writes();  // is this the process that writes files?
+  static bool writes();  // true in the process that writes files
 
-  /// Called before the first step of a run, new or resumed, and after the last of a finished one.
+  /// Called before the first step of a new or resumed run, and after the last of a finished one.
   struct Report {
     std::function<void()> begun, finished;
   };
-  /// Starts or resumes, trains, and says at the end what there is. Returns the exit code.
+  /// Starts or resumes, trains, and prints a summary. Returns the exit code.
   int train(train::Trainer& trainer, const train::Trainer::LossOf& loss_of,
             const train::Trainer::Evaluate& evaluate, const Report& report = {}) const;
 
  protected:
-  /// More of settings.json than fields that hold one value.
+  /// Fields of settings.json that are not single values.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}
-  /// Changes how settings.json has a setting that is described already.
+  /// Changes how settings.json stores a setting that exists already.
   void keep(const std::string& flag, const Kept& kept);
-  virtual std::vector<std::string> more_files() const { return {}; }  // that the program writes
-  /// What the message about memory names.
+  virtual std::vector<std::string> more_files() const { return {}; }  // written by the program
+  /// Sizes to name in the error about memory.
   virtual std::vector<std::pair<const char*, std::int64_t>> sizes() const;
 
  private:
   std::string program_;
 };
 
-/// The same of a program that trains a Transformer: its sizes, too.
+/// Adds the sizes of a Transformer.
 class ModelFlags : public RunFlags {
  public:
   using RunFlags::RunFlags;
@@ -120,7 +119,7 @@ class ModelFlags : public RunFlags {
   void check(const Judge& judge) const override;
 
  protected:
-  /// So many tokens an example, and logits a token; `rows` of parameters beside those of blocks.
+  /// Needs for `tokens` per example, `outputs` logits per token, and `rows` of other parameters.
   Need transformer(double tokens, double rows, double outputs) const;
 };
 

@@ -1,4 +1,4 @@
-// Numbers as people write them.
+// Human-readable sizes and durations.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Attention weights as pictures: who looks at whom, with the tokens at the edges.
+// Attention weights as SVG pictures with token labels.
 #pragma once
 
 #include <string>
@@ -8,27 +8,26 @@
 
 namespace gradus::plot {
 
-/// One head. A row is a query, a column a key; labels are any bytes (control characters and spaces
-/// are shown as symbols, long ones cut). ValueError unless weights are [T, S], finite and not
-/// negative, with T and S labels.
+/// One head: rows are queries, columns are keys. Weights must be finite and not negative. Labels
+/// may be any bytes: control characters and spaces become symbols, long ones are cut.
 struct AttentionMap {
   std::string title;
   Tensor weights;                          // [T, S]
-  std::vector<std::string> queries, keys;  // labels
+  std::vector<std::string> queries, keys;  // T and S labels
 };
 
-void check(const AttentionMap& map);  // throws where a map is none; all functions call it
+void check(const AttentionMap& map);  // throws if the map is invalid; all functions call it
 
-/// An SVG document: cells from white (0) to dark blue (the largest weight), labels, a legend. Of
-/// maps with more than 128 rows or columns a cell shows the largest weight of several.
+/// Returns an SVG document: cells from white (0) to dark blue (the largest weight), labels, legend.
+/// With more than 128 rows or columns, a cell shows the largest of several weights.
 std::string svg(const AttentionMap& map);
 
-/// Several heads of several layers: weights [H, T, S], or [B, H, T, S] of which `example` counts.
+/// The heads of a layer: weights [H, T, S] or [B, H, T, S].
 struct AttentionLayer {
   std::string name;
   Tensor weights;
 };
-/// Head `head` of a layer as a map. IndexError: no such head or example.
+/// Returns one head of a layer, of batch entry `example`. Throws IndexError if there is none.
 AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
                      const std::vector<std::string>& queries, const std::vector<std::string>& keys,
                      std::int64_t example = 0);

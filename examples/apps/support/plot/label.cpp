@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kLabelColumns = 14;
 
-/// East Asian wide characters and emoji, by their blocks.
+/// True for East Asian wide characters and emoji, by Unicode block.
 bool wide(char32_t c) {
   return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
          (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
@@ -16,12 +16,12 @@ bool wide(char32_t c) {
 
 std::int64_t width(char32_t c) { return wide(c) ? 2 : 1; }
 
-/// What stands for a character that cannot be seen, else the character.
+/// A symbol for an invisible character, otherwise the character.
 char32_t visible_form(char32_t c) {
   if (c == ' ') return U'␣';
   if (c == '\n') return U'↵';
   if (c == '\t') return U'⇥';
-  if (c < 0x20) return 0x2400 + c;  // Unicode's pictures of control characters
+  if (c < 0x20) return 0x2400 + c;  // Unicode control pictures
   if (c == 0x7F) return U'␡';
   return c > 0x7F && c < 0xA1 ? U'·' : c;
 }

@@ -7,10 +7,10 @@
 
 namespace gradus::plot {
 
-/// A token as a label: spaces and control characters as symbols (␣ ↵ ⇥ …), at most 14 columns.
+/// Returns a token with spaces and control characters as symbols (␣ ↵ ⇥ …), at most 14 columns.
 std::string label(const std::string& token);
 
-/// How many columns of type the text takes: wide characters (CJK, emoji) take two.
+/// Width of a text in columns. Wide characters (CJK, emoji) take two.
 std::int64_t columns_of(std::string_view words);
 
 }  // namespace gradus::plot

@@ -22,10 +22,10 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kValidation = 500;
-constexpr std::int64_t kForLogistic = 2;   // examples it learns from, for one that is tested
-constexpr std::int64_t kSideBySide = 250;  // when nothing is recorded
+constexpr std::int64_t kForLogistic = 2;   // training examples per test example
+constexpr std::int64_t kSideBySide = 250;  // rows per batch without a graph
 
-/// Scores of all of x, some rows at a time.
+/// Scores of all of x, in batches.
 Tensor scores_of(const Classification& task, const Tensor& x) {
   const NoGrad off;
   std::vector<Tensor> parts;

@@ -1,5 +1,4 @@
-// What programs share that learn to tell classes of made examples apart: three parts of the data,
-// training, and what the result is compared with.
+// Shared by programs that classify generated examples: data split, training, and baselines.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +17,10 @@ struct Labelled {
   Tensor x, y;
 };
 
-/// What is learnt, what tells which weights are best, and what the last word is about.
+/// For learning, for choosing the best weights, and for the final accuracy.
 enum class Part { training, validation, test };
 
-/// Another seed for each part, so that none repeats an example of another.
+/// A different seed for each part, so that parts share no example.
 std::uint64_t seed_of(std::int64_t seed, Part part);
 
 struct ClassifierFlags : ModelFlags {
@@ -30,39 +29,38 @@ struct ClassifierFlags : ModelFlags {
   void add_to(CLI::App& app);
 
  protected:
-  /// transformer(), and so many numbers an example for those of a step and of the test.
+  /// transformer(), plus the data of a step and the test, with `numbers` values per example.
   Need classifier(double tokens, double numbers) const;
 };
 
 struct Classification {
   std::int64_t classes;
-  /// The block-th `count` examples of a part: a function of these three.
+  /// Returns block number `block` of `count` examples of a part. Depends only on its arguments.
   std::function<Labelled(std::int64_t count, Part part, std::int64_t block)> make;
   std::function<Tensor(const Tensor& x)> scores;    // of the model: [N, …] → [N, classes]
   std::function<Tensor(const Tensor& x)> features;  // of x, for logistic regression
   std::string model_name, features_name;            // "Transformer", "pixels"
 };
 
-/// Trains `model` with AdamW on flags.batch new examples a step, keeps what is best on validation
-/// examples, and prints the accuracy on test examples beside those of the simpler models. Returns
-/// the exit code.
+/// Trains `model` with AdamW on flags.batch new examples per step, and keeps the weights that are
+/// best on validation examples. Prints its test accuracy and those of the baselines. Returns the
+/// exit code.
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task);
 
-/// The share of rows of `scores` [N, classes] whose largest score is that of label y [N].
+/// The share of rows of `scores` [N, classes] whose largest score is at label y [N].
 double accuracy(const Tensor& scores, const Tensor& y);
 
-/// Accuracy on `test` of always naming the class that is most frequent in `training`; of several
-/// the first.
+/// Accuracy on `test` of the class that is most frequent in `training` (the lowest if tied).
 double majority_accuracy(const Labelled& training, const Labelled& test);
 
-/// Accuracy on `test` of softmax(W x + b), learnt on all of `training` at once by 300 steps of
-/// AdamW from W = 0. Features are taken as flat vectors, brought to mean 0 and variance 1.
+/// Accuracy on `test` of softmax(W x + b), trained on all of `training` by 300 steps of AdamW from
+/// W = 0. Features are flattened, with mean 0 and variance 1.
 double logistic_accuracy(const Labelled& training, const Labelled& test, std::int64_t classes);
 
-/// "  majority  0.100", one a line, the names in a column.
+/// Prints lines such as "  majority  0.100", with the names aligned.
 void print_accuracies(const std::vector<std::pair<std::string, double>>& rows);
 
-/// The classes from the likeliest on, with their probabilities: of one row of scores [1, classes].
+/// Classes and probabilities of a row of scores [1, classes], most likely first.
 std::vector<std::pair<std::int64_t, double>> ranked(const Tensor& scores);
 
 }  // namespace gradus::examples
