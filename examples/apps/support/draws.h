@@ -1,4 +1,4 @@
-// A sequence of random choices from one stream, for generating data.
+// A sequence of random choices from one stream.
 #pragma once
 
 #include <cstdint>

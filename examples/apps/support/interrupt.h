@@ -1,4 +1,4 @@
-// Ctrl-C lets the training loop finish its step and save. Only programs install handlers.
+// Signal handling of programs: the training loop finishes its step and saves.
 #pragma once
 
 #include <csignal>
@@ -8,8 +8,7 @@ namespace gradus::examples {
 
 inline volatile std::sig_atomic_t interrupt_signal = 0;
 
-/// Installs handlers. The first SIGINT, SIGTERM or SIGHUP sets interrupt_signal; the second ends
-/// the program immediately. Files saved earlier stay intact.
+/// The first SIGINT, SIGTERM or SIGHUP sets interrupt_signal; the second ends the program.
 inline void catch_interrupts() {
   const auto note = [](int signal) {
     if (interrupt_signal) std::_Exit(128 + signal);
@@ -24,7 +23,7 @@ inline void catch_interrupts() {
   std::signal(SIGPIPE, SIG_IGN);  // `gpt train … | head` must not kill the run
 #endif
 #ifdef SIGXFSZ
-  std::signal(SIGXFSZ, SIG_IGN);  // so that a file-size limit is an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error like a full disk
 #endif
 }
 

@@ -76,7 +76,7 @@ const std::map<std::string, Range>& ranges() {
   return all;
 }
 
-constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes; includes the names of texts
+constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes
 constexpr int kDeepest = 4;                         // nested brackets
 
 }  // namespace
@@ -107,7 +107,7 @@ void Judge::number(const std::string& key, std::int64_t value) const {
   const auto at = ranges().find(key);
   if (at == ranges().end()) return;
   const auto& [least, most, rule] = at->second;
-  const auto near = static_cast<double>(value);  // exact at the ends of ranges
+  const auto near = static_cast<double>(value);  // exact at the limits
   require(least <= near && near <= most, key, value, ": ", rule);
 }
 

@@ -1,5 +1,4 @@
-// Validates settings from flags or settings.json before anything is allocated: types, ranges,
-// combinations, and the memory that a run needs.
+// Validates settings and the memory they need before anything is allocated.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +12,45 @@
 
 namespace gradus::examples {
 
-/// Lower bounds of a run's memory in bytes. Doubles, so that products of sizes do not overflow.
+/// A lower bound of a run's memory in bytes. Doubles do not overflow.
 struct Need {
-  double parameters = 0;  // f32 values in the model
-  double step = 0;        // bytes that a training step saves for its backward pass
-  double evaluation = 0;  // bytes that an evaluation holds
-  double data = 0;        // bytes of training data
+  double parameters = 0;  // f32 values
+  double step = 0;        // saved for backward
+  double evaluation = 0;
+  double data = 0;  // training data
   /// Weights, gradients, two moments, data, and the largest of step, evaluation and checkpoint.
   double training() const;
   double using_it() const { return 4 * parameters; }
 };
 
-/// Bytes that blocks save for backward: norms, queries, keys, values and feed-forward inputs.
+/// Bytes saved for backward: norms, queries, keys, values, feed-forward inputs.
 double kept_by_blocks(double layers, double tokens, double width);
 
-/// Ends errors about a run's file.
 inline constexpr const char* kWayOn = "; put back what the run began with, or start a new one";
 
 class Judge {
  public:
-  /// `file`: settings.json of a run. Empty: the command line.
+  /// `file`: a run's settings.json; empty: the command line.
   explicit Judge(std::string file = "") : file_(std::move(file)) {}
 
   /// "--eval-every" or "runs/x/settings.json: eval_every".
   std::string name(const std::string& key) const;
 
-  /// Throws if `value` is outside the range of `key` in judge.cpp, if it has one.
+  /// Throws if `value` is outside the range of `key` in judge.cpp.
   void number(const std::string& key, double value) const;
   void number(const std::string& key, std::int64_t value) const;
 
-  /// Throws if `word` is not in `choices`, unless these are empty.
+  /// Throws if `word` is not in `choices`. Empty: any.
   void choice(const std::string& key, const std::string& word,
               const std::vector<std::string>& choices) const;
 
-  /// Throws unless `holds`. The message is the key, its value, and `parts`: the problem and a fix.
+  /// Throws unless `holds`. `parts` are the problem and a fix.
   template <class T, class... Parts>
   void require(bool holds, const std::string& key, const T& value, const Parts&... parts) const {
     if (!holds) refuse(str_cat(name(key), " ", value, parts...));
   }
 
-  /// Throws if `bytes` are not available. `sizes` are the settings to reduce: {{"batch", 64}, …}.
+  /// Throws if `bytes` are not available. `sizes`: settings to reduce, {{"batch", 64}, …}.
   void memory(double bytes, const std::vector<std::pair<const char*, std::int64_t>>& sizes) const;
 
  private:
@@ -60,11 +58,10 @@ class Judge {
   std::string file_;
 };
 
-/// Reads settings.json field by field. Throws a one-line FileError for invalid JSON, a wrong type,
-/// a missing field, or (finish) an unknown field.
+/// Reads settings.json. Throws a one-line FileError for invalid JSON, wrong types, and missing or
+/// (finish) unknown fields.
 class SettingsFile {
  public:
-  /// `text`: the contents of `file`, from text_of(file).
   SettingsFile(const std::string& text, std::string file, std::string program);
   static std::string text_of(const std::string& file);
   bool has(const std::string& key) const { return json_.contains(key); }

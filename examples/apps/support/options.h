@@ -1,4 +1,4 @@
-// The flags of a command: name, variable and help text in one call. Ranges are in judge.cpp.
+// The flags of a command. Ranges are in judge.cpp.
 //
 //   struct SampleFlags : Options {
 //     std::int64_t tokens = 500;
@@ -23,8 +23,8 @@ namespace gradus::examples {
 /// How settings.json stores a setting.
 struct Kept {
   std::string field = "";                 // name of the field; default: the flag's
-  bool optional = false;                  // may be missing in older runs, which use the default
-  bool may_differ = false;                // a flag of a resumed run may contradict it
+  bool optional = false;                  // default if an older run lacks it
+  bool may_differ = false;                // --resume accepts another value, and ignores it
   std::vector<std::string> choices = {};  // allowed words; empty: any
 };
 
@@ -37,11 +37,10 @@ class Options {
 
   using Value =
       std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<std::string>*>;
-  /// Adds a command-line flag. The help shows its default, unless that is 0 or empty.
+  /// Adds a flag. The help shows its default, unless that is 0 or empty.
   CLI::Option& option(CLI::App& app, const std::string& flag, Value value, const std::string& help);
   bool given(const std::string& flag) const;  // on the command line
-  /// Throws if a value is out of range or not one of its choices. The error names the flag, or the
-  /// field of the file.
+  /// Throws if a value is out of range or not one of its choices.
   void judge_values(const Judge& judge) const;
 
  protected:
@@ -50,7 +49,7 @@ class Options {
     Kept kept;         // "eval_every"
     Value value;
     const CLI::Option* option;
-    bool in_file = false;  // stored in settings.json
+    bool in_file = false;  // of settings.json
   };
   Setting& described(const std::string& flag);
 

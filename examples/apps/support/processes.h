@@ -1,15 +1,15 @@
-// The processes that train together: those started by mpirun, or only this one.
+// The processes of a run: those started by mpirun, or only this one.
 #pragma once
 
 #include "gradus/train/distributed/transport.h"
 
 namespace gradus::examples {
 
-/// The program's transport. The first call connects the processes and silences ranks above 0.
-/// Throws Error if mpirun started a program that was built without MPI.
+/// Connects the processes at the first call, and silences ranks above 0. Throws Error if mpirun
+/// started a program without MPI.
 distributed::Transport& processes();
 
-/// Waits for the other processes. Call it at the end of the program.
+/// Waits for the other processes at the end.
 void leave_processes();
 
 }  // namespace gradus::examples

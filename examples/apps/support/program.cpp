@@ -16,12 +16,12 @@
 namespace gradus::examples {
 namespace {
 
-/// Rejects --out, the flag of train, for commands that take the run as an argument.
+/// Rejects --out for commands that take the run as an argument.
 void refuse_out(CLI::App& command, const std::string& program) {
   if (!command.get_option_no_throw("run") || command.get_option_no_throw("--out")) return;
   const std::string form = "the run is an argument: " + program + " " + command.get_name() + " ";
   const auto refuse = [=](const std::string& run) { throw CLI::ValidationError(form + run); };
-  command.add_option_function<std::string>("--out", refuse)->group("");  // not in the help
+  command.add_option_function<std::string>("--out", refuse)->group("");  // hidden
 }
 
 }  // namespace
@@ -37,11 +37,11 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work) {
   int threads = 0;
   bool config_asked = false, connected = false;
-  std::string what;  // error message
+  std::string what;
   app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::Range(0, 1024));
   app.add_flag("--build-info", config_asked, "say what this was built with");
   for (CLI::App* each : app.get_subcommands({})) {
-    each->fallthrough();  // subcommands have these flags too
+    each->fallthrough();  // subcommands take these flags too
     refuse_out(*each, name);
   }
   try {

@@ -1,4 +1,4 @@
-// Helpers for programs that train: no run is overwritten, and messages give the command to resume.
+// Helpers for programs that train.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 namespace gradus::examples {
 
-/// Prints a line to stderr: "model     4 layers, width 128".
+/// Prints "model     4 layers, width 128" to stderr.
 template <class... Parts>
 void say(const char* topic, const Parts&... parts) {
   std::fprintf(stderr, "%-9s %s\n", topic, str_cat(parts...).c_str());
@@ -22,7 +22,7 @@ std::string resume_command(const std::string& program, const std::string& direct
 /// Throws FileError if the directory holds a run.
 void require_no_run(const std::string& program, const train::RunFiles& files);
 
-/// Throws if a value on the command line differs from the run's.
+/// Throws if a flag differs from the run's setting.
 template <class T>
 void must_agree(const std::string& flag, const T& given, const T& run,
                 const std::string& directory) {
@@ -35,10 +35,10 @@ inline void must_agree(const std::string& flag, bool given, bool run,
           ", which has none: leave the flag out to resume it, or start a new run");
 }
 
-/// Loads a run's best weights and sets eval mode. Throws FileError if there are none yet.
+/// Loads a run's best weights and sets eval mode. Throws FileError if it has none yet.
 void load_best(nn::Module& model, const train::RunFiles& files);
 
-/// Calls load(), which reads weights from `file`. Throws a one-line FileError if shapes differ.
+/// Calls load(). Throws a one-line FileError if shapes differ.
 void load_fitting(const std::string& file, const std::function<void()>& load);
 
 }  // namespace gradus::examples

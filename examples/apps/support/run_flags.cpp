@@ -26,8 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Removes the partial files FILE.tmp-PROCESS-NUMBER of killed processes. The caller must hold the
-/// directory's lock.
+/// Removes partial files of killed processes, FILE.tmp-PROCESS-NUMBER. Needs the lock.
 void remove_leftovers(const std::string& directory, const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
@@ -44,7 +43,7 @@ void say_cost(double seconds, std::int64_t steps) {
         byte_size(static_cast<std::int64_t>(platform::peak_resident_bytes())), " of memory");
 }
 
-/// Prints the path of the curve, and how to resume an interrupted run. Returns the exit code.
+/// Prints the path of the curve, or how to resume. Returns the exit code.
 int end_of_run(train::TrainEnd end, const std::string& program, const train::RunFiles& files) {
   std::error_code none;
   if (std::filesystem::exists(files.curve(), none))
@@ -57,12 +56,12 @@ int end_of_run(train::TrainEnd end, const std::string& program, const train::Run
 
 constexpr std::int64_t kMostBatches = 1'000'000'000;
 
-/// Settings of this machine that results depend on.
+/// Results depend on these too.
 std::string describe_machine() {
   return str_cat("threads: ", num_threads(), "\nproducts: ", gemm::describe(), "\n");
 }
 
-/// Prints how much each process sent per step, and how long it waited for others.
+/// Prints bytes sent and time waited per step.
 void say_traffic(const train::Trainer& trainer, std::int64_t steps, double seconds, double waited) {
   if (processes().size() == 1 || steps == 0) return;
   const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };
@@ -147,7 +146,7 @@ DirectoryLock RunFlags::begin() {
     from_json(SettingsFile::text_of(settings_file()), true);
     return DirectoryLock();
   }
-  if (resume)  // without creating the directory
+  if (resume)  // without creating it
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume: leave --resume out to start a run");
   else
@@ -176,7 +175,7 @@ void RunFlags::load(const std::string& directory) {
 
 void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
   SettingsFile file(json, settings_file(), program_);
-  std::string program = "gpt";  // older runs of gpt lack the field
+  std::string program = "gpt";  // missing in older gpt runs
   file.read_if_there("program", program);
   require<FileError>(program == program_, out, ": is a run of ", io::quote(program), ", not of ",
                      program_);
@@ -264,7 +263,7 @@ void ModelFlags::check(const Judge& judge) const {
 
 Need ModelFlags::transformer(double tokens, double rows, double outputs) const {
   const auto C = static_cast<double>(width), L = static_cast<double>(layers);
-  const double seen = static_cast<double>(batch) * tokens;  // tokens per step
+  const double seen = static_cast<double>(batch) * tokens;  // per step
   return {.parameters = L * nn::Block::parameter_count({.width = width, .heads = heads}) + rows * C,
           .step = kept_by_blocks(L, seen, C) + 8 * seen * outputs};
 }

@@ -8,24 +8,11 @@
 //       setting(app, "--width", &width, "of the residual stream");
 //     }
 //   };
-//   int learn(Flags& flags) {
-//     const DirectoryLock lock = flags.begin();
-//     seed(static_cast<std::uint64_t>(flags.seed));
-//     Model model(flags.width);
-//     optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
-//     train::Trainer trainer(model, optimizer,
-//                            optim::warmup_cosine(flags.steps / 20, flags.steps), flags.options());
-//     const int code = flags.train(trainer, loss_of, evaluate);
-//     if (code == 0) std::printf("accuracy %.3f\n", trainer.best());
-//     return code;
-//   }
-//   int main(int argc, char** argv) {
-//     CLI::App app("Learns to write dates in one way.");
-//     Flags flags;
-//     CLI::App& train = *app.add_subcommand("train", "learn");
-//     flags.add_to(train);
-//     return program(app, "translate", argc, argv, [&] { return learn(flags); });
-//   }
+//   const DirectoryLock lock = flags.begin();
+//   Model model(flags.width);
+//   optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
+//   train::Trainer trainer(model, optimizer, schedule, flags.options());
+//   return flags.train(trainer, loss_of, evaluate);
 #pragma once
 
 #include <cstdint>
@@ -50,58 +37,56 @@ class RunFlags : public Options {
 
   void add_to(CLI::App& app);
 
-  /// Adds an option that settings.json stores, so that a resumed run has it again.
+  /// Adds an option that settings.json stores.
   CLI::Option& setting(CLI::App& app, const std::string& flag, Value value, const std::string& help,
                        const Kept& kept = {});
-  /// Adds a field of settings.json that no flag sets.
+  /// Adds a field that no flag sets.
   void fact(const std::string& field, Value value);
 
-  /// Validates ranges, check(), and memory for need() before anything is allocated. The error names
-  /// the flag, or the field of the file.
+  /// Validates ranges, check(), and memory for need(). Errors name the flag or the file's field.
   void judge(const Judge& judge, bool to_train = true) const;
-  void judge_memory(const Judge& judge, bool to_train) const;  // only memory
-  /// Checks rules between settings, such as divisibility.
+  void judge_memory(const Judge& judge, bool to_train) const;
+  /// Rules between settings, such as divisibility.
   virtual void check(const Judge&) const {}
   virtual Need need() const { return {}; }
 
-  /// Validates, locks the directory, and writes settings.json (new run) or reads it (resumed run).
-  /// With several processes, rank 0 does this, and the others read the file without a lock. Throws
-  /// FileError if the directory is locked, holds a run already, or has none to resume. Throws
-  /// ValueError if a flag is out of range or contradicts the run.
+  /// Validates, locks the directory, and writes settings.json, or reads it to resume. Only rank 0
+  /// does this; the others read the file. Throws FileError if the directory is locked, holds a run
+  /// already, or has none to resume; ValueError if a flag is out of range or contradicts the run.
   DirectoryLock begin();
 
-  /// Loads all settings of the run in `directory`. Throws FileError.
+  /// Loads the settings of the run in `directory`. Throws FileError.
   void load(const std::string& directory);
 
-  /// Converts settings.json. from_json throws a one-line FileError.
+  /// Throws a one-line FileError.
   std::string to_json() const;
   void from_json(const std::string& json, bool flags_must_agree = false);
 
-  void write() const;  // settings.json; call again after a change
+  void write() const;  // settings.json, again after a change
 
   train::RunFiles files() const { return {out}; }
   std::string settings_file() const { return out + "/settings.json"; }
-  std::vector<std::string> all_files() const;  // in the run's directory
-  /// directory, steps, eval_every, shards, transport, program and stop; add the others.
+  std::vector<std::string> all_files() const;
+  /// Sets directory, steps, eval_every, shards, transport, program and stop.
   train::TrainOptions options() const;
-  static bool writes();  // true in the process that writes files
+  static bool writes();  // true for rank 0
 
-  /// Called before the first step of a new or resumed run, and after the last of a finished one.
+  /// Called before the first step, also of a resumed run, and after the last.
   struct Report {
     std::function<void()> begun, finished;
   };
-  /// Starts or resumes, trains, and prints a summary. Returns the exit code.
+  /// Starts or resumes, trains, and prints the cost. Returns the exit code.
   int train(train::Trainer& trainer, const train::Trainer::LossOf& loss_of,
             const train::Trainer::Evaluate& evaluate, const Report& report = {}) const;
 
  protected:
-  /// Fields of settings.json that are not single values.
+  /// Fields with more than one value.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}
-  /// Changes how settings.json stores a setting that exists already.
+  /// Changes how settings.json stores an existing setting.
   void keep(const std::string& flag, const Kept& kept);
   virtual std::vector<std::string> more_files() const { return {}; }  // written by the program
-  /// Sizes to name in the error about memory.
+  /// Named in the error about memory.
   virtual std::vector<std::pair<const char*, std::int64_t>> sizes() const;
 
  private:
@@ -119,7 +104,7 @@ class ModelFlags : public RunFlags {
   void check(const Judge& judge) const override;
 
  protected:
-  /// Needs for `tokens` per example, `outputs` logits per token, and `rows` of other parameters.
+  /// `tokens` per example, `outputs` logits per token, and `rows` of parameters outside the blocks.
   Need transformer(double tokens, double rows, double outputs) const;
 };
 

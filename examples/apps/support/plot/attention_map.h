@@ -8,26 +8,26 @@
 
 namespace gradus::plot {
 
-/// One head: rows are queries, columns are keys. Weights must be finite and not negative. Labels
-/// may be any bytes: control characters and spaces become symbols, long ones are cut.
+/// One head: a row per query, a column per key. Weights must be finite and not negative. Labels may
+/// be any bytes: spaces and control characters become symbols, long ones are cut.
 struct AttentionMap {
   std::string title;
   Tensor weights;                          // [T, S]
   std::vector<std::string> queries, keys;  // T and S labels
 };
 
-void check(const AttentionMap& map);  // throws if the map is invalid; all functions call it
+void check(const AttentionMap& map);  // throws if invalid; all functions call it
 
-/// Returns an SVG document: cells from white (0) to dark blue (the largest weight), labels, legend.
-/// With more than 128 rows or columns, a cell shows the largest of several weights.
+/// Returns an SVG document: white is 0, dark blue the largest weight. With more than 128 rows or
+/// columns, a cell shows the largest of several weights.
 std::string svg(const AttentionMap& map);
 
-/// The heads of a layer: weights [H, T, S] or [B, H, T, S].
+/// Weights [H, T, S] or [B, H, T, S].
 struct AttentionLayer {
   std::string name;
   Tensor weights;
 };
-/// Returns one head of a layer, of batch entry `example`. Throws IndexError if there is none.
+/// Returns a head of batch entry `example`. Throws IndexError if there is none.
 AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
                      const std::vector<std::string>& queries, const std::vector<std::string>& keys,
                      std::int64_t example = 0);

@@ -7,10 +7,10 @@
 
 namespace gradus::plot {
 
-/// Returns a token with spaces and control characters as symbols (␣ ↵ ⇥ …), at most 14 columns.
+/// Replaces spaces and control characters by symbols (␣ ↵ ⇥ …) and cuts at 14 columns.
 std::string label(const std::string& token);
 
-/// Width of a text in columns. Wide characters (CJK, emoji) take two.
+/// Width in columns. Wide characters (CJK, emoji) take two.
 std::int64_t columns_of(std::string_view words);
 
 }  // namespace gradus::plot

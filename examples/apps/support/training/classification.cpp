@@ -22,10 +22,9 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kValidation = 500;
-constexpr std::int64_t kForLogistic = 2;   // training examples per test example
-constexpr std::int64_t kSideBySide = 250;  // rows per batch without a graph
+constexpr std::int64_t kForLogistic = 2;   // training examples per tested one
+constexpr std::int64_t kSideBySide = 250;  // rows per batch
 
-/// Scores of all of x, in batches.
 Tensor scores_of(const Classification& task, const Tensor& x) {
   const NoGrad off;
   std::vector<Tensor> parts;

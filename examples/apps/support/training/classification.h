@@ -1,4 +1,4 @@
-// Shared by programs that classify generated examples: data split, training, and baselines.
+// Training and baselines of programs that classify generated examples.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct Labelled {
   Tensor x, y;
 };
 
-/// For learning, for choosing the best weights, and for the final accuracy.
+/// For learning, for choosing weights, and for the final accuracy.
 enum class Part { training, validation, test };
 
-/// A different seed for each part, so that parts share no example.
+/// A different seed for each part: no example is in two.
 std::uint64_t seed_of(std::int64_t seed, Part part);
 
 struct ClassifierFlags : ModelFlags {
@@ -29,38 +29,37 @@ struct ClassifierFlags : ModelFlags {
   void add_to(CLI::App& app);
 
  protected:
-  /// transformer(), plus the data of a step and the test, with `numbers` values per example.
+  /// Adds the data of a step and the test, `numbers` values per example.
   Need classifier(double tokens, double numbers) const;
 };
 
 struct Classification {
   std::int64_t classes;
-  /// Returns block number `block` of `count` examples of a part. Depends only on its arguments.
+  /// Returns block `block` of `count` examples. Depends only on its arguments.
   std::function<Labelled(std::int64_t count, Part part, std::int64_t block)> make;
   std::function<Tensor(const Tensor& x)> scores;    // of the model: [N, …] → [N, classes]
   std::function<Tensor(const Tensor& x)> features;  // of x, for logistic regression
   std::string model_name, features_name;            // "Transformer", "pixels"
 };
 
-/// Trains `model` with AdamW on flags.batch new examples per step, and keeps the weights that are
-/// best on validation examples. Prints its test accuracy and those of the baselines. Returns the
-/// exit code.
+/// Trains with AdamW on new examples in each step, and keeps the best weights on validation
+/// examples. Prints its test accuracy and the baselines'. Returns the exit code.
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task);
 
-/// The share of rows of `scores` [N, classes] whose largest score is at label y [N].
+/// The share of rows of `scores` [N, classes] whose largest score is at y [N].
 double accuracy(const Tensor& scores, const Tensor& y);
 
-/// Accuracy on `test` of the class that is most frequent in `training` (the lowest if tied).
+/// Accuracy of always naming the most frequent class of `training`, the lowest if tied.
 double majority_accuracy(const Labelled& training, const Labelled& test);
 
-/// Accuracy on `test` of softmax(W x + b), trained on all of `training` by 300 steps of AdamW from
-/// W = 0. Features are flattened, with mean 0 and variance 1.
+/// Accuracy of softmax(W x + b), trained on all of `training` by 300 steps of AdamW from W = 0.
+/// Features get mean 0 and variance 1.
 double logistic_accuracy(const Labelled& training, const Labelled& test, std::int64_t classes);
 
-/// Prints lines such as "  majority  0.100", with the names aligned.
+/// Prints lines such as "  majority  0.100".
 void print_accuracies(const std::vector<std::pair<std::string, double>>& rows);
 
-/// Classes and probabilities of a row of scores [1, classes], most likely first.
+/// Classes and probabilities of scores [1, classes], most likely first.
 std::vector<std::pair<std::int64_t, double>> ranked(const Tensor& scores);
 
 }  // namespace gradus::examples
