@@ -1,4 +1,4 @@
-// gpt attend: which token looks at which, as pictures.
+// gpt attend: draws attention weights.
 #include <cstdio>
 
 #include "commands.h"
@@ -20,7 +20,6 @@ constexpr const char* kNoPng =
 
 using Maps = std::vector<nn::AttentionRecord::Entry>;
 
-/// The weights of every layer while the model reads `ids`.
 Maps attention_of(const nn::GPT& model, const std::vector<std::int64_t>& ids) {
   const NoGrad off;
   const nn::AttentionRecord record;
@@ -28,7 +27,7 @@ Maps attention_of(const nn::GPT& model, const std::vector<std::int64_t>& ids) {
   return record.entries();
 }
 
-/// What the file `out` is to hold.
+/// Contents of the file `out`.
 std::string picture(const AttendFlags& how, const std::string& run, const std::string& out,
                     const Maps& layers, const std::vector<std::string>& tokens) {
   if (out.ends_with(".html"))

@@ -1,5 +1,5 @@
-// gpt chat: a talk with a model of other people. What was said stays in the cache: each turn costs
-// what is new.
+// gpt chat: talks with a pretrained model. The cache keeps the conversation, so a turn costs only
+// its new tokens.
 #include <cstdio>
 #include <iostream>
 
@@ -14,7 +14,6 @@
 namespace gradus::examples {
 namespace {
 
-/// The template that the model was taught to talk by.
 io::ChatTemplate template_of(const std::string& model) {
   if (!model.ends_with(".gguf")) {
     const std::string file = model + "/tokenizer_config.json";
@@ -29,7 +28,7 @@ io::ChatTemplate template_of(const std::string& model) {
   return {*text, model};
 }
 
-/// What was said so far, and how much of it the model has read.
+/// The messages so far, and how much of them the model has read.
 class Talk {
  public:
   Talk(const TrainedModel& model, io::ChatTemplate form, const ChatFlags& how, Precision cache)
@@ -44,11 +43,10 @@ class Talk {
   void say(const std::string& text) {
     messages_.push_back({"user", text});
     const auto [all, places] = form_.render(messages_);
-    // A token such as <|im_end|> ends a turn where the template has it, and is mere text where the
-    // user typed it.
+    // Only the template's <|im_end|> is a special token; typed by the user it is plain text.
     std::vector<std::int64_t> unread = tokenizer_.encode_literal(
         all.substr(told_), places.back().first - told_, places.back().second - told_);
-    if (last_ >= 0) unread.insert(unread.begin(), last_);  // drawn, but not read
+    if (last_ >= 0) unread.insert(unread.begin(), last_);  // sampled, but not read
     nn::GenerateOptions options = how_.options;
     options.end = end_;
     std::string answer;
@@ -79,7 +77,7 @@ class Talk {
   std::int64_t end_ = -1, last_ = -1;
   std::uint32_t turn_ = 0;
   std::vector<io::ChatMessage> messages_;
-  std::size_t told_ = 0;  // bytes of the talk that the model has read or written
+  std::size_t told_ = 0;  // bytes of the conversation read or written
 };
 
 }  // namespace

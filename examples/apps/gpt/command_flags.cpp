@@ -1,5 +1,4 @@
-// The flags of each command but `train`, which flags.cpp has. They stand apart from the code of the
-// commands, as CLI11 takes seconds to compile wherever it is included.
+// Flags of all commands but `train`. In a file of their own because CLI11 takes seconds to compile.
 #include <CLI/CLI.hpp>
 
 #include "pretrained.h"
@@ -44,7 +43,7 @@ void ExportFlags::add_to(CLI::App& app) {
 }
 
 void ChatFlags::add_to(CLI::App& app) {
-  options.sampling.temperature = 0.2;  // as its authors advise
+  options.sampling.temperature = 0.2;  // as the model's authors advise
   options.sampling.top_p = 0.9;
   SampleFlags::add_to(app);
   option(app, "--system", &system, "how the model is to behave (as its template says)");

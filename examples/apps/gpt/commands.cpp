@@ -1,4 +1,3 @@
-// sample, eval and info: what a finished run, or one under way, is good for.
 #include "commands.h"
 
 #include <chrono>
@@ -18,7 +17,7 @@
 namespace gradus::examples {
 namespace {
 
-/// "2026-03-01 14:05" where this computer is; of a file that is gone, "?".
+/// "2026-03-01 14:05" in local time, or "?" if the file is gone.
 std::string when_written(const std::string& path) {
   std::error_code error;
   const auto time = std::filesystem::last_write_time(path, error);
@@ -51,9 +50,9 @@ int sample(GptFlags& flags, const std::string& directory, const SampleFlags& how
   how.judge_values(Judge());
   const TrainedModel trained = load_trained(flags, directory);
   std::vector<std::int64_t> prompt = trained.tokenizer->encode(how.prompt);
-  if (prompt.empty()) prompt = {0};  // something to start from: the first token of the vocabulary
+  if (prompt.empty()) prompt = {0};  // the first token of the vocabulary
   end_when_nobody_reads();
-  io::StreamDecoder decoder(*trained.tokenizer);  // whole characters only
+  io::StreamDecoder decoder(*trained.tokenizer);  // only complete characters
   write_out(how.prompt, how.follow);
   nn::GPTDecoderState model(*trained.model, flags.cache_precision());
   nn::generate(model, {prompt}, how.options,
@@ -78,7 +77,7 @@ int evaluate(GptFlags& flags, const std::string& directory, const std::string& f
   const double loss = mean_loss(*trained.model, tokens, batch, flags.context);
   std::printf("%.4f nats a %s, perplexity %.3f", loss, trained.tokenizer->name().c_str(),
               std::exp(loss));
-  if (flags.tokenizer_vocab > 0)  // to compare with other tokens
+  if (flags.tokenizer_vocab > 0)  // comparable between tokenizers
     std::printf(", %.4f nats a byte",
                 loss * static_cast<double>(tokens.size()) / static_cast<double>(text.size()));
   std::printf("\n");

@@ -1,5 +1,4 @@
-// The commands of gpt, each with what its flags say. They return the exit code. Settings of the run
-// that a command uses are put into `flags`.
+// The commands of gpt. They load a run's settings into `flags` and return the exit code.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +26,15 @@ struct AttendFlags : Options {
   std::optional<std::int64_t> layer, head;
   void add_to(CLI::App& app);
 };
-/// Writes what the model's heads look at in the prompt: a page with all, or a picture of one.
+/// Writes a page of all attention heads, or a picture of one.
 int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how);
 
-/// To standard output, at once or when it is worth while. FileError where that cannot be.
+/// Writes to standard output, and flushes if `at_once`. Throws FileError.
 void write_out(const std::string& text, bool at_once);
 
 int evaluate(GptFlags& flags, const std::string& directory, const std::string& file);
 
-/// What is in a run's directory, for people.
+/// Prints a summary of a run.
 int info(GptFlags& flags, const std::string& directory);
 
 struct DemoFlags : Options {
@@ -43,7 +42,7 @@ struct DemoFlags : Options {
   double minutes = 0.8;
   void add_to(CLI::App& app);
 };
-/// Trains on the text for so many minutes at most, and shows what came of it.
+/// Trains on a text for at most `minutes` and samples.
 int demo(GptFlags& flags, const DemoFlags& how);
 
 }  // namespace gradus::examples

@@ -1,4 +1,3 @@
-// Files become tokens, and a digest by which a resumed run knows them.
 #include "corpus.h"
 
 #include <algorithm>
@@ -38,7 +37,7 @@ std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text, const G
   return std::make_unique<io::ByteTokenizer>();
 }
 
-/// Takes the last tenth of the bytes off `text`, in whole characters.
+/// Removes and returns the last tenth of `text`, in whole characters.
 std::string cut_last_tenth(std::string& text) {
   std::size_t at = text.size() - text.size() / 10;
   while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u) ++at;
@@ -56,7 +55,7 @@ std::vector<std::int64_t> encode_validation(const io::Tokenizer& tokenizer, cons
   }
 }
 
-/// All files, one after the other; notes the first that is no text.
+/// Concatenates all files. `not_text` describes the first that is not text.
 std::string joined_texts(const GptFlags& flags, std::string& not_text) {
   std::string all;
   for (const std::string& file : flags.texts) {
@@ -106,8 +105,8 @@ Corpus read_corpus(const GptFlags& flags) {
 Entropies entropies(const Corpus& corpus) {
   const std::int64_t vocab = corpus.tokenizer->vocab_size();
   std::vector<double> single(static_cast<std::size_t>(vocab));
-  std::vector<double> before(single);              // how often a token has another after it
-  std::unordered_map<std::int64_t, double> pairs;  // by the one before · vocab + the one after
+  std::vector<double> before(single);              // how often a token has a successor
+  std::unordered_map<std::int64_t, double> pairs;  // key: token · vocab + next token
   std::int64_t last = -1;
   for (const auto* part : {&corpus.training, &corpus.held_out})
     for (const std::int64_t token : *part) {

@@ -1,4 +1,4 @@
-// The text that a model learns: read, split into training and held-out part, turned into tokens.
+// The text of a run: read, split and tokenized.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,24 @@
 namespace gradus::examples {
 
 struct Corpus {
-  std::string digest;    // of the bytes of all files
-  std::string not_text;  // the first file that is no text where bytes were not asked for, and why
+  std::string digest;    // of all files
+  std::string not_text;  // with --tokenizer auto: the first file that is not text, and why
   std::unique_ptr<io::Tokenizer> tokenizer;
   std::vector<std::int64_t> training, held_out;
 
   std::int64_t size() const { return std::ssize(training) + std::ssize(held_out); }
 };
 
-/// The text that `flags` name. Of a resumed run it must be what it was, and its tokenizer is read;
-/// else --tokenizer decides: "auto" takes characters while the text is UTF-8 and has at most 512
-/// kinds of them, else bytes. Words and byte pairs ("bpe") are learnt from the training part;
-/// characters ("char") are those of all the text. FileError: missing, unreadable or empty files,
-/// text that is not UTF-8 where characters are asked for, a validation text with characters that
-/// the text lacks.
+/// Reads the text. `auto` uses characters for UTF-8 with at most 512 different ones, otherwise
+/// bytes. Words and byte pairs are learned from the training part, characters from all of the text.
+/// A resumed run needs the same text and reads its tokenizer. Throws FileError for files that are
+/// missing, unreadable or empty, for `char` without UTF-8, and for characters only in --val.
 Corpus read_corpus(const GptFlags& flags);
 
-/// How many nats a token costs those who know only how frequent tokens are (unigram), and those who
-/// also see the token before (bigram): entropies of the text itself.
+/// Nats per token, predicted from token frequencies (unigram) or the previous token (bigram).
 struct Entropies {
   double unigram, bigram;
 };
-Entropies entropies(const Corpus& corpus);  // of both its parts
+Entropies entropies(const Corpus& corpus);  // of both parts
 
 }  // namespace gradus::examples

@@ -1,4 +1,3 @@
-// One model of the run's sizes, a few steps, one batch of the held-out part; then all of it dies.
 #include "cost_estimate.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kSteps = 5;
-constexpr double kSeconds = 0.25;  // five steps of a tiny model are over too soon to tell
+constexpr double kSeconds = 0.25;  // for small models
 
 template <class F>
 double seconds_of(F&& work) {
@@ -31,10 +30,9 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
   return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
 }
 
-/// Fills in the steps and the mean time of one; the first, which fills caches and asks the system
-/// for memory, does not count.
+/// Measures the mean time of a step. The first does not count: it fills caches and allocates.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
-  const ScopedPause trial;  // GRADUS_TRACE_STEP=1 is a step of the run
+  const ScopedPause trial;  // not in traces
   const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);
   const std::int64_t window = flags.context + 1;
   const train::TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,
@@ -52,9 +50,8 @@ void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const
   cost.step_seconds = seconds / static_cast<double>(cost.steps - 1);
 }
 
-/// Numbers that a run keeps and a trial does not: the batches' own tokens, an evaluation's windows
-/// and the weights of all its heads in one of them (training.cpp), and a checkpoint as it is
-/// written (weights and two moments in f32).
+/// Bytes that only the run needs: tokens, windows of an evaluation and the attention weights of one
+/// (training.cpp), and a checkpoint being written (weights and two moments in f32).
 std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
   const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
   const nn::GPTOptions& o = model.options;
@@ -78,7 +75,7 @@ CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus) {
   const std::vector<std::int64_t> part =
       beginning(corpus.held_out, side_by_side * flags.context + 1);
   const auto evaluate = [&] { mean_loss(model, part, side_by_side, flags.context); };
-  evaluate();  // as with steps, the first time does not count
+  evaluate();  // warm-up
   cost.evaluation_seconds = seconds_of(evaluate) *
                             static_cast<double>(std::ssize(corpus.held_out)) /
                             static_cast<double>(std::ssize(part));

@@ -1,4 +1,4 @@
-// gpt demo: a minute of training on this project's own prose, and what came of it.
+// gpt demo: trains for a minute and samples.
 #include <cstdio>
 
 #include "commands.h"

@@ -45,8 +45,7 @@ Kept one_of(const Names<E>& names) {
   return kept;
 }
 
-/// A larger model learns a small text by heart before it learns its language; a smaller one has no
-/// room for what a large text tells.
+/// Large models memorize small texts, and small models lack the capacity for large ones.
 constexpr ConfigForText kConfigs[] = {
     {"toy", "up to 10,000", 10'000},
     {"cpu", "10,000 to 10,000,000", 10'000'000},
@@ -76,11 +75,11 @@ GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
   out = "";
   steps = 2000;
   eval_every = 250;
-  batch = layers = heads = width = 0;  // as the config has them
+  batch = layers = heads = width = 0;  // from the config
   describe_text(train);
   add_to(train);
   train.get_option("--out")->description("directory of the run (runs/NAME, after the first file)");
-  keep("--steps", {.may_differ = true});  // a run that fits a time changes them
+  keep("--steps", {.may_differ = true});  // --minutes changes them
   keep("--lr", {.field = "learning_rate"});
   describe_model(train);
   describe_recipe(train);
@@ -208,7 +207,7 @@ Need GptFlags::need() const {
   const double bias = biased ? 4 * (checkpoint ? 1 : L) * H * T * T : 0;
   return {.parameters = nn::GPT::parameter_count(model()),
           .step = kept + bias + 4 * tokens * static_cast<double>(vocab),
-          .evaluation = 4 * L * H * T * T,             // the weights of all heads, to be logged
+          .evaluation = 4 * L * H * T * T,             // logged weights of all heads
           .data = 2 * sizeof(std::int64_t) * tokens};  // x and y of a batch
 }
 
@@ -332,12 +331,12 @@ void GptFlags::choose_config(const std::string& name) {
   choose_recipe();
 }
 
-/// Muon, and a model that reaches a lower loss than GPT-2's in as many steps.
+/// Muon, and a model with a lower loss than GPT-2's after as many steps.
 void GptFlags::choose_recipe() {
   const auto choose = [&](const char* flag, auto& setting, const auto& chosen) {
     if (!given(flag)) setting = chosen;
   };
-  const bool pairs = heads > 0 && width / heads % 2 == 0;  // which rotary positions turn
+  const bool pairs = heads > 0 && width / heads % 2 == 0;  // for rotary positions
   choose("--positions", positions, pairs ? "rotary" : "learned");
   choose("--norm", norm, "rms");
   choose("--qk-norm", qk_norm, true);

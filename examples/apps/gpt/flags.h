@@ -1,5 +1,5 @@
-// What a run of gpt is made of: the text, the model's sizes, the recipe. Each setting is described
-// in one place, which serves the command line, settings.json, and their checks.
+// Settings of a gpt run: text, sizes and recipe. Each is described once, for the command line,
+// settings.json and validation.
 #pragma once
 
 #include <optional>
@@ -15,52 +15,51 @@ struct Corpus;
 
 class GptFlags : public ModelFlags {
  public:
-  explicit GptFlags(CLI::App& train);  // describes the flags of `train`
+  explicit GptFlags(CLI::App& train);  // adds the flags of `train`
 
-  std::vector<std::string> texts;    // files, one after the other
-  std::string validation;            // the file that is held out; "": the last tenth of the text
-  std::string text_digest;           // of the bytes read, so that a resumed run sees the same
-  std::string tokenizer = "auto";    // char, byte, word or bpe once the text is known
-  std::int64_t tokenizer_vocab = 0;  // of word and bpe
-  std::string config;                // the preset that the sizes come from; "": the text decides
+  std::vector<std::string> texts;    // files, concatenated
+  std::string validation;            // held-out file; "": the last tenth of the text
+  std::string text_digest;           // of the bytes read; checked on resume
+  std::string tokenizer = "auto";    // `auto` is resolved when the text is read
+  std::int64_t tokenizer_vocab = 0;  // for word and bpe
+  std::string config;                // preset of the sizes; "": by the text's size
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
-  // The settings of older runs; choose_recipe() sets those of new ones.
+  // Defaults of older runs; choose_recipe() sets those of new ones.
   std::string positions = "learned", norm = "layer", activation = "gelu", optimizer = "adamw";
   bool bias = true, qk_norm = false, zero_init = false;
   bool checkpoint = false;   // of gradients
-  std::string from;          // the model of other people that training goes on from; "": none
-  std::string architecture;  // its config.json, which says what the sizes here do not
-  std::string freeze, lora;  // names of parameters, and of layers that get adapters
+  std::string from;          // pretrained model to start from; "": none
+  std::string architecture;  // config.json of `from`, with options that have no flag
+  std::string freeze, lora;  // patterns of parameters, and of layers with adapters
   std::int64_t lora_rank = 8;
-  train::TimeLimit time;  // with it, `steps` is the plan that the run began with
+  train::TimeLimit time;  // if set, `steps` is the initial plan
   std::int64_t warmup = 100;
-  double final_factor = 0.1;  // the rate ends at this part of its highest
+  double final_factor = 0.1;  // last learning rate / highest
   double beta2 = 0.99, weight_decay = 0.1, clip_norm = 1.0;
-  // Of the command line alone:
+  // Not in settings.json:
   std::optional<double> minutes;
   bool no_trial = false;
-  std::string weights = "f32";  // how a model that is only used keeps them, or "auto"
-  std::string cache = "f32";    // how keys and values are kept
-  /// --weights of a command that only uses a model, and --cache of one that writes.
+  std::string weights = "f32";  // precision for inference, or "auto"
+  std::string cache = "f32";    // precision of keys and values
+  /// Adds --weights, and --cache to commands that generate.
   void add_weights_to(CLI::App& command, bool writes);
   Precision precision(const nn::GPT& model) const;
   Precision cache_precision() const;
 
-  /// --out, else runs/book for texts/book.txt. ValueError: neither is given.
+  /// --out, or runs/book for texts/book.txt. Throws ValueError without either.
   std::string directory() const;
-  /// Sizes of the preset, but for those that a flag says. ValueError lists the names.
+  /// Sets a preset's sizes where no flag is given. Throws ValueError for unknown names.
   void choose_config(const std::string& name);
-  /// Of a new run, before its text is read: flags that contradict each other, a directory that is
-  /// taken, ranges, names, and the memory that the config takes at least.
+  /// Validates a new run before its text is read: flags, existing runs, ranges, names, and the
+  /// minimum of memory.
   void judge_before_text();
-  /// What the text decides, after which judge() looks at all.
+  /// Sets what depends on the text. Call judge() afterwards.
   void take(const Corpus& corpus);
 
   nn::GPTOptions model() const;
-  /// The model, loaded where training begins `from` one and else at random, with what --freeze and
-  /// --lora ask for.
+  /// Loads `from`, or draws random weights. Applies --freeze and --lora.
   nn::GPT make_model(bool load) const;
-  /// Where the model is not GPT-2's: ", rotary positions, 2 key heads"; else "".
+  /// Differences from GPT-2: ", rotary positions, 2 key heads".
   std::string non_default_options() const;
   std::string tokenizer_file() const { return out + "/tokenizer.json"; }
 
@@ -77,11 +76,11 @@ class GptFlags : public ModelFlags {
   void describe_text(CLI::App& app);
   void describe_model(CLI::App& app);
   void describe_recipe(CLI::App& app);
-  void take_model();     // the sizes of `from`
-  void choose_recipe();  // for a new run, where no flag is given
+  void take_model();     // sizes of `from`
+  void choose_recipe();  // if no flag is given
 };
 
-/// A preset, and for texts of how many tokens it is: "10,000 to 10,000,000".
+/// A preset and its text sizes in tokens: "10,000 to 10,000,000".
 struct ConfigForText {
   const char *name, *range;
   std::int64_t most;

@@ -1,4 +1,4 @@
-// gpt: trains a small GPT on text, samples from it, evaluates it. `gpt --help` tells the rest.
+// gpt: trains, samples and evaluates small GPTs. See `gpt --help`.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

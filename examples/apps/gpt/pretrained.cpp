@@ -1,4 +1,3 @@
-// logits, export and info of models of other people. How they are read: io/pretrained/pretrained.h.
 #include "pretrained.h"
 
 #include <algorithm>
@@ -22,8 +21,7 @@
 namespace gradus::examples {
 namespace {
 
-/// A model may see more at once than a command needs: a cache for all of it, or a window of an
-/// evaluation, would take gigabytes.
+/// Limits of cache and evaluation window: a model's full context could take gigabytes.
 constexpr std::int64_t kMostAtOnce = 2048, kWindow = 256;
 
 std::vector<std::int64_t> numbers_in(const std::string& list) {

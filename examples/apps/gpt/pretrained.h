@@ -1,5 +1,4 @@
-// Models of other people in gpt: a directory in the Hugging Face layout or a GGUF file may stand
-// wherever the directory of a run does.
+// Pretrained models: a Hugging Face directory or GGUF file in place of a run's directory.
 #pragma once
 
 #include <memory>
@@ -10,14 +9,14 @@
 
 namespace gradus::examples {
 
-/// Its tokenizer.json, or what the GGUF file has of it. FileError.
+/// Reads tokenizer.json, or the tokenizer in a GGUF file. Throws FileError.
 std::unique_ptr<io::Tokenizer> tokenizer_of(const std::string& model);
 
-/// A run's: its tokenizer.json, or the GGUF file's that it began from, which has no such text.
+/// Reads a run's tokenizer.json, or the tokenizer of the GGUF file it started from.
 std::unique_ptr<io::Tokenizer> tokenizer_of_run(const GptFlags& flags);
 
 struct TrainedModel;
-/// `flags` get its sizes.
+/// Sets the sizes in `flags`.
 TrainedModel load_pretrained(GptFlags& flags, const std::string& model);
 int info_of_pretrained(const std::string& model);
 
@@ -25,7 +24,7 @@ struct LogitsFlags : Options {
   std::string ids;  // "1,5,9"
   void add_to(CLI::App& app);
 };
-/// Prints the logits of each position as one JSON array a line. No tokenizer is needed.
+/// Prints each position's logits as a JSON array per line. Needs no tokenizer.
 int logits(GptFlags& flags, const std::string& model, const LogitsFlags& how);
 
 struct ExportFlags : Options {
@@ -33,14 +32,14 @@ struct ExportFlags : Options {
   bool adapters = false;
   void add_to(CLI::App& app);
 };
-/// Writes config.json, model.safetensors and tokenizer.json, adapters merged; or adapters alone.
+/// Writes config.json, model.safetensors and tokenizer.json with adapters merged, or only adapters.
 int export_model(GptFlags& flags, const std::string& run, const ExportFlags& how);
 
 struct ChatFlags : SampleFlags {
   std::string system;
   void add_to(CLI::App& app);
 };
-/// Talks, line by line, as the model's chat template says.
+/// Talks line by line with the model's chat template.
 int chat(GptFlags& flags, const std::string& model, const ChatFlags& how);
 
 }  // namespace gradus::examples

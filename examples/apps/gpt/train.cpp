@@ -1,4 +1,4 @@
-// gpt train: says what it is about to do and what that will cost, does it, says what came of it.
+// gpt train: prints plan and cost, trains, and prints results.
 #include <cstdio>
 #include <iomanip>
 
@@ -15,11 +15,11 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kEvaluationsInTime = 10;  // of a run with --minutes
+constexpr std::int64_t kEvaluationsInTime = 10;  // with --minutes
 
 std::string three_digits(double value) { return str_cat(std::setprecision(3), value); }
 
-/// Each part of the text must hold a window of the context, and the token after it.
+/// Each part needs context + 1 tokens.
 void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
   const auto wanted = static_cast<std::size_t>(flags.context + 1);
   const bool tenth = flags.validation.empty();
@@ -66,8 +66,7 @@ void describe_run(const GptFlags& flags, const Corpus& corpus, const train::Trai
   say("run", flags.out, named ? "" : ", after the text's name (--out takes another)");
 }
 
-/// What is said of the text, the steps and the tokenizer agrees with the run, whose settings
-/// `flags` get. Texts may be found at another place than when it began.
+/// Loads the run's settings into `flags`, which must not contradict them. Texts may have moved.
 DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   const std::vector<std::string> texts = flags.texts;
   const std::string validation = flags.validation, tokenizer = flags.tokenizer;
@@ -89,7 +88,7 @@ DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   return lock;
 }
 
-/// What the text decides of a new run; a resumed one has decided it.
+/// Sets what depends on the text of a new run; checks that of a resumed one.
 void take_text(GptFlags& flags, const Corpus& corpus) {
   const std::int64_t kinds = corpus.tokenizer->vocab_size();
   require<FileError>(!flags.resume || kinds == flags.vocab, flags.settings_file(), ": vocab ",

@@ -1,4 +1,3 @@
-// The model that gpt trains, its data and its recipe. The loop itself is in train/loop.h.
 #include "training.h"
 
 #include <algorithm>
@@ -20,7 +19,7 @@
 namespace gradus::examples {
 namespace {
 
-constexpr double kOthersRate = 0.1;  // of Muon's: what AdamW moves, embeddings and norms
+constexpr double kOthersRate = 0.1;  // AdamW's rate / Muon's, for embeddings and norms
 
 train::TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& tokens) {
   train::TrainOptions options = flags.options();
@@ -32,7 +31,7 @@ train::TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& toke
   return options;
 }
 
-/// How each head looks at the beginning of the held-out text: entropy, span, largest weight.
+/// Logs entropy, span and largest weight of each head at the start of the held-out text.
 void log_heads(train::Metrics& metrics, const nn::GPT& model,
                const std::vector<std::int64_t>& held_out, std::int64_t T) {
   nn::AttentionRecord record;
@@ -46,7 +45,7 @@ void log_heads(train::Metrics& metrics, const nn::GPT& model,
   }
 }
 
-/// One line, where the last weights are no better than a table of pairs: what to change.
+/// Prints advice if the loss is not below the bigram entropy.
 void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram) {
   const double last = trainer.last(), rate = flags.learning_rate;
   if (last < bigram) return;

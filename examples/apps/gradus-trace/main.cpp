@@ -1,4 +1,4 @@
-// gradus-trace diff A.html B.html: two traces step by step, up to the first number that differs.
+// gradus-trace diff A.html B.html: finds the first value that differs between two traces.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using Row = std::map<std::string, Json>;
 
-/// The tape in a page, docs/trace_format.md. FileError: there is none, or it was changed.
+/// The tape of a page (docs/trace_format.md). Throws FileError if it is missing or changed.
 Json tape_of(const std::string& path) {
   const std::string page = io::read_text(path);
   const std::string before = "id=\"tape\" data-crc32=\"";
@@ -61,7 +61,7 @@ class Tape {
   Json json_;
 };
 
-/// A tensor of a step, under a name that is the same in both traces.
+/// `name` is the same in both traces.
 struct Entry {
   std::string name;
   std::size_t tensor;
@@ -141,7 +141,7 @@ std::string difference(const std::vector<double>& a, const std::vector<double>& 
     ++count;
     most = std::max(most, std::abs(a[i] - b[i]));
   }
-  if (count == 0) return "";  // −0 and 0
+  if (count == 0) return "";  // only −0 and 0
   std::string index;
   std::size_t rest = first;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -155,14 +155,14 @@ std::string difference(const std::vector<double>& a, const std::vector<double>& 
   return "at [" + index + "]: " + text;
 }
 
-/// "" where they agree.
+/// Empty if they agree.
 std::string difference(const Tape& a, std::size_t i, const Tape& b, std::size_t k) {
   const Json shape = a.shape(i), other = b.shape(k), x = a.value(i), y = b.value(k);
   if (shape != other) return "shapes " + shape.dump() + " and " + other.dump();
   if (x == y || x.is_null() || y.is_null()) return "";
   if (x.contains("stats") || y.contains("stats"))
     return x.contains("stats") != y.contains("stats")
-               ? ""  // one has all numbers, the other a summary: not comparable
+               ? ""  // all values and a summary: not comparable
                : "statistics (least, largest, mean, deviation, norm …) " + x["stats"].dump() +
                      " and " + y["stats"].dump();
   return difference(numbers_of(x), numbers_of(y), shape);
