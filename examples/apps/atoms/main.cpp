@@ -1,5 +1,5 @@
-// atoms: which atom of a product was which atom of the reactants. The answer is what one head of a
-// model looks at, which learned nothing but to fill in masked parts of reactions (RXNMapper).
+// atoms: maps the atoms of products to those of reactants by one attention head of RXNMapper, a
+// model trained only to fill in masked parts of reactions.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -19,7 +19,7 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::size_t kLayer = 10;  // where the authors found the map
+constexpr std::size_t kLayer = 10;  // found by the authors
 constexpr std::int64_t kHead = 5;
 
 struct Asked {
@@ -27,7 +27,7 @@ struct Asked {
   std::vector<std::string> reactions;
 };
 
-/// Tokens of the vocabulary's lines, between [CLS] and [SEP]; what it lacks is [UNK].
+/// Token ids between [CLS] and [SEP]; [UNK] if missing.
 std::vector<std::int64_t> ids_of(const std::string& vocabulary,
                                  const std::vector<std::string>& tokens) {
   std::map<std::string, std::int64_t> id_of;

@@ -1,4 +1,4 @@
-// P atoms of products, R of reactants.
+// P product atoms, R reactant atoms.
 #include "mapping.h"
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 namespace gradus::examples {
 namespace {
 
-constexpr double kNeighbours = 90;     // the factor that the authors found
-constexpr double kNothingLeft = 1e-8;  // of the largest confidence: all candidates are taken
+constexpr double kNeighbours = 90;     // the authors' factor
+constexpr double kNothingLeft = 1e-8;  // the largest confidence if all are taken
 
 using Matrix = std::vector<std::vector<double>>;  // [P][R]
 
-/// What atoms of one element see of each other, both ways: 0 for those of two.
+/// Attention in both directions between atoms of one element, otherwise 0.
 Matrix looks(const Reaction& reaction, const Tensor& weights) {
   const std::vector<float> seen = weights.to_vector<float>();
   const std::int64_t T = weights.size(0), R = reaction.reactant_atoms;
@@ -40,7 +40,7 @@ struct Pair {
   double confidence = 0;
 };
 
-/// Rows are divided by their sums; the largest number of all is the surest pair.
+/// The largest element after dividing rows by their sums.
 Pair surest(const Matrix& matrix) {
   Pair best;
   for (std::size_t p = 0; p < matrix.size(); ++p) {
@@ -53,7 +53,7 @@ Pair surest(const Matrix& matrix) {
   return best;
 }
 
-/// The pair is taken; its neighbours are likelier for each other.
+/// Removes the pair and makes its neighbors more likely.
 void take(Matrix& matrix, const Pair& pair, const Reaction& reaction) {
   const auto first = static_cast<std::size_t>(reaction.reactant_atoms);
   for (const std::int64_t p : reaction.neighbours[first + pair.product])

@@ -1,4 +1,4 @@
-// Which atom of a product was which atom of the reactants, as a model's attention says.
+// Atom mapping from a model's attention.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -7,18 +7,17 @@
 namespace gradus::examples {
 
 struct AtomMap {
-  std::vector<std::int64_t>
-      reactant;                    // of each product atom: the reactant's, −1 where none is left
-  std::vector<double> confidence;  // of each, 1 where there was no choice
-  double all = 1;                  // the product of these
+  std::vector<std::int64_t> reactant;  // for each product atom; −1: none left
+  std::vector<double> confidence;      // for each; 1 if none left
+  double all = 1;                      // their product
 };
 
-/// Schwaller et al. 2021. weights [T, T] of one head, over "[CLS]", the tokens and "[SEP]": atoms
-/// of one element look at each other, and each step takes the pair that is the surest of all, after
-/// which their neighbours become ninety times as likely for each other.
+/// Schwaller et al. 2021. weights [T, T] of one head, over "[CLS]", the tokens and "[SEP]". Each
+/// step takes the most confident pair of atoms of one element, and multiplies the weights of its
+/// neighbors by 90.
 AtomMap map_atoms(const Reaction& reaction, const Tensor& weights);
 
-/// The reaction with its map: an atom's number in a product stands at the reactants' atom too.
+/// The reaction with atom numbers; mapped atoms have the same number.
 std::string mapped_text(const Reaction& reaction, const AtomMap& map);
 
 }  // namespace gradus::examples

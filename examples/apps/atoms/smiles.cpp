@@ -9,7 +9,7 @@
 namespace gradus::examples {
 namespace {
 
-/// The length of the token at `at`; 0 where there is none.
+/// Length of the token at `at`; 0: none.
 std::size_t token_length(const std::string& text, std::size_t at) {
   const auto next_is = [&](char c) { return at + 1 < text.size() && text[at + 1] == c; };
   const auto digit = [&](std::size_t i) {
@@ -48,7 +48,7 @@ std::string element_of(const std::string& token) {
   return element.empty() ? "*" : element;
 }
 
-/// Bonds follow from the order of tokens: this remembers what the next atom is bonded to.
+/// Derives bonds from the order of tokens.
 class Bonds {
  public:
   explicit Bonds(Reaction& reaction) : reaction_(reaction) {}

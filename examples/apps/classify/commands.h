@@ -1,4 +1,4 @@
-// What a run of classify is made of.
+// Flags and commands of classify.
 #pragma once
 
 #include <string>
@@ -30,11 +30,10 @@ struct ClassifyFlags : ModelFlags {
 
 int learn(ClassifyFlags& flags);
 
-/// Prints the kinds of a file, or of `text` itself where there is no such file, from the likeliest
-/// on. Returns the exit code.
+/// Prints the probabilities of all kinds for a file, or for `text` if there is no such file.
 int name_kind(ClassifyFlags& flags, const std::string& directory, const std::string& text);
 
-/// Prints the likeliest pieces for each [MASK] in `text`. Returns the exit code.
+/// Prints the most likely pieces for each [MASK] in `text`.
 int fill(ClassifyFlags& flags, const std::string& directory, const std::string& text);
 
 }  // namespace gradus::examples

@@ -1,13 +1,13 @@
-// classify: a small BERT that learns this tree's own sources and documents by filling in words that
-// are hidden, and then to tell from a snippet of a few lines what kind of file it is from.
+// classify: a small BERT that learns this project's sources and documents by filling in masked
+// words, and then to tell from a snippet of a few lines what kind of file it is from.
 //
 //   classify train                                       both, into runs/classify
-//   classify text runs/classify FILE                     which kind a file, or a text, is of
-//   classify fill runs/classify "return [MASK];"         what stands in the gap
-//   classify train --pretrain 0 --out runs/unprepared    the second lesson alone, to compare
+//   classify text runs/classify FILE                     the kind of a file or text
+//   classify fill runs/classify "return [MASK];"         the missing word
+//   classify train --pretrain 0 --out runs/unprepared    only the second phase
 //
-// At its defaults it names the kind of about 70 of 100 snippets, from files that it has not seen;
-// without the first lesson about 67, logistic regression on bags of words about 59.
+// With defaults, about 70 of 100 snippets from unseen files are right, 67 without the first phase,
+// and 59 by logistic regression on bags of words.
 #include <CLI/CLI.hpp>
 #include <cmath>
 
@@ -25,7 +25,7 @@ void ClassifyFlags::add_to(CLI::App& app) {
   setting(app, "--vocabulary", &vocabulary, "kinds of words, the most frequent");
 }
 
-Need ClassifyFlags::need() const {  // the tree may hold fewer words than --vocabulary
+Need ClassifyFlags::need() const {  // without --vocabulary: the tree may have fewer words
   return transformer(static_cast<double>(length), static_cast<double>(length), 0);
 }
 

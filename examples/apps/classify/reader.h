@@ -1,4 +1,4 @@
-// The model, its two lessons, and what it says of a text.
+// The model and its predictions.
 #pragma once
 
 #include <string>
@@ -10,13 +10,12 @@
 
 namespace gradus::examples {
 
-/// One that fills in masked words, and one that names the kind of a snippet. The second begins as
-/// the first has ended: begin_to_classify().
+/// A masked language model, and a classifier of snippets that starts from its weights.
 struct Reader final : nn::Module {
   Reader(const nn::BERTOptions& options) : language(options), classifier(options, kKinds) {}
   nn::Members members() override { return {{"language", language}, {"classifier", classifier}}; }
 
-  void begin_to_classify();  // copies the BERT of `language` into that of `classifier`
+  void begin_to_classify();  // copies the BERT of `language` to `classifier`
   train::BatchLoss masked_loss(const Snippets& snippets, const RandomStream& random) const;
   Tensor scores(const Snippets& snippets) const;  // [B, kKinds]
 
@@ -24,17 +23,16 @@ struct Reader final : nn::Module {
   nn::TextClassifier classifier;
 };
 
-/// Of the masked pieces of `snippets`, how many it fills in rightly, and how many are the piece
-/// that is masked most often.
+/// Shares of masked pieces: filled in correctly, and equal to the most frequent one.
 struct FilledIn {
   double right, most_frequent;
 };
 FilledIn fill_in(const Reader& reader, const Snippets& snippets);
 
-/// The probability of each kind, mean over the snippets.
+/// Mean probabilities over the snippets.
 std::vector<double> kinds_of(const Reader& reader, const Snippets& snippets);
 
-/// How often each piece stands in each snippet, as log(1 + n): [B, vocabulary].
+/// log(1 + n), where n is how often a piece is in a snippet: [B, vocabulary].
 Tensor bags_of(const Snippets& snippets, std::int64_t vocabulary);
 
 }  // namespace gradus::examples

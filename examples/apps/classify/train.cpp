@@ -1,5 +1,4 @@
-// classify train: two lessons in one run. Steps below --pretrain fill in masked words, those from
-// there on name kinds.
+// classify train: the first --pretrain steps fill in masked words, the others classify.
 #include <cstdio>
 
 #include "commands.h"
@@ -14,10 +13,9 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kValidation = 40, kTest = 150;  // snippets of each kind, at most
-constexpr std::int64_t kForLogistic = 4000;            // that logistic regression learns
+constexpr std::int64_t kValidation = 40, kTest = 150;  // snippets per kind, at most
+constexpr std::int64_t kForLogistic = 4000;            // training snippets
 
-/// The files of a tree as what each part of the work draws from.
 struct Texts {
   Texts(const ClassifyFlags& flags, const std::vector<SourceFile>& files)
       : digest(digest_of(files)),
@@ -39,7 +37,7 @@ struct Texts {
   SnippetSource training, validation, test;
 };
 
-/// Both lessons warm up, and then fall to 0.
+/// Both phases warm up and decay to 0.
 optim::Schedule two_lessons(std::int64_t pretrain, std::int64_t steps) {
   const optim::Schedule second = optim::warmup_linear(steps / 10, steps);
   if (pretrain == 0) return [=](std::int64_t step) { return 0.5 * second(step); };
@@ -72,7 +70,7 @@ void print_comparison(const Reader& reader, const ClassifyFlags& flags, const Te
   print_accuracies({{"the most frequent", filled.most_frequent}, {"BERT", filled.right}});
 }
 
-/// A resumed run must see the texts that it began with.
+/// A resumed run must have the same texts.
 void keep_digest(train::Trainer& trainer, const ClassifyFlags& flags, const std::string& digest) {
   trainer.keep([digest](io::Checkpoint& checkpoint) { checkpoint.facts["texts"] = digest; },
                [&flags, digest](const io::Checkpoint& checkpoint) {
@@ -97,7 +95,7 @@ train::TrainOptions options_of(const ClassifyFlags& flags) {
 
 int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
   optim::AdamW optimizer(reader.parameters(), {.lr = flags.learning_rate});
-  optimizer.warn_params_without_grad(false);  // each lesson leaves the other's parameters alone
+  optimizer.warn_params_without_grad(false);  // each phase leaves some out
   train::Trainer trainer(reader, optimizer, two_lessons(flags.pretrain, flags.steps),
                          options_of(flags));
   keep_digest(trainer, flags, texts.digest);
@@ -106,7 +104,7 @@ int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
   const auto draw = [&](std::int64_t step) -> RandomStream {
     return {seed, static_cast<std::uint32_t>(step), 0};
   };
-  std::int64_t begun = 0;  // the step that has seen begin_to_classify()
+  std::int64_t begun = 0;  // the latest step of the second phase
   const auto loss_of = [&](std::int64_t i) -> train::BatchLoss {
     const std::int64_t step = i / flags.shards;
     const bool fills_in = step < flags.pretrain;
@@ -135,7 +133,7 @@ int learn(ClassifyFlags& flags) {
   std::vector<SourceFile> files;
   if (!flags.resume) {
     flags.judge(Judge());
-    files = read_tree(flags.tree);  // complains before anything is written
+    files = read_tree(flags.tree);  // throws before anything is written
   }
   const DirectoryLock lock = flags.begin();
   if (flags.resume) files = read_tree(flags.tree);

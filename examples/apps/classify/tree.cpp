@@ -15,8 +15,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// Of the files of one kind, in the order of their hashes, the first fifth is for the test and the
-/// next tenth for validation.
+/// In the order of path hashes, the first fifth is for test, the next tenth for validation.
 void split_kind(std::vector<SourceFile*> files) {
   std::sort(files.begin(), files.end(), [](const SourceFile* a, const SourceFile* b) {
     return digest(a->path) < digest(b->path);
@@ -27,7 +26,7 @@ void split_kind(std::vector<SourceFile*> files) {
     files[i]->part = i < test ? Part::test : i < validation ? Part::validation : Part::training;
 }
 
-/// kStart and the pieces from `at` on; fewer where the text ends.
+/// kStart and at most `length` − 1 pieces from `at` on.
 Ids snippet(const Ids& text, std::size_t at, std::int64_t length) {
   Ids ids = {WordList::kStart};
   for (; at < text.size() && std::ssize(ids) < length; ++at) ids.push_back(text[at]);
@@ -148,7 +147,7 @@ Snippets SnippetSource::some(std::int64_t most) const {
           apart.back().at + static_cast<std::size_t>(length_ - 1) <= place.at)
         apart.push_back(place);
     const std::int64_t n = std::min(most, std::ssize(apart));
-    for (std::int64_t i = 0; i < n; ++i)  // evenly among all
+    for (std::int64_t i = 0; i < n; ++i)  // evenly spaced
       chosen.emplace_back(kind, apart[static_cast<std::size_t>(i * std::ssize(apart) / n)]);
   }
   return gather(chosen);

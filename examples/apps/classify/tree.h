@@ -1,4 +1,4 @@
-// A tree of sources and documents as snippets, each with the kind of file that it is from.
+// A tree of files as snippets, each with its kind of file.
 #pragma once
 
 #include <array>
@@ -16,40 +16,40 @@ constexpr std::int64_t kKinds = 6;
 constexpr std::array<const char*, kKinds> kKindNames = {
     "C++ header", "C++ implementation", "C++ test", "Python", "Markdown", "build script"};
 
-/// The kind of the file with this path below the tree; −1: none of them. What is below tests/ and
-/// is C++ is a test; build scripts are CMake's and the shell's.
+/// The kind of a path below the tree, or −1. C++ below tests/ is a test. Build scripts are CMake
+/// and shell files.
 std::int64_t kind_of(const std::string& path);
 
 struct SourceFile {
-  std::string path, text;  // path below the tree
+  std::string path, text;  // relative path
   std::int64_t kind;
   Part part;
 };
 
-/// Every file below `tree` that has a kind, but for hidden folders, build/ and runs/, in the order
-/// of their paths. Of each kind a fifth of the files, chosen by a hash of their paths, is for the
-/// test, a tenth for validation. FileError: no such directory, or a kind with fewer than 3 files.
+/// Returns files with a kind, sorted by path, without hidden folders, build/ and runs/. Of each
+/// kind, a fifth is for test and a tenth for validation, by a hash of the path. Throws FileError if
+/// the directory is missing or a kind has fewer than 3 files.
 std::vector<SourceFile> read_tree(const std::string& tree);
 
-std::string digest_of(const std::vector<SourceFile>& files);  // of all their bytes
+std::string digest_of(const std::vector<SourceFile>& files);  // of paths and texts
 
-/// Snippets side by side, as a model takes them: kStart, then pieces, then padding.
+/// A batch: kStart, pieces, padding.
 struct Snippets {
   Tensor ids;                         // i64 [B, length]
-  std::vector<std::int64_t> lengths;  // of each, with kStart
+  std::vector<std::int64_t> lengths;  // with kStart
   Tensor kinds;                       // i64 [B]
 };
 
-/// All places of a part's files where a snippet may begin: its lines' beginnings.
+/// Snippets of a part's files, which may begin at any line.
 class SnippetSource {
  public:
   SnippetSource(const std::vector<SourceFile>& files, Part part, const WordList& vocabulary,
                 std::int64_t length);
-  /// `count` random ones: of every line as likely, or of every kind.
+  /// Draws `count` snippets, uniformly over lines or over kinds.
   enum class Evenly { among_lines, among_kinds };
   Snippets draw(std::int64_t count, const RandomStream& random,
                 Evenly evenly = Evenly::among_kinds) const;
-  /// Snippets that do not overlap, at most `most` of each kind.
+  /// Non-overlapping snippets, at most `most` of each kind.
   Snippets some(std::int64_t most) const;
 
  private:
@@ -63,7 +63,7 @@ class SnippetSource {
   std::array<std::vector<Place>, kKinds> places_;
 };
 
-/// One text as snippets, one after the other: for what a user gives.
+/// Splits a text into consecutive snippets.
 Snippets snippets_of(std::string_view text, const WordList& vocabulary, std::int64_t length);
 
 }  // namespace gradus::examples

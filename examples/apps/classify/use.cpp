@@ -1,4 +1,4 @@
-// classify text and classify fill: what a trained reader says of a text.
+// classify text and classify fill.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -14,9 +14,8 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kGuesses = 5;  // for each masked word
+constexpr std::int64_t kGuesses = 5;  // per masked word
 
-/// The best weights of a run, and its words.
 struct Trained {
   Trained(ClassifyFlags& flags, const std::string& directory)
       : vocabulary(loaded(flags, directory)), reader(flags.bert(vocabulary.size())) {

@@ -1,4 +1,4 @@
-// Sources and documents as words: what a reader of them would call one.
+// Splits sources and documents into pieces.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,25 @@
 namespace gradus::examples {
 
 /// "  return kMaxSize_2;\n  }" → return|k|Max|Size|_|2|;|\n  |}
-/// Words break where a capital begins; digits and marks stand alone; a line's end and the next
-/// one's indentation are one piece; other blanks are none. "[MASK]" is one.
+/// Words break at capitals. Digits and punctuation are single. A line end is one piece with the
+/// indentation after it. Other whitespace is dropped. "[MASK]" is one piece.
 std::vector<std::string_view> pieces_of(std::string_view text);
 
-/// The most frequent pieces, with ids from kFirst on.
+/// The most frequent pieces, with ids from kFirst.
 class WordList {
  public:
   static constexpr std::int64_t kPadding = 0, kStart = 1, kMask = 2, kUnknown = 3, kFirst = 4;
 
-  /// The `size` − kFirst most frequent pieces of `texts`; of equally frequent ones the first in
-  /// byte order.
+  /// The `size` − kFirst most frequent pieces of `texts`, ties in byte order.
   static WordList of(const std::vector<std::string>& texts, std::int64_t size);
   explicit WordList(std::vector<std::string> pieces);
 
   std::int64_t size() const { return kFirst + std::ssize(pieces_); }
   std::vector<std::int64_t> encode(std::string_view text) const;
-  std::string piece(std::int64_t id) const;  // "\\n+4": a line end, 4 blanks
+  std::string piece(std::int64_t id) const;  // "\\n+4": a line end and 4 spaces
 
   void save(const std::string& path) const;
-  static WordList load(const std::string& path);  // FileError
+  static WordList load(const std::string& path);  // throws FileError
 
  private:
   std::vector<std::string> pieces_;

@@ -1,4 +1,4 @@
-// Listener: a sequence of spectra, heard by convolution and attention together.
+// Listener: classifies spectrograms with convolution and attention.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@ namespace gradus::examples {
 
 struct ConvolutionBlockOptions {
   nn::BlockOptions block;
-  std::int64_t kernel = 5;  // places that the convolution sees; odd
+  std::int64_t kernel = 5;  // frames; odd
 };
 
-/// x = x + gelu(convolution(norm(x)));   x = block(x), [B, T, C] → [B, T, C]. The convolution mixes
-/// neighbours, each channel by itself, and attention what is far apart; after Gulati et al. 2020
-/// (Conformer), without its gates. Zeros stand before the start and after the end.
+/// x = x + gelu(convolution(norm(x)));   x = block(x), [B, T, C] → [B, T, C]. The zero-padded,
+/// depthwise convolution mixes neighbors, attention distant frames. After Gulati et al. 2020
+/// (Conformer), without its gates.
 class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
  public:
   explicit ConvolutionBlock(const ConvolutionBlockOptions& options);
@@ -27,19 +27,19 @@ class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
 
   ConvolutionBlockOptions options;
   nn::Norm norm;
-  nn::Conv1d convolution;  // depthwise
+  nn::Conv1d convolution;
   nn::Block block;
 };
 
 struct ListenerOptions {
-  std::int64_t bands = 0, frames = 0;  // of a spectrogram; frames: at most
+  std::int64_t bands = 0, frames = 0;  // of a spectrogram; frames: maximum
   std::int64_t classes = 0;
   std::int64_t layers = 1, heads = 1, width = 0, kernel = 5;
   double dropout = 0;
 };
 
-/// Spectrograms [B, bands, T] → logits [B, classes]: two convolutions, the second of which halves
-/// the frames, sinusoidal positions, convolution blocks, a norm, the mean over time, and a head.
+/// Spectrograms [B, bands, T] → logits [B, classes]: two convolutions, the second with stride 2,
+/// sinusoidal positions, convolution blocks, a norm, the mean over time, and a head.
 class Listener : public nn::Layer<Listener> {
  public:
   explicit Listener(const ListenerOptions& options);

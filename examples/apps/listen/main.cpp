@@ -1,13 +1,13 @@
-// listen: tells eight kinds of sounds apart that the program makes itself: tones, glides up and
-// down, bursts of noise, trills, chords, and two pitches whose order decides.
+// listen: classifies eight kinds of generated sounds: tones, glides up and down, bursts of noise,
+// trills, chords, and two pitches in either order.
 //
-//   listen train                             learns them, in about a minute; into runs/listen
-//   listen make rise.wav --class rise        writes one, to hear it
-//   listen to runs/listen rise.wav           says what it hears, and shows the spectrogram
-//   listen to runs/listen --class trill      the same for a new one
+//   listen train                             trains in about a minute, into runs/listen
+//   listen make rise.wav --class rise        writes a sound
+//   listen to runs/listen rise.wav           classifies it, and shows the spectrogram
+//   listen to runs/listen --class trill      the same for a new sound
 //
-// At its defaults it names more than 97 of 100 new sounds; logistic regression on the mean
-// spectrum, which does not know what comes first, about 37.
+// With defaults, more than 97 of 100 new sounds are right, and about 37 by logistic regression on
+// the mean spectrum, which has no order in time.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -74,7 +74,7 @@ struct Which : Options {
   }
 };
 
-/// The sound of a file, followed by silence.
+/// The sound of a file, padded with silence.
 std::vector<float> sound_of(const std::string& file) {
   Wav wav = read_wav(file);
   require<FileError>(wav.rate == kRate, file, ": has ", wav.rate, " samples a second, but ", kRate,

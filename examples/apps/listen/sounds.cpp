@@ -11,10 +11,9 @@
 namespace gradus::examples {
 namespace {
 
-constexpr double kFade = 0.01;    // seconds, at both ends, so that nothing clicks
-constexpr double kSwitch = 0.05;  // seconds a pitch of a trill lasts, and a burst
+constexpr double kFade = 0.01;    // seconds at both ends, to avoid clicks
+constexpr double kSwitch = 0.05;  // seconds per pitch of a trill, and per burst
 
-/// The pitch at `time` seconds after the onset.
 double pitch_at(Sound sound, const Voice& voice, double time) {
   const double part = time / voice.duration, high = voice.pitch * voice.ratio;
   const bool second = part >= 0.5, odd = static_cast<std::int64_t>(time / kSwitch) % 2 == 1;
@@ -34,13 +33,12 @@ double pitch_at(Sound sound, const Voice& voice, double time) {
   }
 }
 
-/// From 0 to 1 within kFade of the onset, and back to 0 before the end.
+/// Fades in and out.
 double envelope(const Voice& voice, double time) {
   return std::clamp(std::min(time, voice.duration - time) / kFade, 0.0, 1.0);
 }
 
-/// A value in [−1, 1] `time` seconds after the onset, when the pitch has gone through `turns` whole
-/// waves; `noise` is normal.
+/// Value in [−1, 1] after `turns` periods. `noise` is normal.
 double wave(Sound sound, double time, double turns, double noise) {
   const double angle = 2 * std::numbers::pi * turns;
   if (sound == Sound::bursts)
@@ -55,7 +53,7 @@ RandomStream stream_of(std::uint64_t seed, std::int64_t sound) {
   return {seed, static_cast<std::uint32_t>(sound), static_cast<std::uint32_t>(sound >> 32)};
 }
 
-constexpr std::int64_t kVoiceNumbers = 16;  // of a sound's stream; two a sample come after
+constexpr std::int64_t kVoiceNumbers = 16;  // per voice; two per sample follow
 
 }  // namespace
 

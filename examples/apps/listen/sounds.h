@@ -1,4 +1,4 @@
-// Sounds made by formulas: eight kinds, each another time with another voice.
+// Eight kinds of sounds, generated with random voices.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace gradus::examples {
 
-constexpr std::int64_t kRate = 8000;     // samples a second
+constexpr std::int64_t kRate = 8000;     // samples per second
 constexpr std::int64_t kSamples = 5120;  // 0.64 seconds
 
 enum class Sound { tone, rise, fall, bursts, trill, chord, up, down };
@@ -19,32 +19,32 @@ constexpr std::int64_t kSounds = 8;
 constexpr std::array<const char*, kSounds> kSoundNames = {
     "tone",                                  // one pitch
     "rise",                                  // a pitch that glides up by `ratio`
-    "fall",                                  // … down by it
+    "fall",                                  // … down by `ratio`
     "bursts",                                // noise, on and off
-    "trill",                                 // two pitches, in turn
-    "chord",                                 // three pitches at once
-    "up",                                    // two pitches, the lower first
-    "down"};                                 // … the higher first
-Sound sound_named(const std::string& name);  // ValueError lists the names
+    "trill",                                 // two alternating pitches
+    "chord",                                 // three pitches together
+    "up",                                    // two pitches, lower first
+    "down"};                                 // … higher first
+Sound sound_named(const std::string& name);  // throws ValueError
 
 struct Voice {
   double onset = 0.1, duration = 0.4;  // seconds
-  double pitch = 500, ratio = 1.5;     // Hz of the lower one; higher / lower
-  double loudness = 0.5;               // highest value, of 1
-  double noise = 0;                    // standard deviation, everywhere
+  double pitch = 500, ratio = 1.5;     // Hz of the lower pitch; higher / lower
+  double loudness = 0.5;               // amplitude, at most 1
+  double noise = 0;                    // standard deviation
 };
-/// duration 0.3 … 0.5, onset anywhere so that it fits, pitch 300 … 1400, ratio 1.3 … 2.2, loudness
-/// 0.15 … 0.6, noise 0.02 … 0.15.
+/// Duration 0.3 … 0.5, any onset that fits, pitch 300 … 1400, ratio 1.3 … 2.2, loudness 0.15 … 0.6,
+/// noise 0.02 … 0.15.
 Voice random_voice(const RandomStream& random);
 
 /// kSamples values in [−1, 1].
 std::vector<float> make_sound(Sound sound, const Voice& voice, const RandomStream& random);
 
-/// `count` sounds with random voices: x [count, kSamples], y [count], kinds by chance. A function
-/// of seed and block alone.
+/// `count` sounds with random kinds and voices: x [count, kSamples], y [count]. Depends only on the
+/// arguments.
 Labelled make_sounds(std::int64_t count, std::uint64_t seed, std::int64_t block);
 
-/// One sound as make_sounds() would make it.
+/// A sound made like those of make_sounds().
 std::vector<float> make_one(Sound sound, std::uint64_t seed);
 
 }  // namespace gradus::examples

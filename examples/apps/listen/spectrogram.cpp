@@ -18,7 +18,7 @@ namespace gradus::examples {
 namespace {
 
 /// [kFrame, 2 · 2 kBands]: column k is Hann's window times cos(2π (k + 1) n / kFrame), then the
-/// same with sines. Two pitches make a band.
+/// same with sines. Two frequencies make a band.
 Tensor fourier() {
   constexpr std::int64_t pitches = 2 * kBands;
   std::vector<float> numbers(kFrame * 2 * pitches);

@@ -1,5 +1,5 @@
 // "RIFF" | bytes that follow | "WAVE" | chunks of name, bytes, content, padded to even
-// "fmt ": format 1, channels, rate, bytes a second, bytes a frame, bits; all little-endian
+// "fmt ": format 1, channels, rate, bytes per second, bytes per frame, bits; little-endian
 #include "wav.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-/// The rate that a "fmt " chunk says, all else in it being as we want it.
+/// Returns the rate of a "fmt " chunk. Throws unless it is 16-bit PCM with one channel.
 std::int64_t read_format(std::span<const std::byte> chunk, const std::string& name) {
   Reader reader(chunk, name);
   const std::uint32_t format = reader.number(2), channels = reader.number(2),

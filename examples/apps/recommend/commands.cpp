@@ -1,5 +1,4 @@
-// Of each history the last item is for the test, the one before for choosing the weights, and the
-// rest to learn from: as in the paper.
+// As in the paper, the last item of a history is for test, the one before for validation.
 #include "commands.h"
 
 #include <algorithm>
@@ -22,8 +21,8 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kContext = kLength;  // items of the longest history
-constexpr std::int64_t kJudges = 2000;      // users by whom weights are chosen
+constexpr std::int64_t kContext = kLength;
+constexpr std::int64_t kJudges = 2000;  // users for validation
 
 Recommender model_for(const RecommendFlags& flags) {
   return Recommender({.items = kItems,
@@ -34,7 +33,7 @@ Recommender model_for(const RecommendFlags& flags) {
                       .dropout = flags.dropout});
 }
 
-/// Rows of items that are there to be known, and of the next ones that are asked for; 0: not asked.
+/// Items that are known, and the next ones to predict; 0: none.
 train::Batch batch_of(const std::vector<History>& known, const std::vector<History>& next) {
   std::vector<std::int64_t> x, y;
   for (const History& each : known) x.insert(x.end(), each.begin(), each.end());
@@ -43,7 +42,7 @@ train::Batch batch_of(const std::vector<History>& known, const std::vector<Histo
   return {tensor(x, shape), tensor(y, shape)};
 }
 
-/// What a step learns from: at each place the next item, without the last two of all.
+/// Predicts the next item at each position, without the last two items.
 train::Batch batch_at(const std::vector<History>& all, const train::LengthBuckets& order,
                       std::int64_t step) {
   std::vector<History> known, next;
@@ -55,8 +54,7 @@ train::Batch batch_at(const std::vector<History>& all, const train::LengthBucket
   return batch_of(known, next);
 }
 
-/// Of each user, the rank of the item `back` places before the end, given those before it, and the
-/// mean loss there.
+/// Each user's rank of the item `back` from the end, given those before, and the mean loss.
 struct Judged {
   std::vector<std::int64_t> ranks;
   double loss = 0;

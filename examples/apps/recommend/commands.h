@@ -1,4 +1,4 @@
-// What recommend does, one function a command. Each returns the exit code.
+// The commands of recommend. They return the exit code.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct RecommendFlags : ModelFlags {
 };
 
 int train(RecommendFlags& flags);
-/// The five best items for somebody who took these, the latest last.
+/// Prints the five best items after these, the latest last.
 int recommend(RecommendFlags& flags, const std::string& directory,
               const std::vector<std::string>& items);
-/// The measures of the run again.
+/// Prints the run's metrics again.
 int evaluate(RecommendFlags& flags, const std::string& directory);
 
 }  // namespace gradus::examples

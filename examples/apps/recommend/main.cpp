@@ -1,12 +1,12 @@
-// recommend: a Transformer (recommender.h, after SASRec) that learns what somebody takes
-// next from what they took so far, in a world that the program makes.
+// recommend: a Transformer (recommender.h, after SASRec) that predicts what users take next, in a
+// generated world.
 //
-//   recommend train                                        learn; hit rate beside simple methods
-//   recommend for runs/recommend "Silent Harbour" "Amber Harbour" 42      what to offer next
-//   recommend eval runs/recommend                          the figures again
+//   recommend train                                        trains, and compares with baselines
+//   recommend for runs/recommend "Silent Harbour" "Amber Harbour" 42      recommends items
+//   recommend eval runs/recommend                          prints the metrics again
 //
-// Begin with world.h (how users choose), then train() in commands.cpp; ranking.cpp has the measures
-// and what the model is compared with.
+// Start with world.h (how users choose), then train() in commands.cpp; ranking.cpp has the metrics
+// and baselines.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

@@ -1,4 +1,4 @@
-// Recommender: what somebody will want next, from what they had so far.
+// Recommender: predicts the next item from a history.
 #pragma once
 
 #include <vector>
@@ -10,21 +10,20 @@ namespace gradus::examples {
 
 struct RecommenderOptions {
   std::int64_t items = 0;    // ids 1 … items; 0 is padding
-  std::int64_t context = 0;  // the longest history
+  std::int64_t context = 0;  // longest history
   std::int64_t layers = 2, heads = 1, width = 0;
   double dropout = 0;
 };
 
-/// SASRec (Kang & McAuley 2018): item · √C + learned position, causal blocks, and the score of an
-/// item is its embedding's product with the last vector. Histories i64 [B, T] with the padding
-/// first → scores of what comes after each place, [B, T, items + 1]; item 0 scores −∞. Positions
-/// count from the first item: padding changes nothing, and short histories are what beginnings of
-/// long ones were in training.
+/// SASRec (Kang & McAuley 2018): item · √C + learned position, causal blocks, and the dot product
+/// of each item's embedding with the last vector. Histories i64 [B, T], padding first → scores of
+/// the next item at each position, [B, T, items + 1]; item 0 scores −∞. Positions count from the
+/// first item, so padding changes nothing, and short histories equal the beginnings of long ones.
 class Recommender : public nn::Layer<Recommender> {
  public:
   explicit Recommender(const RecommenderOptions& options);
   Tensor forward(const Tensor& items) const;
-  /// Mean cross-entropy of the next items, i64 [B, T]; where they are 0 nothing is asked.
+  /// Mean cross-entropy of the next items, i64 [B, T]; 0 is ignored.
   Tensor loss(const Tensor& items, const Tensor& next) const;
   nn::Members members() override {
     return {{"item", item}, {"position", position}, {"stack", stack}};

@@ -29,7 +29,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// One user under way.
 class Walk {
  public:
   explicit Walk(Draws draws) : draws_(draws) {
@@ -61,14 +60,14 @@ class Walk {
   };
   static constexpr double kStay = 0.6;
 
-  /// Squares of uniform numbers: the first of the list are taken the most often.
+  /// Squares of uniform numbers prefer the first of the list.
   std::int64_t in_fashion() {
     const double u = static_cast<double>(draws_.below(1000)) / 1000;
     const auto rank = static_cast<std::int64_t>(u * u * kFashionable);
-    return 1 + rank * 137 % kItems;  // all over the shelves
+    return 1 + rank * 137 % kItems;  // over all shelves
   }
 
-  /// A liked genre that is not the current one, with weights that rise with the time since.
+  /// Another liked genre; weights rise with the time since its last visit.
   std::size_t another() {
     std::int64_t total = 0;
     for (std::size_t i = 0; i < genres_.size(); ++i) total += i == current_ ? 0 : weight(i);
@@ -77,7 +76,7 @@ class Walk {
       if (i == current_) continue;
       if ((left -= weight(i)) < 0) return i;
     }
-    return current_;  // not reached: the weights sum to the total
+    return current_;  // not reached
   }
   std::int64_t weight(std::size_t i) const {
     const std::int64_t since = time_ - genres_[i].time;
@@ -103,7 +102,7 @@ std::int64_t item_of(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec == std::errc() && read.ptr == end) {
-    name_of(number);  // in range?
+    name_of(number);  // throws if out of range
     return number;
   }
   for (std::int64_t item = 1; item <= kItems; ++item)

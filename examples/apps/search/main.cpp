@@ -1,4 +1,4 @@
-// search: the sentence of some documents that fits a question, by meaning and not by words.
+// search: finds the sentences of documents that fit a question by meaning.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +24,7 @@ struct Asked {
   std::string vectors;
 };
 
-/// A JSON array for each line of a file, to compare with other programs.
+/// Prints a JSON array per line, to compare with other programs.
 int print_vectors(const std::string& path, const nn::BERT& model,
                   const io::PretrainedTokenizer& tokenizer) {
   std::vector<std::string> lines;
@@ -60,7 +60,7 @@ int run(const Asked& asked) {
   std::vector<std::string> texts;
   for (const SourceSentence& each : sentences) texts.push_back(each.text);
   const Tensor vectors = vectors_of(texts, model, tokenizer);            // [N, C]
-  const auto cosine = matmul(vectors, question.t()).to_vector<float>();  // lengths are 1
+  const auto cosine = matmul(vectors, question.t()).to_vector<float>();  // unit vectors
   std::vector<std::size_t> order(sentences.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),

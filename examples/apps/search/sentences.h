@@ -1,4 +1,4 @@
-// Sentences of documents, and the vectors that a model gives them.
+// Sentences of documents and their vectors.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace gradus::examples {
 struct SourceSentence {
   std::string text;
   std::string file;
-  std::int64_t line;  // where it begins, from 1
+  std::int64_t line;  // first line, from 1
 };
 
-/// The sentences of a text (Markdown's code, tables and headings left out): they end with ".", "!"
-/// or "?" before white space, or with their paragraph. Those of fewer than four words are left out.
+/// Sentences of at least four words, outside Markdown's code, tables and headings. They end with
+/// ".", "!" or "?" before whitespace, or with their paragraph.
 std::vector<SourceSentence> sentences_of(const std::string& text, const std::string& file);
 
-/// Reimers & Gurevych 2019: the mean of the last layer's vectors over the tokens, as long as 1:
-/// [N, C]. Texts beyond 256 tokens are cut, as the model was trained.
+/// Reimers & Gurevych 2019: the mean of the last layer over the tokens, normalized: [N, C]. Cuts
+/// texts at 256 tokens, as in the model's training.
 Tensor vectors_of(const std::vector<std::string>& texts, const nn::BERT& model,
                   const io::PretrainedTokenizer& tokenizer);
 

@@ -27,7 +27,7 @@ Tensor loss_of(const nn::Translator& model, const train::PairBatch& batch) {
   return cross_entropy(logits, batch.output, {.ignore_index = 0});  // [B, T, V], [B, T]
 }
 
-/// Mean over all tokens of the validation's targets, and how many translations are right.
+/// Mean loss per token, and the share of exact translations.
 train::Metrics metrics_of(const nn::Translator& model, const Task& task,
                           const train::PairBatches& validation) {
   double total = 0, tokens = 0;
@@ -39,12 +39,11 @@ train::Metrics metrics_of(const nn::Translator& model, const Task& task,
   return {{"held_out_loss", total / tokens}, {"held_out_exact", right}};
 }
 
-/// The best weights of the run, and the task that they are for.
 struct Trained {
   Task task;
   nn::Translator model;
 };
-enum class Examples { as_trained, not_needed };  // of the task
+enum class Examples { as_trained, not_needed };
 Trained load_trained(TranslateFlags& flags, const std::string& directory, Examples examples) {
   flags.load(directory);
   const bool all = examples == Examples::as_trained;
@@ -71,7 +70,7 @@ void TranslateFlags::check(const Judge& judge) const {
                 ": take dates or sentences");
 }
 
-Need TranslateFlags::need() const {  // texts of few tokens, so that no step is counted
+Need TranslateFlags::need() const {  // steps are small: texts have few tokens
   Need need = transformer(0, 0, 0);
   need.parameters *= 2;  // encoder and decoder
   need.data = static_cast<double>(examples * 2 * std::int64_t{sizeof(Example)});
@@ -114,7 +113,7 @@ int translate(TranslateFlags& flags, const std::string& directory,
               const std::vector<std::string>& texts, std::int64_t beams) {
   Judge().number("beams", beams);
   const Trained trained = load_trained(flags, directory, Examples::not_needed);
-  std::vector<Ids> sources;  // all of them, before the first is shown
+  std::vector<Ids> sources;  // all, before the first is printed
   for (const std::string& text : texts) sources.push_back(encoded(trained.task.source, text));
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::printf("%s\n", texts[i].c_str());

@@ -1,4 +1,4 @@
-// What translate does, one function a command. Each returns the exit code.
+// The commands of translate. They return the exit code.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ struct TranslateFlags : ModelFlags {
 };
 
 int train(TranslateFlags& flags);
-/// The best translation of each text; with beams > 1 so many of each.
+/// Prints the `beams` best translations of each text.
 int translate(TranslateFlags& flags, const std::string& directory,
               const std::vector<std::string>& texts, std::int64_t beams);
-/// How many of the texts that were held out come out right, and how those that do not.
+/// Prints the accuracy on held-out texts, and some errors.
 int evaluate(TranslateFlags& flags, const std::string& directory);
 
 }  // namespace gradus::examples

@@ -1,5 +1,5 @@
-// A pattern has places for styles: {W} weekday, {D} day, {M} month, {Y} year. A format is a pattern
-// with a style in each place; write_date() fills the styles in.
+// A pattern has slots: {W} weekday, {D} day, {M} month, {Y} year. A format is a pattern with a
+// style in each slot; write_date() fills the styles in.
 #include "dates.h"
 
 #include <array>
@@ -16,8 +16,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Patterns that take the same styles. What comes out must not depend on who reads it: two digits
-/// that are a year never come first, and months in digits say where they stand.
+/// Patterns with the same styles. Dates must be unambiguous: a two-digit year never comes first,
+/// and numeric months name their slot.
 struct Group {
   Words patterns, weekdays, days, months, years;
 };
@@ -72,7 +72,7 @@ std::string drawn_format(Draws& draws) {
   for (const Group& group : groups())
     for (const std::string& pattern : group.patterns) patterns.emplace_back(&group, pattern);
   const auto& [group, pattern] = draws.one_of(patterns);
-  // One statement each: compilers evaluate arguments in orders of their own.
+  // One statement each: the order in which arguments are evaluated is unspecified.
   const std::string year = draws.one_of(group->years), month = draws.one_of(group->months);
   const std::string day = draws.one_of(group->days), weekday = draws.one_of(group->weekdays);
   return format_of(pattern, weekday, day, month, year);
@@ -131,7 +131,7 @@ std::string spelled_year(unsigned year) {
   return "twenty " + spelled(rest);
 }
 
-/// What stands for the day, month, weekday or year that the style is written of.
+/// The text of a style.
 std::string piece(const std::string& style, const Date& date) {
   const unsigned d = static_cast<unsigned>(date.day()), m = static_cast<unsigned>(date.month());
   const unsigned y = static_cast<unsigned>(static_cast<int>(date.year()));
@@ -162,7 +162,7 @@ std::string piece(const std::string& style, const Date& date) {
   return at->second;
 }
 
-/// Every eleventh day is held out: 11 divides neither weeks nor months.
+/// Every eleventh day: 11 divides neither weeks nor months.
 bool held_out(std::int64_t day) { return day % 11 == 7; }
 
 std::vector<Example> drawn(std::int64_t count, bool from_held_out, Draws& draws) {

@@ -1,4 +1,4 @@
-// Dates written in many ways. A format is written as it writes Thursday, 3 September 1998:
+// Dates in many formats, which show Thursday, 3 September 1998:
 //
 //   "{Thursday}, the {3rd} of {September}, {1998}"    "{9}/{3}/{98} (m/d/y)"    "{3}-{IX}-{1998}"
 #pragma once
@@ -13,18 +13,17 @@ namespace gradus::examples {
 
 using Date = std::chrono::year_month_day;
 
-/// Day 0 is 1950-01-01, the last one 2049-12-31: two digits of a year say which it is.
+/// Day 0 is 1950-01-01, the last 2049-12-31: two digits determine the year.
 constexpr std::int64_t kDays = 36525;
 Date date_of(std::int64_t day);
 
 std::string write_date(const std::string& format, const Date& date);
 std::string iso(const Date& date);  // 1998-09-03
 
-/// All formats; no text can be read as two dates.
+/// No text can be read as two dates.
 std::vector<std::string> date_formats();
 
-/// `count` pairs to learn from, and others to choose weights by and to test, whose days never occur
-/// among the first.
+/// `count` training pairs. Those for validation and test have other days.
 Task dates_task(std::int64_t count, std::int64_t seed);
 
 }  // namespace gradus::examples

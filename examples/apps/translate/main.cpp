@@ -1,13 +1,13 @@
-// translate: a Transformer with encoder and decoder (nn/models/translator.h) that learns to
-// translate, on pairs of texts that the program makes.
+// translate: an encoder-decoder Transformer (nn/models/translator.h) that learns from generated
+// pairs of texts.
 //
 //   translate train --task dates        dates in 1,684 formats, to ISO 8601, by characters
 //   translate train --task sentences    a small English to a language with the verb last, by words
 //   translate run runs/translate "May 3, '98" "3-V-1998" --beams 3
-//   translate eval runs/translate             accuracy on what was held out, beside a baseline
+//   translate eval runs/translate             held-out accuracy and a baseline
 //
-// Begin with task.h (what there is to learn), dates.cpp and sentences.cpp (how it is made), then
-// train() in commands.cpp; translation.cpp decodes.
+// Start with task.h, dates.cpp and sentences.cpp (the data), then train() in commands.cpp;
+// translation.cpp decodes.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

@@ -1,4 +1,4 @@
-// Endings are put together: stem, vowel of the noun's class, number, case.
+// A word is a stem with the vowel of the noun's class, number and case.
 #include "sentences.h"
 
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 
 struct NounWord {
   const char *one, *many, *stem;
-  char vowel;  // of its class; adjectives take it over
+  char vowel;  // of its class; also ends adjectives
 };
 struct Word {
   const char *english, *nolu;
@@ -21,7 +21,7 @@ struct VerbWord {
   int objects;  // 0: sleeps; 1: sees somebody; 2: gives somebody something
 };
 
-constexpr int kPersons = 12;  // the first so many can do something; the others are things
+constexpr int kPersons = 12;  // the first nouns are persons, the others things
 const std::vector<NounWord> kNouns = {
     {"dog", "dogs", "kel", 'o'},           {"cat", "cats", "mir", 'o'},
     {"bird", "birds", "pel", 'a'},         {"horse", "horses", "darn", 'o'},
@@ -49,7 +49,7 @@ const std::vector<VerbWord> kVerbs = {
     {"forget", "forgets", "forgot", "obl", 1},   {"carry", "carries", "carried", "fer", 1},
     {"give", "gives", "gave", "don", 2},         {"show", "shows", "showed", "mons", 2},
     {"sell", "sells", "sold", "vend", 2},        {"send", "sends", "sent", "mis", 2}};
-// The first has no word in Nolu; from kFirstNumber on they are for several.
+// "the" has no word in Nolu; from kFirstNumber on they are plural.
 const std::vector<Word> kDeterminers = {{"the", ""},     {"my", "en"},   {"your", "ul"},
                                         {"every", "om"}, {"two", "dva"}, {"three", "tri"},
                                         {"many", "mog"}};
@@ -97,7 +97,7 @@ Words english(const NounPhrase& phrase) {
   return words;
 }
 
-/// What a noun, and all that agrees with it, ends in: "orim".
+/// Ending of a noun and the words that agree with it: "orim".
 std::string ending(const Noun& n, Case c) {
   static const std::map<Case, const char*> cases = {
       {Case::subject, ""}, {Case::object, "m"}, {Case::receiver, "ke"}, {Case::place, "su"}};
@@ -185,7 +185,7 @@ std::vector<Example> drawn_sentences(std::int64_t count, bool wanted_new, Draws&
   return examples;
 }
 
-/// Every word of the first language, in one text, and of the second.
+/// All words of both languages.
 std::pair<std::string, std::string> all_words() {
   Words first = {"that", "not", "will", "did", "do", "does", "to"}, second = {"ne"};
   for (int n = 0; n < std::ssize(kNouns); ++n)
@@ -217,7 +217,7 @@ std::pair<std::string, std::string> all_words() {
   return {joined(first), joined(second)};
 }
 
-/// Of each word the form that is listed: subject's case, present tense.
+/// Dictionary forms, such as nouns in the subject case.
 std::map<std::string, std::string> dictionary() {
   std::map<std::string, std::string> d = {{"not", "ne"}};
   for (int n = 0; n < std::ssize(kNouns); ++n)

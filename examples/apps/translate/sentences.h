@@ -1,7 +1,6 @@
-// Two languages. The first is like English. In the second, Nolu, whose words are made up, the verb
-// comes last, the place first, and who gets something before what they get. Adjectives and
-// possessives follow their noun and take its ending, which says class, number and case; relative
-// clauses come before it:
+// Two languages: one like English, and Nolu, which is invented. In Nolu the place comes first, the
+// verb last, and the receiver before the object. Adjectives and possessives follow their noun and
+// take its ending (class, number, case). Relative clauses come before it:
 //
 //   the old dog that saw my bird gives two books to the friend in the garden
 //   hamasu     pelam enam vekakjeo  kelo tavo  lanake     tivarim dva  donen
@@ -18,11 +17,11 @@ namespace gradus::examples {
 enum class Tense { present, past, future };
 enum class Case { subject, object, receiver, place };
 
-/// Words by their number in the lists of sentences.cpp; −1: none.
+/// Indices into the lists of sentences.cpp; −1: none.
 struct Noun {
   int noun = 0;
   bool plural = false;
-  int determiner = 0;  // the, my, your, every; two, three, many with a plural
+  int determiner = 0;  // the, my, your, every; only plural: two, three, many
   int adjective = -1;
 };
 struct Relative {  // "that saw a bird"
@@ -36,7 +35,7 @@ struct NounPhrase {
 };
 struct Sentence {
   NounPhrase subject;
-  int verb = 0;  // of those that take no object, one, or one and a receiver
+  int verb = 0;  // with no object, one, or one and a receiver
   Tense tense = Tense::present;
   bool negated = false;
   std::optional<NounPhrase> object;
@@ -47,10 +46,10 @@ struct Sentence {
 
 std::string english(const Sentence& sentence);
 std::string nolu(const Sentence& sentence);
-/// Has it a pair of adjective and noun, or of verb and object, that no example has?
+/// True if a pair of adjective and noun, or verb and object, is never in training.
 bool is_new(const Sentence& sentence);
 
-/// Word by word with a dictionary, in the order of the source: what reordering is measured by.
+/// Translates by a dictionary in the order of the source: a baseline without reordering.
 std::string word_by_word(const std::string& source);
 
 Task sentences_task(std::int64_t count, std::int64_t seed);

@@ -1,4 +1,4 @@
-// What there is to learn: pairs of texts that the program makes.
+// Generated pairs of texts to learn from.
 #pragma once
 
 #include <functional>
@@ -16,18 +16,18 @@ struct Example {
 struct Task {
   std::string name, what;  // "dates", "dates in 1,234 formats, to ISO 8601"
   Vocabulary source, target;
-  std::vector<Example> training, validation, test;  // validation chooses the weights
-  std::string held_out;                             // what is new in the last two
+  std::vector<Example> training, validation, test;  // validation selects the weights
+  std::string held_out;                             // what is new in validation and test
   std::string baseline_name;
   std::function<std::string(const std::string& source)> baseline;
 };
 
 constexpr std::int64_t kValidation = 300, kTest = 1000;  // examples
 
-/// "dates" or "sentences": `count` pairs to learn from, a function of the seed. ValueError.
+/// "dates" or "sentences" with `count` training pairs. Throws ValueError for other names.
 Task make_task(const std::string& name, std::int64_t count, std::int64_t seed);
 
-/// How many of the translations are the examples' targets, in [0, 1].
+/// The share of translations that equal the targets.
 double exact(const std::vector<Example>& examples, const std::vector<std::string>& translations);
 
 }  // namespace gradus::examples

@@ -1,5 +1,5 @@
-// What can be learnt of pairs of texts without a model: how to fill in the target from the digits
-// of a source, for each source that is the same but for its digits.
+// A baseline without a model: fills in the target from the digits of the source, with rules for
+// sources that differ only in digits.
 #pragma once
 
 #include <map>
@@ -13,12 +13,12 @@ namespace gradus::examples {
 class Templates {
  public:
   explicit Templates(const std::vector<Example>& examples);
-  /// "?" where no example has the source's shape.
+  /// "?" if no example has this shape.
   std::string fill(const std::string& source) const;
 
  private:
-  /// Each place of the target is always one character (≥ 0), or copied from place −1 − n of the
-  /// source: what was true of the most examples.
+  /// For each position of the target: a character (≥ 0), or −1 − n to copy position n of the
+  /// source, by majority.
   std::map<std::string, std::vector<int>> rules_;  // by shape: "May 3, '98" → "May 9, '99"
 };
 

@@ -9,7 +9,7 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::size_t kSideBySide = 250;  // sources that are translated at once
+constexpr std::size_t kSideBySide = 250;  // sources per batch
 
 std::vector<Ids> greedy(const nn::Translator& model, const std::vector<Ids>& sources) {
   const PaddedBatch padded = pad_sequences(sources);

@@ -1,4 +1,4 @@
-// Between texts and the model: batches of pairs, greedy and beam decoding.
+// Batches of pairs, greedy and beam decoding.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace gradus::examples {
 
-constexpr std::int64_t kContext = 80;  // tokens of the longest source
-constexpr std::int64_t kLongest = 24;  // tokens of the longest target, with its end
+constexpr std::int64_t kContext = 80;  // tokens of a source
+constexpr std::int64_t kLongest = 24;  // tokens of a target, with its end
 
-/// The ids of one source. ValueError: it is empty or too long, or has an unknown token.
+/// Throws ValueError if a text is empty, too long, or has an unknown token.
 Ids encoded(const Vocabulary& vocabulary, const std::string& text);
 
 std::vector<std::pair<Ids, Ids>> pairs_of(const Task& task, const std::vector<Example>& examples);
 
-/// The greedy translation of each source.
+/// Greedy translations.
 std::vector<std::string> translations(const nn::Translator& model, const Task& task,
                                       const std::vector<Example>& examples);
 
-/// The `beams` likeliest translations of one source, best first; with 1 it is greedy.
+/// The `beams` most likely translations, best first; 1: greedy.
 std::vector<nn::Beam> best_translations(const nn::Translator& model, const Ids& source,
                                         std::int64_t beams);
 

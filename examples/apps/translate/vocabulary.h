@@ -1,4 +1,4 @@
-// Which tokens there are: the characters of a text, or its words.
+// Vocabularies of characters or words.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace gradus::examples {
 
 using Ids = std::vector<std::int64_t>;
 
-/// Ids 0, 1 and 2 are padding, begin and end, as PairBatches has them; tokens follow.
+/// Ids 0, 1 and 2 are padding, begin and end, as in PairBatches; tokens follow.
 class Vocabulary {
  public:
   static constexpr std::int64_t kBegin = 1, kEnd = 2;
   enum class Unit { character, word };
 
-  /// Those of `texts`, in byte order.
+  /// Tokens of `texts`, in byte order.
   Vocabulary(Unit unit, const std::vector<std::string>& texts);
 
   std::int64_t size() const { return kEnd + 1 + static_cast<std::int64_t>(tokens_.size()); }
   std::string unit() const { return unit_ == Unit::word ? "word" : "character"; }
-  /// ValueError names a character or word that is not there.
+  /// Throws ValueError for unknown tokens.
   Ids encode(const std::string& text) const;
   std::string decode(const Ids& ids) const;  // up to the end token
 

@@ -1,4 +1,4 @@
-// A pixel's ink is 1 inside the line, 0 outside, and falls over one pixel at its edge.
+// Ink is 1 inside a line, 0 outside, and changes over one pixel at its edge.
 #include "digits.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace {
 struct Point {
   double x, y;
 };
-using Line = std::vector<Point>;  // corners, joined by straight lines
+using Line = std::vector<Point>;  // corners
 
-/// On a grid 4 wide and 6 high, y down; what looks round has corners enough.
+/// On a grid 4 wide and 6 high, y down. Curves are polygons.
 const std::array<std::vector<Line>, kDigits> kLines = {{
     {{{1, 0}, {3, 0}, {4, 1}, {4, 5}, {3, 6}, {1, 6}, {0, 5}, {0, 1}, {1, 0}}},
     {{{0.5, 1.5}, {2, 0}, {2, 6}}, {{0.5, 6}, {3.5, 6}}},
@@ -32,9 +32,9 @@ const std::array<std::vector<Line>, kDigits> kLines = {{
     {{{4, 2.8}, {1, 3.2}, {0, 2.3}, {0, 1}, {1, 0}, {3, 0}, {4, 1}, {4, 4}, {2.5, 6}, {0.5, 6}}},
 }};
 constexpr double kGridWidth = 4, kGridHeight = 6;
-constexpr double kPixelsHigh = 16;  // of a digit at scale 1
+constexpr double kPixelsHigh = 16;  // for scale 1
 
-/// From the grid to pixels: centred, slanted, scaled, turned, moved.
+/// From the grid to pixels.
 Point placed(const Point& p, const Hand& hand) {
   const double unit = kPixelsHigh / kGridHeight * hand.scale;
   const double y = (p.y - kGridHeight / 2) * unit;
@@ -51,7 +51,7 @@ double distance(const Point& p, const Point& a, const Point& b) {
   return std::hypot(p.x - a.x - along * dx, p.y - a.y - along * dy);
 }
 
-/// Lays ink on every pixel that the line from a to b comes near.
+/// Inks pixels near the line from a to b.
 void draw_line(const Point& a, const Point& b, double pen, std::vector<float>& ink) {
   const double reach = pen / 2 + 1;
   const auto pixel = [](double at) {
@@ -67,12 +67,11 @@ void draw_line(const Point& a, const Point& b, double pen, std::vector<float>& i
     }
 }
 
-/// A stream for one picture of a set.
 RandomStream stream_of(std::uint64_t seed, std::int64_t picture) {
   return {seed, static_cast<std::uint32_t>(picture), static_cast<std::uint32_t>(picture >> 32)};
 }
 
-constexpr std::int64_t kHandNumbers = 16;  // of a picture's stream: its hand; noise comes after
+constexpr std::int64_t kHandNumbers = 16;  // for a hand; noise follows
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Pictures of digits, drawn by a pen along lines: each another, by chance.
+// Random drawings of digits.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,24 @@ namespace gradus::examples {
 constexpr std::int64_t kSide = 24;  // pixels
 constexpr std::int64_t kDigits = 10;
 
-/// How one picture is drawn.
 struct Hand {
   double angle = 0;             // radians, counter-clockwise
   double scale = 1, slant = 0;  // height 16 pixels · scale; x moves by slant · height
   double right = 0, down = 0;   // pixels
-  double pen = 2;               // width of the line, pixels
-  double noise = 0;             // standard deviation, added to every pixel
+  double pen = 2;               // line width in pixels
+  double noise = 0;             // standard deviation per pixel
 };
 /// angle ±0.35, scale 0.7 … 1.15, slant ±0.25, shifts ±3, pen 1.5 … 3, noise 0.05 … 0.25.
 Hand random_hand(const RandomStream& random);
 
-/// Ink in [0, 1] for the pixels, row by row, before noise and the limits 0 and 1 after it.
+/// Ink in [0, 1] for each pixel in row-major order, clamped after noise is added.
 std::vector<float> draw_digit(std::int64_t digit, const Hand& hand, const RandomStream& random);
 
-/// `count` pictures with random hands: x [count, 1, kSide, kSide], y [count], digits by chance. A
-/// function of seed and block alone: training takes one block after the other.
+/// `count` random digits and hands: x [count, 1, kSide, kSide], y [count]. Depends only on the
+/// arguments.
 Labelled draw_digits(std::int64_t count, std::uint64_t seed, std::int64_t block);
 
-/// One picture [1, 1, kSide, kSide] as draw_digits() would make it.
+/// A picture [1, 1, kSide, kSide] made like those of draw_digits().
 Tensor draw_one(std::int64_t digit, std::uint64_t seed);
 
 }  // namespace gradus::examples

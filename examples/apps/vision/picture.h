@@ -1,4 +1,4 @@
-// Pictures as files and in characters, and where a model looked in one.
+// Pictures as files and characters, and where a model looked.
 #pragma once
 
 #include <string>
@@ -9,19 +9,17 @@
 
 namespace gradus::examples {
 
-/// A .npy file of kSide × kSide numbers in [0, 1], as [1, 1, kSide, kSide]. FileError:
-/// anything else.
+/// Loads kSide × kSide values in [0, 1] as [1, 1, kSide, kSide]. Throws FileError.
 Tensor load_picture(const std::string& file);
 
-/// What a model makes of one picture [1, 1, kSide, kSide].
 struct Looked {
-  std::vector<std::pair<std::int64_t, double>> guess;  // digits from the likeliest on
-  std::vector<double> where;  // kSide², of 1 at most: how much the class token attended there
+  std::vector<std::pair<std::int64_t, double>> guess;  // digits, most likely first
+  std::vector<double> where;  // kSide² values up to 1: attention of the class token
 };
-/// Where: the attention of the class token in the last block, mean over the heads.
+/// `where` is from the last block, the mean over the heads.
 Looked look_at(const nn::VisionTransformer& model, const Tensor& picture);
 
-/// Lines of two characters a pixel, from ' ' for 0 to '@' for 1: the picture, then `where`.
+/// Draws the picture and `where`, two characters per pixel, from ' ' for 0 to '@' for 1.
 std::string side_by_side(const Tensor& picture, const std::vector<double>& where);
 
 }  // namespace gradus::examples
