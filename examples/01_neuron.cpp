@@ -16,10 +16,10 @@ using examples::expect;
 int main() {
   set_default_dtype(Dtype::f64);
   const Tensor x = tensor(0.5), target = tensor(1.0);
-  Tensor w = tensor(-1.5).requires_grad_();  // a leaf: backward() computes d loss / d w
+  Tensor w = tensor(-1.5).requires_grad_();  // a leaf: gets d loss / d w
   Tensor b = tensor(0.25).requires_grad_();
 
-  // ---- forward: each operation adds a node to the graph ----
+  // ---- forward: records a graph ----
   const Tensor z = w * x + b;
   const Tensor y = tanh(z);
   const Tensor error = y - target;
@@ -42,7 +42,7 @@ int main() {
   expect(std::abs(w.grad().item() - d_w) < 1e-12, "the engine's d loss/d w is the chain rule's");
   expect(std::abs(b.grad().item() - d_b) < 1e-12, "the engine's d loss/d b is the chain rule's");
 
-  // ---- finite differences: change w a little and measure the loss ----
+  // ---- finite differences ----
   const double h = 1e-6;
   const auto loss_at = [&](double weight) {
     return std::pow(std::tanh(weight * x.item() + b.item()) - target.item(), 2);
@@ -54,10 +54,10 @@ int main() {
   // ---- gradient descent ----
   for (int step = 0; step < 100; ++step) {
     const Tensor now = square(tanh(w * x + b) - target);
-    w.set_grad({});  // gradients accumulate until they are cleared
+    w.set_grad({});  // gradients accumulate
     b.set_grad({});
     now.backward();
-    const NoGrad not_recorded;  // the update is not part of the graph
+    const NoGrad not_recorded;  // not part of the graph
     w.copy_(w - 0.5 * w.grad());
     b.copy_(b - 0.5 * b.grad());
   }

@@ -3,8 +3,8 @@
 //   forward    y = x Wᵀ + b        x [N, in], W [out, in], b [out], y [N, out]
 //   backward   dx = dy W           dW = dyᵀ x           db = Σ_n dy_n
 //
-// Three loops compute all of it. The engine must give exactly the same values, since they are
-// small integers, and finite differences confirm both. Then the layer learns.
+// Three loops compute all of it. The engine must give exactly the same values, which are small
+// integers. Finite differences confirm both. Then the layer learns.
 //
 // In a debugger: break gradus::op::Linear::backward, and print dy, x and weight.
 
@@ -18,9 +18,8 @@ using examples::show;
 
 namespace {
 
-constexpr std::size_t N = 2, in = 3, out = 4;  // all different, so a transposed matmul cannot fit
+constexpr std::size_t N = 2, in = 3, out = 4;  // all different: a transposed matmul cannot fit
 
-/// Forward and backward pass of a linear layer in loops.
 struct ByHand {
   double y[N][out] = {}, dx[N][in] = {}, dw[out][in] = {}, db[out] = {};
 

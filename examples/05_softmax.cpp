@@ -63,8 +63,7 @@ void why_not_by_pieces() {
   expect(loss.item() == 1000 && same(x.grad(), tensor({{-1, 1}})), "p is never taken the log of");
 }
 
-/// Standard deviation of the scores; means of the largest weight and of |d scores| for random
-/// d weights of variance 1.
+/// Standard deviation of scores; mean largest weight; mean |d scores| for d weights of variance 1.
 struct Spread {
   double deviation, largest, gradient;
 

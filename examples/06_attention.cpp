@@ -25,13 +25,13 @@ using examples::show;
 
 namespace {
 
-/// Records the result y of each operation, and the gradient dy that arrives at it.
+/// Records each operation's result y and the gradient dy that arrives at it.
 struct Recorder : Observer {
   struct Entry {
     std::string name;
     Tensor y, dy;
   };
-  std::map<std::uint64_t, Entry> entries;  // by node id; ids increase as operations run
+  std::map<std::uint64_t, Entry> entries;  // by node id, in the order of operations
 
   void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
     if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};
@@ -83,7 +83,7 @@ int main() {
   show("dq = dscores k / √D", q.grad(), queries);
   show("dk = dscoresᵀ q / √D", k.grad(), keys);
 
-  // ---- each formula, recomputed from the matrices above ----
+  // ---- recompute each formula from the matrices above ----
   const Tensor dq = q.grad(), dk = k.grad(), dv = v.grad();
   {
     const NoGrad by_hand;

@@ -49,7 +49,6 @@ void pooling() {
   expect(same(pool.query.grad(), matmul(dscores, x) / 2.0), "dq = Σ dscores x / √C");
 }
 
-/// Scores the same three keys in four ways.
 void four_scores() {
   const Tensor q = tensor({2, 1, 0, 0});                                // [C 4]
   const Tensor k = tensor({{2, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 2, 1}});  // [S 3, C 4]

@@ -20,7 +20,7 @@ using namespace examples;
 
 namespace {
 
-/// Prints pictures next to each other, each under its title.
+/// Prints pictures side by side, with titles.
 void draw(const std::vector<std::pair<std::string, std::string>>& drawings) {
   std::vector<std::istringstream> texts;
   for (const auto& [title, picture] : drawings) texts.emplace_back(title + "\n" + picture);
@@ -61,7 +61,7 @@ void three_words() {
   const FormulaScope as_formula;
   const Tensor q = head({{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}});
   const Tensor k = head({{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}});
-  const Tensor bias = zeros({3, 3}).requires_grad_();  // added to scores: its gradient is dscores
+  const Tensor bias = zeros({3, 3}).requires_grad_();  // its gradient is dscores
   const AttentionOutput y = attention_with_weights(q, k, k, causal_mask(), {.bias = bias});
   sum(y.output * y.output).backward();
   show("weights under causal_mask()", y.weights, {"the", "cat", "sat"});

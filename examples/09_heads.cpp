@@ -5,8 +5,8 @@
 //
 //   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: each head has its own rows
 //
-// A word is an article flag, a noun flag and an angle, 45° more for each position. The weights are
-// written by hand: head 0 attends to words of its type, head 1 (turned by −45°) to the word before.
+// A word is an article flag, a noun flag and an angle, 45° per position. With hand-written weights,
+// head 0 attends to words of its type, and head 1, turned by −45°, to the word before.
 //
 // In a debugger: break gradus::split_heads, print x and heads, then finish.
 
@@ -38,12 +38,11 @@ Tensor projection() {
   return cat({queries, keys, values});
 }
 
-/// The h-th group of `width` columns of the last axis.
 Tensor columns(const Tensor& x, std::int64_t h, std::int64_t width) {
   return slice(x, -1, h * width, (h + 1) * width);
 }
 
-/// A single head: y, and from dy the gradients of q, k and v (formulas of lesson 06).
+/// A single head, with the gradients of lesson 06.
 struct Head {
   Tensor q, k, v;                                                                       // [1, T, D]
   Tensor weights() const { return softmax(matmul(q, transpose(k)) / std::sqrt(2.0)); }  // [1, T, T]
@@ -94,7 +93,7 @@ void two_heads() {
   expect(same(entropy, sum(weights * log(weights), {-1}) * -1.0), "entropy = -Σ p log p");
 }
 
-/// H query heads share G heads of keys and values, as if the H heads of each group were equal.
+/// H query heads share G heads of keys and values.
 void fewer_keys() {
   seed(1);
   const Tensor x = randn({2, 5, 12});
@@ -106,7 +105,7 @@ void fewer_keys() {
                 static_cast<int>(few.parameter_count()), static_cast<int>(2 * G * 2));
     const NoGrad off;
     std::vector<Tensor> rows = split(few.qkv_proj.weight, {12, 2 * G, 2 * G}, 0);
-    // Repeats each head's two rows for every query head that it serves.
+    // Repeats each head for the query heads that it serves.
     for (const std::size_t part : {std::size_t{1}, std::size_t{2}})
       rows[part] = reshape(expand(reshape(rows[part], {G, 1, 2, 12}), {G, 6 / G, 2, 12}), {12, 12});
     nn::MultiHeadAttention all({.width = 12, .heads = 6, .bias = false});

@@ -5,8 +5,8 @@
 //     cross-attention: Q from the target, K and V from the memory;  weights [T, S]
 //   loss   = −log p(next letter), for all positions at once: the causal mask hides the answers
 //
-// Position t must attend to position S − 1 − t of the source. Nothing tells it to; the weights show
-// that it does. Writing letter by letter with a cache gives the same values.
+// Position t must attend to position S − 1 − t of the source. The weights show that it learns this.
+// Writing letter by letter with a cache gives the same values.
 //
 // In a debugger: break gradus::nn::DecoderBlock::forward, and print x and memory.
 
@@ -24,7 +24,7 @@ constexpr std::int64_t kLetters = 10, kStart = 10, kEnd = 11, kLongest = 7;
 
 struct Words {
   Tensor source;         // [B, S]
-  Tensor given, wanted;  // [B, S + 1]: decoder input, start first; its target, end last
+  Tensor given, wanted;  // [B, S + 1]: decoder input after "start"; its target before "end"
 };
 
 Words draw(std::int64_t count, std::int64_t length) {
@@ -54,7 +54,7 @@ void learn(nn::Translator& model) {
   }
 }
 
-/// The share of 200 new words written correctly, letter by letter with a cache.
+/// Accuracy on 200 new words, letter by letter with a cache.
 double accuracy(const nn::Translator& model, std::int64_t length) {
   const Words words = draw(200, length);
   nn::TranslatorDecoderState writer(model, words.source);
@@ -68,7 +68,7 @@ double accuracy(const nn::Translator& model, std::int64_t length) {
   return right / 200;
 }
 
-/// Draws weights [T, S]: a row for each written letter, a column for each source letter.
+/// A row for each letter written, a column for each letter read: [T, S].
 void draw_weights(const Tensor& weights, const std::string& read, const std::string& written) {
   std::printf("\nwho looks where: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
   for (std::int64_t t = 0; t < weights.size(0); ++t) {
@@ -79,7 +79,7 @@ void draw_weights(const Tensor& weights, const std::string& read, const std::str
   }
 }
 
-/// Draws the cross-attention, checks its pattern, and compares logits with and without a cache.
+/// Checks the cross-attention and the cache.
 void look_inside(const nn::Translator& model) {
   const NoGrad off;
   const Words words = draw(50, kLongest);

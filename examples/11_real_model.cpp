@@ -7,9 +7,8 @@
 //   x = x + (silu(h Gᵀ) ⊗ (h Uᵀ)) Dᵀ                           h normed again; swiglu
 //   logits = norm(x) Wᵀ
 //
-// These six lines are Llama. The lesson computes them with single operations and compares them
-// with nn::GPT. After each block, the last norm and projection show which token the model would
-// predict if it ended there.
+// These six lines are Llama. The lesson computes them with single operations and compares with
+// nn::GPT. After each block, the last norm and projection show the token it would predict.
 //
 // Without arguments, it reads a small random model written by `transformers`. With a real one:
 //   build/release/11_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
@@ -56,7 +55,6 @@ bool close(const Tensor& a, const Tensor& b) {
   return max(abs(a - b)).item() < 1e-4 * max(abs(b)).item();
 }
 
-/// Rotates the columns of each head by its token's position.
 Tensor turned(const Tensor& x, const RotaryOptions& rotary) {
   std::vector<std::int64_t> positions;
   for (std::int64_t t = 0; t < x.size(2); ++t) positions.push_back(t);
@@ -72,7 +70,7 @@ Tensor block_by_hand(const nn::Block& block, const Tensor& x, Tensor& weights) {
   const Tensor h = rms_norm(x, block.norm1.weight, o.norm_eps);
   const auto parts = split(linear(h, project.weight, project.bias), {H * D, G * D, G * D}, -1);
   const Tensor q = turned(nn::split_heads(parts[0], H), o.head.rotary);  // [1, H, T, D]
-  const auto for_all = [&](const Tensor& kv) {  // one head of keys serves H / G query heads
+  const auto for_all = [&](const Tensor& kv) {  // each head of keys serves H / G query heads
     return reshape(expand(unsqueeze(kv, 2), {1, G, H / G, T, D}), {1, H, T, D});
   };
   const Tensor k = for_all(turned(nn::split_heads(parts[1], G), o.head.rotary));
@@ -89,7 +87,7 @@ Tensor block_by_hand(const nn::Block& block, const Tensor& x, Tensor& weights) {
   return attended + linear(gated, down.weight, down.bias);
 }
 
-/// The most likely next token if the model ended here.
+/// The next token if the model ended here.
 std::string guess(const nn::GPT& model, const Tensor& x, const Text& text) {
   const Tensor last = select(model.norm(x), 1, -1);  // [1, C]
   const Tensor logits = linear(last, model.options.tied ? model.token.weight : model.head.weight);
@@ -130,7 +128,7 @@ void run(const std::string& path, const std::string& text) {
               static_cast<long long>(o.block.kv_heads.value_or(o.block.heads)),
               io::grouped(model.parameter_count()).c_str());
   follow(model, read(path, text));
-  if (path == kSmall) {  // compare with `transformers`
+  if (path == kSmall) {
     const auto golden = io::load_safetensors(path + "/golden.safetensors").tensors;
     expect(close(model(golden.at("ids")), golden.at("output")),
            "transformers gives the same logits");

@@ -1,9 +1,9 @@
 // Computes the largest eigenvalue λ of a trained network's Hessian H without forming H.
 //
-// Power iteration: repeated products H v turn a vector towards the eigenvector of λ. Each costs
-// about two gradients (hessian_vector_product). Along that eigenvector, gradient descent with
-// learning rate η multiplies the error by 1 − η λ per step. It converges for η < 2 / λ and diverges
-// above. The program measures this.
+// Power iteration: repeated products H v turn v towards the eigenvector of λ, at about the cost of
+// two gradients each (hessian_vector_product). Along it, gradient descent with learning rate η
+// multiplies the error by 1 − η λ per step: it converges for η < 2 / λ and diverges above. The
+// program measures this.
 
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,7 @@ using namespace gradus;
 
 namespace {
 
-/// y ≈ net(x) with one hidden layer. Used in f64, to get close to the minimum.
+/// y ≈ net(x), in f64 to get close to the minimum.
 struct Net : nn::Layer<Net> {
   Net() : hidden(1, 8), out(8, 1) {}
   nn::Members members() override { return {{"hidden", hidden}, {"out", out}}; }

@@ -12,7 +12,7 @@ struct Exercise {
   std::string name;
   check::Function forward;
   check::Vjp backward;
-  check::Tensors inputs;  // where backward is checked
+  check::Tensors inputs;
   check::Options options = {};
 };
 
@@ -20,10 +20,9 @@ enum class State { done, not_done_yet, wrong };
 
 struct Grade {
   State state;
-  std::string why;  // if wrong: the checker's report, or the exception's message
+  std::string why;  // if wrong: report or exception
 };
 
-/// All ten, in order.
 std::vector<Exercise> exercises();
 
 Grade grade(const Exercise& exercise);
@@ -32,7 +31,7 @@ struct Result {
   std::size_t graded, done;
   std::string text;  // a line for each, the first failure, and a summary
 };
-/// Grades all exercises, or only the one with this name or number.
+/// `only`: name or number; empty: all.
 Result grade_all(const std::vector<Exercise>& all, const std::string& only = "");
 
 }  // namespace gradus::exercises

@@ -1,8 +1,4 @@
 // Grades the exercises of this folder; see README.md.
-//   exercises              all
-//   exercises relu, 4      one, by name or number
-//   exercises --strict     exit code 1 unless all are done
-//   exercises --hint 4 2   the second of three hints for one
 #include <cstdio>
 #include <string>
 

@@ -40,7 +40,7 @@ struct Tensor {
   }
 };
 
-std::vector<std::function<void()>> tape;  // the backward passes of all operations so far
+std::vector<std::function<void()>> tape;  // backward passes so far
 
 /// Runs the tape in reverse: the chain rule needs the gradient of a result before its inputs'.
 void backward(const Tensor& loss) {
@@ -108,7 +108,7 @@ Tensor transpose(const Tensor& x, size_t axis) {
 
 /// p = softmax(factor · x) over n elements; returns log Σ exp(factor · x).
 double softmax_row(const double* x, size_t n, double* p, double factor = 1) {
-  const double most = factor * *std::max_element(x, x + n);  // keeps exp in range
+  const double most = factor * *std::max_element(x, x + n);  // avoids overflow
   double sum = 0;
   for (size_t i = 0; i < n; ++i) sum += p[i] = std::exp(factor * x[i] - most);
   for (size_t i = 0; i < n; ++i) p[i] /= sum;
@@ -242,7 +242,7 @@ struct GPT {
 struct AdamW {
   double lr = 2e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.01;
   int steps = 0;
-  std::vector<double> m = {}, v = {};  // for all parameters, concatenated
+  std::vector<double> m = {}, v = {};  // of all parameters
 
   /// m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²,  w ← w − lr (m̂ / (√v̂ + ε) + decay · w)
   void step(const std::vector<Tensor>& parameters) {
@@ -274,7 +274,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (int step = 1; step <= steps; ++step) {
-    Ids x, y;  // B pieces of the text, and the next byte for each of their bytes
+    Ids x, y;  // B pieces, and the next byte for each of their bytes
     while (x.size() < B * T) {
       const auto from = text.begin() + long(model.random() % (text.size() - T));
       x.insert(x.end(), from, from + long(T));

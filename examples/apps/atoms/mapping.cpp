@@ -8,8 +8,8 @@
 namespace gradus::examples {
 namespace {
 
-constexpr double kNeighbours = 90;     // the authors' factor
-constexpr double kNothingLeft = 1e-8;  // the largest confidence if all are taken
+constexpr double kNeighbours = 90;
+constexpr double kNothingLeft = 1e-8;  // below this, no candidate is left
 
 using Matrix = std::vector<std::vector<double>>;  // [P][R]
 
@@ -40,7 +40,7 @@ struct Pair {
   double confidence = 0;
 };
 
-/// The largest element after dividing rows by their sums.
+/// The largest element, with rows divided by their sums.
 Pair surest(const Matrix& matrix) {
   Pair best;
   for (std::size_t p = 0; p < matrix.size(); ++p) {
@@ -53,7 +53,6 @@ Pair surest(const Matrix& matrix) {
   return best;
 }
 
-/// Removes the pair and makes its neighbors more likely.
 void take(Matrix& matrix, const Pair& pair, const Reaction& reaction) {
   const auto first = static_cast<std::size_t>(reaction.reactant_atoms);
   for (const std::int64_t p : reaction.neighbours[first + pair.product])

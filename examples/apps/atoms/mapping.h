@@ -17,7 +17,7 @@ struct AtomMap {
 /// neighbors by 90.
 AtomMap map_atoms(const Reaction& reaction, const Tensor& weights);
 
-/// The reaction with atom numbers; mapped atoms have the same number.
+/// The reaction with atom numbers, equal for mapped atoms.
 std::string mapped_text(const Reaction& reaction, const AtomMap& map);
 
 }  // namespace gradus::examples

@@ -9,12 +9,12 @@ namespace gradus::examples {
 
 /// "reactants>>products", molecules separated by ".".
 struct Reaction {
-  std::vector<std::string> tokens;                    // atoms, bonds, brackets, ring numbers
-  std::vector<std::int64_t> atoms;                    // for each token: index of its atom, or −1
-  std::vector<std::string> element;                   // of each atom: "C", also for "c"
-  std::vector<std::vector<std::int64_t>> neighbours;  // of each atom
-  std::int64_t split = 0;                             // index of ">>"
-  std::int64_t reactant_atoms = 0;                    // they come first
+  std::vector<std::string> tokens;
+  std::vector<std::int64_t> atoms;   // for each token: index of its atom, or −1
+  std::vector<std::string> element;  // "C" also for "c"
+  std::vector<std::vector<std::int64_t>> neighbours;
+  std::int64_t split = 0;           // index of ">>"
+  std::int64_t reactant_atoms = 0;  // they come first
 };
 
 /// Throws ValueError for unknown signs, open branches or rings, and unless there is one ">>".

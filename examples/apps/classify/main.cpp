@@ -25,7 +25,7 @@ void ClassifyFlags::add_to(CLI::App& app) {
   setting(app, "--vocabulary", &vocabulary, "kinds of words, the most frequent");
 }
 
-Need ClassifyFlags::need() const {  // without --vocabulary: the tree may have fewer words
+Need ClassifyFlags::need() const {  // the tree may have fewer words than --vocabulary
   return transformer(static_cast<double>(length), static_cast<double>(length), 0);
 }
 

@@ -10,12 +10,11 @@
 
 namespace gradus::examples {
 
-/// A masked language model, and a classifier of snippets that starts from its weights.
 struct Reader final : nn::Module {
   Reader(const nn::BERTOptions& options) : language(options), classifier(options, kKinds) {}
   nn::Members members() override { return {{"language", language}, {"classifier", classifier}}; }
 
-  void begin_to_classify();  // copies the BERT of `language` to `classifier`
+  void begin_to_classify();  // starts from the weights of `language`
   train::BatchLoss masked_loss(const Snippets& snippets, const RandomStream& random) const;
   Tensor scores(const Snippets& snippets) const;  // [B, kKinds]
 
@@ -23,7 +22,7 @@ struct Reader final : nn::Module {
   nn::TextClassifier classifier;
 };
 
-/// Shares of masked pieces: filled in correctly, and equal to the most frequent one.
+/// Shares of masked pieces that the model, or the most frequent piece, fills in correctly.
 struct FilledIn {
   double right, most_frequent;
 };
@@ -32,7 +31,7 @@ FilledIn fill_in(const Reader& reader, const Snippets& snippets);
 /// Mean probabilities over the snippets.
 std::vector<double> kinds_of(const Reader& reader, const Snippets& snippets);
 
-/// log(1 + n), where n is how often a piece is in a snippet: [B, vocabulary].
+/// log(1 + n) of each piece's count n: [B, vocabulary].
 Tensor bags_of(const Snippets& snippets, std::int64_t vocabulary);
 
 }  // namespace gradus::examples

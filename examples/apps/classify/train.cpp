@@ -13,8 +13,8 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kValidation = 40, kTest = 150;  // snippets per kind, at most
-constexpr std::int64_t kForLogistic = 4000;            // training snippets
+constexpr std::int64_t kValidation = 40, kTest = 150;  // snippets per kind
+constexpr std::int64_t kForLogistic = 4000;            // snippets
 
 struct Texts {
   Texts(const ClassifyFlags& flags, const std::vector<SourceFile>& files)
@@ -95,7 +95,7 @@ train::TrainOptions options_of(const ClassifyFlags& flags) {
 
 int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
   optim::AdamW optimizer(reader.parameters(), {.lr = flags.learning_rate});
-  optimizer.warn_params_without_grad(false);  // each phase leaves some out
+  optimizer.warn_params_without_grad(false);  // each phase trains only some
   train::Trainer trainer(reader, optimizer, two_lessons(flags.pretrain, flags.steps),
                          options_of(flags));
   keep_digest(trainer, flags, texts.digest);
@@ -104,7 +104,7 @@ int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
   const auto draw = [&](std::int64_t step) -> RandomStream {
     return {seed, static_cast<std::uint32_t>(step), 0};
   };
-  std::int64_t begun = 0;  // the latest step of the second phase
+  std::int64_t begun = 0;  // latest step of the second phase
   const auto loss_of = [&](std::int64_t i) -> train::BatchLoss {
     const std::int64_t step = i / flags.shards;
     const bool fills_in = step < flags.pretrain;

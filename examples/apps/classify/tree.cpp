@@ -26,7 +26,6 @@ void split_kind(std::vector<SourceFile*> files) {
     files[i]->part = i < test ? Part::test : i < validation ? Part::validation : Part::training;
 }
 
-/// kStart and at most `length` − 1 pieces from `at` on.
 Ids snippet(const Ids& text, std::size_t at, std::int64_t length) {
   Ids ids = {WordList::kStart};
   for (; at < text.size() && std::ssize(ids) < length; ++at) ids.push_back(text[at]);

@@ -1,4 +1,4 @@
-// A tree of files as snippets, each with its kind of file.
+// A tree of files as snippets, each with its kind.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ constexpr std::array<const char*, kKinds> kKindNames = {
 std::int64_t kind_of(const std::string& path);
 
 struct SourceFile {
-  std::string path, text;  // relative path
+  std::string path, text;  // relative
   std::int64_t kind;
   Part part;
 };
@@ -31,7 +31,7 @@ struct SourceFile {
 /// the directory is missing or a kind has fewer than 3 files.
 std::vector<SourceFile> read_tree(const std::string& tree);
 
-std::string digest_of(const std::vector<SourceFile>& files);  // of paths and texts
+std::string digest_of(const std::vector<SourceFile>& files);
 
 /// A batch: kStart, pieces, padding.
 struct Snippets {
@@ -40,7 +40,7 @@ struct Snippets {
   Tensor kinds;                       // i64 [B]
 };
 
-/// Snippets of a part's files, which may begin at any line.
+/// Snippets begin at any line of a part's files.
 class SnippetSource {
  public:
   SnippetSource(const std::vector<SourceFile>& files, Part part, const WordList& vocabulary,
@@ -59,7 +59,7 @@ class SnippetSource {
   Snippets gather(const std::vector<std::pair<std::int64_t, Place>>& places) const;
 
   std::int64_t length_;
-  std::vector<std::vector<std::int64_t>> files_;  // as ids
+  std::vector<std::vector<std::int64_t>> files_;
   std::array<std::vector<Place>, kKinds> places_;
 };
 

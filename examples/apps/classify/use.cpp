@@ -14,7 +14,7 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kGuesses = 5;  // per masked word
+constexpr std::int64_t kGuesses = 5;
 
 struct Trained {
   Trained(ClassifyFlags& flags, const std::string& directory)

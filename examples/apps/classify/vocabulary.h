@@ -14,12 +14,11 @@ namespace gradus::examples {
 /// indentation after it. Other whitespace is dropped. "[MASK]" is one piece.
 std::vector<std::string_view> pieces_of(std::string_view text);
 
-/// The most frequent pieces, with ids from kFirst.
 class WordList {
  public:
   static constexpr std::int64_t kPadding = 0, kStart = 1, kMask = 2, kUnknown = 3, kFirst = 4;
 
-  /// The `size` − kFirst most frequent pieces of `texts`, ties in byte order.
+  /// The most frequent pieces of `texts`, ties in byte order. `size` counts the special ids.
   static WordList of(const std::vector<std::string>& texts, std::int64_t size);
   explicit WordList(std::vector<std::string> pieces);
 
@@ -28,7 +27,7 @@ class WordList {
   std::string piece(std::int64_t id) const;  // "\\n+4": a line end and 4 spaces
 
   void save(const std::string& path) const;
-  static WordList load(const std::string& path);  // throws FileError
+  static WordList load(const std::string& path);  // FileError
 
  private:
   std::vector<std::string> pieces_;

@@ -27,7 +27,6 @@ Maps attention_of(const nn::GPT& model, const std::vector<std::int64_t>& ids) {
   return record.entries();
 }
 
-/// Contents of the file `out`.
 std::string picture(const AttendFlags& how, const std::string& run, const std::string& out,
                     const Maps& layers, const std::vector<std::string>& tokens) {
   if (out.ends_with(".html"))

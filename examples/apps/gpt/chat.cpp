@@ -28,7 +28,6 @@ io::ChatTemplate template_of(const std::string& model) {
   return {*text, model};
 }
 
-/// The messages so far, and how much of them the model has read.
 class Talk {
  public:
   Talk(const TrainedModel& model, io::ChatTemplate form, const ChatFlags& how, Precision cache)
@@ -43,7 +42,7 @@ class Talk {
   void say(const std::string& text) {
     messages_.push_back({"user", text});
     const auto [all, places] = form_.render(messages_);
-    // Only the template's <|im_end|> is a special token; typed by the user it is plain text.
+    // <|im_end|> is a special token in the template, but plain text where the user typed it.
     std::vector<std::int64_t> unread = tokenizer_.encode_literal(
         all.substr(told_), places.back().first - told_, places.back().second - told_);
     if (last_ >= 0) unread.insert(unread.begin(), last_);  // sampled, but not read
@@ -77,7 +76,7 @@ class Talk {
   std::int64_t end_ = -1, last_ = -1;
   std::uint32_t turn_ = 0;
   std::vector<io::ChatMessage> messages_;
-  std::size_t told_ = 0;  // bytes of the conversation read or written
+  std::size_t told_ = 0;  // bytes read or written
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Flags of all commands but `train`. In a file of their own because CLI11 takes seconds to compile.
+// Flags of all commands but `train`. Separate, since CLI11 takes seconds to compile.
 #include <CLI/CLI.hpp>
 
 #include "pretrained.h"
@@ -43,7 +43,7 @@ void ExportFlags::add_to(CLI::App& app) {
 }
 
 void ChatFlags::add_to(CLI::App& app) {
-  options.sampling.temperature = 0.2;  // as the model's authors advise
+  options.sampling.temperature = 0.2;  // the model authors' advice
   options.sampling.top_p = 0.9;
   SampleFlags::add_to(app);
   option(app, "--system", &system, "how the model is to behave (as its template says)");

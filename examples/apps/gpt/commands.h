@@ -42,7 +42,6 @@ struct DemoFlags : Options {
   double minutes = 0.8;
   void add_to(CLI::App& app);
 };
-/// Trains on a text for at most `minutes` and samples.
 int demo(GptFlags& flags, const DemoFlags& how);
 
 }  // namespace gradus::examples

@@ -13,7 +13,7 @@ namespace gradus::examples {
 
 struct Corpus {
   std::string digest;    // of all files
-  std::string not_text;  // with --tokenizer auto: the first file that is not text, and why
+  std::string not_text;  // for `auto`: the first file that is not text, and why
   std::unique_ptr<io::Tokenizer> tokenizer;
   std::vector<std::int64_t> training, held_out;
 
@@ -30,6 +30,6 @@ Corpus read_corpus(const GptFlags& flags);
 struct Entropies {
   double unigram, bigram;
 };
-Entropies entropies(const Corpus& corpus);  // of both parts
+Entropies entropies(const Corpus& corpus);
 
 }  // namespace gradus::examples

@@ -30,7 +30,7 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
   return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
 }
 
-/// Measures the mean time of a step. The first does not count: it fills caches and allocates.
+/// Excludes the first step, which fills caches and allocates.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
   const ScopedPause trial;  // not in traces
   const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);
@@ -50,8 +50,8 @@ void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const
   cost.step_seconds = seconds / static_cast<double>(cost.steps - 1);
 }
 
-/// Bytes that only the run needs: tokens, windows of an evaluation and the attention weights of one
-/// (training.cpp), and a checkpoint being written (weights and two moments in f32).
+/// Bytes that only the run needs: tokens, an evaluation (training.cpp) and a checkpoint, which is
+/// weights and two moments in f32.
 std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
   const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
   const nn::GPTOptions& o = model.options;

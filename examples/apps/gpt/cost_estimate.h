@@ -11,11 +11,11 @@ struct CostEstimate {
   std::int64_t steps;  // five; more if they take less than 0.25 s
   double step_seconds;
   double evaluation_seconds;  // over the held-out part
-  std::int64_t peak_bytes;    // of the program, checkpoints included
+  std::int64_t peak_bytes;    // checkpoints included
 };
 
-/// Uses its own model, optimizer and random numbers, so that the run stays bit for bit the same.
-/// All processes get rank 0's estimate.
+/// Does not change the run: uses its own model, optimizer and random numbers. All processes get
+/// rank 0's estimate.
 CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus);
 
 double seconds_left(const CostEstimate& cost, const train::TimeBudget& budget, std::int64_t step);

@@ -331,7 +331,6 @@ void GptFlags::choose_config(const std::string& name) {
   choose_recipe();
 }
 
-/// Muon, and a model with a lower loss than GPT-2's after as many steps.
 void GptFlags::choose_recipe() {
   const auto choose = [&](const char* flag, auto& setting, const auto& chosen) {
     if (!given(flag)) setting = chosen;

@@ -1,5 +1,4 @@
-// Settings of a gpt run: text, sizes and recipe. Each is described once, for the command line,
-// settings.json and validation.
+// Settings of a gpt run, each described once for the command line, settings.json and validation.
 #pragma once
 
 #include <optional>
@@ -15,12 +14,12 @@ struct Corpus;
 
 class GptFlags : public ModelFlags {
  public:
-  explicit GptFlags(CLI::App& train);  // adds the flags of `train`
+  explicit GptFlags(CLI::App& train);
 
-  std::vector<std::string> texts;    // files, concatenated
-  std::string validation;            // held-out file; "": the last tenth of the text
-  std::string text_digest;           // of the bytes read; checked on resume
-  std::string tokenizer = "auto";    // `auto` is resolved when the text is read
+  std::vector<std::string> texts;  // files, concatenated
+  std::string validation;          // held-out file; "": the last tenth of the text
+  std::string text_digest;         // checked on resume
+  std::string tokenizer = "auto";
   std::int64_t tokenizer_vocab = 0;  // for word and bpe
   std::string config;                // preset of the sizes; "": by the text's size
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
@@ -28,7 +27,7 @@ class GptFlags : public ModelFlags {
   std::string positions = "learned", norm = "layer", activation = "gelu", optimizer = "adamw";
   bool bias = true, qk_norm = false, zero_init = false;
   bool checkpoint = false;   // of gradients
-  std::string from;          // pretrained model to start from; "": none
+  std::string from;          // pretrained model; "": none
   std::string architecture;  // config.json of `from`, with options that have no flag
   std::string freeze, lora;  // patterns of parameters, and of layers with adapters
   std::int64_t lora_rank = 8;
@@ -50,8 +49,7 @@ class GptFlags : public ModelFlags {
   std::string directory() const;
   /// Sets a preset's sizes where no flag is given. Throws ValueError for unknown names.
   void choose_config(const std::string& name);
-  /// Validates a new run before its text is read: flags, existing runs, ranges, names, and the
-  /// minimum of memory.
+  /// Validates a new run before its text is read, with the minimum of memory.
   void judge_before_text();
   /// Sets what depends on the text. Call judge() afterwards.
   void take(const Corpus& corpus);
@@ -76,7 +74,7 @@ class GptFlags : public ModelFlags {
   void describe_text(CLI::App& app);
   void describe_model(CLI::App& app);
   void describe_recipe(CLI::App& app);
-  void take_model();     // sizes of `from`
+  void take_model();
   void choose_recipe();  // if no flag is given
 };
 

@@ -12,7 +12,7 @@ namespace gradus::examples {
 /// Reads tokenizer.json, or the tokenizer in a GGUF file. Throws FileError.
 std::unique_ptr<io::Tokenizer> tokenizer_of(const std::string& model);
 
-/// Reads a run's tokenizer.json, or the tokenizer of the GGUF file it started from.
+/// A run's tokenizer.json, or the tokenizer of the GGUF file it started from.
 std::unique_ptr<io::Tokenizer> tokenizer_of_run(const GptFlags& flags);
 
 struct TrainedModel;
@@ -24,7 +24,7 @@ struct LogitsFlags : Options {
   std::string ids;  // "1,5,9"
   void add_to(CLI::App& app);
 };
-/// Prints each position's logits as a JSON array per line. Needs no tokenizer.
+/// Prints a JSON array of logits per position. Needs no tokenizer.
 int logits(GptFlags& flags, const std::string& model, const LogitsFlags& how);
 
 struct ExportFlags : Options {
@@ -32,14 +32,13 @@ struct ExportFlags : Options {
   bool adapters = false;
   void add_to(CLI::App& app);
 };
-/// Writes config.json, model.safetensors and tokenizer.json with adapters merged, or only adapters.
+/// Writes config.json, model.safetensors with merged adapters and tokenizer.json; or the adapters.
 int export_model(GptFlags& flags, const std::string& run, const ExportFlags& how);
 
 struct ChatFlags : SampleFlags {
   std::string system;
   void add_to(CLI::App& app);
 };
-/// Talks line by line with the model's chat template.
 int chat(GptFlags& flags, const std::string& model, const ChatFlags& how);
 
 }  // namespace gradus::examples

@@ -66,7 +66,7 @@ void describe_run(const GptFlags& flags, const Corpus& corpus, const train::Trai
   say("run", flags.out, named ? "" : ", after the text's name (--out takes another)");
 }
 
-/// Loads the run's settings into `flags`, which must not contradict them. Texts may have moved.
+/// Loads the settings, which the flags must not contradict. Texts may have moved.
 DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   const std::vector<std::string> texts = flags.texts;
   const std::string validation = flags.validation, tokenizer = flags.tokenizer;
@@ -88,7 +88,7 @@ DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   return lock;
 }
 
-/// Sets what depends on the text of a new run; checks that of a resumed one.
+/// Sets what depends on the text, or checks it on resume.
 void take_text(GptFlags& flags, const Corpus& corpus) {
   const std::int64_t kinds = corpus.tokenizer->vocab_size();
   require<FileError>(!flags.resume || kinds == flags.vocab, flags.settings_file(), ": vocab ",

@@ -16,9 +16,8 @@
 
 namespace gradus::examples {
 
-/// Trains after flags.begin(), and prints the best loss, those of simpler models, and advice if it
-/// is above these. Calls `begun` before the first step. Returns the exit code. Throws FileError if
-/// the disk is full; the saved state can be resumed.
+/// Trains after flags.begin(). Prints the best loss, those of simpler models, and advice. Returns
+/// the exit code. Throws FileError if the disk is full; the run can be resumed.
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun = {});
 
@@ -34,9 +33,9 @@ struct TrainedModel {
 };
 TrainedModel load_trained(GptFlags& flags, const std::string& directory);
 
-/// Mean nats per token, over batches of windows.
+/// Mean nats per token, with `batch` windows at a time.
 double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, std::int64_t batch,
                  std::int64_t window);
-std::int64_t evaluation_batch(const GptFlags& flags);  // batch of mean_loss in training
+std::int64_t evaluation_batch(const GptFlags& flags);  // for mean_loss in training
 
 }  // namespace gradus::examples

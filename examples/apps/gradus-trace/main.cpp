@@ -155,14 +155,13 @@ std::string difference(const std::vector<double>& a, const std::vector<double>& 
   return "at [" + index + "]: " + text;
 }
 
-/// Empty if they agree.
 std::string difference(const Tape& a, std::size_t i, const Tape& b, std::size_t k) {
   const Json shape = a.shape(i), other = b.shape(k), x = a.value(i), y = b.value(k);
   if (shape != other) return "shapes " + shape.dump() + " and " + other.dump();
   if (x == y || x.is_null() || y.is_null()) return "";
   if (x.contains("stats") || y.contains("stats"))
     return x.contains("stats") != y.contains("stats")
-               ? ""  // all values and a summary: not comparable
+               ? ""  // values and a summary: not comparable
                : "statistics (least, largest, mean, deviation, norm …) " + x["stats"].dump() +
                      " and " + y["stats"].dump();
   return difference(numbers_of(x), numbers_of(y), shape);

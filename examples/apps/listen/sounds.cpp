@@ -33,12 +33,11 @@ double pitch_at(Sound sound, const Voice& voice, double time) {
   }
 }
 
-/// Fades in and out.
 double envelope(const Voice& voice, double time) {
   return std::clamp(std::min(time, voice.duration - time) / kFade, 0.0, 1.0);
 }
 
-/// Value in [−1, 1] after `turns` periods. `noise` is normal.
+/// Value after `turns` periods. `noise` is normal.
 double wave(Sound sound, double time, double turns, double noise) {
   const double angle = 2 * std::numbers::pi * turns;
   if (sound == Sound::bursts)
@@ -53,7 +52,7 @@ RandomStream stream_of(std::uint64_t seed, std::int64_t sound) {
   return {seed, static_cast<std::uint32_t>(sound), static_cast<std::uint32_t>(sound >> 32)};
 }
 
-constexpr std::int64_t kVoiceNumbers = 16;  // per voice; two per sample follow
+constexpr std::int64_t kVoiceNumbers = 16;  // random numbers per voice; two per sample follow
 
 }  // namespace
 

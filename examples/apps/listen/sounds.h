@@ -29,7 +29,7 @@ Sound sound_named(const std::string& name);  // throws ValueError
 
 struct Voice {
   double onset = 0.1, duration = 0.4;  // seconds
-  double pitch = 500, ratio = 1.5;     // Hz of the lower pitch; higher / lower
+  double pitch = 500, ratio = 1.5;     // lower pitch in Hz; higher / lower
   double loudness = 0.5;               // amplitude, at most 1
   double noise = 0;                    // standard deviation
 };
@@ -40,11 +40,9 @@ Voice random_voice(const RandomStream& random);
 /// kSamples values in [−1, 1].
 std::vector<float> make_sound(Sound sound, const Voice& voice, const RandomStream& random);
 
-/// `count` sounds with random kinds and voices: x [count, kSamples], y [count]. Depends only on the
-/// arguments.
+/// `count` random sounds: x [count, kSamples], y [count]. Depends only on the arguments.
 Labelled make_sounds(std::int64_t count, std::uint64_t seed, std::int64_t block);
 
-/// A sound made like those of make_sounds().
 std::vector<float> make_one(Sound sound, std::uint64_t seed);
 
 }  // namespace gradus::examples

@@ -42,7 +42,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-/// Returns the rate of a "fmt " chunk. Throws unless it is 16-bit PCM with one channel.
+/// Returns the rate. Throws unless the chunk is 16-bit PCM with one channel.
 std::int64_t read_format(std::span<const std::byte> chunk, const std::string& name) {
   Reader reader(chunk, name);
   const std::uint32_t format = reader.number(2), channels = reader.number(2),

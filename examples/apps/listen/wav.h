@@ -13,11 +13,11 @@ struct Wav {
   std::vector<float> samples;  // in [−1, 1)
 };
 
-/// Throws FileError for missing, truncated or invalid files, and other formats. Skips other chunks.
+/// Throws FileError for invalid files and other formats. Skips other chunks.
 Wav read_wav(const std::string& path);
 Wav parse_wav(std::span<const std::byte> bytes, const std::string& name);
 
-/// Writes atomically. Rounds samples to 1/32768 and clamps them to 16 bits.
+/// Writes atomically. Rounds to 1/32768 and clamps to 16 bits.
 void write_wav(const std::string& path, const Wav& wav);
 
 }  // namespace gradus::examples

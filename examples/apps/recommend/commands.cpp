@@ -33,7 +33,7 @@ Recommender model_for(const RecommendFlags& flags) {
                       .dropout = flags.dropout});
 }
 
-/// Items that are known, and the next ones to predict; 0: none.
+/// `next` are the items to predict; 0: none.
 train::Batch batch_of(const std::vector<History>& known, const std::vector<History>& next) {
   std::vector<std::int64_t> x, y;
   for (const History& each : known) x.insert(x.end(), each.begin(), each.end());
@@ -42,7 +42,7 @@ train::Batch batch_of(const std::vector<History>& known, const std::vector<Histo
   return {tensor(x, shape), tensor(y, shape)};
 }
 
-/// Predicts the next item at each position, without the last two items.
+/// Predicts the next item at each position, without the last two.
 train::Batch batch_at(const std::vector<History>& all, const train::LengthBuckets& order,
                       std::int64_t step) {
   std::vector<History> known, next;
@@ -54,7 +54,7 @@ train::Batch batch_at(const std::vector<History>& all, const train::LengthBucket
   return batch_of(known, next);
 }
 
-/// Each user's rank of the item `back` from the end, given those before, and the mean loss.
+/// Ranks and mean loss of the items `back` from the end, given those before.
 struct Judged {
   std::vector<std::int64_t> ranks;
   double loss = 0;

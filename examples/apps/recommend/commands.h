@@ -20,7 +20,6 @@ int train(RecommendFlags& flags);
 /// Prints the five best items after these, the latest last.
 int recommend(RecommendFlags& flags, const std::string& directory,
               const std::vector<std::string>& items);
-/// Prints the run's metrics again.
 int evaluate(RecommendFlags& flags, const std::string& directory);
 
 }  // namespace gradus::examples

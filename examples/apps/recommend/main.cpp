@@ -5,8 +5,8 @@
 //   recommend for runs/recommend "Silent Harbour" "Amber Harbour" 42      recommends items
 //   recommend eval runs/recommend                          prints the metrics again
 //
-// Start with world.h (how users choose), then train() in commands.cpp; ranking.cpp has the metrics
-// and baselines.
+// Start with world.h (how users choose), train() in commands.cpp, and ranking.cpp (metrics and
+// baselines).
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

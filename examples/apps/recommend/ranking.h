@@ -12,22 +12,22 @@ namespace gradus::examples {
 
 using Scores = std::vector<double>;  // of items 0 … kItems; 0 is padding
 
-/// Means over users: is the next item among the ten best, and then 1 / log2(1 + its rank), else 0
-/// (Järvelin & Kekäläinen 2002).
+/// Means over users: 1 and 1 / log2(1 + rank) if the rank is at most 10, otherwise 0 (Järvelin &
+/// Kekäläinen 2002).
 struct Quality {
   double hit_rate = 0, ndcg = 0;
 };
 constexpr std::int64_t kTop = 10;
 
-/// From 1; items with an equal score count as better.
+/// From 1; equal scores count as better.
 std::int64_t rank_of(std::int64_t item, const Scores& scores);
 /// `ranks`: one per user.
 Quality quality_of(const std::vector<std::int64_t>& ranks);
 
 Scores popularity(const std::vector<History>& histories);
 
-/// Markov chains: how often items came after the last two, or the last one. Ties are broken by the
-/// last one, then by popularity.
+/// Markov chains: counts of items after the last two or the last one. Ties are broken by the last
+/// one, then by popularity.
 class Markov {
  public:
   explicit Markov(const std::vector<History>& histories);
@@ -35,7 +35,7 @@ class Markov {
   Scores after(std::int64_t before, std::int64_t last) const;
 
  private:
-  Scores popularity_;                                               // below 1, less than one count
+  Scores popularity_;                                               // scaled to less than one count
   std::vector<Scores> next_;                                        // [last][next]
   std::map<std::pair<std::int64_t, std::int64_t>, History> pairs_;  // (before, last) → next
 };

@@ -31,7 +31,7 @@ Recommender::Recommender(const RecommenderOptions& given)
   const double deviation = 1 / std::sqrt(static_cast<double>(options.width));
   {
     const NoGrad off;
-    item.weight.copy_(item.weight * deviation);  // from deviation 1; padding stays 0
+    item.weight.copy_(item.weight * deviation);  // the padding row stays 0
   }
   nn::init::normal_(position.weight, 0, deviation);
 }
@@ -46,7 +46,7 @@ Tensor Recommender::forward(const Tensor& items) const {
   const Tensor there = unsqueeze(not_equal(items, 0), 1);  // [B, 1, T]: not padding
   const Mask mask = causal_mask() & dense_mask(expand(there, {items.size(0), T, T}));
   const double scale = std::sqrt(static_cast<double>(options.width));
-  // The first item has position 0, after any padding.
+  // Positions begin after any padding.
   const Tensor count = cumsum(not_equal(items, 0).to(Dtype::f32), 1);     // [B, T]
   const Tensor place = relu(count - 1.0).to(Dtype::i64);                  // [B, T]
   const Tensor x = item(items) * scale + position(place);                 // [B, T, C]

@@ -18,7 +18,7 @@ struct RecommenderOptions {
 /// SASRec (Kang & McAuley 2018): item · √C + learned position, causal blocks, and the dot product
 /// of each item's embedding with the last vector. Histories i64 [B, T], padding first → scores of
 /// the next item at each position, [B, T, items + 1]; item 0 scores −∞. Positions count from the
-/// first item, so padding changes nothing, and short histories equal the beginnings of long ones.
+/// first item, so padding changes nothing.
 class Recommender : public nn::Layer<Recommender> {
  public:
   explicit Recommender(const RecommenderOptions& options);

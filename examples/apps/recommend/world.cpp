@@ -60,14 +60,14 @@ class Walk {
   };
   static constexpr double kStay = 0.6;
 
-  /// Squares of uniform numbers prefer the first of the list.
+  /// Squares of uniform numbers prefer the first items.
   std::int64_t in_fashion() {
     const double u = static_cast<double>(draws_.below(1000)) / 1000;
     const auto rank = static_cast<std::int64_t>(u * u * kFashionable);
-    return 1 + rank * 137 % kItems;  // over all shelves
+    return 1 + rank * 137 % kItems;  // spread over the shelves
   }
 
-  /// Another liked genre; weights rise with the time since its last visit.
+  /// Another liked genre, more likely the longer ago it was visited.
   std::size_t another() {
     std::int64_t total = 0;
     for (std::size_t i = 0; i < genres_.size(); ++i) total += i == current_ ? 0 : weight(i);

@@ -23,7 +23,7 @@ std::string name_of(std::int64_t item);
 /// By name, in any case, or by number. Throws ValueError.
 std::int64_t item_of(const std::string& name_or_number);
 
-/// Depends only on the seed; fewer users are a prefix.
+/// Depends only on the seed. Fewer users are the first of more.
 std::vector<History> histories(std::int64_t users, std::int64_t seed);
 
 }  // namespace gradus::examples

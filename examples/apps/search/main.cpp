@@ -24,7 +24,7 @@ struct Asked {
   std::string vectors;
 };
 
-/// Prints a JSON array per line, to compare with other programs.
+/// Prints a JSON array per line of the file.
 int print_vectors(const std::string& path, const nn::BERT& model,
                   const io::PretrainedTokenizer& tokenizer) {
   std::vector<std::string> lines;
@@ -60,7 +60,7 @@ int run(const Asked& asked) {
   std::vector<std::string> texts;
   for (const SourceSentence& each : sentences) texts.push_back(each.text);
   const Tensor vectors = vectors_of(texts, model, tokenizer);            // [N, C]
-  const auto cosine = matmul(vectors, question.t()).to_vector<float>();  // unit vectors
+  const auto cosine = matmul(vectors, question.t()).to_vector<float>();  // vectors have length 1
   std::vector<std::size_t> order(sentences.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),

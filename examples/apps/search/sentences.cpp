@@ -27,7 +27,7 @@ void add(std::vector<SourceSentence>& all, std::string text, const std::string& 
   if (count >= kFewestWords) all.push_back({std::move(text), file, line});
 }
 
-/// Unit vectors of the means over each text's tokens: x [B, T, C] → [B, C].
+/// Means over each text's tokens, normalized: x [B, T, C] → [B, C].
 Tensor pooled(const Tensor& x, const std::vector<std::int64_t>& lengths) {
   const std::int64_t B = x.size(0), T = x.size(1);
   std::vector<float> counted;

@@ -19,8 +19,8 @@ struct SourceSentence {
 /// ".", "!" or "?" before whitespace, or with their paragraph.
 std::vector<SourceSentence> sentences_of(const std::string& text, const std::string& file);
 
-/// Reimers & Gurevych 2019: the mean of the last layer over the tokens, normalized: [N, C]. Cuts
-/// texts at 256 tokens, as in the model's training.
+/// Reimers & Gurevych 2019: normalized mean of the last layer over the tokens, [N, C]. Cuts texts
+/// at 256 tokens.
 Tensor vectors_of(const std::vector<std::string>& texts, const nn::BERT& model,
                   const io::PretrainedTokenizer& tokenizer);
 

@@ -1,4 +1,4 @@
-// Gives each run's directory one writer.
+// A lock for one writer per run.
 #pragma once
 
 #include <string>

@@ -27,7 +27,6 @@ Tensor loss_of(const nn::Translator& model, const train::PairBatch& batch) {
   return cross_entropy(logits, batch.output, {.ignore_index = 0});  // [B, T, V], [B, T]
 }
 
-/// Mean loss per token, and the share of exact translations.
 train::Metrics metrics_of(const nn::Translator& model, const Task& task,
                           const train::PairBatches& validation) {
   double total = 0, tokens = 0;
@@ -70,7 +69,7 @@ void TranslateFlags::check(const Judge& judge) const {
                 ": take dates or sentences");
 }
 
-Need TranslateFlags::need() const {  // steps are small: texts have few tokens
+Need TranslateFlags::need() const {  // not counting steps, as texts are short
   Need need = transformer(0, 0, 0);
   need.parameters *= 2;  // encoder and decoder
   need.data = static_cast<double>(examples * 2 * std::int64_t{sizeof(Example)});
@@ -113,7 +112,7 @@ int translate(TranslateFlags& flags, const std::string& directory,
               const std::vector<std::string>& texts, std::int64_t beams) {
   Judge().number("beams", beams);
   const Trained trained = load_trained(flags, directory, Examples::not_needed);
-  std::vector<Ids> sources;  // all, before the first is printed
+  std::vector<Ids> sources;  // encoded before any output
   for (const std::string& text : texts) sources.push_back(encoded(trained.task.source, text));
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::printf("%s\n", texts[i].c_str());

@@ -22,7 +22,7 @@ int train(TranslateFlags& flags);
 /// Prints the `beams` best translations of each text.
 int translate(TranslateFlags& flags, const std::string& directory,
               const std::vector<std::string>& texts, std::int64_t beams);
-/// Prints the accuracy on held-out texts, and some errors.
+/// Prints the accuracy on held-out texts, and errors.
 int evaluate(TranslateFlags& flags, const std::string& directory);
 
 }  // namespace gradus::examples

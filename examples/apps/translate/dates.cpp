@@ -72,7 +72,7 @@ std::string drawn_format(Draws& draws) {
   for (const Group& group : groups())
     for (const std::string& pattern : group.patterns) patterns.emplace_back(&group, pattern);
   const auto& [group, pattern] = draws.one_of(patterns);
-  // One statement each: the order in which arguments are evaluated is unspecified.
+  // One statement each: evaluation order of arguments is unspecified.
   const std::string year = draws.one_of(group->years), month = draws.one_of(group->months);
   const std::string day = draws.one_of(group->days), weekday = draws.one_of(group->weekdays);
   return format_of(pattern, weekday, day, month, year);
@@ -131,7 +131,7 @@ std::string spelled_year(unsigned year) {
   return "twenty " + spelled(rest);
 }
 
-/// The text of a style.
+/// The date's part in this style.
 std::string piece(const std::string& style, const Date& date) {
   const unsigned d = static_cast<unsigned>(date.day()), m = static_cast<unsigned>(date.month());
   const unsigned y = static_cast<unsigned>(static_cast<int>(date.year()));

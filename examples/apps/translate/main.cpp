@@ -6,8 +6,7 @@
 //   translate run runs/translate "May 3, '98" "3-V-1998" --beams 3
 //   translate eval runs/translate             held-out accuracy and a baseline
 //
-// Start with task.h, dates.cpp and sentences.cpp (the data), then train() in commands.cpp;
-// translation.cpp decodes.
+// Start with task.h, dates.cpp, sentences.cpp, train() in commands.cpp, and translation.cpp.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

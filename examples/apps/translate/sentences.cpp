@@ -185,7 +185,6 @@ std::vector<Example> drawn_sentences(std::int64_t count, bool wanted_new, Draws&
   return examples;
 }
 
-/// All words of both languages.
 std::pair<std::string, std::string> all_words() {
   Words first = {"that", "not", "will", "did", "do", "does", "to"}, second = {"ne"};
   for (int n = 0; n < std::ssize(kNouns); ++n)
@@ -217,7 +216,7 @@ std::pair<std::string, std::string> all_words() {
   return {joined(first), joined(second)};
 }
 
-/// Dictionary forms, such as nouns in the subject case.
+/// A word for each word, nouns in the subject case.
 std::map<std::string, std::string> dictionary() {
   std::map<std::string, std::string> d = {{"not", "ne"}};
   for (int n = 0; n < std::ssize(kNouns); ++n)

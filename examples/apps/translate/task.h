@@ -22,7 +22,7 @@ struct Task {
   std::function<std::string(const std::string& source)> baseline;
 };
 
-constexpr std::int64_t kValidation = 300, kTest = 1000;  // examples
+constexpr std::int64_t kValidation = 300, kTest = 1000;
 
 /// "dates" or "sentences" with `count` training pairs. Throws ValueError for other names.
 Task make_task(const std::string& name, std::int64_t count, std::int64_t seed);

@@ -1,5 +1,4 @@
-// A baseline without a model: fills in the target from the digits of the source, with rules for
-// sources that differ only in digits.
+// A baseline that fills in targets from the digits of sources with the same shape.
 #pragma once
 
 #include <map>

@@ -11,15 +11,14 @@
 
 namespace gradus::examples {
 
-constexpr std::int64_t kContext = 80;  // tokens of a source
-constexpr std::int64_t kLongest = 24;  // tokens of a target, with its end
+constexpr std::int64_t kContext = 80;  // tokens of the longest source
+constexpr std::int64_t kLongest = 24;  // tokens of the longest target, with its end
 
 /// Throws ValueError if a text is empty, too long, or has an unknown token.
 Ids encoded(const Vocabulary& vocabulary, const std::string& text);
 
 std::vector<std::pair<Ids, Ids>> pairs_of(const Task& task, const std::vector<Example>& examples);
 
-/// Greedy translations.
 std::vector<std::string> translations(const nn::Translator& model, const Task& task,
                                       const std::vector<Example>& examples);
 

@@ -15,7 +15,7 @@ namespace {
 struct Point {
   double x, y;
 };
-using Line = std::vector<Point>;  // corners
+using Line = std::vector<Point>;  // joined corners
 
 /// On a grid 4 wide and 6 high, y down. Curves are polygons.
 const std::array<std::vector<Line>, kDigits> kLines = {{
@@ -32,9 +32,8 @@ const std::array<std::vector<Line>, kDigits> kLines = {{
     {{{4, 2.8}, {1, 3.2}, {0, 2.3}, {0, 1}, {1, 0}, {3, 0}, {4, 1}, {4, 4}, {2.5, 6}, {0.5, 6}}},
 }};
 constexpr double kGridWidth = 4, kGridHeight = 6;
-constexpr double kPixelsHigh = 16;  // for scale 1
+constexpr double kPixelsHigh = 16;  // height of a digit at scale 1
 
-/// From the grid to pixels.
 Point placed(const Point& p, const Hand& hand) {
   const double unit = kPixelsHigh / kGridHeight * hand.scale;
   const double y = (p.y - kGridHeight / 2) * unit;
@@ -51,7 +50,6 @@ double distance(const Point& p, const Point& a, const Point& b) {
   return std::hypot(p.x - a.x - along * dx, p.y - a.y - along * dy);
 }
 
-/// Inks pixels near the line from a to b.
 void draw_line(const Point& a, const Point& b, double pen, std::vector<float>& ink) {
   const double reach = pen / 2 + 1;
   const auto pixel = [](double at) {
@@ -71,7 +69,7 @@ RandomStream stream_of(std::uint64_t seed, std::int64_t picture) {
   return {seed, static_cast<std::uint32_t>(picture), static_cast<std::uint32_t>(picture >> 32)};
 }
 
-constexpr std::int64_t kHandNumbers = 16;  // for a hand; noise follows
+constexpr std::int64_t kHandNumbers = 16;  // random numbers per hand; noise follows
 
 }  // namespace
 

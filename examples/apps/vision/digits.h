@@ -26,11 +26,10 @@ Hand random_hand(const RandomStream& random);
 /// Ink in [0, 1] for each pixel in row-major order, clamped after noise is added.
 std::vector<float> draw_digit(std::int64_t digit, const Hand& hand, const RandomStream& random);
 
-/// `count` random digits and hands: x [count, 1, kSide, kSide], y [count]. Depends only on the
-/// arguments.
+/// `count` random digits: x [count, 1, kSide, kSide], y [count]. Depends only on the arguments.
 Labelled draw_digits(std::int64_t count, std::uint64_t seed, std::int64_t block);
 
-/// A picture [1, 1, kSide, kSide] made like those of draw_digits().
+/// A picture [1, 1, kSide, kSide].
 Tensor draw_one(std::int64_t digit, std::uint64_t seed);
 
 }  // namespace gradus::examples

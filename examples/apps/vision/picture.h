@@ -1,4 +1,4 @@
-// Pictures as files and characters, and where a model looked.
+// Pictures as files and characters, and attention to them.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Looked {
 /// `where` is from the last block, the mean over the heads.
 Looked look_at(const nn::VisionTransformer& model, const Tensor& picture);
 
-/// Draws the picture and `where`, two characters per pixel, from ' ' for 0 to '@' for 1.
+/// Draws both with two characters per pixel, from ' ' for 0 to '@' for 1.
 std::string side_by_side(const Tensor& picture, const std::vector<double>& where);
 
 }  // namespace gradus::examples
