@@ -31,7 +31,7 @@ struct Result {
   std::size_t graded, done;
   std::string text;  // a line for each, the first failure, and a summary
 };
-/// `only`: name or number; empty: all.
+/// Grades all exercises, or `only` one by its name or number.
 Result grade_all(const std::vector<Exercise>& all, const std::string& only = "");
 
 }  // namespace gradus::exercises

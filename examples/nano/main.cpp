@@ -207,7 +207,7 @@ struct GPT {
                         normal({C, 4 * C}), normal({4 * C, C})});
   }
 
-  Tensor normal(Shape shape) {  // adds a parameter
+  Tensor normal(Shape shape) {  // a random parameter
     Tensor x = parameters.emplace_back(std::move(shape));
     std::normal_distribution<double> distribution(0, 0.02);
     for (size_t i = 0; i < x.size; ++i) x.value[i] = distribution(random);

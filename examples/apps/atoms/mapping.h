@@ -7,9 +7,9 @@
 namespace gradus::examples {
 
 struct AtomMap {
-  std::vector<std::int64_t> reactant;  // for each product atom; −1: none left
-  std::vector<double> confidence;      // for each; 1 if none left
-  double all = 1;                      // their product
+  std::vector<std::int64_t> reactant;  // of each product atom; −1: unmapped
+  std::vector<double> confidence;      // of each product atom; 1 if unmapped
+  double all = 1;                      // product of the confidences
 };
 
 /// Schwaller et al. 2021. weights [T, T] of one head, over "[CLS]", the tokens and "[SEP]". Each

@@ -9,7 +9,7 @@
 namespace gradus::examples {
 namespace {
 
-/// 0 if there is no token.
+/// Returns 0 if there is no token at `at`.
 std::size_t token_length(const std::string& text, std::size_t at) {
   const auto next_is = [&](char c) { return at + 1 < text.size() && text[at + 1] == c; };
   const auto digit = [&](std::size_t i) {

@@ -14,7 +14,7 @@ struct Reader final : nn::Module {
   Reader(const nn::BERTOptions& options) : language(options), classifier(options, kKinds) {}
   nn::Members members() override { return {{"language", language}, {"classifier", classifier}}; }
 
-  void begin_to_classify();  // starts from the weights of `language`
+  void begin_to_classify();  // copies the BERT of `language`
   train::BatchLoss masked_loss(const Snippets& snippets, const RandomStream& random) const;
   Tensor scores(const Snippets& snippets) const;  // [B, kKinds]
 

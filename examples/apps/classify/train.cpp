@@ -14,7 +14,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kValidation = 40, kTest = 150;  // snippets per kind
-constexpr std::int64_t kForLogistic = 4000;            // snippets
+constexpr std::int64_t kForLogistic = 4000;            // training snippets
 
 struct Texts {
   Texts(const ClassifyFlags& flags, const std::vector<SourceFile>& files)
@@ -95,7 +95,7 @@ train::TrainOptions options_of(const ClassifyFlags& flags) {
 
 int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
   optim::AdamW optimizer(reader.parameters(), {.lr = flags.learning_rate});
-  optimizer.warn_params_without_grad(false);  // each phase trains only some
+  optimizer.warn_params_without_grad(false);  // each phase trains some parameters
   train::Trainer trainer(reader, optimizer, two_lessons(flags.pretrain, flags.steps),
                          options_of(flags));
   keep_digest(trainer, flags, texts.digest);

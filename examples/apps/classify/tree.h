@@ -21,7 +21,7 @@ constexpr std::array<const char*, kKinds> kKindNames = {
 std::int64_t kind_of(const std::string& path);
 
 struct SourceFile {
-  std::string path, text;  // relative
+  std::string path, text;  // path below the tree
   std::int64_t kind;
   Part part;
 };
@@ -36,7 +36,7 @@ std::string digest_of(const std::vector<SourceFile>& files);
 /// A batch: kStart, pieces, padding.
 struct Snippets {
   Tensor ids;                         // i64 [B, length]
-  std::vector<std::int64_t> lengths;  // with kStart
+  std::vector<std::int64_t> lengths;  // including kStart
   Tensor kinds;                       // i64 [B]
 };
 

@@ -76,7 +76,7 @@ class Talk {
   std::int64_t end_ = -1, last_ = -1;
   std::uint32_t turn_ = 0;
   std::vector<io::ChatMessage> messages_;
-  std::size_t told_ = 0;  // bytes read or written
+  std::size_t told_ = 0;  // bytes of the conversation that the model knows
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ void ExportFlags::add_to(CLI::App& app) {
 }
 
 void ChatFlags::add_to(CLI::App& app) {
-  options.sampling.temperature = 0.2;  // the model authors' advice
+  options.sampling.temperature = 0.2;  // recommended by the model's authors
   options.sampling.top_p = 0.9;
   SampleFlags::add_to(app);
   option(app, "--system", &system, "how the model is to behave (as its template says)");

@@ -50,7 +50,7 @@ int sample(GptFlags& flags, const std::string& directory, const SampleFlags& how
   how.judge_values(Judge());
   const TrainedModel trained = load_trained(flags, directory);
   std::vector<std::int64_t> prompt = trained.tokenizer->encode(how.prompt);
-  if (prompt.empty()) prompt = {0};  // any first token
+  if (prompt.empty()) prompt = {0};  // generation needs a first token
   end_when_nobody_reads();
   io::StreamDecoder decoder(*trained.tokenizer);  // only complete characters
   write_out(how.prompt, how.follow);
@@ -73,11 +73,11 @@ int evaluate(GptFlags& flags, const std::string& directory, const std::string& f
   require(std::ssize(tokens) > flags.context, file, ": has ", tokens.size(),
           " tokens, but the model's context of ", flags.context, " wants at least ",
           flags.context + 1);
-  const std::int64_t batch = flags.architecture.empty() ? 32 : 1;  // large vocabularies
+  const std::int64_t batch = flags.architecture.empty() ? 32 : 1;  // 1 for large vocabularies
   const double loss = mean_loss(*trained.model, tokens, batch, flags.context);
   std::printf("%.4f nats a %s, perplexity %.3f", loss, trained.tokenizer->name().c_str(),
               std::exp(loss));
-  if (flags.tokenizer_vocab > 0)  // compares tokenizers
+  if (flags.tokenizer_vocab > 0)  // comparable between tokenizers
     std::printf(", %.4f nats a byte",
                 loss * static_cast<double>(tokens.size()) / static_cast<double>(text.size()));
   std::printf("\n");

@@ -17,7 +17,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kSteps = 5;
-constexpr double kSeconds = 0.25;  // for small models
+constexpr double kSeconds = 0.25;  // minimum, for small models
 
 template <class F>
 double seconds_of(F&& work) {
@@ -30,9 +30,9 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
   return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
 }
 
-/// Excludes the first step, which fills caches and allocates.
+/// Measures the mean time of a step. Excludes the first, which fills caches and allocates.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
-  const ScopedPause trial;  // not in traces
+  const ScopedPause trial;  // keeps the trial out of traces
   const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);
   const std::int64_t window = flags.context + 1;
   const train::TokenBatches batches(beginning(corpus.training, flags.batch * window), flags.context,

@@ -27,13 +27,13 @@ class GptFlags : public ModelFlags {
   std::string positions = "learned", norm = "layer", activation = "gelu", optimizer = "adamw";
   bool bias = true, qk_norm = false, zero_init = false;
   bool checkpoint = false;   // of gradients
-  std::string from;          // pretrained model; "": none
+  std::string from;          // pretrained model to start from; "": none
   std::string architecture;  // config.json of `from`, with options that have no flag
   std::string freeze, lora;  // patterns of parameters, and of layers with adapters
   std::int64_t lora_rank = 8;
   train::TimeLimit time;  // if set, `steps` is the initial plan
   std::int64_t warmup = 100;
-  double final_factor = 0.1;  // last learning rate / highest
+  double final_factor = 0.1;  // last learning rate / highest rate
   double beta2 = 0.99, weight_decay = 0.1, clip_norm = 1.0;
   // Not in settings.json:
   std::optional<double> minutes;

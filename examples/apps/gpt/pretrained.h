@@ -12,7 +12,7 @@ namespace gradus::examples {
 /// Reads tokenizer.json, or the tokenizer in a GGUF file. Throws FileError.
 std::unique_ptr<io::Tokenizer> tokenizer_of(const std::string& model);
 
-/// A run's tokenizer.json, or the tokenizer of the GGUF file it started from.
+/// Reads a run's tokenizer.json, or the tokenizer of the GGUF file it started from.
 std::unique_ptr<io::Tokenizer> tokenizer_of_run(const GptFlags& flags);
 
 struct TrainedModel;

@@ -21,7 +21,7 @@ namespace gradus::examples {
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun = {});
 
-/// For all parameters that are not frozen.
+/// Optimizes all parameters that are not frozen.
 std::unique_ptr<optim::Optimizer> make_optimizer(const GptFlags& flags, const nn::GPT& model);
 optim::Schedule make_schedule(const GptFlags& flags);
 
@@ -36,6 +36,6 @@ TrainedModel load_trained(GptFlags& flags, const std::string& directory);
 /// Mean nats per token, with `batch` windows at a time.
 double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, std::int64_t batch,
                  std::int64_t window);
-std::int64_t evaluation_batch(const GptFlags& flags);  // for mean_loss in training
+std::int64_t evaluation_batch(const GptFlags& flags);  // `batch` of mean_loss in training
 
 }  // namespace gradus::examples

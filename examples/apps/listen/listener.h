@@ -11,12 +11,12 @@ namespace gradus::examples {
 
 struct ConvolutionBlockOptions {
   nn::BlockOptions block;
-  std::int64_t kernel = 5;  // frames; odd
+  std::int64_t kernel = 5;  // width in frames; odd
 };
 
 /// x = x + gelu(convolution(norm(x)));   x = block(x), [B, T, C] → [B, T, C]. The zero-padded,
-/// depthwise convolution mixes neighbors, attention distant frames. After Gulati et al. 2020
-/// (Conformer), without its gates.
+/// depthwise convolution mixes neighbors; attention mixes distant frames. After Gulati et al.
+/// 2020 (Conformer), without its gates.
 class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
  public:
   explicit ConvolutionBlock(const ConvolutionBlockOptions& options);
@@ -32,7 +32,7 @@ class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
 };
 
 struct ListenerOptions {
-  std::int64_t bands = 0, frames = 0;  // of a spectrogram; frames: maximum
+  std::int64_t bands = 0, frames = 0;  // of a spectrogram; `frames` is the maximum
   std::int64_t classes = 0;
   std::int64_t layers = 1, heads = 1, width = 0, kernel = 5;
   double dropout = 0;

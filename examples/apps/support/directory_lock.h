@@ -10,7 +10,7 @@ class DirectoryLock {
  public:
   /// Creates the directory if needed. Throws FileError if that fails or another process locked it.
   explicit DirectoryLock(const std::string& directory);
-  DirectoryLock() : file_(-1) {}  // no lock, where another process of the run has it
+  DirectoryLock() : file_(-1) {}  // another process of the run has the lock
   ~DirectoryLock();
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&&) = delete;

@@ -12,12 +12,12 @@
 
 namespace gradus::examples {
 
-/// A lower bound of a run's memory in bytes. Doubles do not overflow.
+/// A lower bound of a run's memory in bytes. Doubles avoid overflow.
 struct Need {
   double parameters = 0;  // f32 values
-  double step = 0;        // saved for backward
-  double evaluation = 0;
-  double data = 0;  // training data
+  double step = 0;        // bytes saved for backward
+  double evaluation = 0;  // bytes held by an evaluation
+  double data = 0;        // bytes of training data
   /// Weights, gradients, two moments, data, and the largest of step, evaluation and checkpoint.
   double training() const;
   double using_it() const { return 4 * parameters; }
@@ -40,7 +40,7 @@ class Judge {
   void number(const std::string& key, double value) const;
   void number(const std::string& key, std::int64_t value) const;
 
-  /// Throws if `word` is not in `choices`. Empty: any.
+  /// Throws if `word` is not in `choices`. Empty `choices` accept any word.
   void choice(const std::string& key, const std::string& word,
               const std::vector<std::string>& choices) const;
 

@@ -23,7 +23,7 @@ namespace gradus::examples {
 /// How settings.json stores a setting.
 struct Kept {
   std::string field = "";                 // name of the field; default: the flag's
-  bool optional = false;                  // default if an older run lacks it
+  bool optional = false;                  // older runs may lack it
   bool may_differ = false;                // --resume accepts another value, and ignores it
   std::vector<std::string> choices = {};  // allowed words; empty: any
 };
@@ -49,7 +49,7 @@ class Options {
     Kept kept;         // "eval_every"
     Value value;
     const CLI::Option* option;
-    bool in_file = false;  // of settings.json
+    bool in_file = false;  // stored in settings.json
   };
   Setting& described(const std::string& flag);
 

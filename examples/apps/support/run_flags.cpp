@@ -56,7 +56,7 @@ int end_of_run(train::TrainEnd end, const std::string& program, const train::Run
 
 constexpr std::int64_t kMostBatches = 1'000'000'000;
 
-/// Results depend on these too.
+/// Thread count and gemm backend also affect results.
 std::string describe_machine() {
   return str_cat("threads: ", num_threads(), "\nproducts: ", gemm::describe(), "\n");
 }
@@ -146,7 +146,7 @@ DirectoryLock RunFlags::begin() {
     from_json(SettingsFile::text_of(settings_file()), true);
     return DirectoryLock();
   }
-  if (resume)  // without creating it
+  if (resume)  // must not create the directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume: leave --resume out to start a run");
   else
@@ -175,7 +175,7 @@ void RunFlags::load(const std::string& directory) {
 
 void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
   SettingsFile file(json, settings_file(), program_);
-  std::string program = "gpt";  // missing in older gpt runs
+  std::string program = "gpt";  // older gpt runs lack the field
   file.read_if_there("program", program);
   require<FileError>(program == program_, out, ": is a run of ", io::quote(program), ", not of ",
                      program_);
@@ -263,7 +263,7 @@ void ModelFlags::check(const Judge& judge) const {
 
 Need ModelFlags::transformer(double tokens, double rows, double outputs) const {
   const auto C = static_cast<double>(width), L = static_cast<double>(layers);
-  const double seen = static_cast<double>(batch) * tokens;  // per step
+  const double seen = static_cast<double>(batch) * tokens;  // tokens per step
   return {.parameters = L * nn::Block::parameter_count({.width = width, .heads = heads}) + rows * C,
           .step = kept_by_blocks(L, seen, C) + 8 * seen * outputs};
 }

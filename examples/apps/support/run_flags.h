@@ -58,11 +58,11 @@ class RunFlags : public Options {
   /// Loads the settings of the run in `directory`. Throws FileError.
   void load(const std::string& directory);
 
-  /// Throws a one-line FileError.
+  /// from_json throws a one-line FileError.
   std::string to_json() const;
   void from_json(const std::string& json, bool flags_must_agree = false);
 
-  void write() const;  // settings.json, again after a change
+  void write() const;  // rewrites settings.json after a change
 
   train::RunFiles files() const { return {out}; }
   std::string settings_file() const { return out + "/settings.json"; }
@@ -80,13 +80,13 @@ class RunFlags : public Options {
             const train::Trainer::Evaluate& evaluate, const Report& report = {}) const;
 
  protected:
-  /// Fields with more than one value.
+  /// For fields that hold more than one value.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}
   /// Changes how settings.json stores an existing setting.
   void keep(const std::string& flag, const Kept& kept);
   virtual std::vector<std::string> more_files() const { return {}; }  // written by the program
-  /// Named in the error about memory.
+  /// Sizes to name in the error about memory.
   virtual std::vector<std::pair<const char*, std::int64_t>> sizes() const;
 
  private:

@@ -72,7 +72,7 @@ std::string drawn_format(Draws& draws) {
   for (const Group& group : groups())
     for (const std::string& pattern : group.patterns) patterns.emplace_back(&group, pattern);
   const auto& [group, pattern] = draws.one_of(patterns);
-  // One statement each: evaluation order of arguments is unspecified.
+  // One statement each, as the evaluation order of arguments is unspecified.
   const std::string year = draws.one_of(group->years), month = draws.one_of(group->months);
   const std::string day = draws.one_of(group->days), weekday = draws.one_of(group->weekdays);
   return format_of(pattern, weekday, day, month, year);
@@ -162,7 +162,7 @@ std::string piece(const std::string& style, const Date& date) {
   return at->second;
 }
 
-/// Every eleventh day: 11 divides neither weeks nor months.
+/// Holds out every eleventh day: 11 divides neither weeks nor months.
 bool held_out(std::int64_t day) { return day % 11 == 7; }
 
 std::vector<Example> drawn(std::int64_t count, bool from_held_out, Draws& draws) {

@@ -1,4 +1,4 @@
-// Dates in many formats, which show Thursday, 3 September 1998:
+// Dates in many formats. A format shows how it writes Thursday, 3 September 1998:
 //
 //   "{Thursday}, the {3rd} of {September}, {1998}"    "{9}/{3}/{98} (m/d/y)"    "{3}-{IX}-{1998}"
 #pragma once
@@ -20,7 +20,7 @@ Date date_of(std::int64_t day);
 std::string write_date(const std::string& format, const Date& date);
 std::string iso(const Date& date);  // 1998-09-03
 
-/// No text can be read as two dates.
+/// All formats. No text can be read as two dates.
 std::vector<std::string> date_formats();
 
 /// `count` training pairs. Those for validation and test have other days.

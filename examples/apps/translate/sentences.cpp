@@ -11,7 +11,7 @@ namespace {
 
 struct NounWord {
   const char *one, *many, *stem;
-  char vowel;  // of its class; also ends adjectives
+  char vowel;  // of the noun's class; adjectives use it too
 };
 struct Word {
   const char *english, *nolu;
@@ -49,7 +49,7 @@ const std::vector<VerbWord> kVerbs = {
     {"forget", "forgets", "forgot", "obl", 1},   {"carry", "carries", "carried", "fer", 1},
     {"give", "gives", "gave", "don", 2},         {"show", "shows", "showed", "mons", 2},
     {"sell", "sells", "sold", "vend", 2},        {"send", "sends", "sent", "mis", 2}};
-// "the" has no word in Nolu; from kFirstNumber on they are plural.
+// "the" has no word in Nolu; entries from kFirstNumber on are plural.
 const std::vector<Word> kDeterminers = {{"the", ""},     {"my", "en"},   {"your", "ul"},
                                         {"every", "om"}, {"two", "dva"}, {"three", "tri"},
                                         {"many", "mog"}};
@@ -216,7 +216,7 @@ std::pair<std::string, std::string> all_words() {
   return {joined(first), joined(second)};
 }
 
-/// A word for each word, nouns in the subject case.
+/// Maps English words to Nolu, nouns in the subject case.
 std::map<std::string, std::string> dictionary() {
   std::map<std::string, std::string> d = {{"not", "ne"}};
   for (int n = 0; n < std::ssize(kNouns); ++n)

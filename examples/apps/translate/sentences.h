@@ -35,7 +35,7 @@ struct NounPhrase {
 };
 struct Sentence {
   NounPhrase subject;
-  int verb = 0;  // with no object, one, or one and a receiver
+  int verb = 0;  // takes no object, one, or one and a receiver
   Tense tense = Tense::present;
   bool negated = false;
   std::optional<NounPhrase> object;

@@ -17,7 +17,7 @@ struct Task {
   std::string name, what;  // "dates", "dates in 1,234 formats, to ISO 8601"
   Vocabulary source, target;
   std::vector<Example> training, validation, test;  // validation selects the weights
-  std::string held_out;                             // what is new in validation and test
+  std::string held_out;  // describes what validation and test have that training lacks
   std::string baseline_name;
   std::function<std::string(const std::string& source)> baseline;
 };

@@ -15,7 +15,7 @@ namespace {
 struct Point {
   double x, y;
 };
-using Line = std::vector<Point>;  // joined corners
+using Line = std::vector<Point>;  // corners of a polyline
 
 /// On a grid 4 wide and 6 high, y down. Curves are polygons.
 const std::array<std::vector<Line>, kDigits> kLines = {{

@@ -14,12 +14,12 @@ Tensor load_picture(const std::string& file);
 
 struct Looked {
   std::vector<std::pair<std::int64_t, double>> guess;  // digits, most likely first
-  std::vector<double> where;  // kSide² values up to 1: attention of the class token
+  std::vector<double> where;  // kSide² values up to 1: the class token's attention
 };
 /// `where` is from the last block, the mean over the heads.
 Looked look_at(const nn::VisionTransformer& model, const Tensor& picture);
 
-/// Draws both with two characters per pixel, from ' ' for 0 to '@' for 1.
+/// Draws `picture` and `where` with two characters per pixel, from ' ' for 0 to '@' for 1.
 std::string side_by_side(const Tensor& picture, const std::vector<double>& where);
 
 }  // namespace gradus::examples

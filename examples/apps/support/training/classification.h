@@ -43,7 +43,7 @@ struct Classification {
 };
 
 /// Trains with AdamW on new examples in each step, and keeps the best weights on validation
-/// examples. Prints its test accuracy and the baselines'. Returns the exit code.
+/// examples. Prints the test accuracies of model and baselines. Returns the exit code.
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task);
 
 /// The share of rows of `scores` [N, classes] whose largest score is at y [N].
