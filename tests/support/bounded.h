@@ -1,10 +1,9 @@
-// Bounded numbers: a value and how far rounding may have moved it, carried through a computation.
+// A value in double with a running bound on its rounding error.
 //
-// The error is counted in half-ulps of 1 (2⁻²⁴ in f32, 2⁻⁵³ in f64) and to first order, so one
-// count serves every precision. Each operation hands on the errors of its operands times its
-// derivatives, and adds its own rounding: half an ulp of the result, or three whole ulps for
-// functions (engine/base/vmath.h gives f32 no worse). Wilkinson's running error analysis; Higham,
-// "Accuracy and Stability of Numerical Algorithms", §3.3. The value itself is kept in double.
+// The error is counted in half-ulps of 1 (2⁻²⁴ in f32, 2⁻⁵³ in f64), to first order. Each operation
+// adds its own rounding: half an ulp of the result, or three ulps for functions
+// (engine/base/vmath.h is at least that accurate in f32). Higham, "Accuracy and Stability of
+// Numerical Algorithms", §3.3.
 #pragma once
 
 #include <cmath>
@@ -18,7 +17,7 @@ struct Bounded {
   double value = 0, error = 0;
 
   Bounded() = default;
-  /// A constant, implicitly: what is no f32 number is rounded to one in f32.
+  /// A constant. It has an error unless f32 represents it exactly.
   Bounded(double v)
       : value(v),
         error(std::isfinite(v) && static_cast<double>(static_cast<float>(v)) != v ? std::abs(v)
@@ -51,7 +50,7 @@ struct Bounded {
   friend bool operator==(const Bounded& a, const Bounded& b) { return a.value == b.value; }
 };
 
-/// A function's value at x, with its derivative there.
+/// A function's value and derivative at x.
 inline Bounded function(const Bounded& x, double value, double derivative) {
   const double passed = x.error == 0 ? 0 : std::abs(derivative) * x.error;
   return {value, passed + 6 * std::abs(value)};

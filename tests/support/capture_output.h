@@ -1,4 +1,3 @@
-// Captures what is written to standard error.
 #pragma once
 
 #include <unistd.h>
@@ -10,7 +9,7 @@
 
 namespace gradus::testing {
 
-/// What f writes to standard error; it must not throw.
+/// Returns what f writes to stderr. f must not throw.
 template <class F>
 std::string capture_output(F&& f) {
   std::FILE* file = std::tmpfile();

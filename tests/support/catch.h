@@ -1,9 +1,9 @@
-// The one file that knows which Catch2 is installed: version 2 (Debian 12) or 3.
+// Includes Catch2, version 2 (Debian 12) or 3.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
-using Catch::Approx;  // where version 2 has it
+using Catch::Approx;  // as in version 2
 #else
 #include <catch2/catch.hpp>
 #endif

@@ -91,7 +91,7 @@ std::string adding_up(const Sample& sample) {
 }
 
 std::string left_behind(const Sample& sample) {
-  run(sample);  // what is made once and kept, is made now
+  run(sample);  // creates whatever is cached
   const std::int64_t before = memory::usage().live_bytes;
   run(sample);
   run(sample, sample.inputs, wanted_inputs(sample), {},

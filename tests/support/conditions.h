@@ -1,5 +1,4 @@
-// Conditions that every sample of the registry must meet, beside those of the oracle and of
-// differences. Each gives "" or what is wrong.
+// Conditions for every registry sample. Each returns "" or the problem.
 #pragma once
 
 #include <string>
@@ -8,19 +7,18 @@
 
 namespace gradus::testing {
 
-/// Values and gradients are equal, but for the order of additions; `where` begins the answer.
+/// Compares up to the order of additions. `where` starts the message.
 std::string differs(const Result& a, const Result& b, const std::string& where);
 
 /// Inputs may have any strides.
 std::string layouts(const Sample& sample);
 
-/// Upstream gradients may have any strides, be expanded from one number, or be zero.
+/// The upstream gradient may be strided, expanded from one element, or zero.
 std::string upstream(const Sample& sample);
 
-/// Two backward passes into the same leaves; inputs and upstream gradient stay as they are.
+/// Two backward passes accumulate, and change neither inputs nor upstream gradient.
 std::string adding_up(const Sample& sample);
 
-/// No memory is held when all is over.
 std::string left_behind(const Sample& sample);
 
 }  // namespace gradus::testing

@@ -21,7 +21,7 @@ std::string name_of(const std::string& path) { return fs::path(path).filename().
 
 bool temporary(const std::string& name) { return name.find(".tmp-") != std::string::npos; }
 
-/// Of what a file was given since its last sync.
+/// How much of the data written after the last sync reached the disk.
 enum class Arrived { nothing, half, length, all };
 
 struct File {
@@ -48,7 +48,7 @@ class Disk {
   }
 
   void apply(const Change& change) {
-    if (change.kind != Kind::sync_directory) settle();  // a call that renames ends with this
+    if (change.kind != Kind::sync_directory) settle();  // the renaming call has returned
     const std::string name = name_of(change.path);
     std::map<std::string, std::size_t> names = names_.back();
     const bool is_new = names.count(name) == 0;
@@ -86,7 +86,7 @@ class Disk {
     names_.push_back(std::move(names));
   }
 
-  /// All calls have returned: what they renamed to must be there from now on.
+  /// Every completed rename must survive from here on.
   void settle() {
     for (const auto& [name, versions] : versions_) promised_[name] = versions.size();
   }
@@ -123,13 +123,12 @@ class Disk {
   File& file(const std::string& name) { return files_[names_.back().at(name)]; }
 
   std::vector<File> files_;
-  std::vector<std::map<std::string, std::size_t>> names_;     // durable, …, as they are now
-  std::map<std::string, std::vector<std::string>> versions_;  // of each name that was renamed to
-  std::map<std::string, std::size_t> promised_;               // so many versions must have arrived
-  std::set<std::string> growing_;                             // files without versions
+  std::vector<std::map<std::string, std::size_t>> names_;     // durable, …, current
+  std::map<std::string, std::vector<std::string>> versions_;  // renamed to each name
+  std::map<std::string, std::size_t> promised_;  // versions that must have reached the disk
+  std::set<std::string> growing_;                // files written in place, without versions
 };
 
-/// The files but those that an interrupted write may leave.
 Files finished(const std::string& directory) {
   Files files;
   for (auto& [name, bytes] : files_in(directory))
@@ -137,7 +136,7 @@ Files finished(const std::string& directory) {
   return files;
 }
 
-/// Goes on with what is in the directory, or says in one line that nothing is there, and begins.
+/// Resumes. Without a checkpoint, resume() throws a one-line error, and the run starts anew.
 void go_on(const Resumable& run) {
   if (fs::exists(run.directory + "/checkpoint.safetensors")) return run.resume();
   std::string refused = "\n";
@@ -179,7 +178,7 @@ Whole whole(const Resumable& run) {
   return {changes, finished(run.directory)};
 }
 
-/// Resumes from each of `list`, or from `most` of them, evenly; returns how many.
+/// Resumes from `most` evenly spaced entries of `list`, or from all. Returns how many.
 std::size_t replay(const Resumable& run, const std::vector<Crash>& list, const Files& whole,
                    std::size_t most) {
   for (const Crash& crash : list) CHECK(crash.lost == "");

@@ -1,9 +1,8 @@
-// What a disk may hold when the power goes while a program writes, from a record of its changes.
+// Simulates the possible states of a disk after a power failure, from recorded changes.
 //
-// A change is lost unless its file, or its directory for names, was synced after it. Names of one
-// directory are lost from the latest on; of what a file was given since its last sync, nothing may
-// have arrived, half, all, or its length alone. Each prefix of the record is taken with each of
-// these.
+// A change is lost unless its file (for names: its directory) was synced after it. Names in a
+// directory are lost latest first. Of the data written to a file after its last sync, none, half,
+// all, or only the length survives.
 #pragma once
 
 #include <functional>
@@ -15,12 +14,13 @@
 
 namespace gradus::testing {
 
-using Files = std::map<std::string, std::string>;  // of one directory: name and bytes
+using Files = std::map<std::string, std::string>;  // name → bytes
 
-Files files_in(const std::string& directory);  // {} where it is missing; without run.lock
-void put_files(const std::string& directory, const Files& files);  // nothing else is there then
+Files files_in(const std::string& directory);  // without run.lock; {} if missing
+void put_files(const std::string& directory,
+               const Files& files);  // replaces the directory's contents
 
-/// Sees changes while it lives, and may make them fail; none waits for the disk then.
+/// Observes file changes during its lifetime, and may fail them. Skips real syncs.
 class Watching {
  public:
   explicit Watching(std::function<int(const io::FileChange&)> watch = {});
@@ -34,36 +34,35 @@ struct Change {
   std::string path, to, bytes;
   std::int64_t size;
 };
-/// All that `work` changes, in the order of the calls.
 std::vector<Change> changes_of(const std::function<void()>& work);
 
 struct Crash {
-  std::size_t after;  // so many changes
+  std::size_t after;  // number of changes
   Files files;
-  std::string lost;  // what a call that had returned wrote, and is not there: "" for nothing
+  std::string lost;  // data lost although its call had returned
 };
-/// Each thing that `before` may have become, once. All changes are in one directory.
+/// Each distinct state after a crash. All changes must be in one directory.
 std::vector<Crash> crashes(const Files& before, const std::vector<Change>& changes);
 
-/// CHECKs that `save`, which writes a file over an older one, leaves the old or the new one whole
-/// whatever happens, the new one once it has returned, and the old one alone when it fails.
+/// CHECKs that `save` leaves either the complete old file or the complete new one: the new one if
+/// it returned, the old one if it failed.
 void check_saves_whole(const std::string& path, const std::function<void()>& save);
 
-/// A run that can be stopped anywhere: `start` makes all of it in `directory`, `resume` goes on
-/// with what is there, or throws a FileError where nothing can be gone on with.
+/// A run that can be interrupted anywhere. `resume` continues it from `directory`, or throws
+/// FileError.
 struct Resumable {
   std::string directory;
   std::function<void()> start, resume;
-  bool tidy = false;  // resume removes what interrupted writes have left
+  bool tidy = false;  // resume removes leftovers of interrupted writes
 };
 
-/// CHECKs that each crash of the run is resumed to the very files of a whole run, or begun again
-/// where there is no checkpoint yet; also if the power goes again while a crashed run is resumed.
-/// `most`: resumes from so many alone, evenly chosen, and once. Prints how many prefixes that were.
+/// CHECKs that after each crash the run resumes to exactly the files of an uninterrupted run, or
+/// starts again if there is no checkpoint; also after a second crash. Resumes from at most `most`
+/// states; skips second crashes if there are more.
 void check_every_prefix_resumes(const Resumable& run, std::size_t most = 1'000'000);
 
-/// CHECKs the same with each change failing once, and with all writes failing from it on: then the
-/// run ends in an error of one line, or as if nothing had been.
+/// CHECKs the same with each change failing once, and with all writes from it on failing. The run
+/// must succeed or end with a one-line error.
 void check_every_failure_resumes(const Resumable& run);
 
 }  // namespace gradus::testing

@@ -1,10 +1,8 @@
-// Dual numbers: a value and its derivative along one direction, carried through a computation.
+// Dual numbers: a value and its derivative along one direction.
 //
-// A function that is written for any number T gives f(x) with T = double, f(x) and its directional
-// derivative, exact but for rounding, with T = Dual<double>, and ∂²f/∂u∂v with
-// Dual<Dual<double>>; T = Dual<Bounded> tells the rounding, too. Comparisons look at values alone:
-// the derivative is that of the branch taken.
-// The functions for double stand here too, so that math::exp(x) is right for every T.
+// A template over T gives f(x) with T = double, also its directional derivative with Dual<double>,
+// and ∂²f/∂u∂v with Dual<Dual<double>>. Dual<Bounded> also bounds the rounding error. Comparisons
+// use only the values: the derivative is that of the branch taken.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +32,7 @@ struct Dual {
   T value{}, tangent{};
 
   Dual() = default;
-  Dual(double constant) : value(constant) {}  // implicit: constants stand among the numbers
+  Dual(double constant) : value(constant) {}  // implicit, so that constants mix with T
   Dual(T v, T t) : value(v), tangent(t) {}
 
   friend Dual operator+(const Dual& a, const Dual& b) {
@@ -63,7 +61,7 @@ struct Dual {
   friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
 };
 
-/// x as a constant: where a gradient stops by definition.
+/// x as a constant: the gradient stops here.
 inline double constant(double x) { return x; }
 template <class T>
 Dual<T> constant(const Dual<T>& x) {

@@ -1,4 +1,4 @@
-// A variable of the environment with another value, or none, for as long as the scope lives.
+// Sets or unsets an environment variable during a scope.
 #pragma once
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ class VariableScope {
   std::optional<std::string> before_;
 };
 
-/// No program is found by name while one lives: traces then do not wait for addr2line.
+/// Empties PATH, so that call stacks do not wait for addr2line.
 struct NoPrograms : VariableScope {
   NoPrograms() : VariableScope("PATH", "") {}
 };

@@ -1,4 +1,4 @@
-// How tests of edges say what is wrong, and operations of their own to provoke it.
+// Expectations with messages, and ops that provoke edge cases.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ namespace gradus {
 
 namespace op {
 
-/// y = x, with whatever backward a test wants.
+/// y = x, with a backward given by the test.
 struct Custom final : Op {
   std::function<Gradients(const Tensor&)> back;
   explicit Custom(std::function<Gradients(const Tensor&)> f) : back(std::move(f)) {}
@@ -31,7 +31,7 @@ struct Custom final : Op {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return back(dy); }
 };
 
-/// The sum of many inputs; notes which gradients it is asked for. That of input k is (k + 1) · dy.
+/// Sums its inputs and records needs_grad. The gradient of input k is (k + 1) · dy.
 struct Many final : Op {
   static inline std::vector<bool> wanted;
   const char* name() const override { return "many"; }
@@ -53,7 +53,6 @@ struct Many final : Op {
   int count = 0;
 };
 
-/// Hands its input on, as an operation may that has nothing to do.
 struct Nothing final : Op {
   const char* name() const override { return "nothing"; }
   Tensor forward(const Tensor& x) { return x; }
@@ -86,13 +85,12 @@ inline Tensor custom(const Tensor& x, std::function<Gradients(const Tensor&)> ba
   return apply(op::Custom(std::move(back)), x);
 }
 
-/// What E says that f throws holds `part`.
+/// The message of the E that f throws must contain `part`.
 template <class E>
 void expect_error(const std::string& part, const std::function<void()>& f) {
   expect(has(message_of<E>(f), part), "an error that says: " + part);
 }
 
-/// Names of the operations that run.
 struct Seen : Observer {
   std::set<std::string> names;
   void on_op_begin(const Op& op, std::span<const Tensor* const>) override {

@@ -7,7 +7,7 @@
 
 namespace {
 
-std::atomic<int> left{0};  // allocations until one fails; 0: none fails
+std::atomic<int> left{0};  // allocations until one fails; 0: disabled
 
 }  // namespace
 
@@ -19,8 +19,7 @@ bool FailAt::failed() const { return left <= 0; }
 
 }  // namespace gradus::testing
 
-// By the linker's option --wrap (tests/CMakeLists.txt) the library calls the second of these, and
-// the first is its own memory::allocate.
+// The library calls __wrap_… because of the linker option --wrap (tests/CMakeLists.txt).
 extern "C" void* __real__ZN6gradus6memory8allocateEm(std::size_t bytes);
 extern "C" void* __wrap__ZN6gradus6memory8allocateEm(std::size_t bytes) {
   int now = left.load();

@@ -1,10 +1,9 @@
-// Makes the k-th allocation of tensor memory fail, wherever it is. The programs that link
-// failing_memory.cpp send memory::allocate through it.
+// Requires linking failing_memory.cpp.
 #pragma once
 
 namespace gradus::testing {
 
-/// The k-th allocation from now on throws MemoryError, for as long as this lives or until it did.
+/// Makes the k-th tensor allocation of its lifetime throw MemoryError, once.
 class FailAt {
  public:
   explicit FailAt(int k);
@@ -12,7 +11,7 @@ class FailAt {
   FailAt(const FailAt&) = delete;
   FailAt& operator=(const FailAt&) = delete;
 
-  bool failed() const;  // has the allocation been asked for, and refused?
+  bool failed() const;
 };
 
 }  // namespace gradus::testing

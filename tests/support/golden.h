@@ -1,8 +1,5 @@
-// Whole texts against the files of tests/golden.
-//
-// What such a file holds was read once and found right; from then on every change of it shows. A
-// text that shall change: run the test with GRADUS_WRITE_GOLDEN=1, which writes the file anew, and
-// read what `git diff` says.
+// Compares text with tests/golden. To change a golden file on purpose, run the test with
+// GRADUS_WRITE_GOLDEN=1 and review `git diff`.
 #pragma once
 
 #include <cstdlib>
@@ -17,7 +14,7 @@
 
 namespace gradus::testing {
 
-/// `text` must be that of tests/golden/NAME. Shows the first line that differs.
+/// `text` must equal tests/golden/NAME.
 inline void check_golden(const std::string& name, const std::string& text) {
   const std::string path = GRADUS_SOURCE_DIR "/tests/golden/" + name;
   if (std::getenv("GRADUS_WRITE_GOLDEN")) std::ofstream(path, std::ios::binary) << text;
@@ -43,10 +40,9 @@ inline void check_golden(const std::string& name, const std::string& text) {
                        << "\ngolden: " << wanted);
 }
 
-/// Numbers that come after one of `marks` ("#17", "node 17") become 1, 2, … in their order, so that
-/// it does not matter what was made before.
+/// Renumbers values after `marks` ("#17", "node 17") as 1, 2, … in increasing order.
 inline std::string renumbered(const std::string& text, std::initializer_list<const char*> marks) {
-  std::map<std::size_t, std::string> found;  // where → digits
+  std::map<std::size_t, std::string> found;  // position → digits
   for (const std::string mark : marks)
     for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
       const std::size_t begin = at + mark.size();

@@ -1,4 +1,4 @@
-// The rules for inputs, and what no sample sees.
+// Rules for inputs, and the faults that no sample detects.
 #include "gradus/tests/support/grade.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gradus::testing {
 namespace {
 
-/// What must be so in one sample of each group that it concerns.
+/// A property that some sample of each group concerned must have.
 struct Rule {
   const char* what;
   const char* cure;
@@ -66,7 +66,6 @@ std::vector<Rule> rules() {
   };
 }
 
-/// Is the gradient of input k more than what cancelling leaves?
 bool is_vacuous(const Graded& g, std::size_t k) {
   double terms = 0, most = 0;
   for (std::size_t c = g.blocks[k].first; c < g.blocks[k].first + g.blocks[k].count; ++c) {
@@ -79,7 +78,6 @@ bool is_vacuous(const Graded& g, std::size_t k) {
   return most <= 1e-3 * terms;
 }
 
-/// Has it second derivatives that are more than rounding, and could it see a wrong one?
 bool is_curved(const Graded& g) {
   return std::any_of(g.oracle.second.begin(), g.oracle.second.end(), [](const math::Bounded& each) {
     return std::abs(each.value) > 0x1p-53 * each.error;

@@ -1,6 +1,5 @@
-// Samples are graded: a wrong gradient that none of an operation's samples can see is a sample too
-// few. The gradients that the oracle knows are falsified, one fault after the other, and compared
-// as those of the operation are.
+// Grades samples: injects faults into the oracle's gradients and reports those that no sample of an
+// op detects.
 #pragma once
 
 #include <map>
@@ -13,12 +12,11 @@ namespace gradus::testing {
 
 using Group = std::vector<const Sample*>;
 
-/// The samples by public function, and within one by the Op that they reach: "gelu by gelu_erf".
-/// Large ones see all that small ones see, and faults of size; they are not graded.
+/// Groups by public function and Op: "gelu by gelu_erf". Leaves out large samples.
 std::map<std::string, Group> groups_of(const Samples& samples);
 
-/// What `group` cannot see, a line each: "samples of `permute` cannot see that the permutation is
-/// not inverted: add one with …". Samples that outlive the process only: see oracle_of().
+/// One line per undetected fault: "samples of `permute` cannot see that the permutation is not
+/// inverted: add one with …". The samples must outlive the process; see oracle_of().
 std::vector<std::string> blind_spots(const std::string& name, const Group& group);
 
 }  // namespace gradus::testing

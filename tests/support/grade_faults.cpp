@@ -1,4 +1,3 @@
-// The faults that gradients have.
 #include "gradus/tests/support/grade_faults.h"
 
 #include <algorithm>
@@ -73,7 +72,6 @@ Falsified upstream_ignored(const Graded& g) {
   return values_of(gradient_for(g.oracle, Numbers(g.oracle.dy.size(), 1.0)));
 }
 
-/// dy with its last two axes exchanged, where they are equally long.
 Falsified upstream_transposed(const Graded& g) {
   const int rank = g.y_shape.rank();
   if (rank < 2 || all_zero(g.gradient)) return {};
@@ -87,7 +85,7 @@ Falsified upstream_transposed(const Graded& g) {
   return values_of(gradient_for(g.oracle, dy));
 }
 
-/// Of the first two inputs of equal size on which y does not depend in the same way.
+/// Needs two inputs of equal size that affect y differently.
 Falsified swapped(const Graded& g) {
   for (std::size_t a = 0; a < g.blocks.size(); ++a)
     for (std::size_t b = a + 1; b < g.blocks.size(); ++b) {
@@ -105,7 +103,7 @@ Falsified swapped(const Graded& g) {
   return {};
 }
 
-/// Where an element reaches several outputs, only one of them is counted.
+/// If an element affects several outputs, counts only one of them.
 Falsified one_output(const Graded& g, bool first) {
   Numbers x(g.gradient.size(), 0.0);
   bool any = false;
@@ -121,7 +119,6 @@ Falsified one_output(const Graded& g, bool first) {
   return any ? Falsified(x) : Falsified();
 }
 
-/// The mean instead of the sum over the outputs that an element reaches.
 Falsified averaged(const Graded& g) {
   Numbers x = g.gradient;
   bool any = false;
@@ -133,7 +130,6 @@ Falsified averaged(const Graded& g) {
   return any ? Falsified(x) : Falsified();
 }
 
-/// Only what element i of x does to element i of y.
 Falsified diagonal_only(const Graded& g) {
   if (g.blocks.size() != 1 || g.oracle.y.size() != g.gradient.size()) return {};
   Numbers x;
@@ -145,7 +141,7 @@ Falsified diagonal_only(const Graded& g) {
   return any ? Falsified(x) : Falsified();
 }
 
-/// permute's gradient is permuted by the inverse; here by the same order again.
+/// Permutes the gradient by the same order instead of the inverse.
 Falsified not_inverted(const Graded& g) {
   if (g.sample.op != "permute" || g.gradient.empty()) return {};
   const NoGrad quiet;
@@ -197,8 +193,8 @@ std::vector<Fault> faults() {
   };
 }
 
-/// Not where y does not depend on input k, or only in theory: a bias of keys moves all scores of a
-/// query alike, and softmax takes that off again.
+/// Not a fault if y does not depend on input k. A bias of keys shifts all scores of a query
+/// equally, which softmax cancels.
 Fault dropped(std::size_t k) {
   return {str_cat("input ", k, " gets no gradient"), "a derivative by it that is not 0",
           [k](const Graded& g) -> Falsified {

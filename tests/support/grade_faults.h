@@ -1,4 +1,4 @@
-// Wrong gradients of a sample, made from right ones.
+// Faulty gradients of a sample, derived from correct ones.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace gradus::testing {
 
-/// The elements of a wanted input among those of all.
+/// The range of one input among the elements of all differentiable inputs.
 struct Block {
   std::size_t first, count;
   Tensor input;
@@ -29,7 +29,7 @@ struct Graded {
   Numbers gradient;
 };
 
-/// A wrong gradient, or nothing where the fault would not be one.
+/// Empty if the fault does not apply.
 using Falsified = std::optional<Numbers>;
 struct Fault {
   std::string what;  // "samples of … cannot see that …"
@@ -38,7 +38,6 @@ struct Fault {
 };
 
 std::vector<Fault> faults();
-/// Input k gets no gradient.
 Fault dropped(std::size_t k);
 
 }  // namespace gradus::testing

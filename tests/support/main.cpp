@@ -1,3 +1,3 @@
-// The main function of the tests, compiled only where the installed Catch2 brings none.
+// Compiled only if the installed Catch2 has no main().
 #define CATCH_CONFIG_MAIN
 #include "gradus/tests/support/catch.h"

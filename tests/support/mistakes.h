@@ -1,4 +1,4 @@
-// Calls that each function and layer must refuse, and the nouns that the message must hold.
+// Invalid calls, and words that their error messages must contain.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,21 @@
 namespace gradus::testing {
 
 struct Mistake {
-  std::string function;            // as Sample::function
-  std::vector<std::string> nouns;  // each a part of the message: the operation, a shape, a value
+  std::string function;
+  std::vector<std::string> nouns;  // op, shape, value
   std::function<void()> make;
 };
 using Mistakes = std::vector<Mistake>;
 
 Mistakes elementwise_mistakes();
 Mistakes shape_mistakes();    // movement, reductions, indexing, order
-Mistakes network_mistakes();  // products, norms, losses, attention, dropout
+Mistakes network_mistakes();  // matmuls, norms, losses, attention, dropout
 Mistakes layer_mistakes();
 Mistakes token_mistakes();           // positions, convolution, einsum, linear attention, checkpoint
 Mistakes transformer_mistakes();     // attention layers, decoders, stacks
 Mistakes sequence_model_mistakes();  // translator, recommender
 Mistakes encoder_model_mistakes();   // BERT, ViT, listener
-Mistakes token_layer_mistakes();     // the layers of those
+Mistakes token_layer_mistakes();     // layers of the models above
 
 inline Mistakes all_mistakes() {
   Mistakes all;

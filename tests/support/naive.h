@@ -1,5 +1,5 @@
-// Layers as the papers define them, in plain loops over row-major numbers of any kind T: what the
-// operations and layers are compared with. Nothing here calls an operation of Gradus.
+// Reference layers in plain loops over row-major lists of any T. Nothing here calls an op of
+// Gradus.
 #pragma once
 
 #include <cmath>
@@ -65,7 +65,7 @@ List<T> matmul(const List<T>& a, Sizes a_sizes, const List<T>& b, Sizes b_sizes)
   return c;
 }
 
-/// x [rows, in] · wᵀ + b, with w [out, in]; an empty b counts as 0.
+/// x [rows, in] · wᵀ + b, with w [out, in]; b may be empty.
 template <class T>
 List<T> affine(const List<T>& x, std::int64_t in, const List<T>& w,
                const std::type_identity_t<List<T>>& b) {
@@ -86,7 +86,7 @@ List<T> plus(List<T> x, const List<T>& y) {
   return x;
 }
 
-/// Each row of n: (x − mean) / √(variance + eps) · w + b
+/// (x − mean) / √(variance + eps) · w + b of each row
 template <class T>
 List<T> layer_norm(const List<T>& x, std::int64_t n, const List<T>& w, const List<T>& b,
                    double eps = 1e-5) {
@@ -123,11 +123,11 @@ struct Attention {
       std::function<double(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)>;
   std::int64_t B, H, T, S, D, Dv;
   std::function<bool(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)> allows = {};
-  AtPair keep = {};  // what dropout multiplies a weight by
+  AtPair keep = {};  // dropout's factor of a weight
   double scale = 0;  // 0: 1/√D
 };
 
-/// The score of query i and key j of head bh; `bias`, if it is not empty, is [B, H, T, S].
+/// Query i, key j, head bh. `bias` is [B, H, T, S] or empty.
 template <class T>
 T attention_score(const Attention& a, const List<T>& q, const List<T>& k, const List<T>& bias,
                   std::int64_t bh, std::int64_t i, std::int64_t j) {
@@ -138,8 +138,8 @@ T attention_score(const Attention& a, const List<T>& q, const List<T>& k, const 
   return bias.empty() ? sum : sum + bias[at((bh * a.T + i) * a.S + j)];
 }
 
-/// q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv], bias on the scores → [B, H, T, Dv].
-/// Exponentials are taken as they are: scores are of order 1.
+/// q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] → [B, H, T, Dv]. No maximum is subtracted before
+/// exp: scores are of order 1.
 template <class T>
 List<T> attention(const Attention& a, const List<T>& q, const List<T>& k, const List<T>& v,
                   const std::type_identity_t<List<T>>& bias = {}) {
@@ -189,7 +189,7 @@ List<Number> merge_heads(const List<Number>& x, std::int64_t B, std::int64_t H, 
   return y;
 }
 
-/// Attention among the rows of packed projections [B, T, 3·H·D] → [B, T, H·D].
+/// Self-attention of packed projections [B, T, 3·H·D] → [B, T, H·D].
 template <class T>
 List<T> packed_attention(Attention a, const List<T>& qkv) {
   const std::int64_t C = a.H * a.D;

@@ -1,4 +1,3 @@
-// The values of a tensor as doubles.
 #pragma once
 
 #include <vector>
@@ -10,7 +9,7 @@ namespace gradus::testing {
 
 using Numbers = std::vector<double>;
 
-/// Row-major, whatever the dtype and strides.
+/// Row-major, for any dtype and strides.
 inline Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
 }  // namespace gradus::testing

@@ -9,7 +9,6 @@
 namespace gradus::testing {
 namespace {
 
-/// What stands between quotes in a line.
 std::vector<std::string> between_quotes(const std::string& line) {
   std::vector<std::string> found;
   std::size_t open = line.find('"');
@@ -26,7 +25,7 @@ std::vector<std::string> between_quotes(const std::string& line) {
 
 std::vector<Operation> operations(std::istream& source, const std::string& file) {
   std::vector<Operation> found;
-  std::map<std::string, Operation> skeletons;  // by name
+  std::map<std::string, Operation> skeletons;
   bool inside = false;
   std::string before, skeleton;
   for (std::string line; std::getline(source, line); before = line) {

@@ -1,4 +1,3 @@
-// The operations of the tree, found in its sources.
 #pragma once
 
 #include <istream>
@@ -9,18 +8,17 @@
 namespace gradus::testing {
 
 struct Operation {
-  std::string type;                // "Softmax", and the file
-  std::vector<std::string> names;  // what its name() may return
-  bool differentiable = false;     // has a backward
-  std::set<int> asks = {};         // inputs i of which it asks needs_grad(i)
+  std::string type;                // "Softmax in softmax.cpp"
+  std::vector<std::string> names;  // possible results of name()
+  bool differentiable = false;
+  std::set<int> asks = {};  // every i with needs_grad(i) in backward
 };
 
-/// The classes derived from Op in a source, found by how the tree is written: from
-/// `struct X final : Op {` to `};` at the same place, with name() on a line of its own. A template
-/// is no operation: what it says holds for those that are derived from it.
+/// The classes derived from Op in a source. Relies on the formatting: from `struct X final : Op {`
+/// to `};`, with name() on one line. A template is not an op: its properties apply to the types
+/// derived from it.
 std::vector<Operation> operations(std::istream& source, const std::string& file);
 
-/// Those of every .cpp in these folders of the tree.
 std::vector<Operation> all_operations(const std::vector<std::string>& folders = {"ops"});
 
 }  // namespace gradus::testing

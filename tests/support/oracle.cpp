@@ -1,4 +1,3 @@
-// A reference run on dual numbers, direction by direction.
 #include "gradus/tests/support/oracle.h"
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 namespace gradus::testing {
 namespace {
 
-/// visit(number, column) for each element of all wanted inputs.
+/// Calls visit(element, column) for each differentiable element.
 template <class T, class Visit>
 void each_wanted(const Sample& sample, Arguments<T>& x, Visit visit) {
   const std::vector<bool> wanted = wanted_inputs(sample);
@@ -50,7 +49,7 @@ math::Bounded product(const Exact& a, const Numbers& b) {
   return sum;
 }
 
-/// kProbes directions in each wanted input, the others at rest.
+/// kProbes random directions per differentiable input.
 List<Numbers> probes_of(const Sample& sample, std::size_t columns) {
   const std::vector<bool> wanted = wanted_inputs(sample);
   List<Numbers> probes;
@@ -73,7 +72,7 @@ Oracle make_oracle(const Sample& sample) {
   Arguments<First> x = arguments<First>(sample);
   each_wanted(sample, x, [&](First&, std::size_t) { ++o.columns; });
   for (const First& y : sample.reference(x)) o.y.push_back(y.value);
-  o.dy = numbers(values({static_cast<std::int64_t>(o.y.size())}, 41));  // as upstream_for()
+  o.dy = numbers(values({static_cast<std::int64_t>(o.y.size())}, 41));  // as in upstream_for()
   o.u = numbers(values({static_cast<std::int64_t>(o.columns)}, 43));
   o.along = along(sample, o.u);
   if (sample.large) o.probes = probes_of(sample, o.columns);

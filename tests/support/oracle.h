@@ -1,5 +1,5 @@
-// The oracle: what a sample's values, gradients and second derivatives are, from its reference run
-// on dual numbers, and whether the operation gives them.
+// The oracle: a sample's exact values, gradients and second derivatives, computed from its
+// reference on dual numbers.
 #pragma once
 
 #include <string>
@@ -8,25 +8,24 @@
 
 namespace gradus::testing {
 
-using Exact = List<math::Bounded>;  // numbers, and how many half-ulps of 1 rounding may take off
+using Exact = List<math::Bounded>;  // rounding errors in half-ulps of 1
 
-/// What is right of a sample at its inputs. "All inputs" are the wanted ones, one after the other.
-/// Of a large sample gradients are seen along kProbes random directions in each input alone.
+/// "All inputs" are the differentiable ones, concatenated. For a large sample, gradients are known
+/// only along kProbes random directions per input.
 struct Oracle {
   Exact y;
   std::size_t columns = 0;  // elements of all inputs
   Exact jacobian;           // [y.size(), columns]: ∂y/∂x; empty for a large sample
-  List<Numbers> probes;     // directions in all inputs, [columns] each; empty unless large
+  List<Numbers> probes;     // [columns] each; empty unless large
 
   Numbers dy;      // upstream_for(y)
-  Exact gradient;  // by all inputs: Jᵀ dy, or its products with the probes
-  Numbers u;       // a direction in all inputs
-  Exact along;     // J u: the gradient by dy of ⟨u, Jᵀ dy⟩
-  Exact second;  // the gradient by all inputs of ⟨u, Jᵀ dy⟩, or its products with the probes
+  Exact gradient;  // Jᵀ dy, or its products with the probes
+  Numbers u;       // a direction
+  Exact along;     // J u = ∂⟨u, Jᵀ dy⟩/∂dy
+  Exact second;    // ∂⟨u, Jᵀ dy⟩/∂x, or its products with the probes
 };
 inline constexpr std::int64_t kProbes = 2;
 
-/// The sample's inputs as its reference wants them.
 template <class T>
 Arguments<T> arguments(const Sample& sample) {
   Arguments<T> out;
@@ -41,33 +40,31 @@ Arguments<T> arguments(const Sample& sample) {
   return out;
 }
 
-/// Computed once in a process for each sample, which must outlive it: those of all_samples() do.
+/// Computed once per process. The sample must outlive it, as those of all_samples() do.
 const Oracle& oracle_of(const Sample& sample);
 
-/// A gradient by all inputs as the oracle has it: itself, or its products with the probes.
+/// Projects a gradient onto the probes of a large sample.
 Numbers seen(const Oracle& oracle, const Numbers& gradient);
 
-/// Jᵀ dy for another upstream gradient; of a sample that is not large.
+/// Jᵀ dy for another upstream gradient. Not for large samples.
 Exact gradient_for(const Oracle& oracle, const Numbers& dy);
 
-/// Is each of `found` within rounding of what is right? Else the worst, in words. Not a number is
-/// never right.
+/// Returns "" if each of `found` is within rounding of `right`, else the worst element. NaN never
+/// passes.
 ///
-/// An element may be kOrders times as far off as the reference's own rounding could take it,
-/// because an operation computes the same in other orders and by other formulas (softmax takes off
-/// a maximum, backward goes the other way through the graph); but at least a thousandth of what the
-/// worst element may: a formula that takes a sum over a row (a mean, Σ y dy) brings its rounding to
-/// elements, too, that are small. `half_ulp` is that of the dtype, 2⁻⁵³ or 2⁻²⁴.
+/// The tolerance is kOrders times the rounding error of the reference, because an op may add in
+/// another order and use other formulas (softmax subtracts a maximum). It is at least a thousandth
+/// of the largest one: a formula with the sum of a row (a mean, Σ y dy) brings the sum's rounding
+/// error to small elements too. `half_ulp`: 2⁻⁵³ for f64, 2⁻²⁴ for f32.
 std::string difference(const Numbers& found, const Exact& right, double half_ulp);
 
 inline constexpr double kOrders = 4;
 
-/// Is this sample right? Values; gradients by the kernels, by the formula's backward, under
-/// create_graph and under FormulaScope, for all inputs, each alone and each left out, with strides,
-/// at the ends of a graph and inside; second derivatives; all in f64 with fresh memory that is NaN,
-/// and values and gradients in f32. Empty if so, else one line: what is wrong where, and both
-/// numbers. What the operation throws passes through. The oracle's side is computed at the first
-/// call and kept.
+/// Returns "" if the sample matches the oracle, else one line with the place and both values. In
+/// f64, with fresh memory filled with NaN: values; gradients from kernels, from formulas, under
+/// create_graph and under FormulaScope, for all inputs, each input alone and each left out, with
+/// strides, and inside a larger graph; second derivatives. In f32: values and gradients. Exceptions
+/// of the op pass through.
 std::string run_oracle(const Sample& sample);
 
 }  // namespace gradus::testing

@@ -1,4 +1,3 @@
-// An operation run in every way, and held against the oracle.
 #include <algorithm>
 
 #include "gradus/engine/backward.h"
@@ -29,8 +28,7 @@ Inputs in_f32(const Inputs& inputs) {
   return out;
 }
 
-/// The gradients by all inputs and by dy of g(x, dy) = Σ_k ⟨u_k, ∂⟨dy, f(x)⟩/∂x_k⟩; zeros where
-/// g does not depend on them.
+/// The gradients of g(x, dy) = Σ_k ⟨u_k, ∂⟨dy, f(x)⟩/∂x_k⟩.
 struct SecondDerivatives {
   Numbers by_inputs, by_upstream;
 };
@@ -73,7 +71,7 @@ SecondDerivatives differentiate_operation(const Sample& sample, const Oracle& o)
   return out;
 }
 
-/// The comparisons of one sample, until one fails.
+/// Stops at the first failure.
 class Comparison {
  public:
   explicit Comparison(const Sample& sample) : sample_(sample), oracle_(oracle_of(sample)) {}
@@ -82,12 +80,12 @@ class Comparison {
   void first_order(const char* how, const Inputs& inputs, double half_ulp, Backward backward) {
     first_order(how, inputs, half_ulp, backward, wanted_inputs(sample_));
   }
-  /// The same as a part of a larger graph, in which nobody else holds the inputs and the upstream
-  /// gradient: backward may write over them. Factors 1, 2 and ½ round nothing.
+  /// Runs the op inside a larger graph with the only handles to inputs and upstream gradient, so
+  /// that backward may overwrite them. The factors 1, 2 and ½ are exact.
   void between(const char* how, const Inputs& inputs, double half_ulp) {
     if (!wrong_.empty()) return;
     Sample longer = sample_;
-    const bool layer = function_of(sample_).find("nn::") == 0;  // its parameters must be leaves
+    const bool layer = function_of(sample_).find("nn::") == 0;  // parameters must be leaves
     longer.f = [&, layer](const Inputs& x) {
       Inputs own;
       for (const Tensor& each : x)
@@ -101,13 +99,12 @@ class Comparison {
     check(how, "value", halved(numbers(r.y)), oracle_.y, half_ulp);
     check(how, "gradient", seen(oracle_, joined(r.dx)), oracle_.gradient, half_ulp);
   }
-  /// Inputs and upstream gradient with steps between their elements.
   void strided(const char* how) {
     for (const Layout layout : {Layout::column_major, Layout::every_second})
       first_order(how, laid_out(sample_.inputs, layout), 0x1p-53, Backward::kernels,
                   wanted_inputs(sample_), layout);
   }
-  /// Each input wants a gradient alone, and each is left out.
+  /// Requires gradients for each input alone, and for all but one.
   void subsets(const char* how, Backward backward) {
     const std::vector<bool> all = wanted_inputs(sample_);
     const auto count = std::count(all.begin(), all.end(), true);
@@ -118,7 +115,7 @@ class Comparison {
       others[k] = false;
       const std::string input = str_cat(how, ", input ", k);
       first_order(str_cat(input, " alone").c_str(), sample_.inputs, 0x1p-53, backward, alone);
-      if (count == 2) continue;  // the other one alone
+      if (count == 2) continue;  // same as the other alone
       first_order(str_cat(input, " left out").c_str(), sample_.inputs, 0x1p-53, backward, others);
     }
   }
@@ -142,7 +139,7 @@ class Comparison {
     const Result r = run(sample_, inputs, wanted, dy, backward);
     check(how, "value", numbers(r.y), oracle_.y, half_ulp);
     const std::vector<bool> all = wanted_inputs(sample_);
-    std::vector<Numbers> dx;  // zeros where none was asked for
+    std::vector<Numbers> dx;  // zeros for inputs without a gradient
     for (std::size_t k = 0, next = 0; k < all.size(); ++k) {
       const auto count = static_cast<std::size_t>(sample_.inputs[k].numel());
       if (all[k]) dx.push_back(wanted[k] ? r.dx[next++] : Numbers(count, 0.0));
@@ -150,7 +147,6 @@ class Comparison {
     check(how, "gradient", part_of(seen(oracle_, joined(dx)), wanted),
           part_of(oracle_.gradient, wanted), half_ulp);
   }
-  /// What belongs to these inputs.
   template <class T>
   List<T> part_of(const List<T>& whole, const std::vector<bool>& wanted) const {
     const std::vector<bool> all = wanted_inputs(sample_);

@@ -1,4 +1,4 @@
-// References: what an operation is, in naive loops, written once for every kind of number.
+// References: an op in naive loops, written once for every number type.
 //
 //   Reference square_of = []<class T>(const Arguments<T>& x) {
 //     List<T> y = x[0].values;
@@ -6,9 +6,9 @@
 //     return y;
 //   };
 //
-// A reference shares nothing with the operation: no tensor, no kernel, no vmath. It is a generic
-// lambda, run on double, on dual numbers for the derivatives and on duals of duals for the second
-// ones; those consist of bounded numbers, which know how far rounding may take the result.
+// A reference shares nothing with the op: no tensor, no kernel, no vmath. It runs on double, on
+// dual numbers for derivatives, and on duals of duals for second derivatives. The duals contain
+// bounded numbers, which track the rounding error.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ template <class T>
 using List = std::vector<T>;
 using Sizes = std::vector<std::int64_t>;
 
-/// An input: row-major, and its numbers in one of the two lists.
+/// A row-major input, with its values in one of the two lists.
 template <class T>
 struct Argument {
   Sizes shape;
@@ -46,14 +46,13 @@ struct NumberOf<Argument<T>> {
 template <class T>
 struct NumberOf<std::vector<T>> : NumberOf<T> {};
 
-/// The kind of number in a list or in arguments.
 template <class T>
 using number_of = typename NumberOf<T>::type;
 
 using First = math::Dual<math::Bounded>;
 using Second = math::Dual<First>;
 
-/// A generic lambda, kept for all kinds of number. Signature<T> is its type for one of them.
+/// A generic lambda, type-erased for each number type.
 template <template <class> class Signature>
 class Generic {
  public:
@@ -83,6 +82,6 @@ using OfOne = T(const T&);
 template <class T>
 using OfTwo = T(const T&, const T&);
 
-using Reference = Generic<OfInputs>;  // row-major inputs → row-major result
+using Reference = Generic<OfInputs>;
 
 }  // namespace gradus::testing

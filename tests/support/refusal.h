@@ -1,4 +1,3 @@
-// Checks that a call refuses bad input: the error's type, and the nouns its message must hold.
 #pragma once
 
 #include <exception>
@@ -14,7 +13,7 @@
 
 namespace gradus::testing {
 
-/// "" if the exception in flight is an E whose message holds each noun; otherwise what it is.
+/// Returns "" if the current exception is an E whose message contains each noun, else the problem.
 template <class E>
 std::string refusal_problem(std::initializer_list<std::string_view> nouns) {
   try {
@@ -53,7 +52,7 @@ std::string refusal(F&& f) {
   return "nothing was thrown";
 }
 
-/// What f returns, or the type and message of the Error that it throws.
+/// The result of f, or the type and message of the Error that it throws.
 inline std::string outcome(const std::function<std::string()>& f) {
   try {
     return f();
@@ -65,7 +64,7 @@ inline std::string outcome(const std::function<std::string()>& f) {
 }  // namespace gradus::testing
 
 /// CHECK_REFUSES(ShapeError, matmul(a, b), "matmul", "[2, 3]")
-/// No lambda: clang before 16 captures no structured bindings.
+/// Not a lambda: clang before 16 cannot capture structured bindings.
 #define CHECK_REFUSES(E, call, ...)                                       \
   do {                                                                    \
     std::string refusal_found = "nothing was thrown";                     \

@@ -1,9 +1,8 @@
-// The values that samples are made of.
+// The values of samples.
 //
-// The fractional parts of 1φ, 2φ, 3φ … lie evenly in [0, 1) and keep a distance of at least
-// 0.38 / n among the first n (φ is the number hardest to approximate by fractions): no two values
-// are tied, and none is nearer to another than the steps of a difference quotient. Signs come from
-// multiples of √2 in the same way: among three neighbours both occur.
+// The fractional parts of φ, 2φ, … nφ in [0, 1) are at least 0.38 / n apart, since φ is the hardest
+// number to approximate by fractions. So no two values are tied, nor closer than the steps of
+// finite differences. Multiples of √2 give the signs: both occur among any three neighbors.
 #include "gradus/tests/support/registry.h"
 
 #include <cmath>
@@ -15,8 +14,8 @@ namespace {
 
 double fraction(double x) { return x - std::floor(x); }
 
-/// Tensors of up to 97 elements with different `which` share no magnitude either. Each is an f32
-/// number: in f32 and f64 an operation gets the same.
+/// Tensors of up to 97 elements with different `which` share no magnitude. All values are exact in
+/// f32.
 Tensor made(const Shape& shape, int which, bool both_signs) {
   std::vector<double> out(static_cast<std::size_t>(numel(shape)));
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -1,4 +1,3 @@
-// Samples run with other layouts, upstream gradients and precisions, and how results are compared.
 #include "gradus/tests/support/registry_run.h"
 
 #include <algorithm>
@@ -67,7 +66,7 @@ Tensor laid_out(const Tensor& x, Layout layout) {
     step *= std::max<std::int64_t>(x.size(axis), 1) + (layout == Layout::padded ? 3 : 0);
   };
   for (int i = 0; i < x.rank(); ++i) place(layout == Layout::column_major ? i : x.rank() - 1 - i);
-  if (layout == Layout::padded) offset += 1;  // rank 0 has an offset too
+  if (layout == Layout::padded) offset += 1;  // an offset for rank 0 too
   Tensor view = kernel::strided_view(Tensor::empty({step + offset + 1}, x.dtype()), x.shape(),
                                      strides, offset);
   return view.copy_(x);
@@ -127,7 +126,7 @@ bool equal_but_for_order(const Numbers& a, const Numbers& b) {
 }
 
 namespace {
-int poisons = 0;  // how many live
+int poisons = 0;  // live instances
 }
 
 Poison::Poison() {

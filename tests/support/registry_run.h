@@ -1,4 +1,3 @@
-// Running a sample of the registry: with other memory layouts, other upstream gradients, in f32.
 #pragma once
 
 #include <string>
@@ -9,45 +8,43 @@
 
 namespace gradus::testing {
 
-/// Every sample of every family; families are compiled in, so one without a list does not link.
+/// A family without a list is a link error.
 const Samples& all_samples();
 
-/// Which inputs want a gradient.
+/// Which inputs require a gradient.
 std::vector<bool> wanted_inputs(const Sample& sample);
 
-/// How equal values may lie in memory.
 enum class Layout { packed, column_major, padded, every_second };
 inline constexpr Layout kLayouts[] = {Layout::column_major, Layout::padded, Layout::every_second};
 const char* name_of(Layout layout);
 Tensor laid_out(const Tensor& x, Layout layout);  // a copy
 Inputs laid_out(const Inputs& inputs, Layout layout);
 
-/// An upstream gradient for y: different numbers of both signs.
+/// An upstream gradient for y, with distinct values of both signs.
 Tensor upstream_for(const Tensor& y);
 
 struct Result {
   Tensor y;
-  std::vector<Numbers> dx;  // of the wanted inputs, in order; zeros where y does not depend
+  std::vector<Numbers> dx;  // per differentiable input; zeros if y does not depend on it
 };
 
-/// How gradients are computed: by kernels, by formulas, or by formulas that are recorded.
 enum class Backward { kernels, formulas, recorded };
 
-/// Forward, and backward from dy (undefined: upstream_for(y)). `wanted`: see wanted_inputs().
+/// Forward, then backward from dy. Default: upstream_for(y).
 Result run(const Sample& sample, const Inputs& inputs, const std::vector<bool>& wanted,
            const Tensor& dy = {}, Backward backward = Backward::kernels);
-Result run(const Sample& sample);  // as it stands
+Result run(const Sample& sample);
 
-double largest(const Numbers& x);  // magnitude; 0 of nothing
-/// The largest difference; infinite when the counts differ, or where one alone is not a number.
+double largest(const Numbers& x);  // magnitude; 0 if empty
+/// Infinite if the counts differ or only one of two values is NaN.
 double distance(const Numbers& a, const Numbers& b);
 
-/// May two ways to compute the same f64 numbers give these? Values are of order 1 and sums have at
-/// most about 100 terms, in another order each way: 100 additions of a sum up to 100 are 10⁴
-/// half-ulps of 1.1e-16, which is 1.1e-12 of the largest result or of 1.
+/// True if equal up to the order of additions. 100 additions of sums up to 100 err by 10⁴ half-ulps
+/// of 1.1e-16: 1.1e-12, relative to 1 or to the largest result.
 bool equal_but_for_order(const Numbers& a, const Numbers& b);
 
-/// Fresh memory is NaN while one of these lives: what a kernel does not write is seen.
+/// Fills fresh memory with NaN during its lifetime, to expose elements that a kernel does not
+/// write.
 struct Poison {
   Poison();
   ~Poison();

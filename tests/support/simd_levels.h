@@ -1,4 +1,3 @@
-// The levels of engine/base/simd.h, one after the other in one process.
 #pragma once
 
 #include <vector>
@@ -7,7 +6,7 @@
 
 namespace gradus::testing {
 
-/// Those that this processor has, the narrowest first.
+/// The supported levels, narrowest first.
 inline std::vector<simd::Level> simd_levels() {
   std::vector<simd::Level> levels;
   for (const simd::Level level : {simd::Level::baseline, simd::Level::avx2, simd::Level::avx512})
@@ -15,7 +14,6 @@ inline std::vector<simd::Level> simd_levels() {
   return levels;
 }
 
-/// Kernels run at `level` while it lives.
 class LevelScope {
  public:
   explicit LevelScope(simd::Level level) : before_(static_cast<int>(simd::level())) {

@@ -1,4 +1,3 @@
-// What an error says.
 #pragma once
 
 #include <functional>
@@ -6,7 +5,7 @@
 
 namespace gradus::testing {
 
-/// The message of the E that f throws; anything else that is thrown passes through.
+/// The message of the E that f throws. Other exceptions pass through.
 template <class E>
 std::string message_of(const std::function<void()>& f) {
   try {
