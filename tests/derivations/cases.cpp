@@ -1,4 +1,3 @@
-// All cases, one family after the other.
 #include <iterator>
 
 #include "gradus/tests/derivations/trial.h"

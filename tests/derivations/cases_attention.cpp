@@ -1,4 +1,3 @@
-// Attention: one head, a mask, shared heads, dropout, packed projections.
 #include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -9,7 +8,6 @@ namespace {
 
 using In = const Given&;
 
-/// x as the only head of the only example.
 Tensor alone(const Tensor& x) { return unsqueeze(unsqueeze(x, 0), 0); }
 
 Tensor one_head(In in, const Mask& mask, double dropout = 0) {
@@ -19,7 +17,7 @@ Tensor one_head(In in, const Mask& mask, double dropout = 0) {
   return squeeze(squeeze(y, 0), 0);
 }
 
-/// z: the factors of dropout on weights of this shape, from the same seed.
+/// z: dropout's factors, from the same seed.
 void draw(Given& given) {
   seed(4);
   const Shape weights{1, 1, given("q").size(0), given("k").size(0)};

@@ -1,4 +1,4 @@
-// Element by element, and what leaves every element where it is.
+// Elementwise ops, and ops that keep every element in place.
 #include "gradus/engine/accumulate.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
@@ -10,7 +10,6 @@ namespace {
 
 using In = const Given&;
 
-/// y_ti of x_ti with the same name in the library.
 template <class F>
 Case unary(const char* name, F f, const char* x = "x_i") {
   return {name, std::string("i:7,5,6 ") + x, [f](In in) { return f(in("x")); }};
@@ -50,7 +49,7 @@ std::vector<Case> of_one() {
   };
 }
 
-/// z: what dropout keeps of ones, drawn from the same seed as dropout of x.
+/// z: dropout's mask for x, from the same seed.
 void draw_mask(Given& given) {
   seed(3);
   given.tensors["z"] =

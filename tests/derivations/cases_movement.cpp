@@ -1,4 +1,3 @@
-// What moves elements, picks them and puts them elsewhere.
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/derivations/trial.h"

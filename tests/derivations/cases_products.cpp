@@ -1,4 +1,3 @@
-// Products of matrices and of windows.
 #include "gradus/engine/backward.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -9,7 +8,7 @@ namespace {
 
 using In = const Given&;
 
-/// conv1d with a filter for each tap of each channel gives the windows themselves, as [b, c·k, t].
+/// Filters with which conv1d returns the windows themselves, as [b, c·k, t].
 Tensor taps(std::int64_t channels, std::int64_t count) {
   const std::int64_t n = channels * count;
   return reshape(one_hot(arange(n), n, Dtype::f64), {n, channels, count});
@@ -25,7 +24,7 @@ Tensor unfolded(const Tensor& x, std::int64_t k, const Conv1dOptions& options) {
   return reshape(transpose(y, 1, 2), {x.size(0), y.size(2), x.size(1), k});
 }
 
-/// The gradient of unfolded by x, where the gradient by its result is u.
+/// The gradient of unfolded, for the upstream gradient u.
 Tensor folded(In in) {
   const Tensor& u = in("u");
   const Tensor x = zeros({u.size(0), u.size(2), in.integer("L")}, Dtype::f64).requires_grad_();

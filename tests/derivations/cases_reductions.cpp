@@ -1,4 +1,3 @@
-// Reductions, softmax, norms and losses.
 #include "gradus/ops/ops.h"
 #include "gradus/tests/derivations/trial.h"
 

@@ -1,4 +1,4 @@
-// A file of docs/derivations, as it is read by a program.
+// Parses the files of docs/derivations.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace gradus::derivations {
 
-/// `left = text  ⟵ reason`, or a definition, which has no reason.
+/// `left = text  ⟵ reason`. A definition has no reason.
 struct Line {
   int number = 0;         // in the file, from 1
-  std::string left = {};  // "dx_ri"; of a line that goes on with "=", that of the line before
+  std::string left = {};  // "dx_ri"; if the line starts with "=", that of the line before
   std::string text = {}, reason = {};
   Expression right = {};
   bool defines() const { return reason.empty(); }
   std::string name() const { return left.substr(0, left.find('_')); }
 };
 
-/// Where the code is: a file of the tree, and text that stands in it once or more.
+/// A file, and text that occurs in it.
 struct Anchor {
   std::string file, text;
 };
@@ -30,10 +30,10 @@ struct Document {
   std::vector<Anchor> anchors;
 };
 
-/// NotationError names the file and line of what cannot be read.
+/// Throws NotationError with the file and line.
 Document read_document(const std::string& text, const std::string& file);
 
-/// All of docs/derivations, by name of the file without ".md", sorted.
+/// By file name without ".md", sorted.
 std::vector<std::pair<std::string, Document>> all_documents();
 
 }  // namespace gradus::derivations

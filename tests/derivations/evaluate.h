@@ -1,4 +1,4 @@
-// The value of a line of a derivation, in f64 and one number at a time.
+// Evaluates the lines of a derivation in f64, one element at a time.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Array {
   std::vector<double> values;
 };
 
-/// Where each index letter stands; −1: nowhere.
+/// The position of each index letter; −1: unset.
 using Letters = std::array<std::int64_t, 128>;
 inline Letters nowhere() {
   Letters none;
@@ -30,38 +30,37 @@ inline Letters nowhere() {
   return none;
 }
 
-/// The names that lines may mention: tensors that are given, and definitions, which are evaluated
-/// where they are used, so that ∂ sees through them.
+/// The names that lines may use. Definitions are evaluated where they are used, so that ∂
+/// differentiates through them.
 class World {
  public:
   void give(const std::string& name, Array value) { given_[name] = std::move(value); }
-  /// How many places a letter has that stands alone in no subscript.
+  /// The range of a letter that is not an entire index of any tensor.
   void size(char letter, std::int64_t places) {
     free_[static_cast<unsigned char>(letter)] = places;
   }
-  /// `left` = `right`, as in "y_ri" = exp(x_ri), or "c" = a b. NotationError where right's
-  /// letters have no sizes.
+  /// `left` = `right`, as in "y_ri" = exp(x_ri), or "c" = a b. Throws NotationError if a letter has
+  /// no size.
   void define(const std::string& left, const Expression& right);
 
   bool knows(const std::string& name) const;
   const std::vector<std::int64_t>& shape(const std::string& name) const;
 
-  /// right for every place of `left`: "dx_ri" with each r and i, or the whole tensor "da".
+  /// `right` for each r and i of "dx_ri", or for the entire tensor "da".
   Array evaluate(const std::string& left, const Expression& right) const;
-  /// The tensor itself.
   Array evaluate(const std::string& name) const;
-  /// Σ upstream ∂output/∂name by dual numbers: the gradient by its definition.
+  /// Σ upstream ∂output/∂name by dual numbers: the gradient by definition.
   Array gradient(const std::string& output, const Array& upstream, const std::string& name) const;
 
  private:
   struct Definition {
-    std::string letters;  // of its places; empty and whole: the right side has a tensor's value
+    std::string letters;  // empty and whole: the right side is a tensor
     bool whole = false;
     Expression right;
-    Letters sizes{};  // of its letters
+    Letters sizes{};
     std::vector<std::int64_t> shape = {};
   };
-  struct Value {  // of a number, or of a whole tensor
+  struct Value {  // a scalar, or an entire tensor
     Number number = {};
     std::vector<std::int64_t> shape = {};
     std::vector<Number> elements = {};
@@ -96,12 +95,12 @@ class World {
   std::map<std::string, Array> given_;
   std::map<std::string, Definition> definitions_;
   Letters free_ = nowhere();
-  mutable Letters sizes_{};  // of the letters of the line that is evaluated
+  mutable Letters sizes_{};  // letter sizes of the current line
   mutable Seed seed_;
-  mutable std::map<std::pair<std::string, std::int64_t>, Number> known_;  // of definitions
+  mutable std::map<std::pair<std::string, std::int64_t>, Number> known_;  // cache of definitions
 };
 
-/// The seed of one element, and what was known without it kept away.
+/// Seeds one element, and hides the values cached without that seed.
 struct World::WithSeed {
   const World& world;
   Seed before;
@@ -127,13 +126,13 @@ inline bool is_letter(const Expression& e) {
   return e.kind == Kind::name && e.children.empty() && e.text.size() == 1;
 }
 
-/// body() with every letter of `letters` at each of its places, the last running fastest.
+/// Calls body() for every combination of positions, the last letter running fastest.
 void each_place(const std::string& letters, const Letters& sizes, Letters& at,
                 const std::function<void()>& body, std::size_t next = 0);
 
 }  // namespace detail
 
-/// The name and the letters of "dx_ri".
+/// "dx_ri" → {"dx", "ri"}
 std::pair<std::string, std::string> left_side(const std::string& text);
 
 }  // namespace gradus::derivations

@@ -1,4 +1,4 @@
-// Reads by recursive descent, one function a rule of the grammar.
+// A recursive-descent parser: one function per rule.
 #include "gradus/tests/derivations/notation.h"
 
 #include <cctype>
@@ -14,7 +14,7 @@ const std::set<std::string> kFunctions = {"exp", "log",   "sin",   "cos",  "tanh
 const std::set<std::string> kReductions = {"Σ", "Π", "max", "min"};
 const std::set<std::string> kRelations = {"=", "≠", "<", ">", "≤", "≥"};
 
-/// The bytes of the character at `at`.
+/// The length of a UTF-8 character in bytes.
 std::size_t width(std::string_view text, std::size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   const std::size_t n = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -160,7 +160,7 @@ class Reader {
 
   std::vector<Expression> subscript() {
     std::vector<Expression> places;
-    ++at_;  // the underscore
+    ++at_;  // _
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '{') {
@@ -182,7 +182,7 @@ class Reader {
     return places;
   }
 
-  /// Letters in a row, with their marks; empty where none stand.
+  /// A run of letters with their combining marks; may be empty.
   std::string name() {
     blanks();
     std::string word;
@@ -275,7 +275,7 @@ class Reader {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  int bars_ = 0;  // open |: the next one closes
+  int bars_ = 0;  // number of open |
 };
 
 std::string spell_all(const Expression& e, std::size_t first, const char* between) {

@@ -1,5 +1,5 @@
-// Every line of docs/derivations equals the gradient: by definition, by its neighbors, and by
-// Op::backward.
+// Compares every line of docs/derivations with the gradient by definition, its neighboring lines,
+// and Op::backward.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +25,6 @@ std::string contents(const std::string& path) {
   return out.str();
 }
 
-/// Those of one file.
 std::vector<Case> cases_of(const std::string& file) {
   std::vector<Case> out;
   for (Case& each : all_cases())
@@ -45,7 +44,7 @@ std::string all_failures(const std::string& name, const Document& document, cons
   return out.str();
 }
 
-/// Slopes of ±1: to divide by them is to multiply.
+/// Slopes of ±1: dividing by them is multiplying.
 const std::set<std::string> kUnitSlopes = {"abs"};
 
 }  // namespace
@@ -54,7 +53,7 @@ TEST_CASE("derivations: each line equals the gradient, and the last equals backw
   for (const auto& [name, document] : all_documents()) {
     INFO(name);
     const std::vector<Case> cases = cases_of(name);
-    CHECK(!cases.empty());  // a derivation that nothing executes
+    CHECK(!cases.empty());  // nothing executes this derivation
     for (const Case& each : cases) CHECK(all_failures(name, document, each) == "");
   }
 }
@@ -72,7 +71,7 @@ TEST_CASE("derivations: every operation with a backward has a derivation") {
       ++count;
     }
   }
-  CHECK(count >= 50);  // the sources were searched
+  CHECK(count >= 50);  // the sources were found
 }
 
 TEST_CASE("derivations: each has at most twelve lines with reasons and existing code") {
@@ -102,7 +101,7 @@ TEST_CASE("derivations: a mistake in any line is detected in that line") {
         if (line.defines()) continue;
         const bool zero = trials[0].is_zero(line);
         for (const Mutant& mutant : mutants(line.right)) {
-          if (zero && mutant.kind != "number") continue;  // 0 times what is wrong is 0
+          if (zero && mutant.kind != "number") continue;  // any factor of 0 gives 0
           const bool noticed = std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
             return trial.differs(line, mutant.right).has_value();
           });
@@ -135,7 +134,7 @@ TEST_CASE("derivations: a mistake in a file is reported by its line number only"
         for (const Failure& failure : Trial(wrong, each, 0).failures()) lines.insert(failure.line);
         INFO("docs/derivations/" << name << ".md:" << wrong.lines[i].number);
         if (wrong.lines[i].defines())
-          CHECK(!lines.empty());  // forward differs, or every line that uses it
+          CHECK(!lines.empty());  // forward differs, or every line that uses the definition
         else
           CHECK(lines == std::set<int>{wrong.lines[i].number});
       }

@@ -1,4 +1,3 @@
-// derive(): the text of the files inside the library, and derivations of einsum formulas.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -24,7 +23,7 @@ std::string file(const std::string& name) {
   return out.str();
 }
 
-/// The formula's own lines, executed; "" where all are right.
+/// Executes the formula's derivation. Returns "" if all lines are right.
 std::string wrong_lines(const std::string& formula) {
   const Document document = read_document(derive(formula), formula);
   const std::size_t arrow = formula.find("->"), comma = formula.find(',');
@@ -38,7 +37,7 @@ std::string wrong_lines(const std::string& formula) {
             .f = [&](const Given& in) {
               return two ? einsum(formula, in("a"), in("b")) : einsum(formula, in("a"));
             }};
-  each.op = "";  // einsum is made of other operations
+  each.op = "";  // einsum runs other ops
   std::string out;
   for (int trial = 0; trial < kTrials; ++trial)
     for (const Failure& failure : Trial(document, each, trial).failures())
@@ -46,7 +45,7 @@ std::string wrong_lines(const std::string& formula) {
   return out;
 }
 
-/// What stands between quotes after `Call: name = `.
+/// The quoted formula after `Call: name = `.
 std::string call(const std::string& text, const std::string& name) {
   const std::string start = "Call: " + name + " = einsum(\"";
   const std::size_t first = text.find(start) + start.size();

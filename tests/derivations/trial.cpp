@@ -15,7 +15,7 @@
 namespace gradus::derivations {
 namespace {
 
-/// Unequal primes; an axis of one place; more of the first than of the second, and the reverse.
+/// Unequal primes; an axis of length 1; the first axis longer than the second, and the reverse.
 constexpr std::int64_t kSizes[kTrials][6] = {
     {2, 3, 5, 4, 2, 3}, {5, 2, 3, 1, 3, 2}, {1, 4, 2, 3, 5, 2}};
 
@@ -31,7 +31,7 @@ Array array_of(const Tensor& x) {
   return out;
 }
 
-/// Half of what neighbouring lines may differ by: 1e-10 of 1, or of the larger value.
+/// Half of the allowed difference between neighboring lines, 1e-10 of 1 or of the larger value.
 constexpr double kTolerance = 5e-11;
 
 std::string shape_of(const Array& a) {
@@ -55,7 +55,7 @@ std::optional<std::string> difference(const Array& got, const Array& wanted) {
   return {};
 }
 
-/// The sizes of axes in one trial: given in the case's text, else the next of kSizes.
+/// From the case's text, else the next of kSizes.
 struct Sizes {
   std::map<char, std::int64_t> of;
   int trial;
@@ -88,7 +88,6 @@ Tensor integers(const Shape& shape, std::int64_t below) {
   return tensor(out, shape);
 }
 
-/// "x_ri>0" and so on, as Case says.
 Tensor made(const std::string& word, Sizes& sizes, int which) {
   const auto [name, rest] = left_side(word);
   Shape shape;

@@ -1,4 +1,3 @@
-// One derivation on tensors of one size: its names have values, its gradients are known.
 #pragma once
 
 #include <functional>
@@ -13,7 +12,6 @@
 
 namespace gradus::derivations {
 
-/// What a derivation's names stand for in one trial.
 class Given {
  public:
   const Tensor& operator()(const std::string& name) const { return tensors.at(name); }
@@ -26,19 +24,19 @@ class Given {
   std::map<std::string, double> numbers;
 };
 
-/// How the names of a file become tensors, and the function that it derives.
+/// The names of a file as tensors, and the function that it derives.
 ///
-///   x_ri       a tensor with an axis for each letter, values of both signs; x_ri>0: positive ones;
-///              x_ri!: one without a gradient
-///   t_r<v      integers below the size of axis v; m_ij?: zeros and ones, bool
-///   eps=0.1    a number; n=#ri: the number of places of r and i together
-///   k:2,3,1    the size of axis k in the first, second and third trial; k:#ri; others are chosen
+///   x_ri       a tensor with an axis for each letter, values of both signs; x_ri>0: positive;
+///              x_ri!: without a gradient
+///   t_r<v      integers below the size of axis v; m_ij?: bool
+///   eps=0.1    a number; n=#ri: the number of elements of axes r and i
+///   k:2,3,1    the size of axis k in the first, second and third trial; k:#ri; default: kSizes
 struct Case {
-  std::string file;  // of docs/derivations, without ".md"
+  std::string file;  // in docs/derivations, without ".md"
   std::string inputs;
   std::function<Tensor(const Given&)> f;
-  std::string op = {};                       // whose backward must run; empty: the file's
-  std::function<void(Given&)> prepare = {};  // adds constants, random ones for example
+  std::string op = {};                       // whose backward must run; default: file
+  std::function<void(Given&)> prepare = {};  // adds constants, e.g. random ones
 };
 
 inline constexpr int kTrials = 3;
@@ -51,22 +49,21 @@ std::vector<Case> attention_cases();
 std::vector<Case> all_cases();
 
 struct Failure {
-  int line = 0;  // of the file; 0: none of the lines
+  int line = 0;  // in the file; 0: not about a line
   std::string what;
 };
 
 class Trial {
  public:
-  /// Runs the function forward and backward. What it finds wrong before any line is in failures().
+  /// Runs forward and backward; problems are in failures().
   Trial(const Document& document, const Case& which, int trial);
 
-  /// Lines that are not the gradient, and what is wrong with forward and backward themselves.
+  /// Wrong lines, and problems of forward and backward themselves.
   std::vector<Failure> failures() const;
-  /// With `right` in place of that line's own: what is wrong with it, if anything.
   std::optional<std::string> differs(const Line& line, const Expression& right) const;
   std::optional<std::string> differs(const Line& line) const { return differs(line, line.right); }
 
-  bool is_zero(const Line& line) const;  // is that gradient 0 everywhere?
+  bool is_zero(const Line& line) const;  // the gradient is 0 everywhere
 
  private:
   void give(const Case& which, int trial);
@@ -78,8 +75,8 @@ class Trial {
   const Document& document_;
   World world_;
   Given given_;
-  std::vector<std::string> wanted_;         // tensors whose gradients the engine gave
-  std::map<std::string, Array> gradients_;  // "dx": by its definition
+  std::vector<std::string> wanted_;         // tensors with gradients from the engine
+  std::map<std::string, Array> gradients_;  // "dx": by definition
   Tensor y_;
   std::vector<Failure> failures_;
 };

@@ -1,4 +1,3 @@
-// Names and what they stand for: definitions, sizes of indices, gradients by their definition.
 #include <utility>
 
 #include "gradus/tests/derivations/evaluate.h"
@@ -17,7 +16,7 @@ std::int64_t count(const std::vector<std::int64_t>& shape) {
   return n;
 }
 
-/// δ_ij: a letter that stands nowhere else has as many places as the other.
+/// δ_ij: a letter used only here has the size of the other.
 void share(const Expression& e, Letters& known) {
   if (e.kind == Kind::delta && is_letter(e.children[0]) && is_letter(e.children[1])) {
     std::int64_t &a = of(known, e.children[0].text[0]), &b = of(known, e.children[1].text[0]);
@@ -29,7 +28,6 @@ void share(const Expression& e, Letters& known) {
 
 }  // namespace
 
-/// body() with every letter of `letters` at each of its places, the last running fastest.
 void detail::each_place(const std::string& letters, const Letters& sizes, Letters& at,
                         const std::function<void()>& body, std::size_t next) {
   if (next == letters.size()) return body();
@@ -77,7 +75,7 @@ void World::define(const std::string& left, const Expression& right) {
   definitions_[name] = std::move(d);
 }
 
-/// A letter that stands alone in a subscript has that axis's size.
+/// A letter that is an entire index has that axis's size.
 void World::collect(const Expression& e, Letters& known) const {
   if (e.kind == Kind::name && !e.children.empty()) {
     const std::vector<std::int64_t>& axes = shape(e.text);
@@ -115,7 +113,7 @@ Array World::over(const std::string& letters, const Letters& sizes, const Expres
 Array World::evaluate(const std::string& left, const Expression& right) const {
   const auto [name, letters] = left_side(left);
   Letters sizes = nowhere();
-  if (!letters.empty()) {  // "dx_ri": as many places as x
+  if (!letters.empty()) {  // "dx_ri": sizes of x
     const std::vector<std::int64_t>& axes = shape(knows(name) ? name : name.substr(1));
     if (axes.size() != letters.size()) refuse(left + " has another number of places than axes");
     for (std::size_t i = 0; i < axes.size(); ++i) of(sizes, letters[i]) = axes[i];
@@ -149,7 +147,7 @@ Array World::gradient(const std::string& output, const Array& upstream,
   return out;
 }
 
-/// One element of what is given or defined; of the seeded one the tangent is 1.
+/// An element of a given or defined tensor. The seeded one has tangent 1.
 Number World::cell(const std::string& name, std::int64_t place) const {
   const Number seeded(0.0, seed_.place == place && seed_.name == name ? 1.0 : 0.0);
   if (const auto given = given_.find(name); given != given_.end())
