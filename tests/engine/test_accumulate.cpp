@@ -1,4 +1,3 @@
-// Accumulation of entire and partial gradients.
 #include "gradus/engine/strided.h"
 #include "gradus/ops/members.h"
 #include "gradus/tests/support/catch.h"
@@ -7,7 +6,6 @@
 namespace gradus::testing::test_accumulate {
 namespace {
 
-/// x as the input of an operation that returns `d`.
 void walk_with(const Tensor& x, const Gradient& d) {
   custom(x, [d](const Tensor&) { return Gradients{d}; }).backward(ones(x.shape(), x.dtype()));
 }
@@ -16,8 +14,7 @@ TEST_CASE("row gradients with strided, repeated indices are added to their rows"
   const Tensor x = zeros({4, 200}, Dtype::f64).requires_grad_();
   const Tensor part = reshape(arange(600).to(Dtype::f64), {3, 200});
   const Tensor both = tensor(std::vector<std::int64_t>{2, 9, 0, 9, 2, 9}, {6});
-  walk_with(
-      x, Gradient::rows(part, kernel::strided_view(both, {3}, {2}, 0)));  // every second: 2, 0, 2
+  walk_with(x, Gradient::rows(part, kernel::strided_view(both, {3}, {2}, 0)));  // 2, 0, 2
   Numbers expected(800, 0.0);
   for (std::size_t c = 0; c < 200; ++c) {
     expected[400 + c] = static_cast<double>(c + 400 + c);
@@ -56,7 +53,6 @@ TEST_CASE("whole gradients of the wrong shape throw ShapeError") {
                              [&] { walk_with(x, ones(wrong, Dtype::f64)); });
 }
 
-/// A recorded tensor stays differentiable when an op returns it as a gradient.
 TEST_CASE("a gradient that was recorded earlier can be differentiated") {
   const Tensor x = leaf({1}), z = leaf({2}), held = z * z;
   const Tensor y = custom(x, [held](const Tensor&) { return Gradients{held}; });
@@ -64,7 +60,7 @@ TEST_CASE("a gradient that was recorded earlier can be differentiated") {
   expect(numbers(grad(dx, z)) == Numbers{4}, "its derivative is its own");
 }
 
-/// A whole gradient that begins inside a buffer, then a partial one.
+/// First an entire gradient with an offset in its buffer, then a partial one.
 TEST_CASE("a partial gradient is added to a gradient that is a view") {
   const Tensor x = zeros({2, 2}, Dtype::f64).requires_grad_();
   const Tensor first = custom(x, [](const Tensor& dy) {
@@ -77,7 +73,7 @@ TEST_CASE("a partial gradient is added to a gradient that is a view") {
   expect(numbers(x.grad()) == Numbers{5, 16, 7, 18}, "a part onto a view with an offset");
 }
 
-/// Accumulation in place would change the caller's tensor or several elements at once.
+/// In place, it would change the caller's tensor or several elements at a time.
 TEST_CASE("accumulation copies shared and expanded gradients") {
   const Tensor x = leaf({0, 0, 0}), held = tensor({1.0, 2.0, 3.0}, Dtype::f64);
   const Tensor average = mean(x);

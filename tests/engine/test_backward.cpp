@@ -1,4 +1,3 @@
-// backward and grad: gradients of leaves and intermediate tensors, accumulation, refused calls.
 #include "gradus/engine/backward.h"
 #include "gradus/engine/grad_mode.h"
 
@@ -23,7 +22,6 @@ using testing::message_of;
 using testing::numbers;
 using List = std::vector<double>;
 
-/// Σ x, as a tensor to go backward from.
 Tensor total(const Tensor& x) { return sum(x); }
 
 }  // namespace
@@ -94,7 +92,7 @@ TEST_CASE("set_grad requires the tensor's shape and dtype") {
   CHECK(has(shape, "[3]"));
   CHECK_THROWS_AS(x.set_grad(zeros({2}, Dtype::f32)), DtypeError);
   x.set_grad(leaf({2, 3}) * 3.0);
-  CHECK_FALSE(x.grad().requires_grad());  // outside the graph
+  CHECK_FALSE(x.grad().requires_grad());
   CHECK(numbers(x.grad()) == List{6, 9});
 }
 
@@ -107,7 +105,7 @@ TEST_CASE("errors about missing gradients suggest requires_grad_()") {
             cure));
   CHECK(
       has(message_of<GraphError>([&] { x.register_post_accumulate_hook([](Tensor&) {}); }), cure));
-  const Tensor y = leaf({1}) * 2.0;  // not a leaf
+  const Tensor y = leaf({1}) * 2.0;
   CHECK_THROWS_AS(y.register_post_accumulate_hook([](Tensor&) {}), GraphError);
 }
 
@@ -159,7 +157,7 @@ TEST_CASE("a second backward throws without keep_graph and works with it") {
   const std::string message = message_of<GraphError>([&] { y.backward(); });
   CHECK(has(message, "sum"));
   CHECK(has(message, "keep_graph"));
-  // Also from a new output over used nodes.
+  // Also through a new output over used nodes.
   CHECK_THROWS_AS((y * 2.0).backward(), GraphError);
 }
 
@@ -176,7 +174,7 @@ TEST_CASE("nothing is recorded under NoGrad or after detach()") {
   CHECK(x.detach().data<double>() == x.data<double>());
   total(x * x.detach()).backward();
   CHECK(numbers(x.grad()) == List{1, 2});
-  // What was recorded before goes backward under NoGrad too.
+  // A graph recorded earlier can run backward under NoGrad.
   const Tensor y = total(x);
   const NoGrad off;
   y.backward();
@@ -230,7 +228,7 @@ TEST_CASE("retain_grad keeps the gradient of an intermediate tensor") {
   CHECK(numbers(y.grad()) == List{12});
   CHECK(!z.grad().defined());
   CHECK_THROWS_AS(tensor({1.0}).retain_grad(), GraphError);
-  const Tensor u = x * 3.0;  // grad() gives those of its inputs, and keeps what was asked for
+  const Tensor u = x * 3.0;  // grad() keeps it too
   u.retain_grad();
   CHECK(numbers(grad(total(u * u), x)) == List{36});
   CHECK(numbers(u.grad()) == List{12});
@@ -259,8 +257,6 @@ TEST_CASE("in-place writes to a tensor that requires a gradient throw while reco
   CHECK(numbers(x) == List{8, 9});
 }
 
-// ---- grad() ----
-
 TEST_CASE("grad() returns gradients of leaves and intermediates without touching .grad()") {
   const Tensor x = leaf({2}), w = leaf({5});
   const Tensor y = x * w, z = total(y * y);
@@ -273,14 +269,14 @@ TEST_CASE("grad() returns gradients of leaves and intermediates without touching
   CHECK(!w.grad().defined());
   CHECK(!d[1].requires_grad());
   CHECK(numbers(grad(z, x)) == List{100});
-  CHECK_THROWS_AS(grad(z, x), GraphError);  // used up now
+  CHECK_THROWS_AS(grad(z, x), GraphError);  // the graph is freed
 }
 
 TEST_CASE("grad() does not visit nodes behind its inputs") {
   const Tensor x = leaf({2});
   const Tensor y = exp(x), z = total(y * y);
   CHECK(grad(z, y).defined());
-  total(y).backward();  // exp was not used up
+  total(y).backward();  // exp was not freed
   CHECK(numbers(x.grad()) == numbers(y));
 }
 
@@ -301,8 +297,8 @@ TEST_CASE("create_graph gives derivatives of every order of x⁴") {
   for (int order = 0; order < 4; ++order) {
     CAPTURE(order);
     const Tensor d = grad({y}, {x}, {}, {.create_graph = true})[0];
-    CHECK(d.requires_grad() == (order < 3));  // the fourth is a constant
-    CHECK(d.item() == wanted[order]);         // 1.5 and its powers are exact
+    CHECK(d.requires_grad() == (order < 3));  // the fourth is constant
+    CHECK(d.item() == wanted[order]);         // powers of 1.5 are exact
     y = total(d);
   }
   CHECK(!x.grad().defined());

@@ -1,5 +1,3 @@
-// Consistency after exceptions in observers, hooks, and backward functions that start a backward
-// pass.
 #include <alloca.h>
 
 #include <stdexcept>
@@ -29,7 +27,7 @@ struct ThrowsAtWalk : Observer {
   }
 };
 
-/// A walk that an observer refuses, deeper in the stack than the next one.
+/// A backward pass that an observer aborts, deeper in the stack than the next one.
 [[gnu::noinline]] void refused_walk(const Tensor& w) {
   volatile char* room = static_cast<volatile char*>(alloca(20000));
   room[0] = 1;
@@ -48,9 +46,8 @@ struct Box : Scoped {
   std::string type_name() const override { return "Box"; }
 };
 
-/// Its backward starts a walk from its own result.
 struct Circular final : Op {
-  std::vector<Tensor>* result;  // of this op
+  std::vector<Tensor>* result;
   explicit Circular(std::vector<Tensor>* y) : result(y) {}
   const char* name() const override { return "circular"; }
   Tensor forward(const Tensor& x) { return x * 1.0; }

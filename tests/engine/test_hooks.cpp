@@ -1,5 +1,3 @@
-// Hooks on gradients and on leaves, how to remove them, and backward passes that start inside a
-// backward pass.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -97,7 +95,7 @@ TEST_CASE("a hook may run backward on another graph and on the same one") {
   const Tensor x = leaf({2}), other = leaf({5});
   const Tensor y = x * 3.0;
   y.register_hook([&](const Tensor& dy) {
-    const GradMode on(true);  // recording is off in a plain walk, and so in its hooks
+    const GradMode on(true);  // hooks run with recording off, unless create_graph is set
     sum(other * other).backward();
     return dy * numbers(other.grad())[0];
   });
@@ -114,7 +112,7 @@ TEST_CASE("a hook may run backward on another graph and on the same one") {
 TEST_CASE("a hook that uses up nodes of the outer backward throws instead of crashing") {
   const Tensor a = leaf({2});
   Tensor b = a;
-  for (int i = 0; i < 20; ++i) b = b * 1.0;  // nodes that only the graph keeps alive
+  for (int i = 0; i < 20; ++i) b = b * 1.0;  // only the graph holds these nodes
   const Tensor c = exp(b);
   c.register_hook([&](const Tensor&) {
     b.backward();
@@ -154,7 +152,7 @@ TEST_CASE("hooks that free gradients early bound the memory of backward") {
   const std::int64_t before = memory::usage().live_bytes;
   memory::reset_peak();
   loss.backward();
-  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // of 12: one, and room to compute it
+  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // of 12: one, and memory to compute it
 }
 
 TEST_CASE("a hook sees the entire gradient of a leaf that several operations use") {
@@ -163,7 +161,7 @@ TEST_CASE("a hook sees the entire gradient of a leaf that several operations use
   x.register_post_accumulate_hook([&](Tensor& grad) { seen.push_back(grad.item()); });
   (x * x + x * 10.0).backward();
   CHECK(seen == std::vector<double>{16});
-  backward({x, x * 2.0, x});  // the leaf is an output, too
+  backward({x, x * 2.0, x});  // the leaf is also an output
   CHECK(seen == std::vector<double>{16, 20});
   x.backward();
   CHECK(seen == std::vector<double>{16, 20, 21});

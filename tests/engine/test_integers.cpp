@@ -1,4 +1,3 @@
-// i64 tensors keep all 64 bits of values from and to C++.
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -12,7 +11,7 @@
 namespace gradus::testing::test_integers {
 namespace {
 
-constexpr std::int64_t kBig = (std::int64_t{1} << 53) + 1;  // no double holds it
+constexpr std::int64_t kBig = (std::int64_t{1} << 53) + 1;  // not representable in f64
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
                        kLeast = std::numeric_limits<std::int64_t>::min();
 
@@ -33,7 +32,7 @@ TEST_CASE("i64 values go in and out exactly") {
           Integers{value});
   }
   CHECK(of(full({1}, std::uint64_t{7}, Dtype::i64)) == Integers{7});
-  CHECK(full({1}, kBig, Dtype::f64).item() == 0x1p53);  // rounded to even, as C++ does
+  CHECK(full({1}, kBig, Dtype::f64).item() == 0x1p53);  // rounded to even, as in C++
   CHECK(tensor({2.5}).item<int>() == 2);
 }
 

@@ -1,4 +1,3 @@
-// The graph: long chains on small stacks, freed memory, and custom ops.
 #include "gradus/engine/node.h"
 
 #include <pthread.h>
@@ -38,7 +37,7 @@ struct Cube final : Op {  // y = x³,  dx = 3 x² dy
   }
 };
 
-/// y = 2 x by a kernel, in backward too: create_graph would lose its part.
+/// y = 2 x by a kernel, also in backward, which create_graph cannot record.
 struct Twice final : Op {
   const char* name() const override { return "twice"; }
   Tensor forward(const Tensor& x) { return doubled(x); }
@@ -60,7 +59,7 @@ using testing::leaf;
 using testing::message_of;
 using List = std::vector<double>;
 
-/// Runs f on a thread with a stack of 256 KiB; what it throws is thrown here.
+/// Runs f on a thread with a stack of 256 KiB. Rethrows its exceptions.
 void on_small_stack(const std::function<void()>& f) {
   struct Call {
     const std::function<void()>* f;
@@ -85,17 +84,17 @@ void on_small_stack(const std::function<void()>& f) {
   if (call.error) std::rethrow_exception(call.error);
 }
 
-// Nodes: for a call each, 26 bytes of that stack.
+// At this many nodes, the stack has 26 bytes per recursive call.
 constexpr int kLong = 10'000;
 
-/// x + 1 + 1 …: nodes that save nothing.
+/// x + 1 + 1 …: saves nothing.
 Tensor chain(const Tensor& x, int length) {
   Tensor y = x;
   for (int i = 0; i < length; ++i) y = y + 1.0;
   return y;
 }
 
-/// x · s · s …: every node saves the output of the one before it, with its place in the graph.
+/// x · s · s …: every node saves the previous output, which keeps its graph node.
 Tensor saving_chain(const Tensor& x, const Tensor& s, int length) {
   Tensor y = x;
   for (int i = 0; i < length; ++i) y = y * s;
@@ -110,7 +109,7 @@ std::int64_t live() { return memory::usage().live_bytes; }
 
 TEST_CASE("a chain of ten thousand nodes runs and is freed on a small stack") {
   const Tensor x = leaf({1}), s = leaf({1});
-  sum(x + s).backward();  // both have a grad() now
+  sum(x + s).backward();  // allocates both grad()
   const std::int64_t before = live();
   on_small_stack([&] {
     Tensor y = chain(x, kLong);
@@ -132,7 +131,7 @@ TEST_CASE("a chain of ten thousand nodes with saved inputs runs and is freed on 
   CHECK(live() == before);
   on_small_stack([&] { saving_chain(x, s, kLong); });
   CHECK(live() == before);
-  on_small_stack([&] {  // kept by backward, so that it dies whole
+  on_small_stack([&] {  // keep_graph: the entire chain is freed at the end
     saving_chain(x, s, kLong).backward({.keep_graph = true});
   });
   CHECK(live() == before);
@@ -196,7 +195,7 @@ TEST_CASE("partial gradients are added at their positions") {
   give(Gradient::slice(full({2, 2}, 3, Dtype::f64), 0, 1, 2));  // rows 1 and 3
   give(Gradient::slice(full({5, 1}, 10, Dtype::f64), 1, 1));    // column 1
   give(Gradient::rows(full({3, 2}, 100, Dtype::f64), indices({4, 0, 4})));
-  give(Gradient::slice(ones({0, 2}, Dtype::f64), 0, 9));  // nothing fits anywhere
+  give(Gradient::slice(ones({0, 2}, Dtype::f64), 0, 9));  // empty
   CHECK(x.grad().to_vector<double>() == List{100, 110, 3, 13, 0, 10, 3, 13, 200, 210});
 }
 

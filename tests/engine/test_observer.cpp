@@ -1,4 +1,3 @@
-// Observers: their events and order, and the path of the running layer.
 #include "gradus/engine/observer.h"
 
 #include <atomic>
@@ -24,7 +23,6 @@ using testing::has;
 using testing::message_of;
 using Lines = std::vector<std::string>;
 
-/// Writes down everything.
 struct Recorder : Observer {
   explicit Recorder(Lines& to, std::string mark = "") : lines(to), prefix(std::move(mark)) {}
   Lines& lines;
@@ -50,7 +48,7 @@ struct Recorder : Observer {
   }
 };
 
-/// A thing that opens scopes, with one child.
+/// A parent with at most one child.
 struct Box : Scoped {
   explicit Box(std::string type, const Box* own = nullptr) : type(std::move(type)), child(own) {}
   std::string type;
@@ -77,7 +75,7 @@ TEST_CASE("an observer sees operations and gradients in order") {
                        "begin multiply of 2", "end multiply [1]", "done multiply 2",
                        "leaf has -2"});
   negative(x).backward();
-  CHECK(lines.size() == 13);  // nobody is told any more
+  CHECK(lines.size() == 13);  // no longer notified
 }
 
 TEST_CASE("an observer sees the accumulated gradient of a leaf, not the last part") {
@@ -127,7 +125,7 @@ TEST_CASE("an observer is attached to a thread at most once") {
   Lines others;
   Recorder other(others);
   const ObserverScope inner(other);
-  CHECK_THROWS_AS(ObserverScope(recorder), ValueError);  // not the last one, but still attached
+  CHECK_THROWS_AS(ObserverScope(recorder), ValueError);  // not the last one, but attached
 }
 
 TEST_CASE("an operation that throws has a begin event and no end event") {
@@ -295,7 +293,7 @@ TEST_CASE("an observer sees the start of a backward pass, its additions and its 
   y.register_hook([](const Tensor&) -> Tensor { fail<ValueError>("on purpose"); });
   CHECK_THROWS_AS(y.backward(), ValueError);
   CHECK(walks.begun == 2);
-  CHECK(walks.ended == 2);  // of one that threw, too
+  CHECK(walks.ended == 2);  // also for the pass that threw
 }
 
 TEST_CASE("current_context names both the layer and the op whose backward runs") {

@@ -1,4 +1,4 @@
-// Sums over several blocks and strips (engine/reduce.h), in integers so that order does not matter.
+// Sums of integers over several blocks and strips (engine/reduce.h). Their order does not matter.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,10 +12,10 @@ namespace gradus::testing::test_reduce {
 namespace {
 
 struct Folded {
-  std::vector<double> sums, largest, squares;  // of each group; squares: around its mean
+  std::vector<double> sums, largest, squares;  // squares: Σ (x − mean)²
 };
 
-/// Groups of x [outer, n, inner] along the middle axis.
+/// Reduces the middle axis of x [outer, n, inner].
 Folded folded(const std::vector<double>& x, std::int64_t outer, std::int64_t n,
               std::int64_t inner) {
   Folded out;
@@ -35,7 +35,7 @@ Folded folded(const std::vector<double>& x, std::int64_t outer, std::int64_t n,
   return out;
 }
 
-/// Different in every block, row and column.
+/// Integers that differ between blocks, rows and columns.
 std::vector<double> counted(std::int64_t count) {
   std::vector<double> out;
   for (std::int64_t i = 0; i < count; ++i)

@@ -1,4 +1,3 @@
-// Saved tensors: kept, recomputed, taken, and checked for later writes.
 #include <vector>
 
 #include "gradus/engine/apply.h"
@@ -14,7 +13,7 @@ namespace gradus::testing::test_saved {
 
 namespace op {
 
-struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; computed again by whoever needs y
+struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; recomputed by users of y
   Saved x;
   static inline int remade = 0;
   const char* name() const override { return "cheap_square"; }
@@ -27,12 +26,12 @@ struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; computed again by who
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * 2.0 * x.value()}; }
 };
 
-struct Taking final : Op {  // y = x³, whose backward writes into what it saved if it may
+struct Taking final : Op {  // y = x³; backward overwrites its saved tensor if it may
   Saved x;
   static inline bool in_place = false;
   const char* name() const override { return "taking"; }
   Tensor forward(const Tensor& input) {
-    x = (input.detach() * 1.0).detach();  // numbers of its own
+    x = (input.detach() * 1.0).detach();  // its own buffer
     const Tensor t = input.detach();
     return (t * t * t).detach();
   }
@@ -62,7 +61,7 @@ TEST_CASE("a cheap output is recomputed once per use instead of kept") {
   const Tensor x = full({1000}, 3, Dtype::f64).requires_grad_();
   const std::int64_t before = live();
   const Tensor z = sum(exp(cheap(x)) * 0.0 + square(cheap(x)));  // square needs its input: x⁴
-  // exp keeps its output; neither square nor anything else keeps x².
+  // exp keeps its output; nothing keeps x².
   CHECK(live() <= before + 8000 + 64);
   op::CheapSquare::remade = 0;
   z.backward();
@@ -76,7 +75,7 @@ TEST_CASE("a chain of cheap ops recomputes each value at most once") {
   for (int i = 0; i < 100; ++i) y = cheap(y);
   op::CheapSquare::remade = 0;
   y.backward();
-  CHECK(op::CheapSquare::remade <= 100);  // 4950 if all were recomputed for each
+  CHECK(op::CheapSquare::remade <= 100);  // 4950 if each use recomputed all
 }
 
 TEST_CASE("a recomputed value stays connected to the graph") {

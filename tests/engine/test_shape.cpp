@@ -1,4 +1,3 @@
-// Shapes, strides, broadcasting, and the iteration over rows.
 #include "gradus/engine/shape.h"
 
 #include <limits>
@@ -50,7 +49,7 @@ TEST_CASE("numel handles empty and scalar shapes and refuses overflow and negati
   CHECK(numel({7, 0, 3}) == 0);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(numel({most}) == most);
-  CHECK_THROWS_AS(numel({most, 0, most}), ShapeError);  // its strides could not be told either
+  CHECK_THROWS_AS(numel({most, 0, most}), ShapeError);  // the strides overflow
   CHECK_REFUSES(ShapeError, numel({most / 2, 3}), "2^63");
   CHECK_REFUSES(ShapeError, numel({2, -3}), "-3");
 }

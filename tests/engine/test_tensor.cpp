@@ -1,4 +1,3 @@
-// Tensors as arrays: creation, values in and out, views, copies, and refused arguments.
 #include "gradus/engine/tensor.h"
 
 #include <cmath>
@@ -23,7 +22,6 @@ using List = std::vector<double>;
 
 List numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
-/// 0, 1, 2 … of `shape`.
 Tensor counted(const Shape& shape) {
   return arange(0, double(numel(shape)), 1, Dtype::f64).view(shape);
 }
@@ -53,7 +51,7 @@ TEST_CASE("tensors copy or borrow values and return them row-major") {
   CHECK(numbers(lent)[0] == 10);
   lent.mutable_data<double>()[5] = 60;
   CHECK(own[5] == 60);
-  CHECK(!lent.has_unique_storage());  // whoever lent the numbers sees them
+  CHECK(!lent.has_unique_storage());  // shared with the lender
   CHECK(kernel::strided_view(lent, {2, 3}, {1, 2}, 0).to_vector<double>() ==
         List{10, 3, 5, 2, 4, 60});
   CHECK(tensor(std::vector<std::int64_t>{1, 2}, {2}).dtype() == Dtype::i64);
@@ -127,12 +125,10 @@ TEST_CASE("contiguous returns the same storage or a packed copy") {
   CHECK(!turned.is_contiguous());
   CHECK(numbers(turned.contiguous()) == List{0, 3, 1, 4, 2, 5});
   CHECK(turned.contiguous().is_contiguous());
-  CHECK(
-      kernel::strided_view(x, {1, 3}, {77, 1}, 3).is_contiguous());  // a stride that is never used
-  CHECK(kernel::strided_view(x, {0, 2}, {5, 5}, 0)
-            .is_contiguous());  // nor any stride where there is no element
+  CHECK(kernel::strided_view(x, {1, 3}, {77, 1}, 3).is_contiguous());  // the stride is never used
+  CHECK(kernel::strided_view(x, {0, 2}, {5, 5}, 0).is_contiguous());
   CHECK(tensor(1.0).is_contiguous());
-  CHECK(numbers(turned.reshape({6})) == List{0, 3, 1, 4, 2, 5});  // copied where it must be
+  CHECK(numbers(turned.reshape({6})) == List{0, 3, 1, 4, 2, 5});  // copied
   const std::string message = message_of<ShapeError>([&] { x.view(Shape{4}); });
   CHECK(has(message, "[2, 3]"));
   CHECK(has(message, "[4]"));
@@ -155,7 +151,7 @@ TEST_CASE("copy_ of a transposed matrix puts each element in its place, whatever
     for (const auto& [m, n] : {std::pair{37, 61}, {61, 37}, {8, 16}, {1, 5}, {5, 1}, {0, 3}}) {
       INFO(dtype << " " << m << " x " << n);
       const Tensor source = arange(m * n).reshape({n, m}).to(dtype);
-      // rows and columns of a larger matrix, so that a row of the target ends before the next
+      // Rows and columns of a larger matrix, so that the target's rows have gaps.
       Tensor larger = zeros({m + 2, n + 3}, dtype);
       slice(slice(larger, 0, 1, m + 1), 1, 2, n + 2).copy_(transpose(source));
       List expected(static_cast<std::size_t>((m + 2) * (n + 3)));
@@ -233,7 +229,7 @@ TEST_CASE("a kernel view stays within its storage") {
   CHECK(numbers(view({2, 2}, {4, -1}, 1)) == List{1, 0, 5, 4});
   CHECK(numbers(view({}, {}, 5)) == List{5});
   CHECK(numbers(view({1, 1}, {99, 99}, 5)) == List{5});
-  CHECK(view({0}, {1}, 99).numel() == 0);  // reaches nothing
+  CHECK(view({0}, {1}, 99).numel() == 0);  // empty
   CHECK_REFUSES(ShapeError, view({2, 3}, {3, 1}, 1), "1 to 6", "6 elements");
   CHECK_REFUSES(ShapeError, view({6}, {-1}, 4), "-1 to 4", "6 elements");
   CHECK_REFUSES(ShapeError, view({2, 2}, {5, -1}, 1), "0 to 6");

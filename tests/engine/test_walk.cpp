@@ -1,4 +1,3 @@
-// The order of a backward pass, the nodes that it visits, and the memory that it frees.
 #include "gradus/engine/grad_mode.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/expect.h"
@@ -6,7 +5,7 @@
 namespace gradus::testing::test_walk {
 namespace {
 
-/// Each node would enter the list twice as often as the one before it.
+/// One visit per path would be 2⁶⁰ visits.
 TEST_CASE("backward visits each node of a deep diamond once") {
   const Tensor x = leaf({1});
   Tensor y = x;
@@ -32,7 +31,7 @@ TEST_CASE("grad() calls no hook of an output that does not depend on its inputs"
   expect(!called, "the hook of an unwanted output stays silent");
 }
 
-/// The op returns no gradient for its input, so the producer of the input is not visited.
+/// The op returns no gradient, so its input's producer is not visited.
 TEST_CASE("backward stops where an op returns no gradient") {
   const Tensor x = leaf({2}), w = leaf({5});
   int visits = 0;
@@ -97,7 +96,8 @@ TEST_CASE("backward releases used nodes and their operations") {
   Tensor loss;
   {
     const Tensor h = custom(x, [token](const Tensor& dy) { return Gradients{dy}; });
-    h.register_hook([token](const Tensor&) { return Tensor(); });  // the node's own, not its op's
+    h.register_hook(
+        [token](const Tensor&) { return Tensor(); });  // held by the node, not by its op
     loss = h * 2.0;
   }
   const auto other = [&] { return custom(x, [token](const Tensor& dy) { return Gradients{dy}; }); };
@@ -117,7 +117,7 @@ TEST_CASE("backward releases used nodes and their operations") {
   expect(token.use_count() == 2 && d.item() == 3, "grad() lets go too");
 }
 
-/// The inner pass uses up nodes on the list of the outer one and drops their last handle.
+/// The inner pass frees nodes on the outer pass's list and drops their last handle.
 TEST_CASE("a hook may run backward on nodes that the outer pass still lists") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor inner = custom(w * 2.0, [](const Tensor& dy) { return Gradients{dy}; }) * 3.0;

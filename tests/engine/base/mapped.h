@@ -1,4 +1,4 @@
-// How much of its addresses this process has mapped; Linux alone tells.
+// The address space mapped by this process (Linux only).
 #pragma once
 
 #ifdef __linux__

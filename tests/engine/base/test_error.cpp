@@ -1,4 +1,3 @@
-// Messages, the exception family, and the layer's path at the end of a message.
 #include <cmath>
 #include <string>
 

@@ -1,4 +1,3 @@
-// The JSON writer: every character, the ends of the numbers.
 #include "gradus/engine/base/json.h"
 
 #include <cmath>

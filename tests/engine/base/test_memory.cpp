@@ -1,4 +1,3 @@
-// The memory pool: alignment, reuse, counting, the limit, failures, poison, several threads, fork.
 #ifdef __linux__
 #include <sys/resource.h>
 #endif
@@ -61,7 +60,7 @@ TEST_CASE("blocks of every size are aligned, writable and do not overlap") {
   for (std::size_t n = 0; n < 700; n += 7) sizes.push_back(n);
   for (std::size_t n = 512; n <= 4 * kMiB; n += n / 3) sizes.insert(sizes.end(), {n - 1, n, n + 1});
   sizes.insert(sizes.end(), {6 * kMiB, 6 * kMiB});
-  for (const int round : {0, 1}) {  // the second round reuses what the first gave back
+  for (const int round : {0, 1}) {  // round 1 reuses the blocks of round 0
     std::vector<std::pair<unsigned char*, std::size_t>> blocks;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       auto* data = static_cast<unsigned char*>(memory::allocate(sizes[i]));
@@ -129,13 +128,12 @@ TEST_CASE("release_cached returns free mappings and keeps the others") {
   CHECK(kept.data[kept.bytes - 1] == 42);
   unsigned char* const data = kept.data;
   delete held;
-  CHECK(Block(5 * kMiB).data == data);  // still known
+  CHECK(Block(5 * kMiB).data == data);  // still cached
 }
 
 #ifdef __linux__
 namespace {
 
-/// No more than `bytes` of addresses beyond those that are mapped.
 struct AddressLimit {
   explicit AddressLimit(std::size_t bytes) {
     ::getrlimit(RLIMIT_AS, &usual);
@@ -158,7 +156,7 @@ TEST_CASE("released mappings are unmapped") {
     { const Block gone(64 * kMiB); }
     memory::release_cached();
   }
-  CHECK(mapped_bytes() < before + 10 * 64 * kMiB);  // others may map something meanwhile
+  CHECK(mapped_bytes() < before + 10 * 64 * kMiB);  // other threads may map something
 }
 
 TEST_CASE("allocation releases the cache before it throws MemoryError") {
@@ -194,7 +192,7 @@ TEST_CASE("the limit is exact, and its error reports the requested, live and lim
     CHECK(mentions(what, "set_limit"));
   }
   CHECK(refusal(4097) != "");
-  CHECK(refusal(4096) == "");  // a refusal counts nothing
+  CHECK(refusal(4096) == "");  // the refused request was not counted
   memory::set_limit(0);
   CHECK(refusal(1 << 20) == "");
   CHECK_THROWS_AS(memory::set_limit(-1), gradus::ValueError);
@@ -264,13 +262,12 @@ TEST_CASE("threads may allocate and release concurrently, even each other's bloc
 
 namespace {
 
-/// The limit while it lives.
 struct Limit {
   explicit Limit(std::int64_t bytes) { memory::set_limit(bytes); }
   ~Limit() { memory::set_limit(0); }
 };
 
-/// Names a layer, which takes memory, as members() of a module may.
+/// A context that allocates, as members() of a module may.
 std::string allocating_context() {
   memory::release(memory::allocate(64), 64);
   return "layer";
@@ -310,7 +307,7 @@ TEST_CASE("a forked child can allocate even if another thread allocated during t
   for (int i = 0; i < 300 && hanging == 0; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(5);  // kills a child that hangs
+      alarm(5);  // kills a hanging child
       memory::release(memory::allocate(64), 64);
       _exit(0);
     }
@@ -325,7 +322,7 @@ TEST_CASE("a forked child can allocate even if another thread allocated during t
 
 namespace {
 
-// Released after main, when other static objects are gone already: must do no harm.
+// Releases after main, when other static objects are destroyed.
 struct AtExit {
   void* data = nullptr;
   ~AtExit() {

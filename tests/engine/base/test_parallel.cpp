@@ -1,4 +1,3 @@
-// parallel_for: chunks, exceptions, nesting and forks, with 1, 2 and 3 threads.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -82,7 +81,7 @@ TEST_CASE("an exception in a chunk reaches the caller, and the team keeps workin
       });
     };
     CHECK_THROWS_AS(all_fail(), gradus::ValueError);
-    // No thread starts another chunk after its own has failed.
+    // A thread starts no chunk after its own has failed.
     CHECK(std::set<std::thread::id>(started.begin(), started.end()).size() == started.size());
     CHECK_FALSE(gradus::thread_state.parallel);
     std::string what;
@@ -100,7 +99,7 @@ TEST_CASE("an exception in a chunk reaches the caller, and the team keeps workin
   }
 }
 
-// The next tests run these two in processes of their own.
+// Run by tests below in separate processes.
 TEST_CASE("helper: run a loop and exit", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
@@ -111,7 +110,7 @@ TEST_CASE("helper: run a loop and exit", "[.]") {
 TEST_CASE("helper: fork a child that runs a loop and exits", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // all have started
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // lets all threads start
   const pid_t child = fork();
   if (child == 0) {
     gradus::set_num_threads(64);
@@ -129,7 +128,7 @@ namespace {
 int failures(const std::string& test, int runs, const std::string& variables = "") {
   std::error_code none;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
-  if (none) return 0;  // another system
+  if (none) return 0;  // not Linux
   const std::string command = variables + " '" + self.string() + "' '" + test + "' >/dev/null 2>&1";
   int count = 0;
   for (int run = 0; run < runs; ++run) count += std::system(command.c_str()) != 0;
@@ -146,18 +145,19 @@ TEST_CASE("the first valid variable sets the default number of threads") {
   CHECK(said("2", "5") == 2);
   CHECK(said("1", "5") == 1);
   CHECK(said("1024", "5") == 1024);
-  CHECK(said("7,2", "5") == 7);  // the outermost level of OpenMP's list
+  CHECK(said("7,2", "5") == 7);  // OpenMP's list: the outermost level
   for (const char* none : {"", "0", "-1", "3x", "x3", " 3", ",3", "1025", "99999999999"})
     CHECK(said(none, "5") == 5);
   CHECK(said(std::nullopt, "6,2") == 6);
   CHECK(said(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
 }
 
-// With LLVM's OpenMP one run in ten crashed: 40 clean runs by luck happen once in 70 times.
+// With LLVM's OpenMP one run in ten crashed; then 40 runs pass by luck once in 70 times.
 TEST_CASE("a program may exit while its threads are still starting", "[process]") {
   CHECK(failures("helper: run a loop and exit", 40) == 0);
 #ifdef __unix__
-  // A child keeps libgomp's records of threads that it does not have: LeakSanitizer reports them.
+  // libgomp leaks its records of the parent's threads in the child: LeakSanitizer would report
+  // them.
   if (!kThreadSanitizer)
     CHECK(failures("helper: fork a child that runs a loop and exits", 40,
                    "ASAN_OPTIONS=detect_leaks=0") == 0);
@@ -236,11 +236,11 @@ TEST_CASE("a forked child keeps working with one thread") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    alarm(20);  // ends a child that waits for threads it does not have
+    alarm(20);  // kills a child that waits for nonexistent threads
     if (gradus::num_threads() != 1) _exit(2);
     int sum = 0;
     gradus::parallel_for(10, 1, [&](int64_t, int64_t) { sum++; });
-    gradus::set_num_threads(2);  // it may have a team of its own
+    gradus::set_num_threads(2);  // may start a new team
     std::atomic<int> begun{0};
     gradus::parallel_for(2, 1, [&](int64_t, int64_t) {
       begun++;
@@ -261,7 +261,8 @@ TEST_CASE("parallel_for runs on one thread where the system creates no other") {
   const pid_t child = fork();
   if (child == 0) {
     gradus::set_num_threads(2);
-    const rlim_t bytes = gradus::tests::mapped_bytes() + (1 << 20);  // no room for a thread's stack
+    const rlim_t bytes =
+        gradus::tests::mapped_bytes() + (1 << 20);  // too little for a thread's stack
     const rlimit limit{bytes, bytes};
     setrlimit(RLIMIT_AS, &limit);
     int64_t sum = 0;  // one thread: no lock

@@ -1,4 +1,3 @@
-// The platform layer: pages, symbols, call stacks, memory and core counts.
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -59,7 +58,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder with a /proc and a /sys of its own.
+/// A directory with its own /proc and /sys.
 class Root {
  public:
   Root() { fs::create_directories(path_); }
@@ -87,7 +86,7 @@ TEST_CASE("physical memory is that of the machine or of the smallest control gro
   const Root root;
   const auto memory = [&] { return platform::physical_memory(root.path()); };
   const std::size_t machine = memory();
-  const auto is_machine = [&](std::size_t bytes) {  // a limit on addresses leaves more or less
+  const auto is_machine = [&](std::size_t bytes) {  // rlimits may change it a little
     return bytes > machine - machine / 4 && bytes < machine + machine / 4;
   };
   CHECK(platform::physical_memory() < machine + machine / 4);
@@ -98,10 +97,10 @@ TEST_CASE("physical memory is that of the machine or of the smallest control gro
   CHECK(memory() == 7'000'000);
   root.write(kGroups + "outer/inner/memory.max", "6000000");
   CHECK(memory() == 6'000'000);
-  root.remove("proc");  // version 1
+  root.remove("proc");  // cgroups version 1
   root.write(kGroups + "memory/memory.limit_in_bytes", "5000000");
   CHECK(memory() == 5'000'000);
-  root.write(kGroups + "memory/memory.limit_in_bytes", "9223372036854771712");  // its word for none
+  root.write(kGroups + "memory/memory.limit_in_bytes", "9223372036854771712");  // unlimited
   CHECK(is_machine(memory()));
 }
 
@@ -112,7 +111,7 @@ TEST_CASE("usable cores are physical cores within the quota of the control group
   const int threads = CPU_COUNT(&mask);
   const Root root;
   const auto cores = [&] { return platform::usable_cores(root.path()); };
-  CHECK(cores() == threads);  // no /sys: each is taken for a core
+  CHECK(cores() == threads);  // no /sys: counts each thread as a core
   for (const int of_one_core : {CPU_SETSIZE, 2, 1}) {
     for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; ++cpu)
       if (CPU_ISSET(static_cast<std::size_t>(cpu), &mask))
@@ -125,11 +124,11 @@ TEST_CASE("usable cores are physical cores within the quota of the control group
   root.write(kGroups + "outer/inner/cpu.max", "max 100000");
   CHECK(cores() == threads);
   root.write(kGroups + "outer/cpu.max", "160000 100000");
-  CHECK(cores() == std::min(threads, 2));  // 1.6 are nearer to two
+  CHECK(cores() == std::min(threads, 2));  // 1.6 rounds to 2
   root.write(kGroups + "outer/inner/cpu.max", "20000 100000");
-  CHECK(cores() == 1);  // a fifth
+  CHECK(cores() == 1);  // 0.2
   root.remove("proc");
-  root.write(kGroups + "cpu/cpu.cfs_period_us", "100000");  // version 1
+  root.write(kGroups + "cpu/cpu.cfs_period_us", "100000");  // cgroups version 1
   for (const auto& [quota, expected] :
        {std::pair{"-1", threads}, {"0", threads}, {"1", 1}, {"170000", std::min(threads, 2)}}) {
     root.write(kGroups + "cpu/cpu.cfs_quota_us", quota);
@@ -174,7 +173,7 @@ TEST_CASE("map_pages leaves nothing mapped around its pages") {
       REQUIRE(pages != nullptr);
       platform::unmap_pages(pages, bytes);
     }
-    CHECK(mapped_bytes() < before + kTimes * kHuge / 4);  // others may map something meanwhile
+    CHECK(mapped_bytes() < before + kTimes * kHuge / 4);  // other threads may map something
   }
 }
 
@@ -184,7 +183,7 @@ TEST_CASE("resident memory grows as pages are touched") {
   void* pages = platform::map_pages(bytes);
   REQUIRE(pages != nullptr);
   std::memset(pages, 1, bytes);
-  // Other pages of the process may come and go meanwhile: half is far beyond what they amount to.
+  // The rest of the process maps and frees far less meanwhile.
   CHECK(platform::resident_bytes() > before + bytes / 2);
   platform::unmap_pages(pages, bytes);
   CHECK(platform::resident_bytes() < before + bytes / 2);

@@ -1,5 +1,4 @@
-// The SIMD level of kernels and the matmul backend, set by GRADUS_SIMD and GRADUS_BLAS in processes
-// of their own.
+// GRADUS_SIMD and GRADUS_BLAS, tested in separate processes.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +28,7 @@ struct Outcome {
   std::string output;
 };
 
-/// This program's test `name` with a setting in the environment: "GRADUS_SIMD=avx2".
+/// Runs test `name` of this program with an environment setting: "GRADUS_SIMD=avx2".
 Outcome with(const std::string& setting, const std::string& name) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command = setting + " '" + self + "' '" + name + "' 2>&1";
@@ -48,7 +47,7 @@ Outcome with_level(const std::string& value, const std::string& name) {
 
 }  // namespace
 
-// The tests below run this in a process of its own.
+// Run by the tests below in separate processes.
 TEST_CASE("helper: print the SIMD level", "[.]") {
   try {
     std::printf("level=%s\n", std::string(simd::name(simd::level())).c_str());
@@ -57,7 +56,6 @@ TEST_CASE("helper: print the SIMD level", "[.]") {
   }
 }
 
-// The tests below run this in a process of its own.
 TEST_CASE("helper: print the active matmul backend", "[.]") {
   try {
     std::printf("products=%s\n", gradus::gemm::describe().c_str());
@@ -87,7 +85,7 @@ TEST_CASE("the widest level matches the flags of the processor", "[kernel]") {
   std::string line;
   while (std::getline(told, line) && !line.starts_with("flags")) {
   }
-  if (!line.starts_with("flags")) return;  // another system, or another processor
+  if (!line.starts_with("flags")) return;  // not x86-64 Linux
   const auto has = [&](const std::string& flag) {
     return (line + " ").find(" " + flag + " ") != line.npos;
   };
@@ -136,7 +134,7 @@ TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS a
     CHECK(output.find(what) != std::string::npos);
   };
   using gradus::gemm::Backend;
-  if (gradus::gemm::chosen().backend == Backend::plain) return;  // the build says so
+  if (gradus::gemm::chosen().backend == Backend::plain) return;  // set by the build
   const std::string widest(simd::name(simd::widest()));
   says("GRADUS_BLAS=builtin GRADUS_SIMD=", "products=builtin, " + widest);
   says("GRADUS_BLAS=builtin GRADUS_SIMD=baseline", "products=builtin, baseline");

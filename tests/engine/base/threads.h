@@ -1,4 +1,3 @@
-// Another number of threads for a while.
 #pragma once
 
 #include "gradus/engine/base/num_threads.h"

@@ -1,5 +1,4 @@
-// What the tests of matrix products have in common: a product with all its options, and what it
-// must give, by a loop that shares nothing with the library's.
+// A matmul with all its options, and its expected result from an independent loop.
 #pragma once
 
 #include <cmath>
@@ -15,7 +14,7 @@
 
 namespace gradus::tests {
 
-/// `count` numbers in [−1/2, 1/2), others for each stream.
+/// `count` values in [−1/2, 1/2), different for each stream.
 template <class T>
 std::vector<T> numbers(std::int64_t count, std::uint32_t stream) {
   const RandomStream s{17, stream, 0};
@@ -25,7 +24,6 @@ std::vector<T> numbers(std::int64_t count, std::uint32_t stream) {
   return out;
 }
 
-/// Each backend and level that this build and this processor have.
 inline std::vector<gemm::Choice> every_choice() {
   using gemm::Backend;
   std::vector<gemm::Choice> out{{Backend::plain, simd::Level::baseline, "plain"}};
@@ -37,7 +35,7 @@ inline std::vector<gemm::Choice> every_choice() {
   return out;
 }
 
-/// C [m, n] = alpha · A B + beta · C + bias + residual, with gaps between all rows.
+/// C [m, n] = alpha · A B + beta · C + bias + residual, with gaps between rows.
 template <class T>
 struct Case {
   std::int64_t m, n, k;
@@ -66,7 +64,7 @@ struct Case {
 };
 
 /// |a·b| ≤ 1/4, so any order of the k products and sums is within k·ε/2 · k/4 of the exact sum, and
-/// two of them within twice that; alpha, beta, bias and residual add a rounding each of numbers
+/// two orders within twice that. alpha, beta, bias and residual add one rounding each of values
 /// below k/4 + 3.
 template <class T>
 T product_tolerance(std::int64_t products, T alpha) {
@@ -97,17 +95,16 @@ std::vector<T> expected_product(const Case<T>& s, const std::vector<T>& a, const
   return out;
 }
 
-/// A product with what it must give, which is worked out once for all choices.
 template <class T>
 class Expected {
  public:
   explicit Expected(const Case<T>& one) : s(one) {
-    for (std::int64_t i = 0; s.beta == 0 && i < s.m; ++i)  // C is not to be read then
+    for (std::int64_t i = 0; s.beta == 0 && i < s.m; ++i)  // must not be read
       for (std::int64_t j = 0; j < s.n; ++j)
         c_[static_cast<std::size_t>(i * s.c_stride() + j)] = std::numeric_limits<T>::quiet_NaN();
   }
 
-  /// How many numbers of C are wrong, the gaps between its rows included.
+  /// Counts wrong elements of C, including the gaps between rows.
   int wrong(const gemm::Choice& choice) const {
     std::vector<T> c = c_;
     gemm::Options<T> options{.alpha = s.alpha, .beta = s.beta};

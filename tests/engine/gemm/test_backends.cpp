@@ -1,5 +1,3 @@
-// Every matmul backend and SIMD level agrees with a plain loop and stays inside its matrices; how
-// the backend is chosen.
 #ifdef __unix__
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,7 +40,7 @@ void check(const Case<T>& s) {
   }
 }
 
-/// One size with every transpose, and with options that meet each other.
+/// One size with every transpose, and combinations of options.
 template <class T>
 void check_options(int64_t m, int64_t n, int64_t k) {
   for (const bool ta : {false, true})
@@ -56,7 +54,7 @@ void check_options(int64_t m, int64_t n, int64_t k) {
     }
 }
 
-/// A tile of one width of vectors: its size is where others have their edges, too.
+/// A tile of one vector width.
 template <class Set, class T>
 struct TileOf {
   using Number = T;
@@ -87,7 +85,7 @@ TEMPLATE_TEST_CASE("every backend and SIMD level agrees with a plain loop", "[ke
   check_options<TestType>(m, n, k);
 }
 
-// Sizes below one tile, exactly one tile, one more along each axis, and several tiles.
+// Below one tile, one tile, one more along each axis, and several tiles.
 TEMPLATE_TEST_CASE("matmuls agree with a plain loop at tile edges", "", (TileOf<Avx512, float>),
                    (TileOf<Avx512, double>), (TileOf<Avx2, float>), (TileOf<Avx2, double>),
                    (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {
@@ -98,12 +96,12 @@ TEMPLATE_TEST_CASE("matmuls agree with a plain loop at tile edges", "", (TileOf<
   check_options<T>(rows + 1, columns + 1, 17);
   check_options<T>(rows - 1, columns - 1, 5);
   check_options<T>(3 * rows + 5, 2 * columns + 7, 31);
-  check_options<T>(6 * rows, columns / 2, 9);  // a tile of one vector; B is packed
+  check_options<T>(6 * rows, columns / 2, 9);  // one-vector tile, B packed
   for (int64_t left = 1; left < rows; ++left)
     check<T>({5 * rows + left, columns + left, 9, true, true, 1, 1});
 }
 
-// More terms than one pass sums, and more columns than one panel packs.
+// More terms than one pass sums, and more columns than one panel holds.
 TEMPLATE_TEST_CASE("long sums and wide matmuls agree with a plain loop", "",
                    (TileOf<Avx512, float>), (TileOf<Avx512, double>), (TileOf<Avx2, float>),
                    (TileOf<Avx2, double>), (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {
@@ -160,7 +158,7 @@ TEST_CASE("the built-in matmul gives the same bits for any number of threads", "
     }
 }
 
-// Rows that are gathered first and exceed the stack buffer.
+// The gathered rows exceed the stack buffer.
 TEST_CASE("few rows or columns with long sums agree with a plain loop", "[kernel]") {
   check<double>({8, 9, 1100, true, true});
   check<double>({9, 4, 1100, false, false});
@@ -226,7 +224,7 @@ void check_product(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool at_en
     multiply_by(choice, gemm::Matrix<T>(c.data, m, n), ta ? left.transpose() : left,
                 tb ? right.transpose() : right,
                 {.bias = bias.data, .residual = {residual.data, m, n}});
-    if (expected.empty()) expected.assign(c.data, c.data + c.size);  // by plain loops
+    if (expected.empty()) expected.assign(c.data, c.data + c.size);  // from the plain backend
     int wrong = 0;
     for (std::size_t i = 0; i < c.size; ++i)
       wrong += !(std::abs(c.data[i] - expected[i]) <= gradus::tests::product_tolerance(k, T(1)));
@@ -268,7 +266,7 @@ TEMPLATE_TEST_CASE("transposes with gaps between rows write only inside their ta
 
 TEST_CASE("the linked library and GRADUS_BLAS select the matmul backend") {
   using gemm::Backend, gemm::Library, gemm::choice_of, gradus::ValueError;
-  if (gemm::chosen().backend == Backend::plain) {  // the build says so
+  if (gemm::chosen().backend == Backend::plain) {  // set by the build
     CHECK(choice_of("", Library::openblas).backend == Backend::plain);
     return;
   }

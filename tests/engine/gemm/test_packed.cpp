@@ -1,5 +1,3 @@
-// Packed weights in bf16, f16 and int8: conversions, matmuls against a plain loop, rounding error,
-// refused values.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -61,7 +59,7 @@ TEST_CASE("NaN keeps its sign in bf16 and f16, whatever its payload", "[kernel]"
 }
 
 TEST_CASE("conversion to bf16 and f16 rounds to nearest, ties to even", "[kernel]") {
-  for (std::uint32_t bits = 0; bits < 0x7BFF; ++bits) {  // all finite f16, and so many of bf16
+  for (std::uint32_t bits = 0; bits < 0x7BFF; ++bits) {  // all finite f16, and as many bf16
     const auto low = static_cast<std::uint16_t>(bits), next = static_cast<std::uint16_t>(bits + 1);
     const auto even = static_cast<std::uint16_t>(bits % 2 == 0 ? low : next);
     const float h = (widen(Float16{low}) + widen(Float16{next})) / 2;  // exact in f32
@@ -78,7 +76,8 @@ TEST_CASE("conversion to bf16 and f16 rounds to nearest, ties to even", "[kernel
 }
 
 TEST_CASE("packing errs by at most half a step of the format", "[kernel]") {
-  std::vector<float> x = numbers<float>(3 * 401, 1);  // rows of 192, 192 and 17 with a scale each
+  std::vector<float> x =
+      numbers<float>(3 * 401, 1);  // rows in parts of 192, 192 and 17, each with a scale
   for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 401 < kPart ? 100.0f : 1.0f;
   const Matrix<const float> from(x.data(), 3, 401);
   for (const Precision precision : kAll) {
@@ -157,7 +156,7 @@ TEST_CASE("packed weights take half or a quarter of the memory of f32") {
 
 TEST_CASE("int8 keeps the sign of tiny values", "[kernel]") {
   const float least = std::numeric_limits<float>::denorm_min();
-  for (float many = 1; many < 260; ++many) {  // of so few a 127th is no float
+  for (float many = 1; many < 260; ++many) {  // a 127th underflows
     const std::vector<float> few{many * least, -many * least};
     const std::vector<float> kept = unpacked(PackedMatrix({few.data(), 1, 2}, Precision::int8));
     CAPTURE(many);
