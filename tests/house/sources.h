@@ -1,4 +1,3 @@
-// What these tests look at: every C++ file of the tree, by component, as lines.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 namespace gradus::house {
 
 struct Source {
-  std::string path;       // "ops/softmax.cpp", from the root of the tree
+  std::string path;       // from the root of the tree
   std::string component;  // "ops"; "" for gradus.h
   std::vector<std::string> lines;
   bool header = false;
@@ -38,7 +37,7 @@ inline Source read_source(const std::filesystem::path& root, const std::filesyst
   return source;
 }
 
-/// The C++ files of these components, sorted by path. A component that is not there yet has none.
+/// Sorted by path. Skips missing components.
 inline std::vector<Source> read_components(const std::vector<std::string>& components) {
   const std::filesystem::path root = GRADUS_SOURCE_DIR;
   std::vector<Source> sources;

@@ -1,4 +1,3 @@
-// Links in documents lead to files, and debugger sessions show functions of the tree.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,7 +19,6 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// README.md and docs/**/*.md.
 std::vector<fs::path> documents() {
   std::vector<fs::path> all = {kRoot / "README.md", kRoot / "CONTRIBUTING.md"};
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "docs"))
@@ -28,7 +26,6 @@ std::vector<fs::path> documents() {
   return all;
 }
 
-/// Calls f with the groups of each match.
 template <class F>
 void each_match(const std::string& text, const std::regex& pattern, F f) {
   for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) f(*it);

@@ -12,7 +12,7 @@ namespace {
 
 using Folders = std::vector<std::string>;
 
-/// The folders that a folder may include, beside itself: first those that most need.
+/// The folders that each folder may include, in addition to itself.
 const Folders kEngine = {"engine/base", "engine/gemm", "engine"};
 const std::map<std::string, Folders> kMaySee = {
     {"engine/base", {}},
@@ -34,7 +34,6 @@ const std::map<std::string, Folders> kMaySee = {
     {"train", {"ops", "nn", "nn/models", "io", "trace", "train/optim", "train/distributed"}},
 };
 
-/// The innermost folder of kMaySee that a path is in, or "".
 std::string folder_of(const std::string& path) {
   std::string found;
   for (const auto& [folder, rest] : kMaySee)
@@ -47,7 +46,7 @@ bool may_see(const std::string& from, const std::string& to) {
   return from == to || contains(kMaySee.at(from), to) || (!alone && contains(kEngine, to));
 }
 
-/// `gradus/ops/sum.h` from either spelling of an include, "" where the line is none.
+/// `gradus/ops/sum.h` from either form of #include, or "".
 std::string included(const std::string& line) {
   if (line.rfind("#include", 0) != 0) return "";
   const std::size_t open = line.find_first_of("\"<");
@@ -56,7 +55,7 @@ std::string included(const std::string& line) {
   return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
 }
 
-/// What is wrong with this include in this file, or "".
+/// The problem of this include, or "".
 std::string fault(const Source& source, const std::string& line) {
   const std::string target = included(line);
   if (target.empty()) return "";
@@ -70,14 +69,12 @@ std::string fault(const Source& source, const std::string& line) {
   return may_see(from, to) ? "" : from + " may not see " + (to.empty() ? inside : to);
 }
 
-/// Is `name` a header of the standard library? Those have neither a folder nor an extension.
 bool standard(const std::string& name) { return name.find_first_of("/.") == std::string::npos; }
 
-/// Headers that some systems and some users have: included under __has_include, or by an adapter
-/// for those who have that library. C has headers of its own.
+/// Platform headers, headers of optional libraries, and C's own.
 bool optional(const Source& source, const std::string& name) {
   const bool unix_alone = source.path == "check/raw/words.h";
-  const bool vectors = source.path == "engine/gemm/narrow.h";  // on x86-64 alone
+  const bool vectors = source.path == "engine/gemm/narrow.h";  // x86-64 only
   return (unix_alone && name == "unistd.h") || (vectors && name == "immintrin.h") ||
          (source.path == "check/raw/catch2.h" && name.rfind("catch2/", 0) == 0) ||
          (source.path == "check/c/gradus_check.h" && name == "stdint.h") ||
@@ -141,7 +138,7 @@ TEST_CASE("public headers include only the standard library and Gradus") {
 TEST_CASE("only one file uses OpenMP and only one uses CBLAS") {
   for (const Source& source : all_sources()) {
     if (source.component == "tests" || source.component == "bench")
-      continue;  // they compare with both
+      continue;  // may compare with both
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
       const bool openmp = line.find("#pragma omp") != std::string::npos ||

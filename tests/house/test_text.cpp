@@ -1,4 +1,3 @@
-// Format rules of the source text.
 #include <string>
 #include <vector>
 
@@ -10,14 +9,14 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-/// Characters, not bytes: in UTF-8 a byte 10xxxxxx continues a character.
+/// Counts characters: in UTF-8 a byte 10xxxxxx continues a character.
 std::size_t columns(const std::string& line) {
   return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
   }));
 }
 
-/// Does `word` stand in `line` with no letter, digit or underscore before or after it?
+/// Matches entire identifiers only.
 bool has_word(const std::string& line, const std::string& word) {
   const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {
@@ -66,7 +65,7 @@ TEST_CASE("a file opens with its description or header, and headers have guards"
   }
 }
 
-// CMake's lists do not end within brackets: ctest would join all tests after such a name into one.
+// CMake lists cannot end inside brackets: ctest would merge all tests after such a name.
 TEST_CASE("names of tests close their brackets") {
   for (const Source& source : all_sources())
     for (const std::string& line : source.lines) {
@@ -87,7 +86,7 @@ TEST_CASE("sources contain no TODO, FIXME, XXX or HACK") {
 }
 
 TEST_CASE("the library neither ends the program nor uses global random state") {
-  // std::regex recurses once a character; std::rand and std::time have no seed that a user gave.
+  // std::regex recurses for each character; std::rand and std::time ignore the user's seed.
   const std::vector<std::string> banned = {
       "abort()",   "std::abort", "std::exit",  "std::quick_exit", "std::signal",
       "std::rand", "std::srand", "std::regex", "std::time",       "using namespace std"};
@@ -99,7 +98,7 @@ TEST_CASE("the library neither ends the program nor uses global random state") {
   }
 }
 
-/// C has no other constants, and a build may compile the checker's headers once.
+/// C has no other constants, and builds may compile the checker's headers once.
 bool may_have_macros(const std::string& path) {
   return path.rfind("engine/base/", 0) == 0 || path.rfind("check/c/", 0) == 0 ||
          path == "check/raw/values.h" || path == "check/raw/compiled.cpp";
