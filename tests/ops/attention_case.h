@@ -1,4 +1,4 @@
-// A case of attention, forward and backward, in each of the three ways to compute it.
+// One attention problem, forward and backward, computed in four ways.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,6 @@ namespace gradus::testing::attending {
 using naive::Numbers;
 using naive::numbers;
 
-/// q, k, v and an upstream gradient, and what comes of them.
 struct Case {
   std::int64_t B, H, T, S, D, Dv;
   Dtype dtype = Dtype::f64;
@@ -36,12 +35,12 @@ struct Results {
   Tensor o, dq, dk, dv;
 };
 
-/// By the kernel; composed under FormulaScope; composed with the weights; forward by the kernel and
-/// backward by the formula that second derivatives are taken of.
+/// The kernel; composed ops under FormulaScope; composed ops that return the weights; the kernel
+/// forward with the formula that create_graph uses backward.
 enum class Way { fused, formula, with_weights, formula_backward };
 constexpr Way kWays[] = {Way::fused, Way::formula, Way::with_weights, Way::formula_backward};
 
-/// Forward and backward, with dropout's stream the first of Generator(7).
+/// Draws dropout from the first stream of Generator(7).
 inline Results run(const Case& c, Way way) {
   Generator seven(7);
   const GeneratorScope scope(seven);
@@ -70,7 +69,7 @@ inline double largest(const Numbers& x) {
   return most;
 }
 
-/// The largest difference, by the largest value.
+/// The largest difference, relative to the largest value.
 inline double difference(const Tensor& a, const Tensor& b) {
   const Numbers x = numbers(a), y = numbers(b);
   REQUIRE(x.size() == y.size());
@@ -82,9 +81,8 @@ inline double difference(const Tensor& a, const Tensor& b) {
   return largest(d) / std::max(largest(y), 1e-300);
 }
 
-/// Each gradient element is a sum over up to S (or T) keys of products of a few factors, each
-/// rounded: errors grow as the root of their number when the signs are random; 64 leaves room for
-/// that.
+/// A gradient element sums up to S (or T) products of a few factors, each rounded. With random
+/// signs, errors grow as the square root of their number; 64 covers that.
 inline double tolerance(Dtype dtype) { return 64 * (dtype == Dtype::f32 ? 0x1p-24 : 0x1p-53); }
 
 inline void check_same(const Results& a, const Results& b, Dtype dtype) {

@@ -1,6 +1,6 @@
-// Large samples: more elements than kernels take in one go (vectors, tiles, blocks of a sum, pieces
-// for threads), and sizes that divide none of these. Their gradients are seen along random
-// directions: an error in one element shows in all of them.
+// Large samples exceed one vector, tile, block of a sum, and piece per thread, and their sizes are
+// multiples of none of these. Gradients are compared along random directions, which expose an error
+// in any one element.
 #pragma once
 
 #include <functional>

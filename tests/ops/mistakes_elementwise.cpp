@@ -1,4 +1,3 @@
-// What element-wise functions refuse.
 #include <string>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// What movement, reductions, indexing and order refuse.
+// Invalid calls of movement, reductions, indexing and ordering.
 #include <functional>
 #include <string>
 #include <utility>

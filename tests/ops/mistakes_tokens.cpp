@@ -1,4 +1,4 @@
-// What positions, convolution, einsum, linear attention and checkpoints refuse.
+// Invalid calls of positions, convolution, einsum, linear attention and checkpoints.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -83,7 +83,6 @@ void add_einsum(Mistakes& all) {
   all.push_back({"einsum", {"einsum", "\"...i,i->i\"", "\"...\""}, of("...i,i->i", {2, 3}, {3})});
 }
 
-/// Which of the three does not fit, and how.
 void add_linear_attention_sizes(Mistakes& all) {
   const auto refuses = [&](const std::string& words, const Shape& q, const Shape& k,
                            const Shape& v) {

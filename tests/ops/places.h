@@ -1,4 +1,4 @@
-// Samples of operations that only move numbers: the references write each element's place out.
+// Samples of ops that only move elements. References give the source of each position.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace gradus::testing::places {
 
 using Place = Sizes;
 
-/// A row-major list of `shape` whose element at each place is source(x, place).
+/// A row-major list of `shape` with the elements source(x, position).
 template <class Source>
 Reference each(const Place& shape, Source source) {
   return [=]<class T>(const Arguments<T>& x) {
@@ -28,7 +28,7 @@ Reference each(const Place& shape, Source source) {
   };
 }
 
-/// Element [place…] of the row-major numbers of x, whatever x's shape is called.
+/// Element [place…] of x, read as row-major with the given shape.
 template <class T>
 T at(const Argument<T>& x, const Place& shape, const Place& place) {
   std::int64_t k = 0;

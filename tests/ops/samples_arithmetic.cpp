@@ -1,5 +1,5 @@
-// Samples of element-wise arithmetic: each binary operation on the same ways to broadcast, each
-// unary one on the same layouts. The references loop over coordinates and call the C++ library.
+// Each binary op with the same ways to broadcast, each unary op with the same layouts. References
+// loop over coordinates and call the C++ library.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -20,7 +20,7 @@ std::int64_t product(const Dims& shape) {
   return n;
 }
 
-/// The row-major position in an array `shape` of what element i of `whole` was broadcast from.
+/// The row-major position in `shape` from which element i of `whole` was broadcast.
 std::size_t source(std::int64_t i, const Dims& whole, const Dims& shape) {
   std::int64_t position = 0, weight = 1;
   for (std::size_t back = 1; back <= whole.size(); ++back) {
@@ -55,7 +55,7 @@ List<T> combined(const List<T>& a, const Dims& a_shape, const List<T>& b, const 
   return out;
 }
 
-/// A row-major matrix [rows, columns], transposed.
+/// Transposes a row-major matrix [rows, columns].
 template <class T>
 List<T> turned(const List<T>& x, std::size_t rows, std::size_t columns) {
   List<T> out;
@@ -63,8 +63,6 @@ List<T> turned(const List<T>& x, std::size_t rows, std::size_t columns) {
     for (std::size_t r = 0; r < rows; ++r) out.push_back(x[r * columns + c]);
   return out;
 }
-
-// ---- two tensors ----
 
 struct Binary {
   std::string op;
@@ -111,7 +109,7 @@ void add_binary(Samples& out, const Binary& binary) {
       [g]<class T>(const Arguments<T>& x) {
         return combined(turned(x[0].values, 5, 3), {3, 5}, x[1].values, {3, 5}, g);
       });
-  // There a row meets itself: a tie, at which maximum and minimum have a kink.
+  // One row meets itself: a tie, where maximum and minimum have a kink.
   if (binary.positive_base || binary.op == "maximum" || binary.op == "minimum") return;
   add_sample(
       "a tensor with its own slice", {values({4, 3}, 2)},
@@ -121,8 +119,6 @@ void add_binary(Samples& out, const Binary& binary) {
         return combined(v, {4, 3}, List<T>(v.begin() + 3, v.begin() + 6), {1, 3}, g);
       });
 }
-
-// ---- one tensor ----
 
 struct Unary {
   std::string op;
@@ -217,8 +213,6 @@ std::vector<Unary> functions() {
   };
 }
 
-// ---- shapes and dtypes ----
-
 void add_sum_to(Samples& out) {
   using Case = std::pair<Shape, Shape>;
   for (const Case& c :
@@ -263,8 +257,8 @@ Sample convert_integers() {
               }};
 }
 
-/// Differences could not see through f32 what they need of an f64's digits; signs they can. That
-/// the gradient comes back as it went is in test_arithmetic.cpp.
+/// Uses sign, because f32 has too few digits for finite differences. test_arithmetic.cpp tests that
+/// the gradient is converted back.
 Sample convert_and_back() {
   return {.op = "to",
           .what = "signs, to the other dtype and back",

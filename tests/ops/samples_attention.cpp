@@ -1,4 +1,3 @@
-// Samples of attention: the fused operation, the packed one, and with a bias that learns.
 #include "gradus/ops/attention/attention.h"
 
 #include <limits>
@@ -18,7 +17,6 @@ namespace {
 using naive::at;
 using naive::numbers;
 
-/// Inputs q, k, v of these sizes.
 Inputs inputs_of(const naive::Attention& a) {
   return {values({a.B, a.H, a.T, a.D}), values({a.B, a.H, a.S, a.D}, 1),
           values({a.B, a.H, a.S, a.Dv}, 2)};
@@ -33,7 +31,7 @@ Sample masked(std::string what, const naive::Attention& a, const Mask& mask) {
       }};
 }
 
-/// A bias of each head and key, [H, 1, S], as one of each pair: [B, H, T, S].
+/// Repeats a bias [H, 1, S] for each example and query: [B, H, T, S].
 template <class T>
 List<T> spread(const List<T>& bias, const naive::Attention& a) {
   List<T> y;
@@ -43,14 +41,14 @@ List<T> spread(const List<T>& bias, const naive::Attention& a) {
   return y;
 }
 
-/// What dropout by p multiplies the weights [1, H, T, S] by, on the first stream of Generator(7).
+/// Dropout's factors of the weights [1, H, T, S], from the first stream of Generator(7).
 naive::Attention::AtPair dropping(double p, std::int64_t T, std::int64_t S) {
   return [=, first = Generator(7).next()](auto, auto h, auto i, auto j) {
     return first.word((h * T + i) * S + j) < p * 0x1p32 ? 0.0 : 1 / (1 - p);
   };
 }
 
-/// Who may attend in the dense samples: [B, H, T, S], about two of three.
+/// The mask of the dense samples: about two of three pairs.
 bool dense_allows(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
   return (b * 5 + h * 7 + i * 7 + j * 4) % 3 != 0;
 }
@@ -114,7 +112,7 @@ void add_other_masks(Samples& all) {
       causal_mask() | dense_mask(dense(1, 2, 5, 5))));
 }
 
-/// Windows, prefixes, block patterns, and rows behind a cache.
+/// Windows, prefixes, block patterns, and queries after a cache.
 void add_patterns(Samples& all) {
   using I = std::int64_t;
   all.push_back(masked("a causal window",
@@ -142,7 +140,7 @@ void add_patterns(Samples& all) {
                        remap_positions(window_mask(1), {{0, 1}, {3, 4}}, {{0, 1, -1}, {3, 4, 2}})));
 }
 
-/// Key heads that serve several query heads each: Hk of a.H, as a reference sees them.
+/// Repeats each of Hk key heads for the query heads that share it.
 template <class T>
 List<T> for_each_query_head(const naive::Attention& a, std::int64_t Hk, const List<T>& x,
                             std::int64_t width) {
@@ -224,7 +222,6 @@ void add_options(Samples& all) {
   };
 }
 
-/// The composed path.
 void add_composed(Samples& all) {
   using I = std::int64_t;
   const naive::Attention causal{1, 2, 3, 7, 5, 2, [](I, I, I i, I j) { return i + 1 >= j; }};
@@ -244,8 +241,8 @@ Tensor hidden_tail(Tensor x) {
   return tensor(v, x.shape());
 }
 
-/// Padding takes no part, infinities included, with dropout on the rest. A bias of −∞ hides,
-/// too: from the second query everything, from the third its first key.
+/// Padding keys are infinite, with dropout on the rest. A bias of −∞ hides every key from the
+/// second query, and the first key from the third.
 void add_hidden(Samples& all) {
   naive::Attention a{1, 2, 3, 5, 4, 2};
   a.allows = [](auto, auto, auto i, auto j) {
@@ -269,7 +266,7 @@ void add_hidden(Samples& all) {
   all.back().differences = false;
 }
 
-/// A bias that learns takes the composed path.
+/// A bias with a gradient uses composed ops.
 void add_learned_bias(Samples& all) {
   const naive::Attention sizes{1, 2, 3, 5, 4, 2};
   Inputs inputs = inputs_of(sizes);

@@ -1,4 +1,3 @@
-// Samples of conv1d and einsum, with the sums written out beside them.
 #include <map>
 #include <string>
 #include <vector>
@@ -91,7 +90,7 @@ void add_convolutions(Samples& all) {
     all.push_back(convolution(op, "depthwise, stride and dilation", {x, values({3, 1, 2}, 1)},
                               {.stride = 2, .dilation = 3, .groups = 3}, formula));
   }
-  // The gradient by x is a sum over the outputs that each place has a part in.
+  // The gradient of x: each position sums over the outputs that it affects.
   all.push_back({.op = "fold",
                  .what = "the gradient by x, as a function of dy and the weight",
                  .inputs = {values({1, 3, 4}), values({3, 2, 2}, 1)},
@@ -115,7 +114,7 @@ void add_convolutions(Samples& all) {
                  .function = "conv1d"});
 }
 
-/// What einsum is: over every value of every letter. "..." has no part in the references.
+/// Sums over every value of every letter. "..." is not supported.
 template <class T>
 List<T> summed(const std::vector<std::string>& terms, const std::string& result,
                const Arguments<T>& in) {
@@ -147,7 +146,7 @@ List<T> summed(const std::vector<std::string>& terms, const std::string& result,
   return y;
 }
 
-/// `formula` as einsum reads it; `terms` and `result` with the axes of "..." as letters.
+/// `terms` and `result` spell the axes of "..." as letters.
 Sample named(const char* op, const char* formula, std::vector<std::string> terms,
              const std::string& result, Inputs inputs) {
   return {.op = op,

@@ -1,5 +1,4 @@
-// Samples of derivatives as functions. Of Σ x³ they are known: Jᵀ dy = 3 x² dy, J v = 3 x² v,
-// H v = 6 x v.
+// Derivatives of Σ x³: Jᵀ dy = 3 x² dy, J v = 3 x² v, H v = 6 x v.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples of picking by index. Indices repeat, leave positions out, and come as views.
+// Indices repeat, omit positions, and are views.
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/shape_ops.h"

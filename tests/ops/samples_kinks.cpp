@@ -1,5 +1,5 @@
-// Samples at kinks and ties, where a derivative is a matter of convention: the one that the headers
-// in ops/ declare. The references take the branch that has it; differences see another number.
+// Samples at kinks and ties, with the derivative that the headers in ops/ define. References take
+// the branch with that derivative; finite differences would differ.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -30,7 +30,6 @@ void add(Samples& all, std::string op, std::string what, Inputs inputs,
 
 Tensor row(std::initializer_list<double> values) { return tensor(values, Dtype::f64); }
 
-/// f of each element.
 void add_each(Samples& all, const char* op, const char* what, const Tensor& x,
               Tensor (*f)(const Tensor&), const Generic<OfOne>& of_number) {
   add(
@@ -97,7 +96,7 @@ void add_powers(Samples& all) {
       "pow");
 }
 
-/// Ties and one pair that is none.
+/// Ties, and one pair without a tie.
 void add_pairs(Samples& all) {
   const Inputs tied = {row({1, 2, -1, 0}), row({1, 3, -1, -2})};
   const auto add_pair = [&](const char* op, Tensor (*f)(const Tensor&, const Tensor&),
@@ -117,7 +116,7 @@ void add_pairs(Samples& all) {
   add_pair("minimum", minimum, [](const auto& a, const auto& b) { return math::min(a, b); });
 }
 
-/// The mean of those elements of a row that equal its extreme: its derivative is shared equally.
+/// The mean of the elements that equal a row's extreme, which shares the derivative equally.
 template <class T>
 List<T> shared_extremes(const List<T>& x, std::size_t n, double sign) {
   List<T> y;
@@ -151,7 +150,7 @@ void add_reductions(Samples& all) {
         const T &a = in[0].values[2], &b = in[0].values[3];
         return List<T>{T(0), math::sqrt(a * a + b * b)};
       });
-  all.back().second = false;  // at 0 it would be infinite
+  all.back().second = false;  // infinite at 0
 }
 
 void add_losses(Samples& all) {
@@ -202,7 +201,7 @@ void add_orders(Samples& all) {
       "topk");
 }
 
-/// Not a kink, but a gradient that is not the derivative, either.
+/// Not a kink, but the gradient is not the derivative either.
 void add_padding(Samples& all) {
   add(
       all, "embedding", "the row of the padding id gets no gradient",

@@ -1,4 +1,4 @@
-// Large samples of what works element by element, and of what moves elements.
+// Large samples of elementwise ops and movement.
 #include <cmath>
 #include <cstdint>
 #include <utility>

@@ -1,4 +1,4 @@
-// Samples of linear attention and performers: the dense definition, pair by pair.
+// References: the quadratic definition, pair by pair.
 #include "gradus/ops/linear_attention.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 using naive::at;
 using naive::numbers;
 
-/// Rows of `width` numbers through `feature`, one row each.
+/// Applies `feature` to each row.
 template <class T, class Feature>
 List<T> each_row(const List<T>& x, std::int64_t width, Feature feature) {
   List<T> y;
@@ -28,7 +28,7 @@ List<T> each_row(const List<T>& x, std::int64_t width, Feature feature) {
   return y;
 }
 
-/// Σ_j (q_i · k_j) v_j / (Σ_j q_i · k_j + eps) over the allowed j; a.D is the features' number.
+/// Σ_j (q_i · k_j) v_j / (Σ_j q_i · k_j + eps) over the allowed j. a.D is the number of features.
 template <class T>
 List<T> by_pairs(const naive::Attention& a, double eps, const List<T>& q, const List<T>& k,
                  const List<T>& v) {
@@ -86,7 +86,7 @@ Sample linear_sample(std::string what, const naive::Attention& a,
 
 const naive::Attention kHidden{1, 1, 3, 5, 2, 2, [](auto, auto, auto, auto j) { return j < 3; }};
 
-/// Keys and values that kHidden hides become infinite.
+/// Makes the keys and values hidden by kHidden infinite.
 void spoil(Sample& sample) {
   sample.differences = false;
   for (const std::size_t k : {1u, 2u}) {
@@ -114,7 +114,7 @@ void add_linear(Samples& all) {
       "causal with padding",
       {2, 1, 5, 5, 2, 2, [](I b, I, I i, I j) { return i >= j && j < (b == 0 ? 3 : 5); }},
       {.causal = true, .lengths = {3, 5}}));
-  for (const I T : {128, 131}) {  // two whole chunks; two and a bit
+  for (const I T : {128, 131}) {  // two chunks; two and a part
     all.push_back(
         linear_sample("causal, several chunks", {1, 1, T, T, 2, 1, causal}, {.causal = true}));
     all.back().large = true;
@@ -123,7 +123,7 @@ void add_linear(Samples& all) {
   spoil(all.back());
 }
 
-/// exp(w · x − |x|² / 2 − shift) / √M for one vector x and rows w.
+/// exp(w · x − |x|² / 2 − shift) / √M for a vector x and the rows of w.
 template <class T>
 List<T> favored(const List<T>& x, const std::vector<double>& w, double shift) {
   const std::int64_t D = std::ssize(x), M = std::ssize(w) / D;

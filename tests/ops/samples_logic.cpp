@@ -1,4 +1,3 @@
-// Samples of where and masked_fill: what chooses is bool, and has no gradient.
 #include <array>
 
 #include "gradus/ops/create.h"
@@ -9,11 +8,10 @@
 namespace gradus::testing {
 namespace {
 
-/// Of the row-major c, a and b.
 template <class T>
 using OfThree = List<T>(const List<T>&, const List<T>&, const List<T>&);
 
-/// `shape` of true and false without a pattern: element i is true if i² mod 7 < 3.
+/// Irregular booleans: element i is true if i² mod 7 < 3.
 Tensor flags(const Shape& shape) {
   std::array<bool, 64> values{};
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = i * i % 7 < 3;
@@ -71,8 +69,7 @@ Sample filled(std::string what, const Shape& x, const Shape& mask, std::size_t r
               [repeats]<class T>(const Arguments<T>& in) {
                 List<T> out = in[0].values;
                 const std::vector<std::int64_t> hidden = in[1].integers;
-                for (std::size_t i = 0; i < out.size();
-                     ++i)  // the mask starts again after its last element
+                for (std::size_t i = 0; i < out.size(); ++i)  // hidden repeats
                   if (hidden[i / repeats % hidden.size()]) out[i] = -7.5;
                 return out;
               }};

@@ -1,5 +1,5 @@
-// Samples of the losses. The references are the definitions in loss.h, one element after the other.
-// Losses that are made of other operations name one of those that they must reach.
+// References: the definitions in loss.h. For losses made of other ops, the sample names one of
+// them.
 #include <algorithm>
 
 #include "gradus/ops/create.h"
@@ -33,7 +33,7 @@ List<T> log_softmax_of(const List<T>& x, Count V) {
   return y;
 }
 
-/// Rows of V log-probabilities; the weight of class v is w[v], or 1.
+/// Rows of V log-probabilities. The weight of class v is w[v], or 1.
 template <class T>
 List<T> nll_of(const List<T>& log_p, Count V, const std::vector<std::int64_t>& target,
                const List<double>& w, const CrossEntropyOptions& o) {
@@ -55,7 +55,7 @@ List<T> nll_of(const List<T>& log_p, Count V, const std::vector<std::int64_t>& t
   return reduced(each, o.reduction, divisor);
 }
 
-/// options.weight is the same in f's dtype.
+/// Converts options.weight.
 CrossEntropyOptions in_dtype(CrossEntropyOptions options, Dtype dtype) {
   if (options.weight.defined()) options.weight = options.weight.to(dtype);
   return options;
@@ -126,7 +126,7 @@ Sample transposed_logits() {
           },
           []<class T>(const Arguments<T>& x) {
             const List<T> from = x[0].values;
-            List<T> rows;  // columns 0, 2 and 4 of x
+            List<T> rows;  // columns 0, 2 and 4
             for (Count j = 0; j < 5; j += 2)
               for (Count i = 0; i < 7; ++i) rows.push_back(from[i * 5 + j]);
             return nll_of(log_softmax_of(rows, 7), 7, {2, 0, 6}, {}, {.reduction = Reduction::sum});
@@ -185,7 +185,7 @@ void add_pairs(Samples& samples) {
   };
   for (const Pair& p : pairs) {
     const auto add = [&](const char* what, const Shape& shape, Reduction reduction) {
-      // The magnitudes of both differ everywhere: no difference is at a kink of |d|.
+      // The magnitudes differ everywhere, so no difference is at a kink of |d|.
       samples.push_back({p.reaches,
                          what,
                          {values(shape, 2), positive(shape, 3)},

@@ -1,4 +1,3 @@
-// Samples of matmul and linear, with triple loops beside them.
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/linear.h"
 #include "gradus/ops/matmul.h"
@@ -11,8 +10,7 @@ namespace {
 
 using naive::numbers;
 
-/// matmul of two inputs as they are; `as_a`, `as_b` are their sizes, with the axes that a vector
-/// gets.
+/// `as_a`, `as_b`: the sizes with the axes that matmul adds to vectors.
 Sample product(const char* what, const Shape& a, const Shape& b, Sizes as_a, Sizes as_b) {
   return {"matmul",
           what,
@@ -27,7 +25,6 @@ Sample product(const char* what, const Shape& a, const Shape& b) {
   return product(what, a, b, {a.begin(), a.end()}, {b.begin(), b.end()});
 }
 
-/// Every second column of [rows, columns].
 template <class T>
 List<T> even_columns(const List<T>& x, std::int64_t rows, std::int64_t columns) {
   List<T> y;
@@ -119,7 +116,6 @@ void add_strided_products(Samples& all) {
                  }});
 }
 
-/// linear of x and a weight, with a bias if there is one.
 Sample affine(const char* what, Inputs inputs) {
   return {"linear", what, std::move(inputs),
           [](const Inputs& in) { return linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor()); },

@@ -1,4 +1,3 @@
-// Samples of what is measured of attention's weights, and of checkpoints.
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/attention_metrics.h"
@@ -14,7 +13,7 @@ namespace {
 using naive::at;
 using naive::numbers;
 
-/// Σ −p log p of each row of `n`, zeros left out.
+/// Σ −p log p of each row of `n`, without zeros.
 template <class T>
 List<T> entropies(const List<T>& p, std::size_t n) {
   List<T> y;

@@ -1,4 +1,3 @@
-// Samples of movement that copies.
 #include <string>
 
 #include "gradus/ops/create.h"

@@ -1,4 +1,4 @@
-// Samples of sort and topk: their values are gathered, which is the operation they reach.
+// Values of sort and topk are gathered: the samples reach that op.
 #include <algorithm>
 
 #include "gradus/ops/shape_ops.h"
@@ -8,7 +8,7 @@
 namespace gradus::testing {
 namespace {
 
-/// Each row of x [rows, n] sorted, the first k of it.
+/// The first k elements of each sorted row of x [rows, n].
 template <class T>
 List<T> sorted_rows(const List<T>& x, std::size_t n, std::size_t k, bool descending) {
   List<T> y;

@@ -1,4 +1,3 @@
-// Samples of rotary positions: each pair of columns turned by the formula, place by place.
 #include <cmath>
 
 #include "gradus/ops/rotary.h"

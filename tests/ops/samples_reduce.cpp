@@ -1,5 +1,4 @@
-// Samples of the reductions. Each is tried on the same geometries: the references collect the
-// elements of each group into a list, and see nothing else.
+// Every reduction on the same geometries. References get only the list of each group's elements.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,7 +12,7 @@
 namespace gradus::testing {
 namespace {
 
-/// The elements of each group that `axes` (from the front; none: all) span; groups row-major.
+/// The elements of each group, groups row-major. `axes` are counted from the front; none: all.
 template <class T>
 std::vector<List<T>> groups(const List<T>& x, const std::vector<std::int64_t>& shape,
                             const std::vector<int>& axes) {
@@ -59,7 +58,7 @@ struct Case {
   std::string op;
   std::function<Tensor(const Tensor&, const Axes&, bool)> f;
   Generic<ListToNumber> of_group;
-  bool of_one = true;  // may a group have one element?
+  bool of_one = true;  // allows groups of one element
 };
 
 std::vector<Case> cases() {
@@ -90,7 +89,7 @@ std::vector<Case> cases() {
   };
 }
 
-/// An input shape, and what f sees: a view of it, of shape `seen`.
+/// An input shape, and the view of it, of shape `seen`, that f reduces.
 struct Geometry {
   std::string what;
   std::vector<std::int64_t> shape, seen;
@@ -118,13 +117,12 @@ constexpr auto expanded = []<class T>(const List<T>& x) {  // [3, 1, 2] → [3, 
   return y;
 };
 
-constexpr auto halved =
-    []<class T>(const List<T>& x) {  // [4, 7] → every second column from 1: [4, 3]
-      List<T> y;
-      for (std::size_t i = 0; i < 4; ++i)
-        for (std::size_t j = 1; j < 7; j += 2) y.push_back(x[i * 7 + j]);
-      return y;
-    };
+constexpr auto halved = []<class T>(const List<T>& x) {  // [4, 7] → columns 1, 3, 5: [4, 3]
+  List<T> y;
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 1; j < 7; j += 2) y.push_back(x[i * 7 + j]);
+  return y;
+};
 
 std::vector<Geometry> geometries() {
   return {
@@ -201,7 +199,7 @@ Sample sample(const Case& c, const Geometry& g) {
   return s;
 }
 
-/// [3, 4] with zeros at the given places: rows with none, one and two of them.
+/// [3, 4] with zeros: rows with none, one and two.
 Tensor with_zeros(const std::vector<std::size_t>& places) {
   List<double> x = values({3, 4}).to_vector<double>();
   for (const std::size_t k : places) x[k] = 0;

@@ -1,5 +1,4 @@
-// Samples of softmax and log_softmax. The references walk along the axis element by element, with
-// the formula as it stands: nothing is subtracted, which values of this size allow.
+// References: the formula without subtracting the maximum, which is safe for values of this size.
 #include <limits>
 
 #include "gradus/ops/create.h"
@@ -14,7 +13,6 @@ namespace {
 using Count = std::size_t;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What a row becomes.
 constexpr auto softmax_of = []<class T>(const List<T>& row) {
   T total = 0;
   for (const T& v : row) total += math::exp(v);
@@ -31,7 +29,7 @@ constexpr auto log_softmax_of = []<class T>(const List<T>& row) {
   return out;
 };
 
-/// of_row applied along the middle of [outer, n, inner].
+/// Applies of_row along the middle axis of [outer, n, inner].
 template <class T>
 List<T> along(const List<T>& x, Count outer, Count n, Count inner, const Generic<OfList>& of_row) {
   List<T> y(x.size());
@@ -111,7 +109,7 @@ Sample repeated(const Case& c) {
           }};
 }
 
-/// −∞ in some places of every row, and in all of one. log_softmax is looked at where it is finite.
+/// −∞ in some positions of every row, and in an entire row. log_softmax is compared where finite.
 Sample masked(const Case& c) {
   const Tensor hidden = tensor({{0, 1, 0, 0, 1}, {1, 1, 1, 1, 1}, {1, 0, 0, 0, 1}}) > 0.5;
   const bool log = c.op == std::string("log_softmax");

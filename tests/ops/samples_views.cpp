@@ -1,4 +1,3 @@
-// Samples of views.
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/shape_ops.h"

@@ -1,5 +1,5 @@
-// Every operation and layer when the k-th allocation fails, for each k: memory is freed, gradients
-// are untouched, and the same call gives the same bits afterwards.
+// Fails the k-th allocation of every op and layer, for each k: memory is freed, gradients are
+// unchanged, and the same call gives the same bits afterwards.
 #include "gradus/engine/backward.h"
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
@@ -10,7 +10,6 @@
 namespace gradus::testing::test_allocation_failures {
 namespace {
 
-/// Results of a forward and backward pass whose random numbers come from one seed.
 struct Pass {
   Numbers y;
   std::vector<Numbers> dx;
@@ -27,7 +26,7 @@ Inputs leaves_of(const Sample& sample) {
   return x;
 }
 
-/// Runs the sample with gradients in `.grad` of its leaves, which start undefined.
+/// The gradients go to `.grad` of the leaves.
 void run_pass(const Sample& sample, const Inputs& x, const Tensor& dy, Numbers* y) {
   Generator own(3);
   const GeneratorScope scope(own);
@@ -46,7 +45,7 @@ Pass result_of(const Sample& sample, const Inputs& x, const Tensor& dy) {
   return pass;
 }
 
-/// Same bits, NaN included.
+/// Same bits, or both NaN.
 bool same(const Pass& a, const Pass& b) {
   const auto equal = [](const Numbers& p, const Numbers& q) {
     if (p.size() != q.size()) return false;
@@ -60,8 +59,7 @@ bool same(const Pass& a, const Pass& b) {
   return true;
 }
 
-/// Fails allocations first … last − 1 of the sample, until one run needs fewer. Returns "" or what
-/// is wrong.
+/// Fails allocations first … last − 1, until a run needs fewer. Returns "" or the problem.
 std::string check_failures(const Sample& sample, int first, int last) {
   const Inputs x = leaves_of(sample);
   Tensor dy;

@@ -1,4 +1,4 @@
-// Arithmetic: special values and types. The samples test values and gradients in general.
+// Special values and types; the samples test the rest.
 #include <cmath>
 #include <limits>
 
@@ -30,7 +30,7 @@ List slope(const std::function<Tensor(const Tensor&)>& f, std::initializer_list<
   return x.grad().to_vector<double>();
 }
 
-/// d² Σ f(x) / dx² of an element-wise f
+/// d² Σ f(x) / dx² of an elementwise f
 List curvature(const std::function<Tensor(const Tensor&)>& f, std::initializer_list<double> at) {
   const Tensor x = leaf(at), one = ones({static_cast<std::int64_t>(at.size())}, Dtype::f64);
   const Tensor dx = grad({f(x)}, {x}, {one}, {.create_graph = true})[0];
@@ -154,7 +154,7 @@ TEST_CASE("arithmetic: to converts the value and the gradient") {
 TEST_CASE("arithmetic: abs, maximum, minimum and where work on integers") {
   using Whole = std::vector<std::int64_t>;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  const Tensor x = tensor(Whole{-3, 0, 2, most});  // 2⁶³ − 1 is no double
+  const Tensor x = tensor(Whole{-3, 0, 2, most});  // 2⁶³ − 1 is not a double
   CHECK(abs(x).to_vector<std::int64_t>() == Whole{3, 0, 2, most});
   CHECK(maximum(x, -x).to_vector<std::int64_t>() == Whole{3, 0, 2, most});
   CHECK(minimum(x, tensor(Whole{1})).to_vector<std::int64_t>() == Whole{-3, 0, 1, 1});
@@ -172,8 +172,8 @@ TEST_CASE("arithmetic: a long f32 sum is accurate") {
     magnitude += std::abs(double{x.data<float>()[i]});
   }
   // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each
-  // with half an ulp (2⁻²⁴) of what has been added up. They go to both sides: √1418 of them are
-  // left on the whole, a twentieth of the bound with room.
+  // with half an ulp (2⁻²⁴) of the partial sum. Random signs leave about √1418 of them, less than a
+  // twentieth of the bound.
   const double bound = 1418 * 0x1p-24 * magnitude / 3;
   const Tensor rows = sum_to(x, {3});
   for (std::int64_t c = 0; c < 3; ++c)

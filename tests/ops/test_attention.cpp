@@ -1,5 +1,3 @@
-// Attention beyond its samples: several tiles and spans, the kernel against the formula, memory,
-// threads, NaN, errors.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -27,7 +25,7 @@ namespace {
 
 Mask random_mask(const Shape& shape) { return dense_mask(rand(shape, Dtype::f64) < 0.5); }
 
-/// Keys in a ring that has gone round, the last 9 not there in the second example.
+/// Keys in a wrapped ring buffer. In the second example the last 9 are absent.
 Mask ring(std::int64_t T, std::int64_t S) {
   Positions queries(1), keys(2);
   for (std::int64_t i = 0; i < T; ++i) queries[0].push_back(S + i);
@@ -38,7 +36,6 @@ Mask ring(std::int64_t T, std::int64_t S) {
   return remap_positions(causal_mask(), queries, keys);
 }
 
-/// Writes through a view.
 void fill(Tensor view, double value) { view.fill_(value); }
 
 }  // namespace
@@ -52,7 +49,7 @@ TEST_CASE("the attention kernel equals the formula, forward and backward") {
         {2, 2, 7, 5, 3, 2, dtype},
         {1, 2, 150, 150, 8, 8, dtype, causal_mask()},
         {1, 1, 65, 129, 4, 6, dtype, causal_mask(64)},
-        {1, 1, 130, 70, 4, 4, dtype, causal_mask(-60)},  // the first 60 queries see nothing
+        {1, 1, 130, 70, 4, 4, dtype, causal_mask(-60)},  // queries 0 to 59 see nothing
         {3, 1, 70, 140, 4, 4, dtype, padding_mask({140, 65, 0})},
         {2, 2, 70, 90, 3, 5, dtype, random_mask({2, 2, 70, 90})},
         {2, 1, 80, 80, 4, 4, dtype, causal_mask() & padding_mask({30, 80})},
@@ -78,8 +75,8 @@ TEST_CASE("the attention kernel equals the formula, forward and backward") {
 }
 
 TEST_CASE("a later span with a far larger score replaces the earlier ones") {
-  // The running maximum rises from about 0 to 600: exp of the difference underflows, and what the
-  // first spans gave must vanish without a trace.
+  // The running maximum rises from about 0 to 600. exp of the difference underflows, so the earlier
+  // spans must contribute nothing.
   Case c{1, 1, 3, 1200, 1, 1};
   c.q = full({1, 1, 3, 1}, 1, Dtype::f64);
   c.k = full({1, 1, 1200, 1}, 0, Dtype::f64);
@@ -87,7 +84,7 @@ TEST_CASE("a later span with a far larger score replaces the earlier ones") {
   fill(slice(c.k, 2, 1150, 1151), 1600);
   fill(slice(c.v, 2, 1150, 1151), -2);
   CHECK(numbers(run(c, Way::fused).o) == Numbers{-2, -2, -2});
-  c.k = c.k * -1.0;  // now all but one share the weight
+  c.k = c.k * -1.0;  // all but one share the weight
   CHECK(difference(run(c, Way::fused).o, full({1, 1, 3, 1}, 5, Dtype::f64)) <
         tolerance(Dtype::f64));
 }
@@ -99,9 +96,9 @@ TEST_CASE("attention with few heads splits each head and adds the parts") {
       {1, 1, 600, 600, 16, 16, Dtype::f64, causal_mask()},
       {1, 4, 500, 500, 8, 8, Dtype::f64, causal_mask(), 0.2, 1},
       {2, 1, 300, 900, 16, 8, Dtype::f64, window_mask(400, 100) & padding_mask({900, 100})},
-      {1, 2, 200, 700, 16, 16, Dtype::f64, causal_mask(-190), 0, 1},  // most see nothing
-      {1, 1, 128, 1024, 64, 64, Dtype::f64},                          // parts of one block each
-      {1, 1, 40, 2000, 32, 32, Dtype::f64},                           // parts without any block
+      {1, 2, 200, 700, 16, 16, Dtype::f64, causal_mask(-190), 0, 1},  // most queries see nothing
+      {1, 1, 128, 1024, 64, 64, Dtype::f64},                          // parts of one block
+      {1, 1, 40, 2000, 32, 32, Dtype::f64},                           // some parts without a block
   };
   const int before = num_threads();
   for (const Case& c : cases)
@@ -127,7 +124,7 @@ TEST_CASE("keys outside all windows get gradient 0") {
 TEST_CASE("window attention needs memory and time for the window only") {
   Generator own(23);
   const GeneratorScope scope(own);
-  // Twice as long takes twice the memory, parts' sums included, and not four times.
+  // Twice the length takes twice the memory, including the sums of parts, not four times.
   const auto used = [](std::int64_t T) {
     const Case c{1, 1, T, T, 8, 8, Dtype::f32, window_mask(20)};
     const std::int64_t before = memory::usage().live_bytes;
@@ -211,7 +208,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Output and gradients of q, k and v, one after the other.
+/// The output, and the gradients of q, k and v.
 std::vector<Numbers> all_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout,
                             const Mask& mask, const AttentionOptions& options = {}) {
   const Tensor a = q.detach().requires_grad_(), b = k.detach().requires_grad_(),
@@ -234,21 +231,21 @@ struct Inputs {
   }
 };
 
-/// f64 sums of up to a thousand terms of order 1, a softmax, and sums of those.
+/// Sums of up to a thousand terms of order 1, a softmax, and sums of those.
 void same(const std::vector<Numbers>& a, const std::vector<Numbers>& b, const std::string& what) {
   for (std::size_t i = 0; i < a.size(); ++i) expect(near(a[i], b[i], 1e-10), what);
 }
 
 void against_the_formula(const Inputs& x, const Mask& mask, const AttentionOptions& options,
                          const std::string& what) {
-  seed(11);  // dropout draws the same in both
+  seed(11);  // the same dropout in both
   const std::vector<Numbers> kernel = x.run(mask, options);
   const FormulaScope formula;
   seed(11);
   same(kernel, x.run(mask, options), what);
 }
 
-/// Sizes of 0, and heads so wide that their width limits the span of keys.
+/// The heads are so wide that their width limits the span of keys.
 TEST_CASE("attention accepts sizes of 0 and very wide heads") {
   expect(
       scaled_dot_product_attention(values({2, 0, 3, 4}), values({2, 0, 5, 4}), values({2, 0, 5, 3}))
@@ -265,7 +262,7 @@ TEST_CASE("attention accepts sizes of 0 and very wide heads") {
   against_the_formula({1, 1, 1, 5, 4, 3, 1000}, {}, {}, "wide values");
 }
 
-/// Full blocks of queries, keys in several spans, with bias and dropout.
+/// Full blocks of queries, and keys in several spans.
 TEST_CASE("large attention with bias and dropout equals the formula") {
   against_the_formula({1, 1, 1, 64, 32, 2, 2}, {}, {.dropout = 0.3}, "blocks that fill buffers");
   const Inputs square(1, 1, 1, 64, 64, 2, 2);
@@ -280,18 +277,18 @@ TEST_CASE("large attention with bias and dropout equals the formula") {
   for (int i = 0; i < 70 * 520; ++i) two_of_three.push_back(i % 3 != 0);
   against_the_formula({1, 1, 1, 70, 520, 1, 1}, dense_mask(tensor(two_of_three, {70, 520})),
                       {.bias = values({1, 1, 70, 520}, 5)}, "two keys of three");
-  std::vector<bool> gap;  // of whole tiles, after almost a whole span
+  std::vector<bool> gap;  // entire tiles, after almost a full span
   for (int i = 0; i < 64 * 1000; ++i) gap.push_back(i % 1000 < 480 || i % 1000 >= 960);
   against_the_formula({1, 1, 1, 64, 1000, 1, 1}, dense_mask(tensor(gap, {64, 1000})), {}, "a gap");
 }
 
-/// One head that is split into parts, each with its own window of keys.
+/// One head in several parts, each with its own window of keys.
 TEST_CASE("window attention that is split into parts equals the formula") {
   against_the_formula({1, 1, 1, 600, 600, 64, 64}, window_mask(100), {}, "parts in windows");
   against_the_formula({1, 2, 1, 400, 400, 64, 64}, window_mask(120), {}, "with shared keys");
 }
 
-/// Two parts of each of four heads; only the wanted gradients are summed.
+/// Two parts in each of four heads. Only the requested gradients are summed.
 TEST_CASE("attention in parts gives each gradient alone as with all of them") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
   const std::vector<Numbers> all = x.run({});
@@ -304,14 +301,13 @@ TEST_CASE("attention in parts gives each gradient alone as with all of them") {
   }
 }
 
-/// Hides one key from all queries.
 Mask without(std::int64_t T, std::int64_t S, std::int64_t key) {
   std::vector<bool> allowed;
   for (std::int64_t i = 0; i < T * S; ++i) allowed.push_back(i % S != key);
   return dense_mask(tensor(allowed, {T, S}));
 }
 
-/// x with `value` at one place.
+/// x with `value` at one position.
 Tensor with(const Tensor& x, std::vector<std::int64_t> place, double value) {
   Tensor y = x.clone();
   Tensor at = slice(y[{place[0], place[1], place[2]}], 0, place[3], place[3] + 1).detach();
@@ -342,7 +338,7 @@ TEST_CASE("a NaN in a query or its upstream gradient reaches no hidden key") {
     const std::int64_t b = place & 1, h = place >> 1 & 1, row = place >> 2 & 1 ? 5 : 0;
     const Tensor q = with(x.q, {b, h, row, place >> 3}, kNan);
     const Tensor dout = with(x.dout, {b, h, row, place >> 3}, kNan);
-    const Tensor apart = transpose(transpose(dout).contiguous());  // numbers of a row lie apart
+    const Tensor apart = transpose(transpose(dout).contiguous());  // rows are strided
     for (const std::vector<Numbers>& dx :
          {all_of(q, x.k, x.v, x.dout, mask), all_of(x.q, x.k, x.v, dout, mask),
           all_of(x.q, x.k, x.v, apart, mask)})
@@ -352,10 +348,10 @@ TEST_CASE("a NaN in a query or its upstream gradient reaches no hidden key") {
   }
 }
 
-/// Numbers of a row with gaps between them.
+/// A copy of x with strided rows.
 Tensor gaps(const Tensor& x) { return slice(cat({x, x}, 3), 3, 0, 1).detach(); }
 
-/// Where nothing at all is finite, a query that sees no key still has output and gradient 0.
+/// Even if nothing is finite, a query without keys has output 0 and gradient 0.
 void nothing_finite(std::int64_t T) {
   std::vector<bool> allowed(static_cast<std::size_t>(T), true);
   allowed.back() = false;
@@ -381,8 +377,7 @@ TEST_CASE("with NaN everywhere, a query without keys gives 0") {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Without a mask no key is hidden: a weight that underflows to 0 times infinity is NaN, as in the
-/// formula.
+/// No key is hidden: a weight that underflows to 0, times infinity, is NaN, as in the formula.
 TEST_CASE("without a mask a weight of 0 does not hide infinite values") {
   const Inputs x(1, 1, 1, 6, 4, 3, 2);
   Tensor bias = zeros({1, 1, 6, 4}, Dtype::f64);

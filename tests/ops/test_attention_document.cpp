@@ -1,4 +1,3 @@
-// The masks in docs/attention.md match the code.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -77,8 +76,8 @@ TEST_CASE("the custom mask in docs/attention.md hides the same pairs as its dens
   const Mask mask = Mask(std::make_shared<Dilated>(3)) & padding_mask({70, 33});
   const Tensor y = scaled_dot_product_attention(q, k, v, mask);
   const Tensor z = scaled_dot_product_attention(q, k, v, dense_mask(mask.dense({2, 1, 40, 70})));
-  // At most 14 keys are seen, |v| < 5: sums in another order differ by 14 · 2⁻⁵² · 5 at most; those
-  // of dq are three products deep.
+  // At most 14 keys are seen and |v| < 5: sums in another order differ by at most 14 · 2⁻⁵² · 5.
+  // Those of dq pass through three matmuls.
   CHECK((y - z).abs().max().item() < 2e-14);
   CHECK((grad(y.sum(), q) - grad(z.sum(), q)).abs().max().item() < 1e-13);
 }

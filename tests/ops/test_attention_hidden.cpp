@@ -1,4 +1,3 @@
-// Hidden keys may hold any value, and a query without allowed keys gives output 0 and gradient 0.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -30,7 +29,7 @@ Tensor with_rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64
   return y;
 }
 
-/// The same case with NaN in keys and values [first, last) of example b.
+/// NaN in keys and values [first, last) of example b.
 Case with_padding(Case c, std::int64_t b, std::int64_t first, std::int64_t last) {
   c.k = with_rows(c.k, b, first, last, kNaN), c.v = with_rows(c.v, b, first, last, kNaN);
   return c;
@@ -45,7 +44,6 @@ bool has_nan(const Tensor& x) {
   return std::any_of(all.begin(), all.end(), [](double value) { return std::isnan(value); });
 }
 
-/// NaN in padding [first, last) of example 1 changes neither outputs nor gradients.
 void padding_changes_nothing(const Case& clean, std::int64_t first, std::int64_t last) {
   for (const Way way : kWays) {
     INFO("way " << static_cast<int>(way) << ", mask " << clean.mask.describe());
@@ -68,12 +66,12 @@ TEST_CASE("a query without allowed keys gives output 0 and gets gradient 0") {
     CHECK(all_zero(slice(r.o, 2, 0, 2)));
     CHECK(all_zero(slice(r.dq, 2, 0, 2)));
     for (const Tensor& x : {r.o, r.dq, r.dk, r.dv})
-      CHECK(all_zero(slice(x, 0, 1, 2)));  // all padding
+      CHECK(all_zero(slice(x, 0, 1, 2)));  // padding only
     CHECK(!all_zero(slice(slice(r.o, 0, 0, 1), 2, 2, 5)));
     CHECK(all_finite(r.dq));
     CHECK(all_finite(r.dk));
     CHECK(all_finite(r.dv));
-    CHECK(all_zero(row(r.dk, 3)));  // the last query, 4, sees the keys up to 2
+    CHECK(all_zero(row(r.dk, 3)));  // query 4 sees keys 0 to 2
   }
 }
 
@@ -103,12 +101,12 @@ TEST_CASE("without a mask a NaN reaches every output") {
 TEST_CASE("NaN in padding at the end changes no output or gradient") {
   Generator own(31);
   const GeneratorScope scope(own);
-  const Mask tail = padding_mask({70, 45});  // in the middle of a tile of keys
+  const Mask tail = padding_mask({70, 45});  // inside a tile of keys
   for (const std::int64_t T : {1, 3, 40, 70}) {
     padding_changes_nothing({2, 2, T, 70, 4, 3, Dtype::f64, tail}, 45, 70);
     padding_changes_nothing({2, 2, T, 70, 4, 3, Dtype::f64, tail & causal_mask(70 - T)}, 45, 70);
   }
-  padding_changes_nothing({2, 2, 40, 70, 4, 3, Dtype::f64, tail, 0.3}, 45, 70);   // with dropout
+  padding_changes_nothing({2, 2, 40, 70, 4, 3, Dtype::f64, tail, 0.3}, 45, 70);   // dropout
   padding_changes_nothing({2, 4, 40, 70, 4, 3, Dtype::f64, tail, 0, 2}, 45, 70);  // shared keys
   padding_changes_nothing({2, 2, 40, 70, 4, 3, Dtype::f32, tail}, 45, 70);
   padding_changes_nothing({2, 2, 40, 70, 4, 3, Dtype::f64, padding_mask({70, 0})}, 0, 70);
@@ -219,7 +217,8 @@ TEST_CASE("a diverged head takes about as long as a finite one") {
     }
     return best;
   };
-  // The same work; 3 leaves room for other processes. Pairs one by one would take 10 times as long.
+  // The same amount of work; 3 allows for other processes. Pair by pair it would take 10 times as
+  // long.
   CHECK(seconds(diverged) < 3 * seconds(finite));
 }
 

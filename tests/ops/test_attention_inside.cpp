@@ -1,5 +1,3 @@
-// The matrices inside attention that traces show: scores, masked scores, weights and their
-// gradients.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -18,7 +16,7 @@ namespace {
 
 using Insides = std::vector<std::pair<const char*, Tensor>>;
 
-/// The operations that run, and the inside of the first attention among them.
+/// Records the ops that run, and the intermediates of the first attention.
 struct Watch : Observer {
   Tensor dout;
   std::vector<std::string> names;
@@ -31,7 +29,7 @@ struct Watch : Observer {
   void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
     if (!has(op.name(), "attention") || !inside.empty()) return;
     const NoGrad quiet;
-    looking = true;  // what is inside is composed of operations, too
+    looking = true;  // intermediates() also runs ops
     inside = op.intermediates(dout);
     looking = false;
   }
@@ -61,7 +59,6 @@ Watch watched(const Case& c, const Tensor& dout) {
   return watch;
 }
 
-/// A key head for each query head.
 Tensor for_each_query_head(const Tensor& x, const Case& c) {
   const std::int64_t S = x.size(2), D = x.size(3), group = c.H / c.Hk;
   return reshape(expand(unsqueeze(x, 2), {c.B, c.Hk, group, S, D}), {c.B, c.H, S, D});

@@ -1,4 +1,3 @@
-// The attention span of examples with their own positions.
 #include <cmath>
 #include <vector>
 

@@ -1,4 +1,3 @@
-// Second derivatives of attention over several tiles of keys and blocks of queries.
 #include <vector>
 
 #include "gradus/check/gradients.h"
@@ -10,7 +9,7 @@
 namespace gradus::testing::attending {
 namespace {
 
-/// T 70 and S 97 are two blocks of queries and four tiles of keys, neither of them whole.
+/// T 70 and S 97: two blocks of queries and four tiles of keys, the last ones partial.
 struct Scoped {
   const char* name;
   Case c;

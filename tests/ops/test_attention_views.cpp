@@ -1,4 +1,4 @@
-// Attention of views: overlapping rows, repeated rows, transposed rows.
+// Attention of overlapping, repeated and transposed rows.
 #include "gradus/engine/strided.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/members.h"
@@ -9,7 +9,7 @@
 namespace gradus::testing::test_attention_views {
 namespace {
 
-/// q, k and v lie as `x` does; the same numbers packed give the same.
+/// Compares q, k and v with the layout of `x` with packed copies.
 void expect_as_packed(const Tensor& x, const std::string& what) {
   const auto outcome = [](const Tensor& in) {
     const Tensor q = in.detach().requires_grad_(), k = in.detach().requires_grad_(),

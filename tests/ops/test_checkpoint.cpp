@@ -1,4 +1,3 @@
-// Checkpoints give the same gradients, random numbers and second derivatives in less memory.
 #include "gradus/ops/checkpoint.h"
 
 #include <cmath>
@@ -20,7 +19,6 @@
 namespace gradus::testing::test_checkpoint {
 namespace {
 
-/// A layer with a captured weight and dropout.
 struct Unit {
   Tensor w;
   Tensor operator()(const Tensor& x) const { return dropout(tanh(matmul(x, w)), 0.5); }
@@ -59,9 +57,9 @@ TEST_CASE("checkpoint changes no bit of values and gradients, with dropout and c
 
 TEST_CASE("checkpoint keeps only its inputs and recomputes in backward") {
   constexpr std::int64_t kLayers = 16, kRows = 256, kWidth = 64;
-  constexpr std::int64_t kBytes = kRows * kWidth * 4;  // of one activation in f32
+  constexpr std::int64_t kBytes = kRows * kWidth * 4;  // one f32 activation
   const Tensor w = (values({kWidth, kWidth}) * 0.1).to(Dtype::f32).requires_grad_();
-  // Four activations are kept by each layer, one by each checkpoint.
+  // Each layer keeps four activations, each checkpoint one.
   const auto deep = [&](const Tensor& x) { return tanh(matmul(sin(matmul(cos(x), w)), w)); };
   const auto peak = [&](bool checkpointed) {
     Tensor x = zeros({kRows, kWidth}, Dtype::f32).requires_grad_();
@@ -77,7 +75,7 @@ TEST_CASE("checkpoint keeps only its inputs and recomputes in backward") {
   const auto [all_kept, all_highest] = peak(false);
   CHECK(kept == kLayers * kBytes);
   CHECK(all_kept >= 3 * kLayers * kBytes);
-  // One layer's activations and their gradients on top: not more than a dozen.
+  // In addition, one layer's activations and their gradients: at most a dozen.
   CHECK(highest <= (kLayers + 12) * kBytes);
   CHECK(all_highest >= all_kept);
   Counter counter;
@@ -152,7 +150,7 @@ TEST_CASE("checkpoint accepts many inputs: undefined, indices, frozen, and captu
   CHECK(numbers(w.grad()) == numbers(in[0]));
   CHECK(equal_but_for_order(numbers(in[69].grad()), numbers(in[66] * v * v)));
   CHECK(!in[66].grad().defined());
-  // By the second of two leaves alone, and by one that is handed on as it is.
+  // Only the second of two leaves, and a leaf that is returned unchanged.
   const Tensor dv = grad(sum(checkpoint([&](const Tensor& x) { return x * w * v; }, in[66])), v);
   CHECK(equal_but_for_order(numbers(dv), numbers(in[66] * w)));
   const Tensor dw = grad(sum(checkpoint([&](const Tensor&) { return w; }, in[0]) * 3.0), w);
@@ -208,7 +206,7 @@ TEST_CASE("checkpoint refuses captured intermediates and passes exceptions on") 
   }
   const auto wide = [&](const Tensor& x) { return matmul(x, ones({x.size(1) + 1, 2})); };
   CHECK_THROWS_AS(checkpoint(wide, ones({2, 3})), ShapeError);
-  // What was written to in between would give the gradient of another function.
+  // After a write, backward would give the gradient of another function.
   Tensor v = values({5}, 2).requires_grad_();
   const Tensor y = checkpoint([&](const Tensor& x) { return x * v; }, w);
   {

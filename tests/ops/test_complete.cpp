@@ -1,5 +1,4 @@
-// The registry is complete: each public function and layer has samples, refused mistakes, and a
-// documented convention at kinks.
+// Each public function and layer has samples, mistakes, and a documented convention at kinks.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -40,14 +39,14 @@ Names matches(const std::string& source, const char* pattern) {
   return found;
 }
 
-/// The functions that a header declares at the start of a line and that return tensors. Operators
-/// are other spellings of some.
+/// Functions that return tensors, declared at the start of a line. Leaves out operators.
 Names functions_in(const std::string& header) {
   return matches(header, R"re(^(?:inline )?(?:Tensor|AttentionOutput|SortResult|ValueAnd\w+|)re"
                          R"re(std::vector<Tensor>) (\w+)\()re");
 }
 
-/// What ops/ops.h, which gathers the public headers, names; and create.h, whose tensors are leaves.
+/// Functions in the headers that ops/ops.h includes. create.h is not among them: its tensors are
+/// leaves.
 Names public_functions() {
   Names found;
   for (const std::string& header :
@@ -57,7 +56,7 @@ Names public_functions() {
   return found;
 }
 
-/// The layers of nn/ and the models that have a forward, those of applications as well.
+/// Layers of nn/, and models with a forward, including those of applications.
 Names public_layers() {
   Names found;
   for (const std::string header :
@@ -77,7 +76,7 @@ Names public_layers() {
 
 const std::vector<std::int64_t> kPlaces = {0, 3};
 
-/// Public functions whose results have no gradient, called with an input that wants one.
+/// Public functions without a gradient, called with an input that requires one.
 std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
   using T = const Tensor&;
   return {
@@ -112,8 +111,8 @@ std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
   };
 }
 
-/// Functions with a kink, a tie, a gradient that stops by definition, or that must not see what is
-/// hidden. The convention of each is that of its samples without differences.
+/// Functions with a kink, a tie, a gradient that stops by definition, or hidden inputs. Samples
+/// without finite differences test the convention.
 const Names kWithConvention = {"relu",
                                "leaky_relu",
                                "elu",
@@ -175,7 +174,7 @@ TEST_CASE("registry: declarations are found in a header") {
 TEST_CASE("registry: each public function and layer has samples") {
   const Names have = sampled([](const Sample&) { return true; });
   CHECK(without(differentiable_functions(), have) == Names{});
-  // Two products are ops of their own, of which attention_with_weights is composed.
+  // attention_with_weights is composed of two matmuls with their own ops.
   CHECK(without(have, differentiable_functions()) == Names{});
 }
 

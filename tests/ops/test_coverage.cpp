@@ -1,5 +1,5 @@
-// Every Op class of ops/ with a backward has a sample, and every needs_grad(i) is true and false
-// under the oracle.
+// Every Op class of ops/ with a backward has a sample, and the oracle reaches both results of every
+// needs_grad(i).
 #include <cctype>
 #include <compare>
 #include <filesystem>
@@ -33,7 +33,7 @@ struct Names : Observer {
   }
 };
 
-/// Who wanted a gradient in the backward of an op, and was the walk recorded?
+/// A call of needs_grad in the backward of an op.
 struct Asked {
   std::string op;
   int input;
@@ -89,7 +89,7 @@ TEST_CASE("registry: the parser applies a base template to derived ops") {
   CHECK(found[0].asks == std::set<int>{0});
 }
 
-/// Functions that graphs and traces show as another operation (CHANGELOG.md).
+/// Functions that graphs and traces show as another op.
 std::string recorded_as(const std::string& function) {
   static const std::map<std::string, std::string> others = {
       {"batch_norm", "layer_norm"}, {"contiguous", "clone"}, {"select", "slice"},
@@ -128,7 +128,7 @@ TEST_CASE("registry: every op with a backward has a sample") {
       ++count;
     }
   }
-  CHECK(count >= 50);  // the scan does find them
+  CHECK(count >= 50);  // the scan works
 }
 
 TEST_CASE("registry: every needs_grad(i) of a backward is true and false under the oracle",
@@ -149,7 +149,7 @@ TEST_CASE("registry: every needs_grad(i) of a backward is true and false under t
             CHECK(branches.taken.count({name, input, wanted, recorded}) == 1);
             ++count;
           }
-  CHECK(count >= 50);  // the scan does find them
+  CHECK(count >= 50);  // the scan works
 }
 
 }  // namespace gradus::testing::test_coverage

@@ -1,4 +1,3 @@
-// Creation of tensors: refused arguments, shapes of nested lists, ranges, and random numbers.
 #include <numeric>
 
 #include <iomanip>
@@ -10,7 +9,6 @@
 namespace gradus::testing::test_create {
 namespace {
 
-/// Shape, dtype and numbers.
 std::string text(const Tensor& x) {
   std::string out = str_cat(x.shape(), " ", x.dtype(), ":");
   const auto add = [&](auto numbers) {
@@ -74,7 +72,7 @@ TEST_CASE("tensor accepts values that fill the shape and refuses others") {
 
 TEST_CASE("arange gives integer, fractional and empty ranges and refuses endless ones") {
   constexpr double kHuge = 1.7e308;
-  constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // no f32
+  constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // not representable in f32
   CHECK(text(arange(0)) == "[0] i64:");
   CHECK(text(arange(3)) == "[3] i64: 0 1 2");
   CHECK_REFUSES(ShapeError, text(arange(-1)), "-1", "negative");

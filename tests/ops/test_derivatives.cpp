@@ -1,4 +1,3 @@
-// vjp, jvp and hessian_vector_product against each other, finite differences and matrices.
 #include "gradus/ops/derivatives.h"
 
 #include <cmath>
@@ -14,7 +13,7 @@
 namespace gradus::testing::test_derivatives {
 namespace {
 
-/// Numbers alike in every dtype and order that `shape` may have.
+/// A direction for x.
 Tensor along(const Tensor& x, int which) { return values(x.shape(), which).to(x.dtype()); }
 
 double dot(const Tensor& a, const Tensor& b) {
@@ -24,7 +23,7 @@ double dot(const Tensor& a, const Tensor& b) {
   return total;
 }
 
-/// Attention of few numbers, causal: a function of q, k, v that no other test's is.
+/// Causal attention of a few values.
 Tensor attend(const std::vector<Tensor>& in) {
   return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask());
 }
@@ -60,8 +59,8 @@ TEST_CASE("jvp and vjp are adjoint for every sample of the registry") {
       right += dot(back.gradients[i], v[i]);
       scale += largest(numbers(back.gradients[i])) * static_cast<double>(v[i].numel());
     }
-    // uᵀ(Jv) and (uᵀJ)v are sums of the same products in another order: some hundred roundings of
-    // 1.1e-16 each way, of terms that add up to `scale`.
+    // uᵀ(Jv) and (uᵀJ)v sum the same products in another order: some hundred roundings of 1.1e-16
+    // each, of terms that sum to `scale`.
     CHECK(std::abs(dot(u, forward.tangent) - right) <= 1e-12 * scale);
   }
 }
@@ -77,7 +76,7 @@ TEST_CASE("jvp equals the finite difference along its direction") {
   }
   const Numbers exact = numbers(jvp(attend, x, v).tangent);
   const Numbers differences = numbers((attend(ahead) - attend(behind)) / (2 * h));
-  // The error is h²/6 times a third derivative that is below 10 here, and 1e-16 / h of rounding.
+  // The error is h²/6 times a third derivative below 10, and rounding of 1e-16 / h.
   CHECK(distance(exact, differences) < 1e-7);
 }
 
@@ -99,13 +98,13 @@ TEST_CASE("hessian_vector_product through attention is symmetric and has both fo
   double left = 0, right = 0;
   for (std::size_t i = 0; i < x.size(); ++i) left += dot(v[i], Hu[i]), right += dot(u[i], Hv[i]);
   CHECK(std::abs(left) > 0.01);
-  CHECK(std::abs(left - right) < 1e-11);  // as above: sums of the same terms, of order 10
+  CHECK(std::abs(left - right) < 1e-11);  // sums of the same terms, of order 10
   for (Tensor& each : x) each.requires_grad_();
   const Tensor loss = f(x);
   const std::vector<Tensor> again = hessian_vector_product(loss, x, v);
   for (std::size_t i = 0; i < x.size(); ++i)
     CHECK(distance(numbers(again[i]), numbers(Hv[i])) < 1e-12);
-  loss.backward();  // its graph is still there
+  loss.backward();  // the graph still exists
   CHECK(x[0].grad().defined());
 }
 
@@ -128,7 +127,7 @@ TEST_CASE("vjp with create_graph supports a gradient penalty") {
       sides[side] = penalty().item();
       one = before;
     }
-    // As above: h² of a third derivative, and 1e-16 / h.
+    // As above: h² times a third derivative, and 1e-16 / h.
     CHECK(std::abs(numbers(exact)[static_cast<std::size_t>(i)] - (sides[1] - sides[0]) / (2 * h)) <
           1e-8);
   }

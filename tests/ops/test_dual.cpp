@@ -1,4 +1,3 @@
-// The number types of the reference implementations: dual numbers and error bounds.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -17,7 +16,7 @@ using math::Dual;
 using One = Dual<double>;
 using Two = Dual<One>;
 
-/// A function with its first two derivatives, by hand.
+/// A function with its first two derivatives.
 struct Known {
   std::string name;
   Generic<OfOne> f;
@@ -105,7 +104,7 @@ TEST_CASE("dual: constants have no derivative, and comparisons ignore derivative
 }
 
 TEST_CASE("bounded: the bound covers the error of f32 and is not much larger") {
-  // Σ 1/k up to 1000: each sum may lose half an ulp.
+  // Σ 1/k up to 1000: each addition may lose half an ulp.
   Bounded sum;
   float single = 0;
   for (int k = 1; k <= 1000; ++k) {
@@ -115,9 +114,9 @@ TEST_CASE("bounded: the bound covers the error of f32 and is not much larger") {
   const double lost = std::abs(static_cast<double>(single) - sum.value);
   CHECK(lost > 0);
   CHECK(lost <= sum.error * 0x1p-24);
-  CHECK(sum.error < 1001 * sum.value);  // a rounding for each addition, none larger than the sum
+  CHECK(sum.error < 1001 * sum.value);  // one rounding per addition, none larger than the sum
 
-  // 1 − tanh² cancels: the error is that of 1, not of the difference.
+  // 1 − tanh² cancels: its error is that of 1, not of the difference.
   const Bounded t = math::tanh(Bounded(4.0));
   const Bounded difference = 1 - t * t;
   CHECK(difference.error > 1);

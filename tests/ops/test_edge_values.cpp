@@ -1,4 +1,3 @@
-// Edge cases of ordering, indexing, creation, logic, slicing and normalization.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -46,7 +45,7 @@ using Whole = std::vector<std::int64_t>;
 
 Whole whole(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
-/// Positions of a line of [outer, n, inner] in rising order, the smallest first.
+/// Positions along a line of [outer, n, inner], sorted by value.
 Whole positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64_t first) {
   Whole order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -167,7 +166,8 @@ TEST_CASE("clamp of i64 accepts bounds at and beyond the limits of i64") {
   const double inf = std::numeric_limits<double>::infinity();
   CHECK(whole(clamp(x, -inf, inf)) == Whole{-5, 0, 5});
   CHECK(whole(clamp(x, -inf, 1)) == Whole{-5, 0, 1});
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();  // no double
+  constexpr std::int64_t most =
+      std::numeric_limits<std::int64_t>::max();  // not representable in f64
   CHECK(whole(clamp(tensor(Whole{most}), 0, inf)) == Whole{most});
   CHECK(whole(clamp(x, inf, inf)) == Whole(3, std::numeric_limits<std::int64_t>::max()));
   CHECK(whole(clamp(x, -inf, -inf)) == Whole(3, std::numeric_limits<std::int64_t>::lowest()));
@@ -196,8 +196,8 @@ Numbers normalised(const Numbers& x, double eps) {
   return y;
 }
 
-/// Here the difference of two large squares would lose six digits more than the square of a
-/// difference, whose own error is about 3000 · 2⁻⁵³ = 3e-13.
+/// A difference of two large squares would lose six more digits than the square of a difference,
+/// whose error is about 3000 · 2⁻⁵³ = 3e-13.
 TEST_CASE("layer_norm and batch_norm keep their accuracy far from zero") {
   const Tensor row = values({1, 9}) + 3000.0;
   expect(near(numbers(layer_norm(row)), normalised(numbers(row), 1e-5), 1e-11),
@@ -229,14 +229,14 @@ TEST_CASE("FormulaScope composes fused operations of others") {
   }
 }
 
-/// The saved view is the only user of its storage and is not contiguous.
+/// The saved view is the only user of its storage, and not contiguous.
 TEST_CASE("activation gradients are right for a transposed temporary") {
   const Tensor x = values({3, 4}).requires_grad_();
   for (const auto& f : {silu, +[](const Tensor& in) { return gelu(in); }, relu,
                         +[](const Tensor& in) { return gelu(in, Gelu::erf); }}) {
     const Tensor up = values({4, 3}, 2);
     const Tensor expected = grad(sum(f(transpose(x * 2.0)) * up), x, {.create_graph = true});
-    const Tensor loss = sum(f(transpose(x * 2.0)) * up);  // alone: nobody holds x · 2 any more
+    const Tensor loss = sum(f(transpose(x * 2.0)) * up);  // nothing else holds x · 2
     const Tensor found = grad(loss, x);
     expect(near(numbers(found), numbers(expected)), "an activation of a transposed temporary");
   }

@@ -1,4 +1,3 @@
-// The samples can expose every kind of wrong gradient, and the grading reports those that cannot.
 #include <string>
 #include <vector>
 
@@ -15,7 +14,7 @@ namespace gradus::testing::test_grade {
 namespace {
 
 std::string spots(const std::string& name, const Samples& samples) {
-  static std::vector<Samples> kept;  // oracles are remembered by address
+  static std::vector<Samples> kept;  // oracles are cached by address
   kept.push_back(samples);
   Group group;
   for (const Sample& sample : kept.back()) group.push_back(&sample);

@@ -1,5 +1,5 @@
-// Tensors of more than 2³¹ elements: indices, strides and sizes in 64 bits everywhere. Bool tensors
-// of 2 GiB, one f32 tensor of 8 GiB; skipped where less than 12 GB of memory are available.
+// Tensors of more than 2³¹ elements need 64-bit indices, strides and sizes. Bool tensors of 2 GiB,
+// one f32 tensor of 8 GiB; skipped if less than 12 GB of memory are available.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,10 +16,10 @@ namespace gradus::testing::test_huge_tensors {
 namespace {
 
 constexpr std::int64_t kMany = (std::int64_t{1} << 31) + 3, kLast = kMany - 1;
-// Four elements before each stands none of these.
+// None of the four elements before each is marked.
 constexpr std::int64_t kMarked[] = {5, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31, kLast};
 
-/// What Linux says could be had without swapping; 0 elsewhere.
+/// Memory available without swapping, from Linux; 0 elsewhere.
 std::int64_t available_bytes() {
   std::ifstream file("/proc/meminfo");
   std::string word;
@@ -29,7 +29,7 @@ std::int64_t available_bytes() {
   return 0;
 }
 
-/// While it lives no test takes more than it may: an error is better than a machine without memory.
+/// Limits the memory of a test: an error is better than a machine out of memory.
 struct Limit {
   bool enough;
   Limit() {
@@ -46,7 +46,7 @@ struct Limit {
   Limit& operator=(const Limit&) = delete;
 };
 
-/// False but for kMarked.
+/// Only kMarked are true.
 Tensor marked() {
   const Tensor x = zeros({kMany}, Dtype::bool_);
   for (const std::int64_t i : kMarked) select(x, 0, i).copy_(tensor(true, Dtype::bool_));

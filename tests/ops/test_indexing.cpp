@@ -1,5 +1,3 @@
-// Indexing beyond the registry: padding rows, partial gradients, one_hot, types, threads, bad
-// indices.
 #include "gradus/engine/backward.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -29,7 +27,7 @@ TEST_CASE("embedding: rows at padding_idx get no gradient, with create_graph or 
     CHECK(dw.to_vector<double>() == wanted);
   }
   embedding(weight, indices({2, 2}), 2).backward(ones({2, 2}, Dtype::f64));
-  CHECK(weight.grad().to_vector<double>() == List(8, 0.0));  // nothing but padding
+  CHECK(weight.grad().to_vector<double>() == List(8, 0.0));  // padding only
 }
 
 TEST_CASE("embedding: a tied weight gets both gradients") {

@@ -1,4 +1,3 @@
-// Comparisons, logic and where: values, NaN, types, errors.
 #include <array>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Attention over 32,768 positions, and positions of a million, against formulas in double.
+// Attention over 32,768 positions, and rotary positions of a million.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace gradus::testing::test_long_sequences {
 namespace {
 
-constexpr std::int64_t kT = 32768, kD = 8;  // of one head
+constexpr std::int64_t kT = 32768, kD = 8;  // one head
 using Row = std::array<double, kD>;
 using Rows = std::vector<Row>;
 
@@ -31,7 +31,7 @@ double dot(const Row& a, const Row& b) {
   return sum;
 }
 
-/// A sum of rows, and of their magnitudes, to which its rounding is proportional.
+/// A sum of rows, and of their magnitudes, which bound its rounding error.
 struct Sum {
   Row value{}, size{};
   void add(double factor, const Row& row) {
@@ -42,11 +42,11 @@ struct Sum {
   }
 };
 
-/// Attention of query i over keys max(0, i − before) … i, and what its gradients need.
+/// Attention of query i over keys max(0, i − before) … i, and its gradients.
 struct Reference {
   Rows q, k, v, dy;
   std::int64_t before;
-  std::vector<double> lse, delta;  // of each query: log Σ exp s, dy · y
+  std::vector<double> lse, delta;  // per query: log Σ exp s, dy · y
 
   double score(std::size_t i, std::size_t j) const { return dot(q[i], k[j]) / std::sqrt(kD); }
   double weight(std::size_t i, std::size_t j) const { return std::exp(score(i, j) - lse[i]); }
@@ -62,7 +62,7 @@ struct Reference {
 
   void prepare() {
     for (std::size_t i = 0; i < kT; ++i) {
-      double sum = 0, mean = 0;  // scores are below 20: no shift is needed in double
+      double sum = 0, mean = 0;  // scores are below 20: no shift needed in double
       for (std::size_t j = first_key(i); j <= i; ++j) {
         const double e = std::exp(score(i, j));
         sum += e, mean += e * dot(dy[i], v[j]);
@@ -92,7 +92,7 @@ struct Reference {
   }
 };
 
-/// Scores up to 10 round to 10 · 2⁻²⁴ = 6e-7 in each of some ten operations: that much of a weight.
+/// Scores up to 10 round to 10 · 2⁻²⁴ = 6e-7 in each of about ten operations, relative to a weight.
 /// Differences dy · v − delta lose a few times more.
 constexpr double kRounding = 1e-5;
 
@@ -114,7 +114,7 @@ void check_attention(const Mask& mask, std::int64_t before) {
   memory::reset_peak();
   const Tensor y = scaled_dot_product_attention(x[0], x[1], x[2], mask);
   const std::vector<Tensor> dx = grad({y}, x, {dy});
-  // y, gradients, sums of each thread: tens of T · D, each 1 MiB. T · T would be 4 GiB.
+  // y, gradients, and sums of each thread: tens of T · D, each 1 MiB. T · T would be 4 GiB.
   CHECK(memory::usage().peak_bytes - live <= 64 * kT * kD * 4);
 
   Reference right{rows_of(x[0].detach()),
@@ -150,8 +150,8 @@ TEST_CASE("windowed attention over 32768 positions is right and keeps no matrix"
   check_attention(window_mask(64), 64);
 }
 
-// f32 holds an angle of 1e6 radians to 0.06 only. Computed in double it is right to 1e-10, and
-// what is left is the rounding of a rotation: two products and a sum of f32 numbers.
+// f32 represents an angle of 1e6 radians only to 0.06. In double it is accurate to 1e-10, which
+// leaves the rounding of a rotation: two f32 products and a sum.
 TEST_CASE("rotary positions of a million are exact in f32") {
   constexpr std::int64_t width = 64, half = width / 2;
   const std::vector<std::int64_t> positions = {1'000'000, 1'000'001, 999'999, 123'456'789};

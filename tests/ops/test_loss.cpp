@@ -1,4 +1,3 @@
-// Losses: ignored and invalid targets, extreme logits, buffer reuse.
 #include "gradus/ops/loss.h"
 
 #include <cmath>
@@ -53,7 +52,7 @@ TEST_CASE("an ignored row may hold NaN, and its gradient is 0") {
 
 TEST_CASE("cross_entropy of equal logits is log V, and of extreme logits finite") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
-    const double ulps = dtype == Dtype::f32 ? 1e-6 : 1e-15;  // of log 65 = 4.2
+    const double ulps = dtype == Dtype::f32 ? 1e-6 : 1e-15;  // log 65 = 4.2
     const Tensor equal = full({3, 65}, 12345, dtype);
     CHECK(std::abs(cross_entropy(equal, indices({0, 64, 7})).item() - std::log(65.0)) < ulps);
     const Tensor far = tensor({{3e4, -3e4}, {-3e4, 3e4}}, dtype);
@@ -71,7 +70,7 @@ TEST_CASE("the second derivative of cross_entropy in f32 equals the rounded one 
     const Tensor d = grad({dx}, {x}, {values({2, 3}, 1).to(dtype)})[0];
     return d.to(Dtype::f64).to_vector<double>();
   };
-  CHECK(near(second(Dtype::f32), second(Dtype::f64), 1e-6));  // of numbers below 1
+  CHECK(near(second(Dtype::f32), second(Dtype::f64), 1e-6));  // values below 1
 }
 
 TEST_CASE("cross_entropy of −∞ rows is +∞ with gradient 0, and of NaN rows NaN") {
@@ -92,7 +91,7 @@ TEST_CASE("cross_entropy of −∞ rows is +∞ with gradient 0, and of NaN rows
 }
 
 TEST_CASE("cross_entropy sums in double precision") {
-  // In f32 a running sum of 200000 losses of 0.69 would be off by 1e-3 of itself or so.
+  // In f32 a running sum of 200000 losses of 0.69 would have a relative error of about 1e-3.
   const Tensor x = zeros({200000, 2}, Dtype::f32);
   const Tensor target = tensor(std::vector<std::int64_t>(200000, 1), {200000});
   CHECK(std::abs(cross_entropy(x, target).item() - std::log(2.0)) < 1e-7);  // two ulps of f32
@@ -175,8 +174,8 @@ TEST_CASE("log_softmax of rows of one element has gradient 0") {
   expect(numbers(x.grad()) == Numbers{0, 0}, "rows of one element, one of them hidden");
 }
 
-/// The gradient of cross_entropy by x, as the formula gives it and as the kernel does. A third has
-/// no end in binary: what is cut to f32 on the way is seen.
+/// The gradient of cross_entropy from the formula and from the kernel. A third is not exact in
+/// binary, so that a truncation to f32 shows.
 void both_ways(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options,
                const Numbers& expected, const std::string& what) {
   for (const bool recorded : {false, true}) {
@@ -214,7 +213,7 @@ TEST_CASE("cross_entropy gradients are right next to ignored and −∞ rows") {
   }
 }
 
-/// Powers of two keep the numbers exact.
+/// Powers of two keep the values exact.
 TEST_CASE("label smoothing gives exact gradients") {
   const Tensor x = tensor(std::vector<double>{0.5, 0}, {1, 2}).requires_grad_();
   const CrossEntropyOptions options{.label_smoothing = 0.5, .reduction = Reduction::sum};
@@ -228,7 +227,7 @@ TEST_CASE("label smoothing gives exact gradients") {
 }
 
 TEST_CASE("cross_entropy accepts an ignore_index above 2^24") {
-  constexpr std::int64_t kIgnored = (1 << 24) + 1;  // f32 has no such number
+  constexpr std::int64_t kIgnored = (1 << 24) + 1;  // not representable in f32
   const Tensor x = tensor(std::vector<double>{kNan, 0, 0, 1}, {2, 2}).requires_grad_();
   const double p = 1 / (1 + std::exp(-1.0));
   const auto check = [&] {

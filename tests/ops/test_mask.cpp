@@ -1,4 +1,3 @@
-// Masks: allowed pairs, block coverage, combinations, and refused arguments.
 #include <functional>
 #include <limits>
 #include <memory>
@@ -113,13 +112,13 @@ TEST_CASE("masks describe themselves") {
   std::ostringstream out;
   out << (causal_mask() & padding_mask({3, 5}));
   CHECK(out.str() == "(causal & lengths [3, 5])");
-  // A long batch is not listed in full, and not thrown over either.
+  // A long batch is abbreviated.
   CHECK(has(padding_mask(std::vector<std::int64_t>(100, 4)).describe(), "4, 4"));
 }
 
 namespace {
 
-/// What a mask says of a block, and of its rows in one piece, against its places one by one.
+/// Compares a mask's coverage of a block, and its rows, with allows() pair by pair.
 void check_block(const Mask& mask, const MaskBlock& b, bool exact) {
   const std::int64_t n = b.last_key - b.first_key;
   const std::unique_ptr<bool[]> row(new bool[static_cast<std::size_t>(n)]);
@@ -162,8 +161,8 @@ void check_blocks(const Mask& mask, const MaskSizes& sizes, bool exact) {
 
 constexpr MaskSizes kSizes{2, 3, 19, 23};
 
-/// A ring of 23 keys that has gone round (19 … 22 stand before 0 … 18, which were overwritten by
-/// 23 …), and one that holds 7 keys; queries 22 … 40, and 4 … 10 with absent rows behind.
+/// Example 0: a wrapped ring of 23 keys, where 23 … overwrote 0 … 18, and queries 22 … 40. Example
+/// 1: a ring with 7 keys, and queries 4 … 10 followed by absent ones.
 Mask placed(const Mask& mask) {
   Positions queries(2), keys(2);
   for (std::int64_t i = 0; i < 19; ++i)
@@ -227,15 +226,16 @@ TEST_CASE("block patterns have global, window and the requested number of random
   for (std::int64_t row = 3; row < 23; ++row) {
     std::int64_t seen = 0;
     for (std::int64_t key = 0; key < 24; ++key) seen += mask.allows({0, 0, row, key});
-    CHECK(seen == 2 + 3 + 3);  // global, window, random: these rows' do not meet
+    CHECK(seen == 2 + 3 + 3);  // global, window, random, which do not overlap in these rows
   }
-  CHECK(mask.picture(24, 24, 0, 0) == mask.picture(24, 24, 5, 9));  // the same for all
+  CHECK(mask.picture(24, 24, 0, 0) ==
+        mask.picture(24, 24, 5, 9));  // the same for all examples and heads
   drawn.seed = 1;
   CHECK(mask.picture(24, 24) != block_sparse_mask(drawn).picture(24, 24));
   drawn.heads = 2;
   const Mask heads = block_sparse_mask(drawn);
   CHECK(heads.picture(24, 24, 0, 0) != heads.picture(24, 24, 0, 1));
-  drawn.random = 100;  // more than there are
+  drawn.random = 100;  // more than exist
   CHECK(block_sparse_mask(drawn).coverage({0, 0, 0, 24, 0, 24}) == Coverage::all);
   CHECK(block_sparse_mask({.length = 0}).picture(0, 0).empty());
 }
@@ -248,11 +248,11 @@ TEST_CASE("remapped masks use positions, and negative positions are hidden") {
   const Mask unequal = remap_positions(causal_mask(), {{3}, {1}}, {{0, 1, 2, 3}, {0, 1, -1, -1}});
   CHECK(unequal.picture(1, 4, 0) == "####\n");
   CHECK(unequal.picture(1, 4, 1) == "##..\n");
-  // Twice: the inner lists are of positions that the outer ones name.
+  // Twice: the inner lists index the outer ones.
   const Mask twice =
       remap_positions(remap_positions(causal_mask(), {{5, 6, 7}}, {{5, 6, 7}}), {{2}}, {{0, 2}});
   CHECK(twice.picture(1, 2) == "##\n");
-  // One list for one query in each example; lengths may be beyond the keys that are there yet.
+  // One query list for both examples. Lengths may exceed the keys present.
   const Mask padded = remap_positions(causal_mask() & padding_mask({9, 2}), {{2}}, {{0, 1, 2}});
   CHECK(padded.picture(1, 3, 0) == "###\n");
   CHECK(padded.picture(1, 3, 1) == "##.\n");

@@ -1,5 +1,5 @@
-// Every kind of mask, single, combined and remapped, against its written-out pairs; and attention
-// under each mask against plain loops.
+// Compares every type of mask, single, combined and remapped, with explicit pairs, and attention
+// under each mask with plain loops.
 #include <functional>
 #include <numeric>
 #include <string>
@@ -21,7 +21,7 @@ bool drawn(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
   return (b * 31 + h * 17 + i * i * 7 + j * j * 3 + i * j) % 5 < 2;
 }
 
-/// A tensor that says what drawn() says, where sizes of 1 stand for all.
+/// A dense mask equal to drawn(), where axes of size 1 broadcast.
 Kind dense(const Shape& shape) {
   Shape four = shape;
   if (four.rank() == 3) four.insert(1, 1);
@@ -102,7 +102,7 @@ std::vector<Kind> simple(const Extent& n) {
           dense({B, H, T, S})};
 }
 
-/// Rows of a ring that has gone round, with nothing in some, for all examples or for each.
+/// Rows of a wrapped ring, some absent, shared by all examples or per example.
 Kind in_a_ring(const Kind& a, const Extent& n, bool each) {
   Positions queries(each ? 2 : 1), keys(each ? 2 : 1);
   for (std::size_t b = 0; b < queries.size(); ++b) {
@@ -124,7 +124,7 @@ void check_dense(const Kind& kind, const Extent& n) {
   CHECK(wrong == 0);
 }
 
-/// Attention and its gradients by loops over the pairs that may.
+/// Attention and its gradients, in loops over the allowed pairs.
 struct Plain {
   const Case& c;
   const May& may;
@@ -141,8 +141,7 @@ struct Plain {
     const std::int64_t at[] = {b, h, i, j};
     std::int64_t place = 0;
     const int rank = c.bias.defined() ? c.bias.rank() : 0;
-    for (int axis = 0; axis < rank;
-         ++axis)  // axes of 1, and those that are not there, stand for all
+    for (int axis = 0; axis < rank; ++axis)  // missing axes and axes of 1 broadcast
       place = place * c.bias.size(axis) + (c.bias.size(axis) == 1 ? 0 : at[4 - rank + axis]);
     return rank == 0 ? 0 : c.bias.data<double>()[place];
   }
@@ -177,8 +176,8 @@ struct Plain {
   }
 };
 
-/// NaN in padding: the keys, and their values, before the first and after the last that any query
-/// sees. Of a & b, padding is what a or b alone hides from every query, so those are left out.
+/// Sets padding to NaN: the keys, with their values, before the first and after the last one that
+/// any query sees. Not for a & b, whose padding is what a or b alone hides from every query.
 void poison(Case& c, const May& may) {
   for (std::int64_t b = 0; b < c.B; ++b)
     for (std::int64_t hk = 0; hk < c.Hk; ++hk) {
@@ -212,7 +211,8 @@ void check_attention(const Kind& kind, const Extent& n, const Options& how) {
   plain.run();
   if (how.poisoned) poison(c, kind.may);
   const Results got = attending::run(c, how.way);
-  // By the largest of all: where each query sees one key, dq and dk are roundings of 0.
+  // Relative to the largest value: where each query sees one key, dq and dk are rounding errors of
+  // 0.
   double worst = 0, most = 1;
   const auto compare = [&](const Tensor& x, const Numbers& y) {
     const Numbers found = numbers(x);
@@ -242,7 +242,7 @@ TEST_CASE("every mask and pair of masks matches its definition, and attention it
     check_attention(kind, n, {key_heads[turn % 3], kWays[turn % 4], poisoned && turn % 5 < 2});
     ++turn;
   };
-  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 4, 2, 9}})  // and as in decoding
+  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 4, 2, 9}})  // the second as in decoding
     for (const Kind& a : simple(n))
       for (const Kind& b : simple(n))
         for (const bool both : {true, false}) check(combined(a, b, both), n, !both);
@@ -290,7 +290,7 @@ TEST_CASE("a bias is added under masks too, and −∞ hides a key", "[kernel]")
       for (const bool absent : {false, true})
         for (const Kind& kind : kinds)
           for (const Way way : kWays) {
-            if (S > 500 && way != Way::fused) continue;  // the others know no spans
+            if (S > 500 && way != Way::fused) continue;  // only the kernel has spans
             CAPTURE(shape, absent, kind.mask.describe(), int(way));
             Tensor bias = randn(shape, Dtype::f64);
             for (std::int64_t i = 0; absent && i < bias.numel(); i += 3)

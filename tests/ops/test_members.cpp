@@ -1,4 +1,4 @@
-// Code in the style of PyTorch does the same or is refused.
+// Code in the style of PyTorch works the same or does not compile or throws.
 #include <cmath>
 #include <thread>
 #include <type_traits>
@@ -20,7 +20,7 @@ Tensor leaf(std::initializer_list<double> values) {
   return tensor(values, Dtype::f64).requires_grad_();
 }
 
-// x[0] = y would name something that is gone at the end of the line.
+// x[0] = y would assign to a temporary.
 static_assert(std::is_assignable_v<Tensor&, Tensor>);
 static_assert(!std::is_assignable_v<Tensor, Tensor>);
 static_assert(!std::is_assignable_v<Tensor, const Tensor&>);
@@ -94,12 +94,12 @@ TEST_CASE("x + y reuses an unshared temporary y, and no other tensor") {
   CHECK(sum.data<double>() == buffer);
   CHECK(numbers(sum) == Numbers{11, 22});
   CHECK(numbers(grad((sum * sum).sum(), x)) == Numbers{22, 44});
-  CHECK(numbers(x + y.view({2})) == Numbers{11, 22});  // a view of what is kept
+  CHECK(numbers(x + y.view({2})) == Numbers{11, 22});  // a view of a tensor that is kept
   CHECK(numbers(y) == Numbers{10, 20});
-  const Tensor z = x + tanh(y);  // tanh needs its result for backward
+  const Tensor z = x + tanh(y);  // tanh saves its result for backward
   const Tensor dy = grad(z.sum(), y);
   CHECK(std::abs(numbers(dy)[0] - (1 - std::tanh(10.0) * std::tanh(10.0))) < 1e-15);
-  const Tensor row = leaf({1});  // broadcast: y is no place for the sum
+  const Tensor row = leaf({1});  // broadcast: y's buffer does not fit the sum
   CHECK(numbers(x + row.clone()) == Numbers{2, 3});
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("mse_loss refuses to broadcast") {
 
 namespace {
 
-/// x² whose backward is a kernel: right once, and nothing that could be differentiated again.
+/// x² with a kernel as backward, which cannot be differentiated again.
 struct OnceOnly final : Op {
   Saved x;
   const char* name() const override { return "once_only"; }

@@ -1,4 +1,3 @@
-// Bounds on the memory that operations need and keep, each with its arithmetic.
 #include <vector>
 
 #include "gradus/engine/backward.h"
@@ -12,19 +11,19 @@ namespace gradus::testing::test_memory_promises {
 namespace {
 
 constexpr std::int64_t kRows = 256, kColumns = 256;
-constexpr std::int64_t kBuffer = kRows * kColumns * 4;  // bytes of an f32 tensor of this shape
+constexpr std::int64_t kBuffer = kRows * kColumns * 4;  // bytes of a f32 tensor of this shape
 constexpr std::int64_t kFewRows = 4 * kColumns * 4;     // bytes of 4 rows, or 4 values per row
 
 Tensor buffer() { return full({kRows, kColumns}, 0.5, Dtype::f32); }
 Tensor leaf() { return buffer().requires_grad_(); }
 
-/// Bytes of tensors beyond those that lived before.
+/// In addition to tensors that were live before.
 struct Bytes {
   std::int64_t peak;
   std::int64_t kept;  // at the end
 };
 
-/// Of f; its result lives until the bytes are counted.
+/// The result of f stays live until the end.
 template <class F>
 Bytes bytes_of(F f) {
   const std::int64_t before = memory::usage().live_bytes;
@@ -70,7 +69,7 @@ TEST_CASE("a deep network keeps no layer under NoGrad") {
     for (int layer = 0; layer < 20; ++layer) y = tanh(matmul(y, x));
     return y;
   });
-  // The input, product and output of one layer, and what the product packs of its operands.
+  // One layer's input, product and output, and the operands that the matmul packs.
   CHECK(b.peak <= 5 * kBuffer);
   CHECK(b.kept <= kBuffer);
 }
@@ -85,7 +84,7 @@ TEST_CASE("matmul saves neither the activation nor the norm before it") {
   const Tensor x = leaf(), w = leaf();
   CHECK(bytes_of([&] { return matmul(gelu(x), w); }).kept <= kBuffer);
   CHECK(bytes_of([&] { return matmul(silu(x), w); }).kept <= kBuffer);
-  // Two statistics of each row.
+  // Two statistics per row.
   CHECK(bytes_of([&] { return matmul(layer_norm(x), w); }).kept <= kBuffer + 2 * kRows * 4);
 }
 
@@ -104,7 +103,7 @@ TEST_CASE("backward accumulates into an existing gradient in place") {
   const Tensor x = leaf();
   (x * 2.0).backward(buffer());
   const Bytes again = backward_of(x * 2.0);
-  CHECK(again.peak <= kBuffer);  // the one that arrives
+  CHECK(again.peak <= kBuffer);  // the incoming gradient
   CHECK(again.kept <= 0);
 }
 
@@ -112,7 +111,7 @@ TEST_CASE("backward accumulates many gradients of one tensor in one buffer") {
   const Tensor x = leaf();
   Tensor y = x * 2.0;
   for (int i = 0; i < 16; ++i) y = y + x * 3.0;
-  CHECK(backward_of(y).peak <= 2 * kBuffer);  // the sum, and the one that arrives
+  CHECK(backward_of(y).peak <= 2 * kBuffer);  // the sum and the incoming gradient
 }
 
 TEST_CASE("gradients of slices and rows are added in place, without padding") {
@@ -131,8 +130,8 @@ TEST_CASE("backward releases saved tensors and reuses gradients as it proceeds")
   Tensor y = x * 1.0;
   for (int i = 0; i < 16; ++i) y = relu(y);
   const Bytes b = backward_of(y);
-  CHECK(b.peak <= 2 * kBuffer);             // the gradient that is passed on, and dx
-  CHECK(b.kept <= kBuffer - 15 * kBuffer);  // dx is new; 15 outputs that nobody holds are gone
+  CHECK(b.peak <= 2 * kBuffer);             // the incoming gradient and dx
+  CHECK(b.kept <= kBuffer - 15 * kBuffer);  // dx is new; 15 unused outputs are freed
 }
 
 TEST_CASE("cross_entropy keeps one value per row, and its gradient reuses the logits") {
@@ -143,7 +142,7 @@ TEST_CASE("cross_entropy keeps one value per row, and its gradient reuses the lo
     loss.backward();
     return loss;
   });
-  CHECK(b.peak <= 2 * kBuffer + kFewRows);  // the logits, and dx
+  CHECK(b.peak <= 2 * kBuffer + kFewRows);  // the logits and dx
 }
 
 TEST_CASE("the backward pass of a norm reuses the buffer of its gradient") {
@@ -157,7 +156,7 @@ TEST_CASE("attention keeps its output and one value per query, and never a T x S
   const Bytes forward = bytes_of([&] { return scaled_dot_product_attention(x, x, x); });
   CHECK(forward.kept <= kHead + T * 4);
   CHECK(forward.peak <= T * T * 4 / 16);
-  // dq, dk and dv, and of at most 8 parts the keys, values and their sums, with room between rows.
+  // dq, dk and dv, and keys, values and their sums for at most 8 parts, with gaps between rows.
   const Bytes backward = backward_of(scaled_dot_product_attention(x, x, x));
   CHECK(backward.peak <= (3 + 8 * 6) * kHead);
   CHECK(backward.peak <= T * T * 4 / 4);

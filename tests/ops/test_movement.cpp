@@ -1,5 +1,3 @@
-// Views and movement beyond the registry: shared and copied storage, types, partial gradients, bad
-// input.
 #include <limits>
 
 #include "gradus/ops/arithmetic.h"
@@ -37,7 +35,7 @@ TEST_CASE("views share storage") {
 
 TEST_CASE("reshape returns a view whenever strides allow it") {
   const Tensor x = counted({4, 6, 5});
-  const Tensor half = slice(x, 0, 0, 4, 2);  // [2, 6, 5], rows whole
+  const Tensor half = slice(x, 0, 0, 4, 2);  // [2, 6, 5], contiguous rows
   CHECK(shared(reshape(half, {2, 30}), x));
   CHECK(shared(reshape(half, {2, 3, 1, 2, 5}), x));
   CHECK(!shared(reshape(half, {60}), x));
@@ -90,7 +88,7 @@ TEST_CASE("split and chunk: the last part may be smaller") {
   CHECK(whole(cat(parts)) == whole(x));
   CHECK(chunk(x, 2)[0].shape() == Shape{4, 2});
   CHECK(chunk(x, 9).size() == 7);
-  CHECK(chunk(x, 5).size() == 4);  // twos and a one
+  CHECK(chunk(x, 5).size() == 4);  // sizes 2, 2, 2, 1
   CHECK(split(zeros({0, 2}), 3).size() == 1);
   CHECK(split(x, {1, 0, 6}, 0)[1].shape() == Shape{0, 2});
 }

@@ -1,4 +1,4 @@
-// The NaN finder reports nothing for the samples, whose infinities and empty rows are intended.
+// The infinities and empty rows of the samples are intended.
 #include <string>
 
 #include "gradus/engine/grad_mode.h"

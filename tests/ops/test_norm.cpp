@@ -1,4 +1,3 @@
-// layer_norm, rms_norm and batch_norm: statistics and accuracy.
 #include "gradus/ops/batch_norm.h"
 #include "gradus/ops/normalization.h"
 
@@ -25,13 +24,13 @@ struct Statistics {
 }  // namespace
 
 TEST_CASE("layer_norm keeps its accuracy far from 0 in f32") {
-  // Neighbours of 1000 are 6e-5 apart in f32, so that x is exact in units of 1/1024 and no finer.
+  // f32 values near 1000 are 6e-5 apart, so x is exact in units of 1/1024.
   std::vector<float> numbers;
   for (int i = 0; i < 512; ++i)
     numbers.push_back(1000.0f + static_cast<float>(i * 37 % 512) / 1024);
   const Tensor x = tensor(numbers, {512});
   const Tensor y = layer_norm(x).to(Dtype::f64), exact = layer_norm(x.to(Dtype::f64));
-  // A mean that is off by an ulp of 1000, against a standard deviation of 0.144.
+  // A mean off by an ulp of 1000, divided by a standard deviation of 0.144.
   CHECK(near(y.to_vector<double>(), exact.to_vector<double>(), 6e-5 / 0.144));
 }
 
@@ -65,7 +64,7 @@ TEST_CASE("batch_norm updates running statistics with the unbiased variance") {
     const FormulaScope scope(formula);
     const Statistics running{tensor({1, 0}, Dtype::f64), ones({2}, Dtype::f64)};
     batch_norm(x, {}, {}, running.mean, running.variance, true, {.momentum = 0.25});
-    // means 4 and 20; sums of squares about them 26 and 600
+    // means 4 and 20; sums of squared deviations 26 and 600
     CHECK(near(running.mean.to_vector<double>(), {1.75, 5}, 1e-15));
     CHECK(near(running.variance.to_vector<double>(), {0.75 + 0.25 * 13, 0.75 + 0.25 * 300}, 1e-13));
     const Tensor before = running.mean.clone();

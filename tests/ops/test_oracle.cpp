@@ -1,4 +1,3 @@
-// The oracle accepts right operations and reports wrong ones.
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -15,7 +14,7 @@
 namespace gradus::testing::test_oracle {
 namespace {
 
-/// x², by f; the samples live as long as the test, whose oracles go by their addresses.
+/// x², by f. The samples must outlive the test, since oracles are cached by address.
 Sample squared(const char* what, std::function<Tensor(const Tensor&)> f) {
   return {"multiply",
           what,
@@ -54,11 +53,11 @@ TEST_CASE("oracle: rounding errors are accepted, also in f32, and NaN is not") {
   CHECK(difference({1 + 6 * tiny}, {{1, 1}}, 0x1p-24) == "");
   CHECK(difference({NAN}, {{1, 1}}, tiny) != "");
   CHECK(difference({1}, {{NAN, 1}}, tiny) != "");
-  CHECK(difference({1}, {{1, NAN}}, tiny) == "");  // it is equal
+  CHECK(difference({1}, {{1, NAN}}, tiny) == "");  // equal
   CHECK(difference({1.5}, {{1, NAN}}, tiny) != "");
   CHECK(difference({}, {}, tiny) == "");
   CHECK(difference({1}, {}, tiny) == "1 elements instead of 0");
-  // An element without any error of its own may have a thousandth of the worst one's.
+  // An element without a bound is allowed a thousandth of the worst element's.
   CHECK(difference({5, tiny}, {{5, 1000}, {0, 0}}, tiny) == "");
   CHECK(difference({5, 8 * tiny}, {{5, 1000}, {0, 0}}, tiny) != "");
 }

@@ -1,4 +1,3 @@
-// Sorting and drawing: ties, NaN, stability, positions and values, weights.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -99,7 +98,7 @@ TEST_CASE("multinomial without replacement draws distinct elements by weight") {
     first_is_3 += 1;
     second_after_3_is_2 += drawn[3 * r + 1] == 2;
   }
-  // 4/8 of the first draws, then 3/4 of the second ones; 5 standard deviations
+  // 4/8 of the first draws, then 3/4 of the second; 5 standard deviations
   CHECK(std::abs(first_is_3 - 4000) <= 5 * std::sqrt(8000 * 0.25));
   CHECK(std::abs(second_after_3_is_2 - 0.75 * first_is_3) <= 5 * std::sqrt(first_is_3 * 0.1875));
 }

@@ -1,4 +1,3 @@
-// linear() and embedding() of packed weights: results for each layout, and refused arguments.
 #include <vector>
 
 #include "gradus/engine/base/error.h"
@@ -14,7 +13,7 @@
 namespace gradus::testing::test_packed {
 namespace {
 
-/// Small integers: f16 holds them, and any order of a sum gives the same.
+/// Small integers: exact in f16, with exact sums in any order.
 Tensor integers(const Shape& shape, int first = -4) {
   std::vector<float> all(static_cast<std::size_t>(numel(shape)));
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -35,7 +34,7 @@ TEST_CASE("packed: linear equals linear of the rounded weights for any rank and 
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor bias = integers({5}, 1);
   const Tensor apart = integers({5, 2}).slice(1, 1, 2).reshape({5});
-  const Tensor strided = integers({10}).slice(0, 0, 10, 2);  // every other one
+  const Tensor strided = integers({10}).slice(0, 0, 10, 2);  // stride 2
   const std::vector<Tensor> inputs = {integers({3}),
                                       integers({2, 3}),
                                       integers({2, 4, 3}),

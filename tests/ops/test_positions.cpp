@@ -1,4 +1,3 @@
-// Rotary positions, ALiBi and relative buckets against their definitions.
 #include <cmath>
 #include <vector>
 
@@ -26,11 +25,11 @@ TEST_CASE("rotated queries and keys depend only on their distance") {
   for (const bool interleaved : {false, true}) {
     const RotaryOptions options{.interleaved = interleaved};
     const double near = product(3, 1, options);
-    // An angle of 10⁵ is rounded by 10⁵ · 2⁻⁵³, a product of two widths of 8 by some more.
+    // An angle of 10⁵ is rounded by 10⁵ · 2⁻⁵³, and the dot product of width 8 adds a little.
     CHECK(std::abs(product(100003, 100001, options) - near) < 1e-9);
     CHECK(std::abs(product(4, 1, options) - near) > 1e-3);
     CHECK(std::abs(product(0, -2, options) - near) < 1e-12);
-    // 2²⁴ + 1 and + 3 are no floats.
+    // f32 cannot represent 2²⁴ + 1 and + 3.
     CHECK(std::abs(product(16777219, 16777217, options) - near) < 1e-7);
   }
 }
@@ -48,7 +47,7 @@ TEST_CASE("rotating a part of the positions gives that part of the whole") {
   const Tensor tail = apply_rotary(slice(x, 2, 3, 5), Places{3, 4});
   CHECK(numbers(tail) == numbers(slice(whole, 2, 3, 5)));
   CHECK(numbers(apply_rotary(x, Places{0, 0, 0, 0, 0})) == numbers(x));
-  // The table that is remembered serves its own positions, width, dtype and options alone.
+  // The cached table is used only for the same positions, width, dtype and options.
   CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
   CHECK(apply_rotary(x.to(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
   for (const RotaryOptions& other : {RotaryOptions{.interleaved = true}, RotaryOptions{100}}) {
@@ -94,8 +93,8 @@ TEST_CASE("the ALiBi bias falls with the distance") {
 }
 
 TEST_CASE("relative buckets follow T5") {
-  // From the formula in exact arithmetic: a distance d ≥ 8 is in bucket 8 + k where k is the
-  // largest integer with 8 · 16^(k / 8) ≤ d, that is 8⁸ · 16ᵏ ≤ d⁸.
+  // In exact arithmetic, a distance d ≥ 8 is in bucket 8 + k for the largest integer k with 8 ·
+  // 16^(k / 8) ≤ d, that is 8⁸ · 16ᵏ ≤ d⁸.
   const Places distances = {0,  1,  7,  8,  9,  11, 12, 15, 16,  22,  23,
                             31, 32, 45, 46, 63, 64, 90, 91, 127, 128, 1000};
   const Places buckets = {0,  1,  7,  8,  8,  8,  9,  9,  10, 10, 11,
@@ -106,11 +105,11 @@ TEST_CASE("relative buckets follow T5") {
     if (i > 0) CHECK(relative_bucket(distances[i]) == 16 + buckets[i]);
     CHECK(relative_bucket(distances[i], {.bidirectional = false}) == 0);
   }
-  // One way: 16 buckets of one distance, 16 up to 128.
+  // Unidirectional: 16 buckets of one distance, 16 up to 128.
   for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {15, 15}, {16, 16}, {18, 16}, {19, 17}, {63, 26}, {64, 26}, {127, 31}, {500, 31}})
     CHECK(relative_bucket(-distance, {.bidirectional = false}) == bucket);
-  // 16 buckets up to 40: each way 4 of one distance, then 4 + ⌊4 · log₁₀(d / 4)⌋.
+  // 16 buckets up to 40: in each direction 4 of one distance, then 4 + ⌊4 · log₁₀(d / 4)⌋.
   for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {3, 3}, {4, 4}, {7, 4}, {8, 5}, {15, 6}, {20, 6}, {33, 7}, {200, 7}})
     CHECK(relative_bucket(-distance, {.count = 16, .max_distance = 40}) == bucket);

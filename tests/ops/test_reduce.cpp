@@ -1,4 +1,3 @@
-// Reductions beyond the registry: ties, zeros, infinities, types, precision, threads, bad input.
 #include <cmath>
 #include <limits>
 
@@ -24,7 +23,7 @@ Tensor leaf(const List& x) {
   return tensor(x, {static_cast<std::int64_t>(x.size())}).requires_grad_();
 }
 
-/// d f(x) / dx for an f with one value.
+/// df(x)/dx of a scalar f.
 template <class F>
 List derivative(const List& x, F f) {
   const Tensor in = leaf(x);
@@ -74,7 +73,7 @@ TEST_CASE("var: too few elements give NaN, and one with correction 0 gives 0") {
 }
 
 TEST_CASE("var: no cancellation far from 0") {
-  // 1e8 ± 1: squares of f64 have no digits left for the difference, deviations have all.
+  // 1e8 ± 1: the difference of squares would have no digits left in f64.
   const Tensor x = tensor({1e8 - 1, 1e8 + 1}, Dtype::f64);
   CHECK(var(x).item() == 2);
 }
@@ -124,7 +123,8 @@ TEST_CASE("prod: gradients are right with zeros, once and twice differentiated")
 TEST_CASE("reductions: i64 is exact, and other types are converted or refused") {
   const Tensor whole = tensor(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
   CHECK(sum(whole).dtype() == Dtype::i64);
-  CHECK(sum(whole).to_vector<std::int64_t>()[0] == 9007199254740991);  // no double in between
+  CHECK(sum(whole).to_vector<std::int64_t>()[0] ==
+        9007199254740991);  // partial sums need more than f64
   CHECK(max(whole).to_vector<std::int64_t>()[0] == 9007199254740993);
   CHECK(min(whole).to_vector<std::int64_t>()[0] == -5);
   CHECK(cumsum(whole, 0).to_vector<std::int64_t>() ==

@@ -1,4 +1,3 @@
-// The registry's samples under every condition. Fresh memory is NaN throughout.
 #include "gradus/check/gradients.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/tests/support/catch.h"
@@ -9,7 +8,7 @@
 namespace gradus::testing::test_registry {
 namespace {
 
-/// body(sample) for each, with its name in whatever fails or is thrown inside.
+/// Calls body(sample) for each, with its name in failure messages.
 template <class Body>
 void each_sample(Body body) {
   const Poison poison;
@@ -19,8 +18,8 @@ void each_sample(Body body) {
   }
 }
 
-/// Differences call a function of a few numbers thousands of times; waking a second thread for each
-/// would take most of the time. Other conditions run with all threads.
+/// Finite differences call small functions thousands of times, where waking a second thread would
+/// dominate. Other conditions use all threads.
 struct OneThread {
   const int before = num_threads();
   OneThread() { set_num_threads(1); }

@@ -1,4 +1,3 @@
-// softmax and log_softmax: special rows.
 #include "gradus/ops/softmax.h"
 
 #include <cmath>

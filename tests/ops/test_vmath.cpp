@@ -1,4 +1,4 @@
-// vmath against the standard library in long double: errors in ulp, special values.
+// Compares vmath with the standard library in long double.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -28,7 +28,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kDenormal = std::numeric_limits<float>::denorm_min();
 
-// The textbook formulas, in long double; not the forms that vmath computes.
+// The textbook formulas, not those of vmath.
 const Real kRootTwoOverPi = std::sqrt(2.0L / std::acos(-1.0L));
 
 Real exact_sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
@@ -52,11 +52,11 @@ struct Function {
   float (*one)(float);
   double (*wide)(double);
   Real (*exact)(Real);
-  Real ulps;      // allowed to the float version
+  Real ulps;      // allowed error of the float version
   Real absolute;  // … or this, times max(1, |x|)
 };
 
-// e^-|x| below 2⁻¹²⁶ becomes 0 in the sigmoids, from |x| = 87.3365 on, which is a hair earlier.
+// From |x| = 87.3365 on, the sigmoids flush e^-|x| below 2⁻¹²⁶ to 0, slightly early.
 constexpr Real kFlushed = 1.0001L * 0x1p-126L;
 
 template <float (*f)(float)>
@@ -91,23 +91,23 @@ const Function& find(const std::string& name) {
                        [&](const Function& f) { return f.name == name; });
 }
 
-/// The spacing of floats at |value| (just below it, at a power of two).
+/// The spacing of floats at |value|; below it at a power of two.
 Real ulp(Real value) {
   int exponent = 0;
   std::frexp(value, &exponent);
   return std::ldexp(1.0L, std::max(exponent - 24, -149));
 }
 
-/// `got` stands for `want`: within the allowance; ∞ counts as 2¹²⁸, the float after the largest.
+/// True if within the allowed error. ∞ counts as 2¹²⁸, the float after the largest.
 bool close(float got, Real want, Real ulps, Real absolute) {
   if (std::isnan(want)) return std::isnan(got);
   const Real limit = 0x1p128L;
   const Real bounded = std::clamp(want, -limit, limit);
   const Real error = std::abs(std::clamp(static_cast<Real>(got), -limit, limit) - bounded);
-  return error <= std::max(ulps * ulp(bounded), absolute);  // a NaN in `got` fails
+  return error <= std::max(ulps * ulp(bounded), absolute);  // false for NaN
 }
 
-/// Every so many-th of all 2³² bit patterns: at 12,289 each sign and exponent with some 680
+/// Every `step`-th of all 2³² bit patterns: with 12,289, each sign and exponent with about 680
 /// mantissas.
 std::vector<float> sweep(std::uint64_t step = 12289) {
   std::vector<float> x;
@@ -126,7 +126,7 @@ void check_bounds(const Function& f, const std::vector<float>& x) {
     f.rows(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      if (std::isinf(x[i])) continue;  // the textbook formulas have ∞ · 0 there
+      if (std::isinf(x[i])) continue;  // the textbook formulas give ∞ · 0
       const Real allowed = f.absolute * std::max(1.0L, std::abs(static_cast<Real>(x[i])));
       const bool good = close(y[i], exact[i], f.ulps, allowed);
       if (!(good && close(f.one(x[i]), exact[i], f.ulps, allowed)) && wrong++ == 0) first = i;
@@ -143,8 +143,8 @@ TEST_CASE("vmath: every function keeps its error bound over the range of float",
   for (const Function& f : kFunctions) check_bounds(f, sweep());
 }
 
-// Where tanh and sigmoid change their method, and half-way between powers of two, where the
-// polynomial of exp ends.
+// Where tanh and sigmoid switch methods, and halfway between powers of two, at the end of the range
+// of exp's polynomial.
 TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
   std::vector<float> small, negative, half_way;
   for (float x = 0.01f; x < 0.4f; x *= 1.0005f) small.insert(small.end(), {x, -x});
@@ -160,7 +160,8 @@ TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
 
 TEST_CASE("vmath: a value is independent of its position in a row", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
-  // Vector body and scalar rest come from one expression and are fused alike: no bit differs.
+  // Vector body and scalar tail are compiled from one expression, with the same FMAs: bits are
+  // equal.
   const std::vector<float> x = sweep();
   std::vector<float> y(x.size());
   for (const Function& f : kFunctions) {
@@ -240,7 +241,7 @@ TEST_CASE("vmath: NaN, infinities, zeros and ends of ranges give the right value
       {"gelu_erf'", -kInf, 0},
   };
   for (const Special& special : specials) {
-    const std::vector<float> x(37, special.x);  // long enough for a vector body and a scalar rest
+    const std::vector<float> x(37, special.x);  // a vector body and a scalar tail
     std::vector<float> y(x.size());
     find(special.name).rows(x.data(), y.data(), 37);
     for (const float value : {y[0], y[36]}) {
@@ -266,9 +267,9 @@ TEST_CASE("vmath: double versions agree with the standard library at double prec
     for (double x = -38.0; x <= 38.0; x += 0.03125) {
       const Real want = f.exact(x);
       const double got = f.wide(x);
-      if (std::isnan(want)) continue;  // the logarithms, left of their range
-      // Some ten operations, each off by u = 2⁻⁵³ of something not above max(1, |x|, |f(x)|), save
-      // for the exponents: |2u| ≤ 4100 in gelu_tanh makes e^-2u worse only where it has vanished.
+      if (std::isnan(want)) continue;  // logarithms outside their domain
+      // About ten operations, each off by u = 2⁻⁵³ of at most max(1, |x|, |f(x)|), except for
+      // exponents: |2u| ≤ 4100 in gelu_tanh makes e^-2u less accurate only where it has vanished.
       const Real allowed =
           10 * 0x1p-53L * std::max({1.0L, std::abs(static_cast<Real>(x)), std::abs(want)});
       CAPTURE(f.name, x, got);
@@ -289,7 +290,7 @@ TEST_CASE("vmath: double versions agree with the standard library at double prec
 
 namespace {
 
-/// Numbers of either sign, from 2⁻⁸ to 2⁸ by magnitude.
+/// Values of both signs with magnitudes from 2⁻⁸ to 2⁸.
 template <class T>
 std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
   std::vector<T> x;
@@ -302,8 +303,8 @@ std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
   return x;
 }
 
-/// |Σ terms - got|, allowed: each term goes through ⌈n / lanes⌉ + log₂ lanes additions, and one
-/// rounding more where it is a product; every one of them is off by at most u of Σ|terms|.
+/// The allowed |Σ terms - got|: each term goes through ⌈n / lanes⌉ + log₂ lanes additions, and one
+/// more rounding if it is a product; each is off by at most u of Σ|terms|.
 template <class T>
 void check_sum(T got, const std::vector<Real>& terms) {
   Real sum = 0, magnitude = 0;
@@ -336,7 +337,7 @@ TEST_CASE("vmath: sums, dot products and maxima are right for rows of any length
   for (const std::int64_t n : {0, 1, 15, 16, 17, 31, 32, 33, 64, 1000}) {
     check_reductions<float>(n);
     check_reductions<double>(n);
-    // Whole numbers below 2²⁴ add up exactly: each index is counted, and once.
+    // Integers below 2²⁴ add exactly: each index is counted once.
     const auto index = [](std::int64_t i) { return static_cast<float>(i); };
     CHECK(vmath::sum_of<float>(n, index) == static_cast<float>(n * (n - 1) / 2));
   }
