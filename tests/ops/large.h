@@ -1,6 +1,6 @@
-// Large samples exceed one vector, tile, block of a sum, and piece per thread, and their sizes are
-// multiples of none of these. Gradients are compared along random directions, which expose an error
-// in any one element.
+// Samples larger than one vector, tile, block of a sum, and chunk per thread, with sizes that
+// divide none of these. Gradients are compared along random directions, which expose any wrong
+// element.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,3 @@
-// Invalid calls of matmuls, norms, losses, attention and dropout.
 #include <cmath>
 #include <vector>
 

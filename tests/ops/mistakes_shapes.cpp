@@ -1,4 +1,3 @@
-// Invalid calls of movement, reductions, indexing and ordering.
 #include <functional>
 #include <string>
 #include <utility>

@@ -1,4 +1,3 @@
-// Invalid calls of positions, convolution, einsum, linear attention and checkpoints.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples of ops that only move elements. References give the source of each position.
+// Samples of ops that only move elements.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace gradus::testing::places {
 
 using Place = Sizes;
 
-/// A row-major list of `shape` with the elements source(x, position).
+/// The row-major list of source(x, place) over `shape`.
 template <class Source>
 Reference each(const Place& shape, Source source) {
   return [=]<class T>(const Arguments<T>& x) {
@@ -28,7 +28,7 @@ Reference each(const Place& shape, Source source) {
   };
 }
 
-/// Element [place…] of x, read as row-major with the given shape.
+/// Element [place…] of x, viewed with `shape`.
 template <class T>
 T at(const Argument<T>& x, const Place& shape, const Place& place) {
   std::int64_t k = 0;

@@ -1,4 +1,3 @@
-// References: the formulas with functions of the C++ library.
 #include <functional>
 #include <numbers>
 
@@ -89,7 +88,7 @@ void add_layouts(Samples& out, const Activation& activation) {
                  .function = activation.function});
 }
 
-/// x [outer, 2n, inner]: the gate is n rows after its input.
+/// x [outer, 2n, inner]
 Sample glu_along(std::string what, const Shape& shape, int axis, std::size_t n, std::size_t inner) {
   return {.op = "multiply",
           .what = "glu " + std::move(what),
@@ -124,7 +123,7 @@ Sample swiglu_of(const Shape& shape) {
               }};
 }
 
-/// Gate and input are halves of a packed projection, [3, 2·4].
+/// Halves of a packed projection, [3, 2·4].
 Sample swiglu_packed() {
   return {.op = "swiglu",
           .what = "halves of one tensor, the gate transposed in memory",
@@ -143,7 +142,7 @@ Sample swiglu_packed() {
               }};
 }
 
-/// silu and swiglu of a tensor with other users: no gradient may overwrite it.
+/// The input has other users: no gradient may overwrite it.
 Sample shared_input() {
   return {.op = "swiglu",
           .what = "gate and input are one tensor, which the sum needs again",

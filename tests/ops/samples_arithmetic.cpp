@@ -1,5 +1,4 @@
-// Each binary op with the same ways to broadcast, each unary op with the same layouts. References
-// loop over coordinates and call the C++ library.
+// Each binary op with the same broadcasts, each unary op with the same layouts.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -20,7 +19,7 @@ std::int64_t product(const Dims& shape) {
   return n;
 }
 
-/// The row-major position in `shape` from which element i of `whole` was broadcast.
+/// The position in `shape` from which element i of `whole` was broadcast.
 std::size_t source(std::int64_t i, const Dims& whole, const Dims& shape) {
   std::int64_t position = 0, weight = 1;
   for (std::size_t back = 1; back <= whole.size(); ++back) {
@@ -55,7 +54,6 @@ List<T> combined(const List<T>& a, const Dims& a_shape, const List<T>& b, const 
   return out;
 }
 
-/// Transposes a row-major matrix [rows, columns].
 template <class T>
 List<T> turned(const List<T>& x, std::size_t rows, std::size_t columns) {
   List<T> out;
@@ -109,7 +107,7 @@ void add_binary(Samples& out, const Binary& binary) {
       [g]<class T>(const Arguments<T>& x) {
         return combined(turned(x[0].values, 5, 3), {3, 5}, x[1].values, {3, 5}, g);
       });
-  // One row meets itself: a tie, where maximum and minimum have a kink.
+  // One row meets itself: a tie.
   if (binary.positive_base || binary.op == "maximum" || binary.op == "minimum") return;
   add_sample(
       "a tensor with its own slice", {values({4, 3}, 2)},
@@ -257,8 +255,7 @@ Sample convert_integers() {
               }};
 }
 
-/// Uses sign, because f32 has too few digits for finite differences. test_arithmetic.cpp tests that
-/// the gradient is converted back.
+/// Uses sign, since finite differences need more digits than f32 has.
 Sample convert_and_back() {
   return {.op = "to",
           .what = "signs, to the other dtype and back",

@@ -31,7 +31,7 @@ Sample masked(std::string what, const naive::Attention& a, const Mask& mask) {
       }};
 }
 
-/// Repeats a bias [H, 1, S] for each example and query: [B, H, T, S].
+/// bias [H, 1, S] → [B, H, T, S]
 template <class T>
 List<T> spread(const List<T>& bias, const naive::Attention& a) {
   List<T> y;
@@ -41,14 +41,14 @@ List<T> spread(const List<T>& bias, const naive::Attention& a) {
   return y;
 }
 
-/// Dropout's factors of the weights [1, H, T, S], from the first stream of Generator(7).
+/// Dropout's factors of [1, H, T, S] weights, from the first stream of Generator(7).
 naive::Attention::AtPair dropping(double p, std::int64_t T, std::int64_t S) {
   return [=, first = Generator(7).next()](auto, auto h, auto i, auto j) {
     return first.word((h * T + i) * S + j) < p * 0x1p32 ? 0.0 : 1 / (1 - p);
   };
 }
 
-/// The mask of the dense samples: about two of three pairs.
+/// Allows about two of three pairs.
 bool dense_allows(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
   return (b * 5 + h * 7 + i * 7 + j * 4) % 3 != 0;
 }
@@ -112,7 +112,6 @@ void add_other_masks(Samples& all) {
       causal_mask() | dense_mask(dense(1, 2, 5, 5))));
 }
 
-/// Windows, prefixes, block patterns, and queries after a cache.
 void add_patterns(Samples& all) {
   using I = std::int64_t;
   all.push_back(masked("a causal window",
@@ -140,7 +139,7 @@ void add_patterns(Samples& all) {
                        remap_positions(window_mask(1), {{0, 1}, {3, 4}}, {{0, 1, -1}, {3, 4, 2}})));
 }
 
-/// Repeats each of Hk key heads for the query heads that share it.
+/// Repeats each of Hk key heads for its query heads.
 template <class T>
 List<T> for_each_query_head(const naive::Attention& a, std::int64_t Hk, const List<T>& x,
                             std::int64_t width) {
@@ -232,7 +231,7 @@ void add_composed(Samples& all) {
   };
 }
 
-/// x [1, 2, 5, width] with infinities in the last two rows of each head.
+/// Puts infinities into the last two rows of each head of x [1, 2, 5, width].
 Tensor hidden_tail(Tensor x) {
   const std::int64_t width = x.size(-1);
   List<double> v = numbers(x);
@@ -241,8 +240,7 @@ Tensor hidden_tail(Tensor x) {
   return tensor(v, x.shape());
 }
 
-/// Padding keys are infinite, with dropout on the rest. A bias of −∞ hides every key from the
-/// second query, and the first key from the third.
+/// Padding keys are infinite. A bias of −∞ hides all keys from query 1, and key 0 from query 2.
 void add_hidden(Samples& all) {
   naive::Attention a{1, 2, 3, 5, 4, 2};
   a.allows = [](auto, auto, auto i, auto j) {

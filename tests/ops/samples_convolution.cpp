@@ -90,7 +90,6 @@ void add_convolutions(Samples& all) {
     all.push_back(convolution(op, "depthwise, stride and dilation", {x, values({3, 1, 2}, 1)},
                               {.stride = 2, .dilation = 3, .groups = 3}, formula));
   }
-  // The gradient of x: each position sums over the outputs that it affects.
   all.push_back({.op = "fold",
                  .what = "the gradient by x, as a function of dy and the weight",
                  .inputs = {values({1, 3, 4}), values({3, 2, 2}, 1)},
@@ -114,7 +113,7 @@ void add_convolutions(Samples& all) {
                  .function = "conv1d"});
 }
 
-/// Sums over every value of every letter. "..." is not supported.
+/// Sums over every value of every letter, without "...".
 template <class T>
 List<T> summed(const std::vector<std::string>& terms, const std::string& result,
                const Arguments<T>& in) {
@@ -146,7 +145,7 @@ List<T> summed(const std::vector<std::string>& terms, const std::string& result,
   return y;
 }
 
-/// `terms` and `result` spell the axes of "..." as letters.
+/// `terms` and `result` spell "..." as letters.
 Sample named(const char* op, const char* formula, std::vector<std::string> terms,
              const std::string& result, Inputs inputs) {
   return {.op = op,

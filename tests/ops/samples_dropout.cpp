@@ -1,5 +1,4 @@
-// f has its own generator, so that every call drops the same elements. The reference reads the
-// stream one word at a time, by row-major index.
+// f has its own generator, so that every call drops the same elements.
 #include <cstdint>
 
 #include "gradus/engine/base/random.h"
@@ -10,7 +9,7 @@
 namespace gradus::testing {
 namespace {
 
-/// x / (1 − p) where the stream's word, as a fraction of 2³², is at least p; else 0.
+/// Keeps x / (1 − p) where the stream's word / 2³² is at least p.
 template <class T>
 List<T> dropped(const List<T>& x, double p, std::uint64_t seed) {
   const RandomStream stream = Generator(seed).next();

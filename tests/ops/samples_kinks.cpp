@@ -1,5 +1,5 @@
-// Samples at kinks and ties, with the derivative that the headers in ops/ define. References take
-// the branch with that derivative; finite differences would differ.
+// Samples at kinks and ties. References take the branch with the derivative that the headers in
+// ops/ define; finite differences would differ.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -96,7 +96,6 @@ void add_powers(Samples& all) {
       "pow");
 }
 
-/// Ties, and one pair without a tie.
 void add_pairs(Samples& all) {
   const Inputs tied = {row({1, 2, -1, 0}), row({1, 3, -1, -2})};
   const auto add_pair = [&](const char* op, Tensor (*f)(const Tensor&, const Tensor&),
@@ -116,7 +115,7 @@ void add_pairs(Samples& all) {
   add_pair("minimum", minimum, [](const auto& a, const auto& b) { return math::min(a, b); });
 }
 
-/// The mean of the elements that equal a row's extreme, which shares the derivative equally.
+/// The mean of the elements that equal the row's extreme.
 template <class T>
 List<T> shared_extremes(const List<T>& x, std::size_t n, double sign) {
   List<T> y;
@@ -201,7 +200,6 @@ void add_orders(Samples& all) {
       "topk");
 }
 
-/// Not a kink, but the gradient is not the derivative either.
 void add_padding(Samples& all) {
   add(
       all, "embedding", "the row of the padding id gets no gradient",

@@ -1,4 +1,3 @@
-// Large samples of elementwise ops and movement.
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -58,7 +57,6 @@ void add_functions(Samples& all) {
       [](const auto& x) { return x * x * x; });
 }
 
-/// A column [70, 1] with a row [90], a matrix with a row, and two matrices.
 void add_pair(Samples& all, const char* op, Tensor (*f)(const Tensor&, const Tensor&),
               const Generic<OfTwo>& g) {
   using Shapes = std::pair<Shape, Shape>;

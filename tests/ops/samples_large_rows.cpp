@@ -1,4 +1,3 @@
-// Large samples of reductions, matmuls and attention.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -25,7 +24,7 @@ using large::push;
 using naive::at;
 using naive::numbers;
 
-/// Reduces x [90, 110] by rows, by columns, and entirely.
+/// Reduces rows, columns, and all of x [90, 110].
 void add_reduction(Samples& all, const char* op, Tensor (*f)(const Tensor&, const Axes&, bool),
                    const Generic<ListToNumber>& of_group) {
   for (const Axes& axes : {Axes{1}, Axes{0}, Axes{}})
@@ -84,7 +83,7 @@ void add_reductions(Samples& all) {
       });
 }
 
-/// Contiguous rows of 1999, and columns of 1999 with stride 3.
+/// Contiguous rows, and columns with stride 3.
 void add_softmaxes(Samples& all) {
   for (const bool rows : {true, false})
     for (const bool log : {false, true})
@@ -130,7 +129,6 @@ void add_norms(Samples& all) {
       });
 }
 
-/// With class weights, label smoothing, and every seventh row ignored.
 void add_loss(Samples& all) {
   constexpr std::size_t V = 131;
   const Tensor weight = positive({131}, 4);
@@ -174,7 +172,7 @@ void add_products(Samples& all) {
       });
 }
 
-/// More keys than a tile and more queries than a block, and multiples of neither.
+/// More keys than a tile and more queries than a block, and no multiples.
 void add_attention(Samples& all) {
   const auto with = [&](const naive::Attention& a, const Mask& mask) {
     push(

@@ -1,4 +1,3 @@
-// References: the quadratic definition, pair by pair.
 #include "gradus/ops/linear_attention.h"
 
 #include <cmath>
@@ -18,7 +17,6 @@ namespace {
 using naive::at;
 using naive::numbers;
 
-/// Applies `feature` to each row.
 template <class T, class Feature>
 List<T> each_row(const List<T>& x, std::int64_t width, Feature feature) {
   List<T> y;
@@ -28,7 +26,7 @@ List<T> each_row(const List<T>& x, std::int64_t width, Feature feature) {
   return y;
 }
 
-/// Σ_j (q_i · k_j) v_j / (Σ_j q_i · k_j + eps) over the allowed j. a.D is the number of features.
+/// Σ_j (q_i · k_j) v_j / (Σ_j q_i · k_j + eps) over the allowed j; a.D features.
 template <class T>
 List<T> by_pairs(const naive::Attention& a, double eps, const List<T>& q, const List<T>& k,
                  const List<T>& v) {
@@ -86,7 +84,7 @@ Sample linear_sample(std::string what, const naive::Attention& a,
 
 const naive::Attention kHidden{1, 1, 3, 5, 2, 2, [](auto, auto, auto, auto j) { return j < 3; }};
 
-/// Makes the keys and values hidden by kHidden infinite.
+/// Makes hidden keys and values infinite.
 void spoil(Sample& sample) {
   sample.differences = false;
   for (const std::size_t k : {1u, 2u}) {
@@ -123,7 +121,7 @@ void add_linear(Samples& all) {
   spoil(all.back());
 }
 
-/// exp(w · x − |x|² / 2 − shift) / √M for a vector x and the rows of w.
+/// exp(w · x − |x|² / 2 − shift) / √M of each row of w
 template <class T>
 List<T> favored(const List<T>& x, const std::vector<double>& w, double shift) {
   const std::int64_t D = std::ssize(x), M = std::ssize(w) / D;

@@ -1,5 +1,4 @@
-// References: the definitions in loss.h. For losses made of other ops, the sample names one of
-// them.
+// A loss made of other ops names one of them.
 #include <algorithm>
 
 #include "gradus/ops/create.h"
@@ -33,7 +32,7 @@ List<T> log_softmax_of(const List<T>& x, Count V) {
   return y;
 }
 
-/// Rows of V log-probabilities. The weight of class v is w[v], or 1.
+/// Rows of V log-probabilities. w may be empty.
 template <class T>
 List<T> nll_of(const List<T>& log_p, Count V, const std::vector<std::int64_t>& target,
                const List<double>& w, const CrossEntropyOptions& o) {
@@ -55,7 +54,6 @@ List<T> nll_of(const List<T>& log_p, Count V, const std::vector<std::int64_t>& t
   return reduced(each, o.reduction, divisor);
 }
 
-/// Converts options.weight.
 CrossEntropyOptions in_dtype(CrossEntropyOptions options, Dtype dtype) {
   if (options.weight.defined()) options.weight = options.weight.to(dtype);
   return options;
@@ -185,7 +183,7 @@ void add_pairs(Samples& samples) {
   };
   for (const Pair& p : pairs) {
     const auto add = [&](const char* what, const Shape& shape, Reduction reduction) {
-      // The magnitudes differ everywhere, so no difference is at a kink of |d|.
+      // All magnitudes differ: no kink of |d|.
       samples.push_back({p.reaches,
                          what,
                          {values(shape, 2), positive(shape, 3)},

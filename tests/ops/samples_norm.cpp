@@ -1,4 +1,3 @@
-// References: the formulas in the ops' headers.
 #include <cmath>
 
 #include "gradus/ops/batch_norm.h"
@@ -28,7 +27,7 @@ T squared(const T& x) {
   return x * x;
 }
 
-/// Rows of length n. w and b may be empty.
+/// w and b may be empty.
 template <class T>
 List<T> layer_norm_of(const List<T>& x, Count n, const List<T>& w, const List<T>& b, double eps) {
   List<T> y;
@@ -103,7 +102,7 @@ void add_layer_norm(Samples& samples) {
   add("no weight and no bias, rank 1", {values({7})}, 0.25);
   add("weight alone", {values({3, 5}), values({5}, 1)}, 1e-5);
   add("a row longer than two vectors", {values({1, 37}), values({37}, 1), values({37}, 2)}, 1e-5);
-  // dx is 0, a difference of two products. A small eps would magnify its rounding.
+  // dx is 0, a difference of two products; a small eps would magnify its rounding.
   add("rows of one element", {values({3, 1}), values({1}, 1), values({1}, 2)}, 0.5);
   add("no rows", {values({0, 3}), values({3}, 1), values({3}, 2)}, 1e-5);
   samples.push_back({"layer_norm",
@@ -142,7 +141,7 @@ void add_rms_norm(Samples& samples) {
   add("three axes, weight", {values({2, 3, 5}), values({5}, 1)}, 1e-5);
   add("no weight, rank 1", {values({7})}, 0.25);
   add("a row longer than two vectors", {values({1, 37}), values({37}, 1)}, 1e-5);
-  // With a small eps the gradient would be rounding only: y is the sign of x.
+  // y is the sign of x: with a small eps the gradient would be only rounding.
   add("rows of one element", {values({3, 1}), values({1}, 1)}, 0.5);
   add("no rows", {values({0, 3}), values({3}, 1)}, 1e-5);
   samples.push_back({"rms_norm",
@@ -154,7 +153,7 @@ void add_rms_norm(Samples& samples) {
                      }});
 }
 
-/// Each call gets new running statistics, since training writes to them.
+/// Training writes to the running statistics, so each call gets new ones.
 Tensor trained(const Tensor& x, const Tensor& w, const Tensor& b, double eps) {
   const std::int64_t channels = x.size(1);
   return batch_norm(x, w, b, zeros({channels}, x.dtype()), ones({channels}, x.dtype()), true,

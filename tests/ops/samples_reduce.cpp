@@ -1,4 +1,4 @@
-// Every reduction on the same geometries. References get only the list of each group's elements.
+// Every reduction on the same geometries. References get each group's elements as a list.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,7 +12,7 @@
 namespace gradus::testing {
 namespace {
 
-/// The elements of each group, groups row-major. `axes` are counted from the front; none: all.
+/// The elements of each group. `axes` are not negative; none: all.
 template <class T>
 std::vector<List<T>> groups(const List<T>& x, const std::vector<std::int64_t>& shape,
                             const std::vector<int>& axes) {
@@ -89,7 +89,7 @@ std::vector<Case> cases() {
   };
 }
 
-/// An input shape, and the view of it, of shape `seen`, that f reduces.
+/// An input shape, and the view of it that f reduces.
 struct Geometry {
   std::string what;
   std::vector<std::int64_t> shape, seen;
@@ -199,7 +199,7 @@ Sample sample(const Case& c, const Geometry& g) {
   return s;
 }
 
-/// [3, 4] with zeros: rows with none, one and two.
+/// Rows with no, one and two zeros.
 Tensor with_zeros(const std::vector<std::size_t>& places) {
   List<double> x = values({3, 4}).to_vector<double>();
   for (const std::size_t k : places) x[k] = 0;

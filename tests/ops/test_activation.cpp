@@ -82,7 +82,7 @@ TEST_CASE("activation: a gradient in a reused buffer is outside the graph") {
   const Tensor x = tensor({1, -2, 3}).requires_grad_();
   int seen = 0;
   const auto activated = [&](const std::function<Tensor(const Tensor&)>& f) {
-    const Tensor twice = x * 2.0;  // released before backward
+    const Tensor twice = x * 2.0;  // backward is its last user
     twice.register_hook([&](const Tensor& dy) {
       ++seen;
       CHECK(!dy.requires_grad());

@@ -1,5 +1,5 @@
-// Fails the k-th allocation of every op and layer, for each k: memory is freed, gradients are
-// unchanged, and the same call gives the same bits afterwards.
+// Fails the k-th allocation of every op and layer, for each k. Memory is freed, gradients are
+// unchanged, and the next call gives the same bits.
 #include "gradus/engine/backward.h"
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
@@ -26,7 +26,6 @@ Inputs leaves_of(const Sample& sample) {
   return x;
 }
 
-/// The gradients go to `.grad` of the leaves.
 void run_pass(const Sample& sample, const Inputs& x, const Tensor& dy, Numbers* y) {
   Generator own(3);
   const GeneratorScope scope(own);
@@ -45,7 +44,6 @@ Pass result_of(const Sample& sample, const Inputs& x, const Tensor& dy) {
   return pass;
 }
 
-/// Same bits, or both NaN.
 bool same(const Pass& a, const Pass& b) {
   const auto equal = [](const Numbers& p, const Numbers& q) {
     if (p.size() != q.size()) return false;
@@ -59,7 +57,7 @@ bool same(const Pass& a, const Pass& b) {
   return true;
 }
 
-/// Fails allocations first … last − 1, until a run needs fewer. Returns "" or the problem.
+/// Fails allocations first … last − 1, until a run needs fewer.
 std::string check_failures(const Sample& sample, int first, int last) {
   const Inputs x = leaves_of(sample);
   Tensor dy;

@@ -1,4 +1,3 @@
-// Special values and types; the samples test the rest.
 #include <cmath>
 #include <limits>
 
@@ -81,7 +80,7 @@ TEST_CASE("arithmetic: the mixed derivative of a power at exponent 0 is 1 / x") 
   const Tensor x = leaf({2, -0.5}), e = leaf({0, 0}), one = ones({2}, Dtype::f64);
   const Tensor dx = grad({pow(x, e)}, {x}, {one}, {.create_graph = true})[0];
   CHECK(dx.to_vector<double>() == List{0, 0});
-  // x⁻¹ + 0 · log x, where log x is NaN for negative x
+  // x⁻¹ + 0 · log x, where log x is NaN
   CHECK(grad({dx}, {e}, {one})[0].to_vector<double>()[0] == 0.5);
 }
 
@@ -171,9 +170,9 @@ TEST_CASE("arithmetic: a long f32 sum is accurate") {
     exact[static_cast<std::size_t>(i % 3)] += double{x.data<float>()[i]};
     magnitude += std::abs(double{x.data<float>()[i]});
   }
-  // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each
-  // with half an ulp (2⁻²⁴) of the partial sum. Random signs leave about √1418 of them, less than a
-  // twentieth of the bound.
+  // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each off
+  // by half an ulp (2⁻²⁴) of the partial sum. Random signs leave about √1418, below a twentieth of
+  // the bound.
   const double bound = 1418 * 0x1p-24 * magnitude / 3;
   const Tensor rows = sum_to(x, {3});
   for (std::int64_t c = 0; c < 3; ++c)

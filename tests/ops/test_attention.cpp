@@ -25,7 +25,7 @@ namespace {
 
 Mask random_mask(const Shape& shape) { return dense_mask(rand(shape, Dtype::f64) < 0.5); }
 
-/// Keys in a wrapped ring buffer. In the second example the last 9 are absent.
+/// A wrapped ring buffer; in the second example the last 9 keys are absent.
 Mask ring(std::int64_t T, std::int64_t S) {
   Positions queries(1), keys(2);
   for (std::int64_t i = 0; i < T; ++i) queries[0].push_back(S + i);
@@ -75,8 +75,7 @@ TEST_CASE("the attention kernel equals the formula, forward and backward") {
 }
 
 TEST_CASE("a later span with a far larger score replaces the earlier ones") {
-  // The running maximum rises from about 0 to 600. exp of the difference underflows, so the earlier
-  // spans must contribute nothing.
+  // The running maximum rises from about 0 to 600, so the weights of earlier spans underflow to 0.
   Case c{1, 1, 3, 1200, 1, 1};
   c.q = full({1, 1, 3, 1}, 1, Dtype::f64);
   c.k = full({1, 1, 1200, 1}, 0, Dtype::f64);
@@ -97,8 +96,8 @@ TEST_CASE("attention with few heads splits each head and adds the parts") {
       {1, 4, 500, 500, 8, 8, Dtype::f64, causal_mask(), 0.2, 1},
       {2, 1, 300, 900, 16, 8, Dtype::f64, window_mask(400, 100) & padding_mask({900, 100})},
       {1, 2, 200, 700, 16, 16, Dtype::f64, causal_mask(-190), 0, 1},  // most queries see nothing
-      {1, 1, 128, 1024, 64, 64, Dtype::f64},                          // parts of one block
-      {1, 1, 40, 2000, 32, 32, Dtype::f64},                           // some parts without a block
+      {1, 1, 128, 1024, 64, 64, Dtype::f64},                          // one block per part
+      {1, 1, 40, 2000, 32, 32, Dtype::f64},                           // parts without blocks
   };
   const int before = num_threads();
   for (const Case& c : cases)
@@ -124,7 +123,7 @@ TEST_CASE("keys outside all windows get gradient 0") {
 TEST_CASE("window attention needs memory and time for the window only") {
   Generator own(23);
   const GeneratorScope scope(own);
-  // Twice the length takes twice the memory, including the sums of parts, not four times.
+  // Twice the length takes twice the memory, not four times.
   const auto used = [](std::int64_t T) {
     const Case c{1, 1, T, T, 8, 8, Dtype::f32, window_mask(20)};
     const std::int64_t before = memory::usage().live_bytes;
@@ -208,7 +207,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// The output, and the gradients of q, k and v.
 std::vector<Numbers> all_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& dout,
                             const Mask& mask, const AttentionOptions& options = {}) {
   const Tensor a = q.detach().requires_grad_(), b = k.detach().requires_grad_(),
@@ -245,7 +243,7 @@ void against_the_formula(const Inputs& x, const Mask& mask, const AttentionOptio
   same(kernel, x.run(mask, options), what);
 }
 
-/// The heads are so wide that their width limits the span of keys.
+/// The width of the heads limits the span of keys.
 TEST_CASE("attention accepts sizes of 0 and very wide heads") {
   expect(
       scaled_dot_product_attention(values({2, 0, 3, 4}), values({2, 0, 5, 4}), values({2, 0, 5, 3}))
@@ -262,7 +260,7 @@ TEST_CASE("attention accepts sizes of 0 and very wide heads") {
   against_the_formula({1, 1, 1, 5, 4, 3, 1000}, {}, {}, "wide values");
 }
 
-/// Full blocks of queries, and keys in several spans.
+/// Full blocks of queries; keys in several spans.
 TEST_CASE("large attention with bias and dropout equals the formula") {
   against_the_formula({1, 1, 1, 64, 32, 2, 2}, {}, {.dropout = 0.3}, "blocks that fill buffers");
   const Inputs square(1, 1, 1, 64, 64, 2, 2);
@@ -282,13 +280,12 @@ TEST_CASE("large attention with bias and dropout equals the formula") {
   against_the_formula({1, 1, 1, 64, 1000, 1, 1}, dense_mask(tensor(gap, {64, 1000})), {}, "a gap");
 }
 
-/// One head in several parts, each with its own window of keys.
 TEST_CASE("window attention that is split into parts equals the formula") {
   against_the_formula({1, 1, 1, 600, 600, 64, 64}, window_mask(100), {}, "parts in windows");
   against_the_formula({1, 2, 1, 400, 400, 64, 64}, window_mask(120), {}, "with shared keys");
 }
 
-/// Two parts in each of four heads. Only the requested gradients are summed.
+/// Two parts in each of four heads.
 TEST_CASE("attention in parts gives each gradient alone as with all of them") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
   const std::vector<Numbers> all = x.run({});
@@ -307,7 +304,6 @@ Mask without(std::int64_t T, std::int64_t S, std::int64_t key) {
   return dense_mask(tensor(allowed, {T, S}));
 }
 
-/// x with `value` at one position.
 Tensor with(const Tensor& x, std::vector<std::int64_t> place, double value) {
   Tensor y = x.clone();
   Tensor at = slice(y[{place[0], place[1], place[2]}], 0, place[3], place[3] + 1).detach();
@@ -338,7 +334,7 @@ TEST_CASE("a NaN in a query or its upstream gradient reaches no hidden key") {
     const std::int64_t b = place & 1, h = place >> 1 & 1, row = place >> 2 & 1 ? 5 : 0;
     const Tensor q = with(x.q, {b, h, row, place >> 3}, kNan);
     const Tensor dout = with(x.dout, {b, h, row, place >> 3}, kNan);
-    const Tensor apart = transpose(transpose(dout).contiguous());  // rows are strided
+    const Tensor apart = transpose(transpose(dout).contiguous());  // strided rows
     for (const std::vector<Numbers>& dx :
          {all_of(q, x.k, x.v, x.dout, mask), all_of(x.q, x.k, x.v, dout, mask),
           all_of(x.q, x.k, x.v, apart, mask)})
@@ -348,10 +344,10 @@ TEST_CASE("a NaN in a query or its upstream gradient reaches no hidden key") {
   }
 }
 
-/// A copy of x with strided rows.
+/// x with strided rows
 Tensor gaps(const Tensor& x) { return slice(cat({x, x}, 3), 3, 0, 1).detach(); }
 
-/// Even if nothing is finite, a query without keys has output 0 and gradient 0.
+/// Nothing is finite, but a query without keys has output and gradient 0.
 void nothing_finite(std::int64_t T) {
   std::vector<bool> allowed(static_cast<std::size_t>(T), true);
   allowed.back() = false;
@@ -377,7 +373,7 @@ TEST_CASE("with NaN everywhere, a query without keys gives 0") {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// No key is hidden: a weight that underflows to 0, times infinity, is NaN, as in the formula.
+/// As in the formula, a weight that underflows to 0, times infinity, is NaN.
 TEST_CASE("without a mask a weight of 0 does not hide infinite values") {
   const Inputs x(1, 1, 1, 6, 4, 3, 2);
   Tensor bias = zeros({1, 1, 6, 4}, Dtype::f64);

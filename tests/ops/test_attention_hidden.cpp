@@ -21,7 +21,7 @@ bool all_finite(const Tensor& x) {
 
 bool all_zero(const Tensor& x) { return largest(numbers(x)) == 0; }
 
-/// x with `value` in rows [first, last) of example b, every head.
+/// Fills rows [first, last) of example b, in every head.
 Tensor with_rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64_t last,
                  double value) {
   Tensor y = x.clone(), rows = slice(slice(y, 0, b, b + 1), 2, first, last);
@@ -29,7 +29,6 @@ Tensor with_rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64
   return y;
 }
 
-/// NaN in keys and values [first, last) of example b.
 Case with_padding(Case c, std::int64_t b, std::int64_t first, std::int64_t last) {
   c.k = with_rows(c.k, b, first, last, kNaN), c.v = with_rows(c.v, b, first, last, kNaN);
   return c;
@@ -217,8 +216,7 @@ TEST_CASE("a diverged head takes about as long as a finite one") {
     }
     return best;
   };
-  // The same amount of work; 3 allows for other processes. Pair by pair it would take 10 times as
-  // long.
+  // 3 allows for other processes; pair by pair it would take 10 times as long.
   CHECK(seconds(diverged) < 3 * seconds(finite));
 }
 

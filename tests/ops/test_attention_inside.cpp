@@ -16,7 +16,6 @@ namespace {
 
 using Insides = std::vector<std::pair<const char*, Tensor>>;
 
-/// Records the ops that run, and the intermediates of the first attention.
 struct Watch : Observer {
   Tensor dout;
   std::vector<std::string> names;

@@ -1,4 +1,3 @@
-// Attention of overlapping, repeated and transposed rows.
 #include "gradus/engine/strided.h"
 #include "gradus/ops/attention/attention.h"
 #include "gradus/ops/members.h"
@@ -9,7 +8,7 @@
 namespace gradus::testing::test_attention_views {
 namespace {
 
-/// Compares q, k and v with the layout of `x` with packed copies.
+/// Compares views with packed copies.
 void expect_as_packed(const Tensor& x, const std::string& what) {
   const auto outcome = [](const Tensor& in) {
     const Tensor q = in.detach().requires_grad_(), k = in.detach().requires_grad_(),

@@ -19,7 +19,6 @@ using naive::numbers;
 
 Tensor leaf(const Numbers& values) { return tensor(values, {std::ssize(values)}).requires_grad_(); }
 
-/// Reads the inputs after the op has run.
 struct Late final : Observer {
   Numbers values;
   void on_op_end(const Op&, std::span<const Tensor* const> x, const Tensor&) override {
@@ -28,7 +27,7 @@ struct Late final : Observer {
   }
 };
 
-/// The bytes that f allocates in addition to its result.
+/// In addition to the result.
 std::int64_t extra_bytes(const std::function<Tensor()>& f) {
   const std::int64_t live = memory::usage().live_bytes;
   memory::reset_peak();
@@ -148,7 +147,7 @@ TEST_CASE("matmul of views copies nothing, whatever the strides of axes of size 
   check(x, wide);
   check(transpose(x), clone(x));
   check(view({1, 8}, {8, 1}), wide);
-  check(view({1, 8}, {1, 1}), wide);                  // one row overlaps nothing
+  check(view({1, 8}, {1, 1}), wide);                  // no overlap within one row
   check(view({1, 6}, {1, 8}), view({6, 2}, {8, 1}));  // a column as a row
   check(view({6, 1}, {8, 1}), view({1, 3}, {2, 1}));
   check(view({6, 1}, {1, 48}), view({1, 3}, {1, 8}));

@@ -57,9 +57,9 @@ TEST_CASE("checkpoint changes no bit of values and gradients, with dropout and c
 
 TEST_CASE("checkpoint keeps only its inputs and recomputes in backward") {
   constexpr std::int64_t kLayers = 16, kRows = 256, kWidth = 64;
-  constexpr std::int64_t kBytes = kRows * kWidth * 4;  // one f32 activation
+  constexpr std::int64_t kBytes = kRows * kWidth * 4;  // one activation
   const Tensor w = (values({kWidth, kWidth}) * 0.1).to(Dtype::f32).requires_grad_();
-  // Each layer keeps four activations, each checkpoint one.
+  // Each layer keeps four activations; each checkpoint keeps one.
   const auto deep = [&](const Tensor& x) { return tanh(matmul(sin(matmul(cos(x), w)), w)); };
   const auto peak = [&](bool checkpointed) {
     Tensor x = zeros({kRows, kWidth}, Dtype::f32).requires_grad_();
@@ -75,7 +75,7 @@ TEST_CASE("checkpoint keeps only its inputs and recomputes in backward") {
   const auto [all_kept, all_highest] = peak(false);
   CHECK(kept == kLayers * kBytes);
   CHECK(all_kept >= 3 * kLayers * kBytes);
-  // In addition, one layer's activations and their gradients: at most a dozen.
+  // Plus at most a dozen: one layer's activations and their gradients.
   CHECK(highest <= (kLayers + 12) * kBytes);
   CHECK(all_highest >= all_kept);
   Counter counter;
@@ -206,7 +206,6 @@ TEST_CASE("checkpoint refuses captured intermediates and passes exceptions on") 
   }
   const auto wide = [&](const Tensor& x) { return matmul(x, ones({x.size(1) + 1, 2})); };
   CHECK_THROWS_AS(checkpoint(wide, ones({2, 3})), ShapeError);
-  // After a write, backward would give the gradient of another function.
   Tensor v = values({5}, 2).requires_grad_();
   const Tensor y = checkpoint([&](const Tensor& x) { return x * v; }, w);
   {

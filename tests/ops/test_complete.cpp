@@ -30,7 +30,6 @@ std::string contents(const std::string& path) {
   return out.str();
 }
 
-/// The first group of each match.
 Names matches(const std::string& source, const char* pattern) {
   const std::regex regex(pattern, std::regex::ECMAScript | std::regex::multiline);
   Names found;
@@ -39,14 +38,13 @@ Names matches(const std::string& source, const char* pattern) {
   return found;
 }
 
-/// Functions that return tensors, declared at the start of a line. Leaves out operators.
+/// Functions that return tensors, except operators.
 Names functions_in(const std::string& header) {
   return matches(header, R"re(^(?:inline )?(?:Tensor|AttentionOutput|SortResult|ValueAnd\w+|)re"
                          R"re(std::vector<Tensor>) (\w+)\()re");
 }
 
-/// Functions in the headers that ops/ops.h includes. create.h is not among them: its tensors are
-/// leaves.
+/// Without create.h, whose tensors are leaves.
 Names public_functions() {
   Names found;
   for (const std::string& header :
@@ -56,7 +54,7 @@ Names public_functions() {
   return found;
 }
 
-/// Layers of nn/, and models with a forward, including those of applications.
+/// Layers of nn/, and models with a forward, also in applications.
 Names public_layers() {
   Names found;
   for (const std::string header :
@@ -76,7 +74,6 @@ Names public_layers() {
 
 const std::vector<std::int64_t> kPlaces = {0, 3};
 
-/// Public functions without a gradient, called with an input that requires one.
 std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
   using T = const Tensor&;
   return {
@@ -111,8 +108,8 @@ std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
   };
 }
 
-/// Functions with a kink, a tie, a gradient that stops by definition, or hidden inputs. Samples
-/// without finite differences test the convention.
+/// Functions with a kink, a tie, a gradient that stops by definition, or hidden inputs. Their
+/// samples without finite differences test the convention.
 const Names kWithConvention = {"relu",
                                "leaky_relu",
                                "elu",
@@ -174,7 +171,6 @@ TEST_CASE("registry: declarations are found in a header") {
 TEST_CASE("registry: each public function and layer has samples") {
   const Names have = sampled([](const Sample&) { return true; });
   CHECK(without(differentiable_functions(), have) == Names{});
-  // attention_with_weights is composed of two matmuls with their own ops.
   CHECK(without(have, differentiable_functions()) == Names{});
 }
 

@@ -1,4 +1,4 @@
-// Every Op class of ops/ with a backward has a sample, and the oracle reaches both results of every
+// Every Op class with a backward has a sample, and the oracle reaches both results of every
 // needs_grad(i).
 #include <cctype>
 #include <compare>
@@ -33,7 +33,6 @@ struct Names : Observer {
   }
 };
 
-/// A call of needs_grad in the backward of an op.
 struct Asked {
   std::string op;
   int input;
@@ -89,7 +88,7 @@ TEST_CASE("registry: the parser applies a base template to derived ops") {
   CHECK(found[0].asks == std::set<int>{0});
 }
 
-/// Functions that graphs and traces show as another op.
+/// Functions recorded as another op.
 std::string recorded_as(const std::string& function) {
   static const std::map<std::string, std::string> others = {
       {"batch_norm", "layer_norm"}, {"contiguous", "clone"}, {"select", "slice"},
@@ -128,7 +127,7 @@ TEST_CASE("registry: every op with a backward has a sample") {
       ++count;
     }
   }
-  CHECK(count >= 50);  // the scan works
+  CHECK(count >= 50);
 }
 
 TEST_CASE("registry: every needs_grad(i) of a backward is true and false under the oracle",
@@ -149,7 +148,7 @@ TEST_CASE("registry: every needs_grad(i) of a backward is true and false under t
             CHECK(branches.taken.count({name, input, wanted, recorded}) == 1);
             ++count;
           }
-  CHECK(count >= 50);  // the scan works
+  CHECK(count >= 50);
 }
 
 }  // namespace gradus::testing::test_coverage

@@ -1,9 +1,9 @@
 // f32 inputs around 1e-40, below the smallest normal number 2⁻¹²⁶ = 1.2e-38, with and without
 // flushing of denormals: results are finite and equal those of f64.
 //
-// Tolerance: each of the `terms` of a result may flush to 0, an error of up to 2⁻¹²⁶ that is
-// multiplied by at most `gain`. All other arithmetic rounds by at most 32 · 2⁻²⁴ of the largest
-// result, with at most 8 terms of order 1 in a sum.
+// Tolerance: each of a result's `terms` may flush to 0, and reaches the result times at most
+// `gain`. Other arithmetic rounds by at most 32 · 2⁻²⁴ of the largest result, with at most 8 terms
+// of order 1 in a sum.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -23,8 +23,8 @@
 namespace gradus::testing::test_denormals {
 namespace {
 
-/// Uses one thread, since each thread has its own control register. `flush`: during its lifetime,
-/// values below 2⁻¹²⁶ are 0 as operands and results.
+/// Uses one thread, since each has its own control register. `flush`: values below 2⁻¹²⁶ are 0 as
+/// operands and results.
 class Arithmetic {
  public:
   explicit Arithmetic([[maybe_unused]] bool flush) {
@@ -70,7 +70,7 @@ struct Case {
   double terms, gain;
 };
 
-/// y and the gradients as tensors, to be read after Arithmetic ends.
+/// As tensors, to be read after Arithmetic ends.
 std::vector<Tensor> results(const Case& each, Dtype dtype, const Tensor& dy, bool flush) {
   Inputs x;
   for (const Tensor& input : each.inputs) x.push_back(input.to(dtype).detach().requires_grad_());
@@ -175,9 +175,9 @@ TEST_CASE("optimizer steps with denormal gradients and moments are right, flushe
       {"Adam", [](const Parameters& p) -> Pointer { return std::make_unique<optim::Adam>(p); }},
       {"AdamW", [](const Parameters& p) -> Pointer { return std::make_unique<optim::AdamW>(p); }}};
   const Tensor starts[] = {usual({40}, 1), tiny({40}, 2)};
-  // g = 1e-20 makes v = 1e-43, and g = 1e-40 makes v = 0. Adam divides by √v̂ + 1e-8, where √v̂ of
-  // a flushed v is below √2⁻¹²⁶ = 1e-19: 1e-11 of an update. In the first step a flushed m̂ is 10 ·
-  // 2⁻¹²⁶, divided by 1e-8 and multiplied by the rate 1e-3: a gain of 1e6.
+  // g = 1e-20 makes v = 1e-43, and g = 1e-40 makes v = 0. Adam divides by √v̂ + 1e-8; √v̂ of a
+  // flushed v is below √2⁻¹²⁶ = 1e-19: 1e-11 of an update. In the first step, a flushed m̂ of 10 ·
+  // 2⁻¹²⁶ is divided by 1e-8 and multiplied by the rate 1e-3: a gain of 1e6.
   constexpr double kSteps = 3, kGain = 1e6;
   for (const auto& [name, make] : optimizers)
     for (const double size : {1e-20, 1e-40})

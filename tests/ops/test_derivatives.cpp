@@ -23,7 +23,6 @@ double dot(const Tensor& a, const Tensor& b) {
   return total;
 }
 
-/// Causal attention of a few values.
 Tensor attend(const std::vector<Tensor>& in) {
   return scaled_dot_product_attention(in[0], in[1], in[2], causal_mask());
 }
@@ -59,8 +58,8 @@ TEST_CASE("jvp and vjp are adjoint for every sample of the registry") {
       right += dot(back.gradients[i], v[i]);
       scale += largest(numbers(back.gradients[i])) * static_cast<double>(v[i].numel());
     }
-    // uᵀ(Jv) and (uᵀJ)v sum the same products in another order: some hundred roundings of 1.1e-16
-    // each, of terms that sum to `scale`.
+    // The same products in another order: some hundred roundings of 1.1e-16 each, of terms that sum
+    // to `scale`.
     CHECK(std::abs(dot(u, forward.tangent) - right) <= 1e-12 * scale);
   }
 }
@@ -76,7 +75,7 @@ TEST_CASE("jvp equals the finite difference along its direction") {
   }
   const Numbers exact = numbers(jvp(attend, x, v).tangent);
   const Numbers differences = numbers((attend(ahead) - attend(behind)) / (2 * h));
-  // The error is h²/6 times a third derivative below 10, and rounding of 1e-16 / h.
+  // h²/6 times a third derivative below 10, plus rounding of 1e-16 / h.
   CHECK(distance(exact, differences) < 1e-7);
 }
 
@@ -98,13 +97,13 @@ TEST_CASE("hessian_vector_product through attention is symmetric and has both fo
   double left = 0, right = 0;
   for (std::size_t i = 0; i < x.size(); ++i) left += dot(v[i], Hu[i]), right += dot(u[i], Hv[i]);
   CHECK(std::abs(left) > 0.01);
-  CHECK(std::abs(left - right) < 1e-11);  // sums of the same terms, of order 10
+  CHECK(std::abs(left - right) < 1e-11);  // terms of order 10
   for (Tensor& each : x) each.requires_grad_();
   const Tensor loss = f(x);
   const std::vector<Tensor> again = hessian_vector_product(loss, x, v);
   for (std::size_t i = 0; i < x.size(); ++i)
     CHECK(distance(numbers(again[i]), numbers(Hv[i])) < 1e-12);
-  loss.backward();  // the graph still exists
+  loss.backward();
   CHECK(x[0].grad().defined());
 }
 
@@ -127,7 +126,7 @@ TEST_CASE("vjp with create_graph supports a gradient penalty") {
       sides[side] = penalty().item();
       one = before;
     }
-    // As above: h² times a third derivative, and 1e-16 / h.
+    // As above.
     CHECK(std::abs(numbers(exact)[static_cast<std::size_t>(i)] - (sides[1] - sides[0]) / (2 * h)) <
           1e-8);
   }

@@ -16,7 +16,6 @@ using math::Dual;
 using One = Dual<double>;
 using Two = Dual<One>;
 
-/// A function with its first two derivatives.
 struct Known {
   std::string name;
   Generic<OfOne> f;
@@ -74,7 +73,7 @@ TEST_CASE("dual: derivatives of first and second order are right") {
   for (const Known& each : known())
     for (const double x : {0.3, 0.7, 1.6}) {
       INFO(each.name << " at " << x);
-      // A dozen operations, none of which cancels more than half: 1e-14 is 90 half-ulps.
+      // A dozen operations, each of which cancels at most half: 1e-14 is 90 half-ulps.
       const auto close = [](double a, double b) {
         return std::abs(a - b) <= 1e-14 * std::max(1.0, std::abs(b));
       };
@@ -104,7 +103,7 @@ TEST_CASE("dual: constants have no derivative, and comparisons ignore derivative
 }
 
 TEST_CASE("bounded: the bound covers the error of f32 and is not much larger") {
-  // Σ 1/k up to 1000: each addition may lose half an ulp.
+  // Each addition may lose half an ulp.
   Bounded sum;
   float single = 0;
   for (int k = 1; k <= 1000; ++k) {
@@ -114,9 +113,9 @@ TEST_CASE("bounded: the bound covers the error of f32 and is not much larger") {
   const double lost = std::abs(static_cast<double>(single) - sum.value);
   CHECK(lost > 0);
   CHECK(lost <= sum.error * 0x1p-24);
-  CHECK(sum.error < 1001 * sum.value);  // one rounding per addition, none larger than the sum
+  CHECK(sum.error < 1001 * sum.value);  // one rounding per addition
 
-  // 1 − tanh² cancels: its error is that of 1, not of the difference.
+  // 1 − tanh² cancels: the error is that of 1.
   const Bounded t = math::tanh(Bounded(4.0));
   const Bounded difference = 1 - t * t;
   CHECK(difference.error > 1);

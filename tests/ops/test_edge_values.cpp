@@ -45,7 +45,7 @@ using Whole = std::vector<std::int64_t>;
 
 Whole whole(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
-/// Positions along a line of [outer, n, inner], sorted by value.
+/// The sorted positions of a line of [outer, n, inner].
 Whole positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64_t first) {
   Whole order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -186,7 +186,6 @@ TEST_CASE("activation members equal the functions of the same name") {
 
 namespace {
 
-/// (x − mean) / √(mean (x − mean)² + eps), in two passes.
 Numbers normalised(const Numbers& x, double eps) {
   double mean = 0, square = 0;
   for (const double v : x) mean += v / static_cast<double>(x.size());
@@ -196,8 +195,8 @@ Numbers normalised(const Numbers& x, double eps) {
   return y;
 }
 
-/// A difference of two large squares would lose six more digits than the square of a difference,
-/// whose error is about 3000 · 2⁻⁵³ = 3e-13.
+/// A difference of large squares would lose six more digits than Σ (x − mean)², whose error is
+/// about 3000 · 2⁻⁵³ = 3e-13.
 TEST_CASE("layer_norm and batch_norm keep their accuracy far from zero") {
   const Tensor row = values({1, 9}) + 3000.0;
   expect(near(numbers(layer_norm(row)), normalised(numbers(row), 1e-5), 1e-11),
@@ -236,7 +235,7 @@ TEST_CASE("activation gradients are right for a transposed temporary") {
                         +[](const Tensor& in) { return gelu(in, Gelu::erf); }}) {
     const Tensor up = values({4, 3}, 2);
     const Tensor expected = grad(sum(f(transpose(x * 2.0)) * up), x, {.create_graph = true});
-    const Tensor loss = sum(f(transpose(x * 2.0)) * up);  // nothing else holds x · 2
+    const Tensor loss = sum(f(transpose(x * 2.0)) * up);  // the only user of x · 2
     const Tensor found = grad(loss, x);
     expect(near(numbers(found), numbers(expected)), "an activation of a transposed temporary");
   }
@@ -300,7 +299,7 @@ TEST_CASE("recomputed activations equal the saved ones") {
   }
 }
 
-/// running ← running + momentum (batch − running), the variance with n − 1, in strided buffers.
+/// running ← running + momentum (batch − running), the variance with n − 1.
 TEST_CASE("batch_norm updates strided running statistics") {
   Tensor kept = tensor({1.0, 9.0, 2.0, 9.0, 3.0, 9.0}, Dtype::f64);
   Tensor mean = kernel::strided_view(kept, {3}, {2}, 0),

@@ -1,5 +1,5 @@
-// Tensors of more than 2³¹ elements need 64-bit indices, strides and sizes. Bool tensors of 2 GiB,
-// one f32 tensor of 8 GiB; skipped if less than 12 GB of memory are available.
+// More than 2³¹ elements: bool tensors of 2 GiB, one f32 tensor of 8 GiB. Skipped if less than 12
+// GB of memory are available.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,10 +16,10 @@ namespace gradus::testing::test_huge_tensors {
 namespace {
 
 constexpr std::int64_t kMany = (std::int64_t{1} << 31) + 3, kLast = kMany - 1;
-// None of the four elements before each is marked.
+// The four elements before each are not marked.
 constexpr std::int64_t kMarked[] = {5, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31, kLast};
 
-/// Memory available without swapping, from Linux; 0 elsewhere.
+/// From Linux, without swapping; 0 elsewhere.
 std::int64_t available_bytes() {
   std::ifstream file("/proc/meminfo");
   std::string word;
@@ -29,7 +29,7 @@ std::int64_t available_bytes() {
   return 0;
 }
 
-/// Limits the memory of a test: an error is better than a machine out of memory.
+/// An error is better than a machine out of memory.
 struct Limit {
   bool enough;
   Limit() {
@@ -46,7 +46,6 @@ struct Limit {
   Limit& operator=(const Limit&) = delete;
 };
 
-/// Only kMarked are true.
 Tensor marked() {
   const Tensor x = zeros({kMany}, Dtype::bool_);
   for (const std::int64_t i : kMarked) select(x, 0, i).copy_(tensor(true, Dtype::bool_));
@@ -153,7 +152,7 @@ TEST_CASE("an expanded view of 2^33 elements costs no memory and has its corners
                     .item<std::int64_t>() == 2 * a + b);
   CHECK(slice(slice(wide, 2, n - 1, n), 3, n / 2 - 1, n / 2).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{0, 1, 2, 3});
-  CHECK(memory::usage().peak_bytes - live < 10'000);  // the elements that were read
+  CHECK(memory::usage().peak_bytes - live < 10'000);  // only the elements read
 }
 
 }  // namespace gradus::testing::test_huge_tensors

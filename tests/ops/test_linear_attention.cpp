@@ -24,7 +24,6 @@ Heads heads(std::int64_t T, std::int64_t D, double size, Dtype dtype = Dtype::f6
   return {randn(shape, dtype) * size, randn(shape, dtype) * size, randn(shape, dtype)};
 }
 
-/// x with `value` at one position of the sequence.
 Tensor with(const Tensor& x, std::int64_t place, double value) {
   Tensor y = x.clone();
   Tensor part = slice(y, 2, place, place + 1);
@@ -84,7 +83,7 @@ TEST_CASE("memory of linear attention grows linearly with the length") {
 TEST_CASE("FAVOR features estimate exp(x · y), with an error that falls with their number") {
   const Heads h = heads(32, 8, 0.4);
   const Numbers right = numbers(scaled_dot_product_attention(h.q, h.k, h.v));
-  const auto error = [&](std::int64_t M) {  // root mean square over 16 draws
+  const auto error = [&](std::int64_t M) {  // RMS over 16 draws
     double squares = 0;
     Generator draws(11);
     for (int draw = 0; draw < 16; ++draw) {
@@ -95,7 +94,7 @@ TEST_CASE("FAVOR features estimate exp(x · y), with an error that falls with th
     }
     return std::sqrt(squares);
   };
-  // 64 times the features give an eighth of the error, up to chance in 16 draws.
+  // 64 times the features: an eighth of the error, up to chance.
   const double few = error(16), many = error(1024);
   CAPTURE(few, many);
   CHECK(many < few / 5);
@@ -104,20 +103,20 @@ TEST_CASE("FAVOR features estimate exp(x · y), with an error that falls with th
 }
 
 TEST_CASE("a performer's result is independent of its stabilizing shift") {
-  // Keys and queries of norm 40: without the shift, exp(−|x|²/2) would be 0 in f32.
+  // Keys of norm 40: without the shift, exp(−|x|²/2) would be 0 in f32.
   const Tensor w = orthogonal_projection(32, 8, Generator(3).next(), Dtype::f64);
   const Heads h = heads(5, 8, 14);
   const Tensor y = performer_attention(h.q, h.k, h.v, w);
   const Heads f = {h.q.to(Dtype::f32), h.k.to(Dtype::f32), h.v.to(Dtype::f32)};
   const Tensor y32 = performer_attention(f.q, f.k, f.v, w.to(Dtype::f32));
   for (const double each : numbers(y32)) CHECK(std::isfinite(each));
-  // Exponents of about 200, rounded to 2⁻²⁴ of that, err by 10⁻⁵; the sums of products no more.
+  // Exponents of about 200 err by 200 · 2⁻²⁴ = 10⁻⁵; the sums of products no more.
   CHECK(distance(numbers(y32), numbers(y)) < 1e-3);
 }
 
 TEST_CASE("a causal performer keeps keys along a long projection row in f32") {
-  // Along the first row, |w|² = 200, a key has exponent 100; the key 0 has exponent 0. f32 loses
-  // one of them unless they are shifted by 12 to 87: e^88 overflows, e^−103 underflows.
+  // Along the first row, |w|² = 200, a key has exponent 100; the key 0 has exponent 0. f32 needs a
+  // shift of 12 to 87: e^88 overflows, e^−103 underflows.
   const Tensor w = cat({full({1, 8}, 5, Dtype::f64), values({2, 8}) * 0.2}, 0);
   const Tensor along = reshape(select(w, 0, 0) * std::pow(8, 0.25), {1, 1, 1, 8});
   const Tensor k = cat({along * 0.0, along, along * 0.5}, 2), q = values({1, 1, 3, 8}) * 0.1;
@@ -128,7 +127,7 @@ TEST_CASE("a causal performer keeps keys along a long projection row in f32") {
   };
   const Numbers y = run(Dtype::f64), y32 = run(Dtype::f32);
   for (std::size_t c = 0; c < 2; ++c) CHECK(std::abs(y[c] - numbers(v)[c]) < 1e-14);
-  // Exponents of 100, rounded to 2⁻²⁴ of that a few times.
+  // Exponents of 100, rounded a few times to 2⁻²⁴ of that.
   CHECK(distance(y32, y) < 1e-4);
 }
 
@@ -176,7 +175,7 @@ TEST_CASE("projection blocks are orthogonal, with rows as long as normal vectors
       if (i == j) squares += dot;
       if (i != j && i / D == j / D) CHECK(std::abs(dot) < 1e-12);
     }
-  // A sum of 60 squares of normal values: 60 ± √120, within four standard deviations.
+  // 60 squares of normal values: 60 ± √120, four standard deviations.
   CHECK(std::abs(squares - 60) < 44);
   CHECK(numbers(orthogonal_projection(M, D, Generator(2).next(), Dtype::f64)) == w);
   CHECK(numbers(orthogonal_projection(M, D, Generator(3).next(), Dtype::f64)) != w);

@@ -91,7 +91,7 @@ TEST_CASE("cross_entropy of −∞ rows is +∞ with gradient 0, and of NaN rows
 }
 
 TEST_CASE("cross_entropy sums in double precision") {
-  // In f32 a running sum of 200000 losses of 0.69 would have a relative error of about 1e-3.
+  // A running f32 sum of 200000 losses of 0.69 would have a relative error of about 1e-3.
   const Tensor x = zeros({200000, 2}, Dtype::f32);
   const Tensor target = tensor(std::vector<std::int64_t>(200000, 1), {200000});
   CHECK(std::abs(cross_entropy(x, target).item() - std::log(2.0)) < 1e-7);  // two ulps of f32
@@ -174,8 +174,7 @@ TEST_CASE("log_softmax of rows of one element has gradient 0") {
   expect(numbers(x.grad()) == Numbers{0, 0}, "rows of one element, one of them hidden");
 }
 
-/// The gradient of cross_entropy from the formula and from the kernel. A third is not exact in
-/// binary, so that a truncation to f32 shows.
+/// By the formula and by the kernel. A third is not exact in f32, so that a truncation shows.
 void both_ways(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options,
                const Numbers& expected, const std::string& what) {
   for (const bool recorded : {false, true}) {
@@ -213,7 +212,7 @@ TEST_CASE("cross_entropy gradients are right next to ignored and −∞ rows") {
   }
 }
 
-/// Powers of two keep the values exact.
+/// Powers of two are exact.
 TEST_CASE("label smoothing gives exact gradients") {
   const Tensor x = tensor(std::vector<double>{0.5, 0}, {1, 2}).requires_grad_();
   const CrossEntropyOptions options{.label_smoothing = 0.5, .reduction = Reduction::sum};

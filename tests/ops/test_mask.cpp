@@ -112,13 +112,12 @@ TEST_CASE("masks describe themselves") {
   std::ostringstream out;
   out << (causal_mask() & padding_mask({3, 5}));
   CHECK(out.str() == "(causal & lengths [3, 5])");
-  // A long batch is abbreviated.
   CHECK(has(padding_mask(std::vector<std::int64_t>(100, 4)).describe(), "4, 4"));
 }
 
 namespace {
 
-/// Compares a mask's coverage of a block, and its rows, with allows() pair by pair.
+/// Compares coverage() and row() with allows().
 void check_block(const Mask& mask, const MaskBlock& b, bool exact) {
   const std::int64_t n = b.last_key - b.first_key;
   const std::unique_ptr<bool[]> row(new bool[static_cast<std::size_t>(n)]);
@@ -142,7 +141,6 @@ void check_block(const Mask& mask, const MaskBlock& b, bool exact) {
   if (exact || mask.coverage(b) != Coverage::some) CHECK(mask.coverage(b) == right);
 }
 
-/// 200 random blocks within `sizes`.
 void check_blocks(const Mask& mask, const MaskSizes& sizes, bool exact) {
   mask.check_sizes(sizes);
   const RandomStream random{5, 3};
@@ -161,8 +159,8 @@ void check_blocks(const Mask& mask, const MaskSizes& sizes, bool exact) {
 
 constexpr MaskSizes kSizes{2, 3, 19, 23};
 
-/// Example 0: a wrapped ring of 23 keys, where 23 … overwrote 0 … 18, and queries 22 … 40. Example
-/// 1: a ring with 7 keys, and queries 4 … 10 followed by absent ones.
+/// Example 0: a ring of 23 keys, in which 23 … overwrote 0 … 18, and queries 22 … 40. Example 1: 7
+/// keys, and queries 4 … 10 followed by absent ones.
 Mask placed(const Mask& mask) {
   Positions queries(2), keys(2);
   for (std::int64_t i = 0; i < 19; ++i)
@@ -226,10 +224,9 @@ TEST_CASE("block patterns have global, window and the requested number of random
   for (std::int64_t row = 3; row < 23; ++row) {
     std::int64_t seen = 0;
     for (std::int64_t key = 0; key < 24; ++key) seen += mask.allows({0, 0, row, key});
-    CHECK(seen == 2 + 3 + 3);  // global, window, random, which do not overlap in these rows
+    CHECK(seen == 2 + 3 + 3);  // global, window, random: disjoint in these rows
   }
-  CHECK(mask.picture(24, 24, 0, 0) ==
-        mask.picture(24, 24, 5, 9));  // the same for all examples and heads
+  CHECK(mask.picture(24, 24, 0, 0) == mask.picture(24, 24, 5, 9));  // the same for all
   drawn.seed = 1;
   CHECK(mask.picture(24, 24) != block_sparse_mask(drawn).picture(24, 24));
   drawn.heads = 2;
@@ -248,11 +245,11 @@ TEST_CASE("remapped masks use positions, and negative positions are hidden") {
   const Mask unequal = remap_positions(causal_mask(), {{3}, {1}}, {{0, 1, 2, 3}, {0, 1, -1, -1}});
   CHECK(unequal.picture(1, 4, 0) == "####\n");
   CHECK(unequal.picture(1, 4, 1) == "##..\n");
-  // Twice: the inner lists index the outer ones.
+  // The inner lists index the outer ones.
   const Mask twice =
       remap_positions(remap_positions(causal_mask(), {{5, 6, 7}}, {{5, 6, 7}}), {{2}}, {{0, 2}});
   CHECK(twice.picture(1, 2) == "##\n");
-  // One query list for both examples. Lengths may exceed the keys present.
+  // One query list for both examples. Lengths may exceed the keys.
   const Mask padded = remap_positions(causal_mask() & padding_mask({9, 2}), {{2}}, {{0, 1, 2}});
   CHECK(padded.picture(1, 3, 0) == "###\n");
   CHECK(padded.picture(1, 3, 1) == "##.\n");

@@ -1,5 +1,5 @@
-// Compares every type of mask, single, combined and remapped, with explicit pairs, and attention
-// under each mask with plain loops.
+// Compares every type of mask, single, combined and remapped, with its definition, and attention
+// with plain loops.
 #include <functional>
 #include <numeric>
 #include <string>
@@ -21,7 +21,7 @@ bool drawn(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
   return (b * 31 + h * 17 + i * i * 7 + j * j * 3 + i * j) % 5 < 2;
 }
 
-/// A dense mask equal to drawn(), where axes of size 1 broadcast.
+/// drawn() as a tensor; axes of size 1 broadcast.
 Kind dense(const Shape& shape) {
   Shape four = shape;
   if (four.rank() == 3) four.insert(1, 1);
@@ -102,7 +102,7 @@ std::vector<Kind> simple(const Extent& n) {
           dense({B, H, T, S})};
 }
 
-/// Rows of a wrapped ring, some absent, shared by all examples or per example.
+/// Rows of a wrapped ring, some absent, shared or per example.
 Kind in_a_ring(const Kind& a, const Extent& n, bool each) {
   Positions queries(each ? 2 : 1), keys(each ? 2 : 1);
   for (std::size_t b = 0; b < queries.size(); ++b) {
@@ -124,7 +124,7 @@ void check_dense(const Kind& kind, const Extent& n) {
   CHECK(wrong == 0);
 }
 
-/// Attention and its gradients, in loops over the allowed pairs.
+/// In loops over the allowed pairs.
 struct Plain {
   const Case& c;
   const May& may;
@@ -176,8 +176,8 @@ struct Plain {
   }
 };
 
-/// Sets padding to NaN: the keys, with their values, before the first and after the last one that
-/// any query sees. Not for a & b, whose padding is what a or b alone hides from every query.
+/// Sets keys and values before the first and after the last key that any query sees to NaN. Does
+/// not suit a & b, whose padding is only what a or b alone hides from every query.
 void poison(Case& c, const May& may) {
   for (std::int64_t b = 0; b < c.B; ++b)
     for (std::int64_t hk = 0; hk < c.Hk; ++hk) {
@@ -200,7 +200,7 @@ void poison(Case& c, const May& may) {
 struct Options {
   std::int64_t key_heads;
   Way way;
-  bool poisoned = false;  // padding is NaN
+  bool poisoned = false;
   Tensor bias = {};
 };
 
@@ -211,8 +211,7 @@ void check_attention(const Kind& kind, const Extent& n, const Options& how) {
   plain.run();
   if (how.poisoned) poison(c, kind.may);
   const Results got = attending::run(c, how.way);
-  // Relative to the largest value: where each query sees one key, dq and dk are rounding errors of
-  // 0.
+  // Relative to the largest value: where queries see one key, dq and dk are rounding errors of 0.
   double worst = 0, most = 1;
   const auto compare = [&](const Tensor& x, const Numbers& y) {
     const Numbers found = numbers(x);
@@ -242,7 +241,7 @@ TEST_CASE("every mask and pair of masks matches its definition, and attention it
     check_attention(kind, n, {key_heads[turn % 3], kWays[turn % 4], poisoned && turn % 5 < 2});
     ++turn;
   };
-  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 4, 2, 9}})  // the second as in decoding
+  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 4, 2, 9}})  // as in decoding
     for (const Kind& a : simple(n))
       for (const Kind& b : simple(n))
         for (const bool both : {true, false}) check(combined(a, b, both), n, !both);
@@ -290,7 +289,7 @@ TEST_CASE("a bias is added under masks too, and −∞ hides a key", "[kernel]")
       for (const bool absent : {false, true})
         for (const Kind& kind : kinds)
           for (const Way way : kWays) {
-            if (S > 500 && way != Way::fused) continue;  // only the kernel has spans
+            if (S > 500 && way != Way::fused) continue;  // the others have no spans
             CAPTURE(shape, absent, kind.mask.describe(), int(way));
             Tensor bias = randn(shape, Dtype::f64);
             for (std::int64_t i = 0; absent && i < bias.numel(); i += 3)

@@ -1,4 +1,4 @@
-// Code in the style of PyTorch works the same or does not compile or throws.
+// PyTorch idioms work, throw, or do not compile.
 #include <cmath>
 #include <thread>
 #include <type_traits>
@@ -94,12 +94,12 @@ TEST_CASE("x + y reuses an unshared temporary y, and no other tensor") {
   CHECK(sum.data<double>() == buffer);
   CHECK(numbers(sum) == Numbers{11, 22});
   CHECK(numbers(grad((sum * sum).sum(), x)) == Numbers{22, 44});
-  CHECK(numbers(x + y.view({2})) == Numbers{11, 22});  // a view of a tensor that is kept
+  CHECK(numbers(x + y.view({2})) == Numbers{11, 22});  // a view of a kept tensor
   CHECK(numbers(y) == Numbers{10, 20});
-  const Tensor z = x + tanh(y);  // tanh saves its result for backward
+  const Tensor z = x + tanh(y);  // tanh saves its result
   const Tensor dy = grad(z.sum(), y);
   CHECK(std::abs(numbers(dy)[0] - (1 - std::tanh(10.0) * std::tanh(10.0))) < 1e-15);
-  const Tensor row = leaf({1});  // broadcast: y's buffer does not fit the sum
+  const Tensor row = leaf({1});  // broadcast: y's buffer is too small
   CHECK(numbers(x + row.clone()) == Numbers{2, 3});
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("mse_loss refuses to broadcast") {
 
 namespace {
 
-/// x² with a kernel as backward, which cannot be differentiated again.
+/// x² with a backward that cannot be differentiated again.
 struct OnceOnly final : Op {
   Saved x;
   const char* name() const override { return "once_only"; }
@@ -132,7 +132,7 @@ struct OnceOnly final : Op {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     Tensor dx = Tensor::empty_like(dy);
     const Tensor in = x.value();
-    const std::vector<double> upstream = dy.to_vector<double>();  // dy may have any strides
+    const std::vector<double> upstream = dy.to_vector<double>();  // may be strided
     for (std::int64_t i = 0; i < dy.numel(); ++i)
       dx.mutable_data<double>()[i] =
           2 * in.data<double>()[i] * upstream[static_cast<std::size_t>(i)];

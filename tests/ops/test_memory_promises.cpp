@@ -11,19 +11,18 @@ namespace gradus::testing::test_memory_promises {
 namespace {
 
 constexpr std::int64_t kRows = 256, kColumns = 256;
-constexpr std::int64_t kBuffer = kRows * kColumns * 4;  // bytes of a f32 tensor of this shape
+constexpr std::int64_t kBuffer = kRows * kColumns * 4;  // bytes of an f32 tensor of this shape
 constexpr std::int64_t kFewRows = 4 * kColumns * 4;     // bytes of 4 rows, or 4 values per row
 
 Tensor buffer() { return full({kRows, kColumns}, 0.5, Dtype::f32); }
 Tensor leaf() { return buffer().requires_grad_(); }
 
-/// In addition to tensors that were live before.
 struct Bytes {
   std::int64_t peak;
   std::int64_t kept;  // at the end
 };
 
-/// The result of f stays live until the end.
+/// f's result stays live.
 template <class F>
 Bytes bytes_of(F f) {
   const std::int64_t before = memory::usage().live_bytes;
@@ -69,7 +68,7 @@ TEST_CASE("a deep network keeps no layer under NoGrad") {
     for (int layer = 0; layer < 20; ++layer) y = tanh(matmul(y, x));
     return y;
   });
-  // One layer's input, product and output, and the operands that the matmul packs.
+  // One layer's input, product and output, and the matmul's packed operands.
   CHECK(b.peak <= 5 * kBuffer);
   CHECK(b.kept <= kBuffer);
 }
@@ -111,7 +110,7 @@ TEST_CASE("backward accumulates many gradients of one tensor in one buffer") {
   const Tensor x = leaf();
   Tensor y = x * 2.0;
   for (int i = 0; i < 16; ++i) y = y + x * 3.0;
-  CHECK(backward_of(y).peak <= 2 * kBuffer);  // the sum and the incoming gradient
+  CHECK(backward_of(y).peak <= 2 * kBuffer);  // and the sum
 }
 
 TEST_CASE("gradients of slices and rows are added in place, without padding") {
@@ -130,7 +129,7 @@ TEST_CASE("backward releases saved tensors and reuses gradients as it proceeds")
   Tensor y = x * 1.0;
   for (int i = 0; i < 16; ++i) y = relu(y);
   const Bytes b = backward_of(y);
-  CHECK(b.peak <= 2 * kBuffer);             // the incoming gradient and dx
+  CHECK(b.peak <= 2 * kBuffer);             // and dx
   CHECK(b.kept <= kBuffer - 15 * kBuffer);  // dx is new; 15 unused outputs are freed
 }
 
@@ -156,7 +155,7 @@ TEST_CASE("attention keeps its output and one value per query, and never a T x S
   const Bytes forward = bytes_of([&] { return scaled_dot_product_attention(x, x, x); });
   CHECK(forward.kept <= kHead + T * 4);
   CHECK(forward.peak <= T * T * 4 / 16);
-  // dq, dk and dv, and keys, values and their sums for at most 8 parts, with gaps between rows.
+  // dq, dk, dv, and for at most 8 parts keys, values and their sums, with gaps between rows.
   const Bytes backward = backward_of(scaled_dot_product_attention(x, x, x));
   CHECK(backward.peak <= (3 + 8 * 6) * kHead);
   CHECK(backward.peak <= T * T * 4 / 4);

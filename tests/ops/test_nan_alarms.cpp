@@ -1,4 +1,4 @@
-// The infinities and empty rows of the samples are intended.
+// The samples' infinities and empty rows are intended.
 #include <string>
 
 #include "gradus/engine/grad_mode.h"

@@ -24,13 +24,13 @@ struct Statistics {
 }  // namespace
 
 TEST_CASE("layer_norm keeps its accuracy far from 0 in f32") {
-  // f32 values near 1000 are 6e-5 apart, so x is exact in units of 1/1024.
+  // f32 values near 1000 are 6e-5 apart.
   std::vector<float> numbers;
   for (int i = 0; i < 512; ++i)
     numbers.push_back(1000.0f + static_cast<float>(i * 37 % 512) / 1024);
   const Tensor x = tensor(numbers, {512});
   const Tensor y = layer_norm(x).to(Dtype::f64), exact = layer_norm(x.to(Dtype::f64));
-  // A mean off by an ulp of 1000, divided by a standard deviation of 0.144.
+  // The mean may be off by an ulp of 1000; the standard deviation is 0.144.
   CHECK(near(y.to_vector<double>(), exact.to_vector<double>(), 6e-5 / 0.144));
 }
 

@@ -14,7 +14,7 @@
 namespace gradus::testing::test_oracle {
 namespace {
 
-/// x², by f. The samples must outlive the test, since oracles are cached by address.
+/// The samples must outlive the test: oracles are cached by address.
 Sample squared(const char* what, std::function<Tensor(const Tensor&)> f) {
   return {"multiply",
           what,
@@ -57,7 +57,7 @@ TEST_CASE("oracle: rounding errors are accepted, also in f32, and NaN is not") {
   CHECK(difference({1.5}, {{1, NAN}}, tiny) != "");
   CHECK(difference({}, {}, tiny) == "");
   CHECK(difference({1}, {}, tiny) == "1 elements instead of 0");
-  // An element without a bound is allowed a thousandth of the worst element's.
+  // At least a thousandth of the worst element's bound.
   CHECK(difference({5, tiny}, {{5, 1000}, {0, 0}}, tiny) == "");
   CHECK(difference({5, 8 * tiny}, {{5, 1000}, {0, 0}}, tiny) != "");
 }

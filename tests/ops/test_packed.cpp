@@ -13,7 +13,7 @@
 namespace gradus::testing::test_packed {
 namespace {
 
-/// Small integers: exact in f16, with exact sums in any order.
+/// Exact in f16, with exact sums in any order.
 Tensor integers(const Shape& shape, int first = -4) {
   std::vector<float> all(static_cast<std::size_t>(numel(shape)));
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -34,7 +34,7 @@ TEST_CASE("packed: linear equals linear of the rounded weights for any rank and 
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor bias = integers({5}, 1);
   const Tensor apart = integers({5, 2}).slice(1, 1, 2).reshape({5});
-  const Tensor strided = integers({10}).slice(0, 0, 10, 2);  // stride 2
+  const Tensor strided = integers({10}).slice(0, 0, 10, 2);
   const std::vector<Tensor> inputs = {integers({3}),
                                       integers({2, 3}),
                                       integers({2, 4, 3}),

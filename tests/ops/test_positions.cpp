@@ -12,7 +12,6 @@ namespace {
 
 using Places = std::vector<std::int64_t>;
 
-/// ⟨apply_rotary(q, i), apply_rotary(k, j)⟩ of two vectors of width 8.
 double product(std::int64_t i, std::int64_t j, const RotaryOptions& options) {
   const Tensor q = apply_rotary(values({1, 1, 1, 8}, 1), Places{i}, options);
   const Tensor k = apply_rotary(values({1, 1, 1, 8}, 2), Places{j}, options);
@@ -25,11 +24,11 @@ TEST_CASE("rotated queries and keys depend only on their distance") {
   for (const bool interleaved : {false, true}) {
     const RotaryOptions options{.interleaved = interleaved};
     const double near = product(3, 1, options);
-    // An angle of 10⁵ is rounded by 10⁵ · 2⁻⁵³, and the dot product of width 8 adds a little.
+    // An angle of 10⁵ is rounded by 10⁵ · 2⁻⁵³; the dot product adds a little.
     CHECK(std::abs(product(100003, 100001, options) - near) < 1e-9);
     CHECK(std::abs(product(4, 1, options) - near) > 1e-3);
     CHECK(std::abs(product(0, -2, options) - near) < 1e-12);
-    // f32 cannot represent 2²⁴ + 1 and + 3.
+    // 2²⁴ + 1 and + 3 are not f32 values.
     CHECK(std::abs(product(16777219, 16777217, options) - near) < 1e-7);
   }
 }
@@ -47,7 +46,7 @@ TEST_CASE("rotating a part of the positions gives that part of the whole") {
   const Tensor tail = apply_rotary(slice(x, 2, 3, 5), Places{3, 4});
   CHECK(numbers(tail) == numbers(slice(whole, 2, 3, 5)));
   CHECK(numbers(apply_rotary(x, Places{0, 0, 0, 0, 0})) == numbers(x));
-  // The cached table is used only for the same positions, width, dtype and options.
+  // The cached table depends on positions, width, dtype and options.
   CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
   CHECK(apply_rotary(x.to(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
   for (const RotaryOptions& other : {RotaryOptions{.interleaved = true}, RotaryOptions{100}}) {
@@ -93,8 +92,7 @@ TEST_CASE("the ALiBi bias falls with the distance") {
 }
 
 TEST_CASE("relative buckets follow T5") {
-  // In exact arithmetic, a distance d ≥ 8 is in bucket 8 + k for the largest integer k with 8 ·
-  // 16^(k / 8) ≤ d, that is 8⁸ · 16ᵏ ≤ d⁸.
+  // d ≥ 8 is in bucket 8 + k for the largest k with 8 · 16^(k / 8) ≤ d, that is 8⁸ · 16ᵏ ≤ d⁸.
   const Places distances = {0,  1,  7,  8,  9,  11, 12, 15, 16,  22,  23,
                             31, 32, 45, 46, 63, 64, 90, 91, 127, 128, 1000};
   const Places buckets = {0,  1,  7,  8,  8,  8,  9,  9,  10, 10, 11,

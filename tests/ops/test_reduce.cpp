@@ -23,7 +23,6 @@ Tensor leaf(const List& x) {
   return tensor(x, {static_cast<std::int64_t>(x.size())}).requires_grad_();
 }
 
-/// df(x)/dx of a scalar f.
 template <class F>
 List derivative(const List& x, F f) {
   const Tensor in = leaf(x);
@@ -73,7 +72,7 @@ TEST_CASE("var: too few elements give NaN, and one with correction 0 gives 0") {
 }
 
 TEST_CASE("var: no cancellation far from 0") {
-  // 1e8 ± 1: the difference of squares would have no digits left in f64.
+  // In f64, the difference of squares would have no digits left.
   const Tensor x = tensor({1e8 - 1, 1e8 + 1}, Dtype::f64);
   CHECK(var(x).item() == 2);
 }
@@ -123,8 +122,7 @@ TEST_CASE("prod: gradients are right with zeros, once and twice differentiated")
 TEST_CASE("reductions: i64 is exact, and other types are converted or refused") {
   const Tensor whole = tensor(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
   CHECK(sum(whole).dtype() == Dtype::i64);
-  CHECK(sum(whole).to_vector<std::int64_t>()[0] ==
-        9007199254740991);  // partial sums need more than f64
+  CHECK(sum(whole).to_vector<std::int64_t>()[0] == 9007199254740991);  // not summed in f64
   CHECK(max(whole).to_vector<std::int64_t>()[0] == 9007199254740993);
   CHECK(min(whole).to_vector<std::int64_t>()[0] == -5);
   CHECK(cumsum(whole, 0).to_vector<std::int64_t>() ==
@@ -135,7 +133,7 @@ TEST_CASE("reductions: i64 is exact, and other types are converted or refused") 
 }
 
 TEST_CASE("sum: f32 is summed in double") {
-  // 2²⁴ + 1 + … + 1: in f32 each 1 would be lost.
+  // In an f32 sum each 1 would be lost.
   List x(101, 1.0);
   x[0] = 0x1p24;
   const Tensor single = leaf(x).to(Dtype::f32);

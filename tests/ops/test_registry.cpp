@@ -8,7 +8,6 @@
 namespace gradus::testing::test_registry {
 namespace {
 
-/// Calls body(sample) for each, with its name in failure messages.
 template <class Body>
 void each_sample(Body body) {
   const Poison poison;
@@ -18,8 +17,8 @@ void each_sample(Body body) {
   }
 }
 
-/// Finite differences call small functions thousands of times, where waking a second thread would
-/// dominate. Other conditions use all threads.
+/// Finite differences call small functions thousands of times; waking a second thread would
+/// dominate.
 struct OneThread {
   const int before = num_threads();
   OneThread() { set_num_threads(1); }

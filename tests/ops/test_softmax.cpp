@@ -16,7 +16,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Function = Tensor (*)(const Tensor&, int);
 
-/// dx of ⟨dy, f(x)⟩, by the kernel or by the formula.
+/// By the kernel or by the formula.
 std::vector<double> gradient(Function f, const Tensor& x, const Tensor& dy, bool formula) {
   const FormulaScope scope(formula);
   const Tensor leaf = x.clone().requires_grad_();

@@ -1,5 +1,3 @@
-// Several threads give the values and gradients of one thread, up to the order of sums, and the
-// same bits in every run.
 #include "gradus/engine/base/num_threads.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
@@ -16,7 +14,7 @@ struct Threads {
   ~Threads() { set_num_threads(before); }
 };
 
-/// The values, then each gradient.
+/// Values, then gradients.
 std::vector<Numbers> run_with(int threads, const Sample& sample) {
   const Threads scope(threads);
   Generator own(3);
@@ -33,14 +31,14 @@ bool equal_but_for_order(const std::vector<Numbers>& a, const std::vector<Number
   });
 }
 
-/// The same bits, except that all NaN are equal and 0 equals −0.
+/// Treats all NaN as equal, and 0 and −0.
 bool identical(const std::vector<Numbers>& a, const std::vector<Numbers>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Numbers& x, const Numbers& y) { return distance(x, y) == 0; });
 }
 
-/// Ops on 300 · 257 elements: several chunks for each of 4 threads. Registry samples are smaller
-/// than one chunk, except for attention.
+/// 300 · 257 elements are several chunks for each of 4 threads. Most registry samples are smaller
+/// than one chunk.
 Samples wide_samples() {
   const std::int64_t rows = 300, columns = 257;
   const Tensor x = values({rows, columns}), more = positive({rows, columns}, 1);

@@ -28,7 +28,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kDenormal = std::numeric_limits<float>::denorm_min();
 
-// The textbook formulas, not those of vmath.
+// The textbook formulas, unlike vmath's.
 const Real kRootTwoOverPi = std::sqrt(2.0L / std::acos(-1.0L));
 
 Real exact_sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
@@ -52,11 +52,11 @@ struct Function {
   float (*one)(float);
   double (*wide)(double);
   Real (*exact)(Real);
-  Real ulps;      // allowed error of the float version
+  Real ulps;      // allowed in the float version
   Real absolute;  // … or this, times max(1, |x|)
 };
 
-// From |x| = 87.3365 on, the sigmoids flush e^-|x| below 2⁻¹²⁶ to 0, slightly early.
+// From |x| = 87.3365 on, the sigmoids flush e^-|x| to 0, slightly above 2⁻¹²⁶.
 constexpr Real kFlushed = 1.0001L * 0x1p-126L;
 
 template <float (*f)(float)>
@@ -98,7 +98,7 @@ Real ulp(Real value) {
   return std::ldexp(1.0L, std::max(exponent - 24, -149));
 }
 
-/// True if within the allowed error. ∞ counts as 2¹²⁸, the float after the largest.
+/// ∞ counts as 2¹²⁸, the float after the largest.
 bool close(float got, Real want, Real ulps, Real absolute) {
   if (std::isnan(want)) return std::isnan(got);
   const Real limit = 0x1p128L;
@@ -107,8 +107,7 @@ bool close(float got, Real want, Real ulps, Real absolute) {
   return error <= std::max(ulps * ulp(bounded), absolute);  // false for NaN
 }
 
-/// Every `step`-th of all 2³² bit patterns: with 12,289, each sign and exponent with about 680
-/// mantissas.
+/// Every `step`-th bit pattern: with 12,289, each sign and exponent with about 680 mantissas.
 std::vector<float> sweep(std::uint64_t step = 12289) {
   std::vector<float> x;
   for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += step) {
@@ -126,7 +125,7 @@ void check_bounds(const Function& f, const std::vector<float>& x) {
     f.rows(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      if (std::isinf(x[i])) continue;  // the textbook formulas give ∞ · 0
+      if (std::isinf(x[i])) continue;  // ∞ · 0 in the textbook formulas
       const Real allowed = f.absolute * std::max(1.0L, std::abs(static_cast<Real>(x[i])));
       const bool good = close(y[i], exact[i], f.ulps, allowed);
       if (!(good && close(f.one(x[i]), exact[i], f.ulps, allowed)) && wrong++ == 0) first = i;
@@ -143,8 +142,8 @@ TEST_CASE("vmath: every function keeps its error bound over the range of float",
   for (const Function& f : kFunctions) check_bounds(f, sweep());
 }
 
-// Where tanh and sigmoid switch methods, and halfway between powers of two, at the end of the range
-// of exp's polynomial.
+// Where tanh and sigmoid switch methods, and halfway between powers of two, where exp's polynomial
+// ends.
 TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
   std::vector<float> small, negative, half_way;
   for (float x = 0.01f; x < 0.4f; x *= 1.0005f) small.insert(small.end(), {x, -x});
@@ -160,8 +159,7 @@ TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
 
 TEST_CASE("vmath: a value is independent of its position in a row", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
-  // Vector body and scalar tail are compiled from one expression, with the same FMAs: bits are
-  // equal.
+  // Vector body and scalar tail have the same FMAs.
   const std::vector<float> x = sweep();
   std::vector<float> y(x.size());
   for (const Function& f : kFunctions) {
@@ -290,7 +288,7 @@ TEST_CASE("vmath: double versions agree with the standard library at double prec
 
 namespace {
 
-/// Values of both signs with magnitudes from 2⁻⁸ to 2⁸.
+/// Both signs, magnitudes from 2⁻⁸ to 2⁸.
 template <class T>
 std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
   std::vector<T> x;
@@ -303,8 +301,8 @@ std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
   return x;
 }
 
-/// The allowed |Σ terms - got|: each term goes through ⌈n / lanes⌉ + log₂ lanes additions, and one
-/// more rounding if it is a product; each is off by at most u of Σ|terms|.
+/// Each term goes through ⌈n / lanes⌉ + log₂ lanes additions, and one more rounding if it is a
+/// product; each is off by at most u of Σ|terms|.
 template <class T>
 void check_sum(T got, const std::vector<Real>& terms) {
   Real sum = 0, magnitude = 0;
