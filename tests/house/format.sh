@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Is the tree as clang-format 14 writes it? Another version breaks lines elsewhere: skipped.
+# Checks the format with clang-format 14. Skipped with other versions, which break lines elsewhere.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for program in clang-format-14 clang-format; do

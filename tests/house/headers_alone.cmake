@@ -1,5 +1,5 @@
-# Each header compiles as the first and only include of a file, with every warning an error: part of the
-# target `nightly`. A header that the source of its name includes first needs no file here. Adapters need
+# Compiles each header as the only include of a file, with warnings as errors. Part of the target
+# `nightly`. Leaves out headers that the .cpp of the same name includes first, and adapters, which need
 # other libraries.
 set(headers_alone)
 foreach(component IN LISTS gradus_components)
