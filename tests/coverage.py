@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Which lines of the backward passes do comparisons with the oracle reach?
+"""Checks that comparisons with the oracle reach every line of the backward passes.
 
   tests/coverage.py [BUILD]      BUILD: build/coverage, made by
       cmake --preset coverage && cmake --build --preset coverage --target gradus_tests_ops
 
-Runs the registry's oracle test alone, and for attention's parts, which no sample is long enough for,
-the test that holds them against the formula; reads gcov's counts for all functions of ops/ with
-`backward` in their name (lambdas inside included), and fails with a list unless every line was
-reached. That each needs_grad(i) was true and false is demanded by ops/test_coverage.cpp.
+Runs only the registry's oracle test and, since no sample is long enough to split attention into
+parts, the test that compares those with the formula. Reads gcov's counts for all functions of ops/
+with `backward` in their name, including their lambdas. Fails with a list of the lines not reached.
+ops/test_coverage.cpp checks that each needs_grad(i) was true and false.
 """
 import collections
 import json
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def measure(build):
-    """Counts of nothing but comparisons with an oracle."""
+    """Runs the comparisons with the oracle to create gcov's counts."""
     for old in build.rglob("*.gcda"):
         old.unlink()
     test = build / "tests" / "gradus_tests_ops"
@@ -37,7 +37,7 @@ def reports(build):
 
 
 def backward_lines(report):
-    """(file, line) and how often, of functions that compute gradients."""
+    """Yields (file, line) and the count for functions that compute gradients."""
     for file in report["files"]:
         path = pathlib.Path(os.path.normpath(os.path.join(report["current_working_directory"],
                                                           file["file"])))
@@ -68,7 +68,7 @@ def main():
     for report in reports(build):
         for place, count in backward_lines(report):
             lines[place] += count
-    for place in [p for p in lines if source(p) == "}"]:  # where only exceptions come through
+    for place in [p for p in lines if source(p) == "}"]:  # reached only by exceptions
         del lines[place]
     missed = sorted(place for place, count in lines.items() if count == 0)
     for place in missed:
