@@ -176,8 +176,8 @@ struct Plain {
   }
 };
 
-/// Sets keys and values before the first and after the last key that any query sees to NaN. Does
-/// not suit a & b, whose padding is only what a or b alone hides from every query.
+/// Sets keys and values before the first and after the last key that any query sees to NaN. Not for
+/// a & b, where padding is only what a or b alone hides from every query.
 void poison(Case& c, const May& may) {
   for (std::int64_t b = 0; b < c.B; ++b)
     for (std::int64_t hk = 0; hk < c.Hk; ++hk) {

@@ -44,8 +44,8 @@ struct Crash {
 /// Each distinct state after a crash. All changes must be in one directory.
 std::vector<Crash> crashes(const Files& before, const std::vector<Change>& changes);
 
-/// CHECKs that `save` leaves either the complete old file or the complete new one: the new one if
-/// it returned, the old one if it failed.
+/// CHECKs that `save` leaves the complete old or new file after any crash, the new one once it has
+/// returned, and only the old one if it fails.
 void check_saves_whole(const std::string& path, const std::function<void()>& save);
 
 /// A run that can be interrupted anywhere. `resume` continues it from `directory`, or throws

@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-using Exact = List<math::Bounded>;  // rounding errors in half-ulps of 1
+using Exact = List<math::Bounded>;  // values with rounding errors in half-ulps of 1
 
 /// "All inputs" are the differentiable ones, concatenated. For a large sample, gradients are known
 /// only along kProbes random directions per input.

@@ -1,4 +1,4 @@
-// The address space mapped by this process (Linux only).
+// The address space that this process has mapped (Linux only).
 #pragma once
 
 #ifdef __linux__

@@ -99,7 +99,7 @@ TEST_CASE("an exception in a chunk reaches the caller, and the team keeps workin
   }
 }
 
-// Run by tests below in separate processes.
+// Tests below run these in separate processes.
 TEST_CASE("helper: run a loop and exit", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
@@ -152,7 +152,7 @@ TEST_CASE("the first valid variable sets the default number of threads") {
   CHECK(said(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
 }
 
-// With LLVM's OpenMP one run in ten crashed; then 40 runs pass by luck once in 70 times.
+// With LLVM's OpenMP one run in ten crashed: 40 runs would pass by chance once in 70 times.
 TEST_CASE("a program may exit while its threads are still starting", "[process]") {
   CHECK(failures("helper: run a loop and exit", 40) == 0);
 #ifdef __unix__

@@ -47,7 +47,7 @@ Outcome with_level(const std::string& value, const std::string& name) {
 
 }  // namespace
 
-// Run by the tests below in separate processes.
+// The tests below run these in separate processes.
 TEST_CASE("helper: print the SIMD level", "[.]") {
   try {
     std::printf("level=%s\n", std::string(simd::name(simd::level())).c_str());
