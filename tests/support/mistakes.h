@@ -23,7 +23,7 @@ Mistakes token_mistakes();           // positions, convolution, einsum, linear a
 Mistakes transformer_mistakes();     // attention layers, decoders, stacks
 Mistakes sequence_model_mistakes();  // translator, recommender
 Mistakes encoder_model_mistakes();   // BERT, ViT, listener
-Mistakes token_layer_mistakes();     // layers of the models above
+Mistakes token_layer_mistakes();     // positions, conv1d, linear attention, scores, pooling
 
 inline Mistakes all_mistakes() {
   Mistakes all;
