@@ -14,7 +14,7 @@
 namespace gradus::testing::test_attention_document {
 namespace {
 
-/// Itself, and every d-th key before it.
+/// A query sees itself and every d-th key before it.
 class Dilated final : public Mask::Rule {
  public:
   explicit Dilated(std::int64_t d) : d_(d) {}
