@@ -42,7 +42,7 @@ struct Flags {
   int rounds = 7, threads = 0;
   std::string model, text = "docs/course.md";
   bool precisions = false, serve = false;
-  Precision weights = Precision::f32;
+  gemm::Precision weights = gemm::Precision::f32;
 };
 
 template <class F>
@@ -151,9 +151,12 @@ int main(int argc, char** argv) {
   app.add_option("--text", flags.text, "for perplexity")->capture_default_str();
   app.add_flag("--precisions", flags.precisions, "by how weights are kept");
   app.add_flag("--serve", flags.serve, "for interleave_decode.py");
+  const std::map<std::string, gradus::gemm::Precision> precisions = {
+      {"f32", gradus::gemm::Precision::f32},
+      {"bf16", gradus::gemm::Precision::bf16},
+      {"int8", gradus::gemm::Precision::int8}};
   app.add_option("--weights", flags.weights, "their precision, with --serve")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Precision>{
-          {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"int8", Precision::int8}}));
+      ->transform(CLI::CheckedTransformer(precisions));
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
   return gradus::bench::program(app, "bench_decode", argc, argv,
