@@ -1,4 +1,4 @@
-// What the tests of conditions share: a function whose backward pass breaks under one of them.
+// Helpers for the tests of conditions.
 #pragma once
 
 #include <string>
@@ -23,20 +23,19 @@ using testing::values;
 
 inline Tensor square_of(const Tensors& in) { return in[0] * in[0]; }
 
-/// Numbers from where x begins, one after the other, as careless kernels read them; a buffer that
-/// holds fewer gives what is beside it.
+/// Reads numel() consecutive elements from x's offset, ignoring its strides, as a faulty kernel
+/// would.
 inline Tensor careless(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   if (count < x.offset() + x.numel()) return full(x.shape(), 0.5, x.dtype());
   return kernel::strided_view(x, x.shape(), contiguous_strides(x.shape()), x.offset()).clone();
 }
 
-/// A vjp of x² at [3,4] that is right, or breaks.
+/// Checks a vjp of x² at [3,4].
 inline Report square_with(const check::Vjp& backward, const Options& options = {}) {
   return check::vjp("square", square_of, backward, {values({3, 4})}, options);
 }
 
-/// Fails, with this cause and no other.
 inline void caught(const Report& report, const std::string& cause) {
   INFO(report);
   CHECK(report.verdict == Verdict::fail);

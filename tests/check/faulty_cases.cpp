@@ -1,4 +1,4 @@
-// Functions with their right derivatives, and runs of the checker on them, right or spoiled.
+// Functions with correct derivatives, and runs of the checker on them, correct or spoiled.
 #include <algorithm>
 #include <sstream>
 #include <utility>

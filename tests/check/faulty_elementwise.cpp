@@ -1,4 +1,4 @@
-// Faults of functions that treat every element alike: formula, index, loop bound.
+// Faults of elementwise functions: formula, index, loop bound.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -20,7 +20,7 @@ double d_sigmoid(double x) { return sigmoid(x) * (1 - sigmoid(x)); }
 double sine(double x) { return std::sin(x); }
 double cosine(double x) { return std::cos(x); }
 
-/// dx = dy · local(x), in place of the right local derivative.
+/// dx = dy · wrong(x)
 Spoil local(double (*wrong)(double)) {
   return instead(0, [wrong](const Arguments& in, const Values& dy) {
     Values dx;
@@ -29,7 +29,7 @@ Spoil local(double (*wrong)(double)) {
   });
 }
 
-/// dx = right derivative for upstream(dy).
+/// dx = changed(dy) · f(x)
 Spoil with_upstream(double (*f)(double), double (*changed)(double)) {
   return instead(0, [f, changed](const Arguments& in, const Values& dy) {
     Values dx;

@@ -1,4 +1,4 @@
-// Faults of masks, gathers, permutations, running sums: what flows where.
+// Faults of masks, gathers, permutations and running sums.
 #include <vector>
 
 #include "gradus/tests/check/faulty_ops.h"
@@ -6,7 +6,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// A linear function y = M x with M given by its rule, so that dx = Mᵀ dy.
+/// y = M x with M[output, element] = rule(output, element), so dx = Mᵀ dy.
 using Rule = std::function<double(Index output, Index element)>;
 
 Case linear(const char* name, At shape, Index outputs, const Rule& rule) {
@@ -29,7 +29,7 @@ Case linear(const char* name, At shape, Index outputs, const Rule& rule) {
           }};
 }
 
-/// The backward pass of another rule.
+/// A backward pass that uses another rule.
 Spoil by_rule(const Rule& rule) {
   return instead(0, [rule](const Arguments& in, const Values& dy) {
     Values dx(in[0].size(), 0.0);
@@ -44,7 +44,7 @@ double yes(bool b) { return b ? 1 : 0; }
 
 constexpr Index kPicked[] = {4, 1, 1, 0, 1};
 
-/// Where element j of [2,3,5] stands in permute(2, 0, 1), and in its inverse.
+/// Index of element j of [2,3,5] after permute(2, 0, 1), and after the inverse permutation.
 Index permuted(Index j) { return j % 5 * 6 + j / 5; }
 Index unpermuted(Index j) { return j % 3 * 10 + j / 3; }
 

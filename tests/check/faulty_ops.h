@@ -1,4 +1,4 @@
-// The faulty ops: wrong derivatives of small functions, each with the cause the report must name.
+// Faulty ops: wrong derivatives of small functions, each with the cause that the report must name.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace gradus::raw_cases {
 
 struct FaultyOp {
   std::string name;
-  Case subject;       // right
-  Spoil spoil;        // makes dx wrong
-  std::string cause;  // "": no single cause explains it, and the report must not invent one
-  Index input = 0;    // that is wrong
+  Case subject;  // correct
+  Spoil spoil;
+  std::string cause;  // "": no single cause explains it, and the report must not name one
+  Index input = 0;    // the wrong one
   At output_shape = {};
 };
 
@@ -29,18 +29,18 @@ inline std::vector<FaultyOp> all_faulty_ops() {
   return all;
 }
 
-/// The same faults, each with two more wrong entries in the Jacobian, so that no single cause is
-/// left that explains all of it.
+/// The same faults, each with two more wrong entries in the Jacobian, so that no single cause
+/// explains all of them.
 std::vector<FaultyOp> faulty_not_quite();
 
-/// One value of each kind: both signs, no two alike, none near 0 or 1.
+/// Distinct values of both signs, none near 0 or 1.
 Values plain_values(Index count, std::uint64_t seed = 1);
 
-/// Another derivative altogether: dx = wrong(in, dy) for input k.
+/// Replaces the derivative for input k: dx = wrong(in, dy).
 using Wrong = std::function<Values(const Arguments& in, const Values& dy)>;
 Spoil instead(Index k, const Wrong& wrong);
 
-/// Each element of dx[k] by itself: f(right value, element number).
+/// Changes each element of dx[k]: f(correct value, index).
 Spoil each(Index k, const std::function<double(double, Index)>& f);
 
 }  // namespace gradus::raw_cases

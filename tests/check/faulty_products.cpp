@@ -1,4 +1,4 @@
-// Faults of products, broadcasts and quotients: transposes, orders, reductions, scales.
+// Faults of matmuls, broadcasts and quotients: transposes, orders, reductions, scales.
 #include <cmath>
 #include <vector>
 
@@ -7,12 +7,12 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// What stands where in C = A B with its sides 2, 3, 5 (or 3, 3, 3).
+/// Sizes of C = A B: 2, 3, 5 or 3, 3, 3.
 struct Sides {
   Index m, k, n;
 };
 
-/// da[i,p] = Σ_j dc(i, j) b(p, j), with what the caller puts for dc and b.
+/// da[i,p] = Σ_j dc(i, j) b(p, j)
 template <class Dc, class B>
 Wrong da_with(Sides s, Dc dc, B b) {
   return [=](const Arguments& in, const Values& dy) {
@@ -57,7 +57,7 @@ Case bias_case(Index rows, Index width) {
           }};
 }
 
-/// y = a / b, element by element.
+/// y = a / b, elementwise.
 Case quotient_case() {
   return {"divide",
           {{"a", {5}, plain_values(5)}, {"b", {5}, plain_values(5, 2)}},

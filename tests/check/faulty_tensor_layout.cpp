@@ -1,4 +1,4 @@
-// Faults that show for some layouts only, or from some size on.
+// Faults that appear only for some layouts, or above some size.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,8 +10,7 @@
 namespace gradus::faulty_tensor_ops {
 namespace {
 
-/// The numbers that follow x's first one in memory, read as if x were row-major; where the buffer
-/// ends before, the last one again.
+/// Reads the storage from x's offset as if x were row-major. At its end, repeats the last value.
 Tensor careless(const Tensor& x) {
   const auto held = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   std::vector<double> read;
@@ -27,7 +26,7 @@ bool repeats(const Tensor& x) {
   return false;
 }
 
-/// Do the neighbours along another axis than the last lie side by side?
+/// True if a dimension other than the last has stride 1.
 bool swapped(const Tensor& x) {
   const int last = x.rank() - 1;
   for (int i = 0; i < last; ++i)
@@ -48,7 +47,7 @@ Vjp x_read(const Host& host, std::size_t input, const std::function<Tensor(const
   };
 }
 
-/// Right for at most `most` elements; what comes after gets no gradient: a block without the rest.
+/// Computes only full blocks of `most` elements. The remainder gets no gradient.
 Vjp first_block_only(const Host& host, std::size_t input, std::int64_t most) {
   return changed(host, input, [most](const Tensor& dx, const Tensors&, const Tensor&) {
     std::vector<double> v = dx.to(Dtype::f64).to_vector<double>();
@@ -76,7 +75,7 @@ std::vector<FaultyOp> faulty_layout() {
                    x_read(h, 0, [](const Tensor& x) { return swapped(x) ? x * 1.5 : x; }),
                    "LAYOUT"});
   }
-  for (FaultyOp& b : all)  // the first input is not among what their dx depends on
+  for (FaultyOp& b : all)  // their dx does not depend on the first input
     if (b.name == "multiply, x as if row-major" || b.name == "multiply, x transposed" ||
         b.name == "broadcast, x as if row-major" || b.name == "broadcast, x transposed" ||
         b.name == "matmul, x as if row-major" || b.name == "matmul, x transposed" ||

@@ -1,4 +1,4 @@
-// Wrong operations of one's own: what they save, what they leave out, which part they return.
+// Faulty custom ops: what they save, what they omit, which part they return.
 #include "gradus/tests/check/faulty_tensor_ops.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/node.h"
@@ -7,7 +7,7 @@
 namespace gradus {
 namespace op {
 
-/// y = x wᵀ with a fault of its own for each number.
+/// y = x wᵀ, with one of four faults.
 struct OddLinear final : Op {
   int fault = 0;
   Saved x, w;
@@ -20,14 +20,14 @@ struct OddLinear final : Op {
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const Tensor dx = needs_grad(0) ? matmul(dy, w.value()) : Tensor();
     Tensor dw = matmul(transpose(dy), x.value());
-    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;             // a sum that was shared with dx
-    if (fault == 3) return {dx, needs_grad(0) ? dw : Tensor()};  // asks for the wrong input
+    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;  // as if the sum were shared with dx
+    if (fault == 3) return {dx, needs_grad(0) ? dw : Tensor()};  // tests the wrong input
     if (fault == 4) return {needs_grad(1) ? dx : Tensor(), dw};
     return {dx, dw};
   }
 };
 
-/// y = x[from : from + 2] of axis 0; its gradient belongs somewhere else.
+/// y = x[from : from + 2] of axis 0, with the gradient at other positions.
 struct OddSlice final : Op {
   std::int64_t from = 1, back = 0, step = 1;
   bool whole = false;
@@ -39,7 +39,7 @@ struct OddSlice final : Op {
   }
 };
 
-/// y = x[rows], whose gradient goes to other rows.
+/// y = x[rows], with the gradient at other rows.
 struct OddRows final : Op {
   Tensor rows, back;
   const char* name() const override { return "odd_rows"; }
@@ -49,7 +49,7 @@ struct OddRows final : Op {
   }
 };
 
-/// y = eˣ, which saves the wrong side of itself, or works on what it saved.
+/// y = eˣ. Saves x instead of y, overwrites what it saved, or detaches it.
 struct OddExp final : Op {
   int fault = 0;
   Saved kept;
@@ -65,12 +65,12 @@ struct OddExp final : Op {
     return y;
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
-    if (fault == 2) return {dy * kept.value().detach()};  // its own derivative is lost
+    if (fault == 2) return {dy * kept.value().detach()};  // loses the second derivative
     return {dy * kept.value()};
   }
 };
 
-/// y = relu x with a mask that is wrong, or of the wrong thing.
+/// y = relu(x), with a wrong mask.
 struct OddRelu final : Op {
   int fault = 0;
   Saved x;

@@ -1,4 +1,4 @@
-// The tensors' part of the faulty ops: backward passes on tensors, right ones and wrong ones.
+// Faulty ops on tensors, and correct hosts for them.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ using check::Tensors;
 using check::Vjp;
 using testing::values;
 
-/// A function with its right backward pass.
+/// A function with its correct backward pass.
 struct Host {
   std::string name;
   Function forward;
@@ -24,14 +24,14 @@ struct Host {
   Tensors inputs;
 };
 
-/// What is wrong with a host, and which cause the report must name; "": none explains it.
+/// A fault of a host, and the cause that the report must name; "": no cause explains it.
 struct FaultyOp {
   std::string name;
   Host host;
-  Vjp wrong;  // none: the host's forward runs an operation that is wrong
+  Vjp wrong;  // empty: the host's forward calls a faulty op
   std::string cause;
-  std::size_t input = 0;  // that is wrong
-  bool second = false;    // the first derivative is right, its own is not
+  std::size_t input = 0;  // the wrong one
+  bool second = false;    // the first derivative is correct, the second is not
 };
 
 Host square_host();
@@ -54,7 +54,7 @@ std::vector<Host> all_hosts();
 std::vector<FaultyOp> faulty_formula();      // faulty_tensor_formula.cpp
 std::vector<FaultyOp> faulty_layout();       // faulty_tensor_layout.cpp
 std::vector<FaultyOp> faulty_operation();    // faulty_tensor_ops.cpp
-std::vector<FaultyOp> faulty_side_effect();  // faulty_tensor_side_effects.cpp: the rest
+std::vector<FaultyOp> faulty_side_effect();  // faulty_tensor_side_effects.cpp
 inline std::vector<FaultyOp> all_faulty_ops() {
   std::vector<FaultyOp> all;
   for (const auto& part :
@@ -63,7 +63,7 @@ inline std::vector<FaultyOp> all_faulty_ops() {
   return all;
 }
 
-/// The right gradients, with one of them changed.
+/// The correct gradients, with that of `input` changed.
 using Change = std::function<Tensor(const Tensor& dx, const Tensors& x, const Tensor& dy)>;
 Vjp changed(const Host& host, std::size_t input, const Change& change);
 

@@ -1,5 +1,5 @@
-// Faults of accumulation, of memory, of saved tensors, of upstream gradients, of precision, and of
-// second derivatives.
+// Faults of accumulation, memory, saved tensors, upstream gradients, precision and second
+// derivatives.
 #include <cmath>
 #include <memory>
 
@@ -10,7 +10,7 @@
 namespace gradus::faulty_tensor_ops {
 namespace {
 
-/// Hands out one buffer for every gradient of a shape.
+/// Returns the same buffer for every gradient of a shape.
 Vjp one_buffer(const Host& host) {
   return
       [right = host.right, kept = std::make_shared<Tensor>()](const Tensors& x, const Tensor& dy) {
@@ -23,7 +23,7 @@ Vjp one_buffer(const Host& host) {
       };
 }
 
-/// Leaves the last number of its result unwritten.
+/// Leaves the last element of its result unwritten.
 Vjp unfinished(const Host& host) {
   return changed(host, 0, [](const Tensor& dx, const Tensors&, const Tensor&) {
     const Tensor from = dx.contiguous();
@@ -32,12 +32,13 @@ Vjp unfinished(const Host& host) {
     const std::int64_t last = from.numel() - 1;
     const double before = to[last];
     for (std::int64_t i = 0; i < last; ++i) to[i] = from.data<double>()[i];
-    if (!std::isnan(before)) to[last] = from.data<double>()[last];  // "happens to be right"
+    if (!std::isnan(before))
+      to[last] = from.data<double>()[last];  // stands for stale memory that happens to be right
     return out;
   });
 }
 
-/// The gradient of an input that equals another is taken to be in the other's already.
+/// If two inputs share storage, returns a gradient for the first only.
 Vjp same_twice(const Host& host, std::size_t first, std::size_t second) {
   return [right = host.right, first, second](const Tensors& x, const Tensor& dy) {
     Tensors dx = right(x, dy);
@@ -46,7 +47,7 @@ Vjp same_twice(const Host& host, std::size_t first, std::size_t second) {
   };
 }
 
-/// Drops what is small beside the largest of dy.
+/// Treats elements of dy below 0.1 · max |dy| as 0.
 Vjp thresholded(const Host& host) {
   return [right = host.right](const Tensors& x, const Tensor& dy) {
     const Tensor size = abs(dy);
@@ -54,12 +55,12 @@ Vjp thresholded(const Host& host) {
   };
 }
 
-/// dx does not depend on dy as a derivative must: f(dy) in its place.
+/// Uses f(dy) in place of dy.
 Vjp with_upstream(const Host& host, const std::function<Tensor(const Tensor&)>& f) {
   return [right = host.right, f](const Tensors& x, const Tensor& dy) { return right(x, f(dy)); };
 }
 
-/// In f32 alone.
+/// Wrong in f32 only.
 Vjp in_f32(const Host& host, const std::function<Tensor(const Tensor&)>& f) {
   return [right = host.right, f](const Tensors& x, const Tensor& dy) {
     Tensors dx = right(x, dy);
@@ -74,7 +75,7 @@ Host of_f32(Host host) {
   return host;
 }
 
-/// Its second derivative lacks what goes through input k.
+/// Its second derivative lacks the terms through input k.
 Vjp detached(const Host& host, std::size_t k) {
   return [right = host.right, k](const Tensors& x, const Tensor& dy) {
     Tensors in = x;

@@ -1,4 +1,4 @@
-// Functions of plain arrays with their right derivatives, and ways to make those wrong.
+// Functions of plain arrays with correct derivatives, and ways to spoil them.
 #pragma once
 
 #include <cmath>
@@ -34,10 +34,10 @@ struct Case {
   Derivative vjp;
 };
 
-/// Changes the right gradients: dx[input][element].
+/// Spoils the correct gradients dx[input][element].
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
-// check_vjp and check_on, compiled once.
+// Wrappers of check_vjp and check_on, so that the templates are compiled once.
 Report run(const std::string& name, const Functions& functions, const std::vector<Input>& inputs,
            const Options& options = {});
 Report run(const Case& c, const Options& options = {});
@@ -50,12 +50,12 @@ Values random_values(Index count, std::uint64_t seed, double scale = 1);  // in 
 /// y[i] = f(x[i]).
 Case elementwise(const std::string& name, Values x, double (*f)(double), double (*df)(double));
 
-/// A scalar function of several inputs with its gradient, from which dy is left out.
+/// A scalar function of several inputs. `gradient` leaves out the factor dy.
 Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
               const std::function<Arguments(const Arguments&)>& gradient, const Arguments& x,
               const Dims& shape = {});
 
-/// Along the last of two axes: y = e^x / Σe^x, dx = y (dy - Σ y dy).
+/// Along the last of two axes: y = eˣ / Σeˣ, dx = y (dy - Σ y dy).
 Values softmax_rows(const Values& x, Index width);
 Case softmax(Index rows, Index width, Values x);
 
@@ -64,7 +64,7 @@ struct Row {
 };
 Row statistics(const double* x, Index width);
 
-/// dx = rstd (g - mean(g) - xhat mean(g xhat)), g = gamma dy; the term mean(g) can be left out.
+/// dx = rstd (g - mean(g) - xhat mean(g xhat)), g = gamma dy. The term mean(g) is optional.
 Arguments layer_norm_vjp(const Arguments& in, const Values& dy, bool with_mean);
 Case layer_norm(Index rows, Index width, double scale, std::uint64_t seed = 3);
 
@@ -97,7 +97,7 @@ inline double d_gelu(double x) {
   return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) + x * density;
 }
 
-/// In characters: a byte 10xxxxxx of UTF-8 continues one.
+/// In characters of UTF-8, not bytes.
 Index longest_line(const std::string& text);
 
 }  // namespace gradus::raw_cases

@@ -1,4 +1,4 @@
-// One random case after the other; what they need is drawn from the seed.
+// Random cases. All choices are drawn from the seed.
 #include "gradus/tests/check/tensor_cases.h"
 
 #include <cmath>

@@ -1,11 +1,11 @@
-// Random right gradients of tensors: of any operation, shape and scale.
+// Random correct gradients of tensors: any op, shape and scale.
 #pragma once
 
 #include "gradus/check/gradients.h"
 
 namespace gradus::faulty_tensor_ops {
 
-/// Checks the seed's case under all conditions; every third one in f32 too.
+/// Checks one case under all conditions. Every third case also runs in f32.
 check::Report check_random_case(std::uint64_t seed);
 
 }  // namespace gradus::faulty_tensor_ops

@@ -1,4 +1,4 @@
-// Functions of tensors with their backward passes, as one writes them in tensor operations.
+// Functions of tensors with backward passes written in tensor ops.
 #include <cmath>
 
 #include "gradus/ops/members.h"

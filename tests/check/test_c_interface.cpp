@@ -1,4 +1,4 @@
-// The checker's C interface, as a C program calls it.
+// The checker's C interface, called as from C.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kShape[] = {2, 2};
 constexpr double kX[] = {0.5, -1.25, 2, 0.75}, kW[] = {3, 7, -2, 5};
 
-/// y = x ⊙ w; `user` says what is wrong with the derivative.
+/// y = x ⊙ w. `user` selects the fault.
 int product(void*, const double* const* x, double* y) {
   for (int i = 0; i < 4; ++i) y[i] = x[0][i] * x[1][i];
   return 0;
@@ -111,7 +111,7 @@ TEST_CASE("C interface: wrong calls are errors with a message") {
 TEST_CASE("C interface: options change the check") {
   Checked c;
   CHECK(gradus_check_set(c.check, "ulp", 0x1p-23) == 0);
-  CHECK(c.run("right") == GRADUS_INCONCLUSIVE);  // float, and no reference
+  CHECK(c.run("right") == GRADUS_INCONCLUSIVE);  // float without a reference
   CHECK(gradus_check_set(c.check, "resolution", 1e-3) == 0);
   CHECK(c.run("right") == GRADUS_PASS);
   CHECK(gradus_check_set(c.check, "accumulates", 1) == 0);
@@ -144,7 +144,7 @@ TEST_CASE("C interface: the full check calls the function more often, the sample
   };
   const int full = calls_with("full", 1), sampled = calls_with("sampled", 1);
   CHECK(full > sampled);
-  CHECK(calls_with("sampled", 0) == full);  // so few are looked at one by one
+  CHECK(calls_with("sampled", 0) == full);  // small enough to be checked in full
   gradus_check_free(check);
 }
 

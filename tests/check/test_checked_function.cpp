@@ -1,5 +1,5 @@
-// Functions under test that change, throw or do not fit are detected; float has two remedies; one
-// seed gives one report for any options and number of threads.
+// Functions under test that change, throw or do not fit are detected. For float, two remedies are
+// offered. A report depends only on the seed, not on the number of threads.
 #include <algorithm>
 #include <memory>
 
@@ -26,7 +26,7 @@ Case products() {
           }};
 }
 
-/// All derivatives times 1 + share.
+/// Multiplies all derivatives by 1 + share.
 Spoil off_by(double share) {
   return [share](Arguments& dx, const Arguments&, const Values&) {
     for (Values& part : dx)
@@ -66,7 +66,7 @@ std::vector<Wish> wishes() {
           {"full", full}};
 }
 
-/// A function whose n-th call gives the first output plus after(n).
+/// Adds after(n) to the first output of the n-th call.
 Report changing(const std::function<double(int)>& after) {
   Case c = products();
   c.forward = [after, calls = std::make_shared<int>(0), f = c.forward](const Arguments& in) {
@@ -79,7 +79,7 @@ Report changing(const std::function<double(int)>& after) {
 
 double as_float(double v) { return static_cast<float>(v); }
 
-/// The products computed in float, all outputs off by this share.
+/// products() computed in float, with all outputs off by this share.
 Functions in_float(double off, bool reference) {
   const Case c = products();
   Functions f{[g = c.forward, off](const Arguments& in) {
@@ -136,7 +136,7 @@ TEST_CASE("determinism: another seed gives other upstream gradients and the same
   };
   CHECK(upstream(one) == upstream(one));
   CHECK(upstream(one) != upstream(two));
-  // Each output alone is weighed by a random number in ±[1.5, 2.5), never by 1.
+  // Rows with one nonzero weight: it is random in ±[1.5, 2.5), never 1.
   for (const Values& dy : upstream(one)) {
     const auto weighs = [](double w) { return w != 0; };
     if (std::count_if(dy.begin(), dy.end(), weighs) != 1) continue;
@@ -219,7 +219,7 @@ TEST_CASE("fitting: inputs without a gradient, empty inputs and empty outputs do
             }};
   passes(run(pick), "input 1 'index' []: not differentiable");
   pick.vjp = [](const Arguments&, const Values& dy) { return Arguments{{0, 0, dy[0]}, {1}}; };
-  passes(run(pick));  // also where it gets one
+  passes(run(pick));  // also if the index gets a gradient
   const Case empty{"empty",
                    {{"x", {0, 4}, {}}},
                    [](const Arguments&) { return Values{}; },
@@ -244,7 +244,7 @@ TEST_CASE("zeros: a gradient that is NaN or not 0 for dy = 0 fails") {
       elementwise("cube", {0.5}, cube, d_cube),
       [](Arguments& dx, const Arguments&, const Values& dy) { dx[0][0] *= dy[0] / dy[0]; });
   fails(nan, "for an upstream gradient of zeros; it must be 0");
-  // Also where the output is a single number, which dy = 1 would hide.
+  // A scalar output, where dy = 1 would hide it.
   const Report sum = run("sum",
                          {[](const Arguments& in) { return Values{in[0][0] + in[0][1]}; },
                           [](const Arguments&, const Values&) {
@@ -301,7 +301,7 @@ TEST_CASE("float: a resolution is the tolerance, but no finer than the noise all
   passes(with_error(0), "a resolution of 0.001");
   passes(with_error(1e-4));
   fails(with_error(1e-2));
-  // An inner result in steps of 1e-4 leaves no resolution of 1e-6.
+  // Intermediate results rounded to 1e-4 do not allow a resolution of 1e-6.
   options.resolution = 1e-6;
   const auto rough = [](const Arguments& in) {
     return Values{std::round(in[0][0] * in[0][0] * 1e4) / 1e4};

@@ -1,5 +1,5 @@
-// The conditions under which otherwise right gradients break: each finds a fault that no other one
-// finds, with its cause.
+// Conditions that break otherwise correct gradients. Each finds, with its cause, a fault that no
+// other condition finds.
 #include <cmath>
 #include <functional>
 
@@ -14,9 +14,9 @@ namespace gradus {
 
 namespace op {
 
-/// x², whose backward is wrong for the second node that one leaf has.
+/// x², whose backward is wrong for a leaf's second node.
 struct Jealous final : Op {
-  static inline std::uint64_t latest = 0;  // the leaf
+  static inline std::uint64_t latest = 0;  // the last leaf
   Saved x;
   double factor = 2;
   const char* name() const override { return "jealous"; }
@@ -33,7 +33,7 @@ struct Jealous final : Op {
   }
 };
 
-/// x², whose second backward writes into what the first returned.
+/// x², whose second backward overwrites the gradient that the first returned.
 struct Rewriting final : Op {
   Saved x;
   Tensor first;
@@ -50,7 +50,7 @@ struct Rewriting final : Op {
   }
 };
 
-/// a b c, whose backward is wrong where so many of the three want a gradient.
+/// a b c, whose backward is wrong if `wrong_for` of the three need a gradient.
 struct Product final : Op {
   Saved a, b, c;
   int wrong_for = 0;
@@ -66,7 +66,7 @@ struct Product final : Op {
   }
 };
 
-/// y = 2 x, whose last number stays what fresh memory holds: by luck the right one, or NaN.
+/// y = 2 x, whose last element is never written: NaN if memory is poisoned, else correct by chance.
 struct Unfinished final : Op {
   const char* name() const override { return "unfinished"; }
   Tensor forward(const Tensor& x) {
@@ -84,7 +84,7 @@ struct Unfinished final : Op {
 namespace conditions {
 namespace {
 
-/// Fails, and all that is found says this.
+/// Checks that the report fails and that each finding contains `words`.
 void found_by(const Report& report, const std::string& words, const std::string& cause = "") {
   INFO(report);
   CHECK(report.verdict == Verdict::fail);
@@ -99,7 +99,6 @@ Options plain() {
   return options;
 }
 
-/// What a tensor [3, 4] looks like in memory.
 std::string layout_of(const Tensor& x) {
   const std::int64_t i = x.strides()[0], j = x.strides()[1];
   if (i == 0 && j == 0) return "one number";
@@ -110,7 +109,7 @@ std::string layout_of(const Tensor& x) {
   return x.offset() > 0 ? "slice" : "whole";
 }
 
-/// x² at [3, 4], wrong where x, or dy, lies so.
+/// x² at [3, 4], wrong if x (or dy) has this layout.
 Report square_wrong_for(const std::string& layout, bool of_dy) {
   return square_with(
       [&](const Tensors& x, const Tensor& dy) {
@@ -256,7 +255,7 @@ TEST_CASE("conditions: an exception for other strides is reported with its messa
 }
 
 TEST_CASE("conditions: a write outside a slice fails") {
-  const auto beside = [](const Tensor& t) {  // the number before the first one
+  const auto beside = [](const Tensor& t) {  // the element before the first one
     if (t.offset() > 0) const_cast<double*>(t.data<double>())[-1] = 1;
   };
   for (const bool to_dy : {false, true})
@@ -306,7 +305,7 @@ TEST_CASE("conditions: poisoning of memory is restored to its earlier state") {
     memory::set_poison(before);
     CHECK(check::gradients([](const Tensors& in) { return in[0] * 2.0; }, {values({3})}));
     Tensor next = Tensor::empty({5}, Dtype::f64).fill_(1);
-    next = Tensor();  // its block is the next one's
+    next = Tensor();  // its block is reused below
     next = Tensor::empty({5}, Dtype::f64);
     CHECK(std::isnan(next.to_vector<double>()[4]) == before);
   }
@@ -372,7 +371,7 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   INFO(report);
   CHECK(report.verdict == Verdict::fail);
   CHECK(has(report.smallest, "x0 [1,1,1]"));
-  // Where each size asks for another, all of them shrink together.
+  // Sizes that depend on each other shrink together.
   const check::Vjp by_rows = [](const Tensors& x, const Tensor& dy) {
     const Tensor da = matmul(dy, transpose(x[1], 0, 1));
     return Tensors{da, matmul(transpose(x[0], 0, 1), dy) * (x[0].size(0) > 2 ? 2.0 : 1.0)};
@@ -384,7 +383,7 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]: d out["));
   CHECK(has(product.smallest, "/ d x1[0,0]"));
   Options given, options;
-  given.upstream = values({3, 5, 7}, 2);  // which fits no smaller ones
+  given.upstream = values({3, 5, 7}, 2);  // no smaller size fits it
   CHECK(has(check::vjp("softmax", f, no_dot, {values({3, 5, 7})}, given).smallest, "[1,1,1]"));
   options.smallest = false;
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());

@@ -1,4 +1,5 @@
-// Differences of functions of one number: at smooth points, kinks, edges, on hills, in noise.
+// Finite differences of functions of one variable: smooth points, kinks, domain edges, hills,
+// noise.
 #include <algorithm>
 #include <numeric>
 
@@ -11,24 +12,23 @@ namespace {
 
 using Curve = std::function<Values(double)>;
 
-/// A function of one number with its derivatives.
+/// A function of one variable with its derivatives.
 struct Subject {
   std::string name;
   Curve f, df;
-  Values places;  // where differences can see it
+  Values places;  // where finite differences can resolve it
 };
 
-/// A number in ±size/2 without a pattern.
+/// A pseudo-random value in ±size/2.
 double jitter(double x, double size) {
   const double many = x * 7919.0 * 1024;
   return size * (many - std::floor(many) - 0.5);
 }
 
-/// T₄₀ of Chebyshev: a wave of twenty periods on [-1, 1].
+/// The Chebyshev polynomial T₄₀: twenty periods on [-1, 1].
 double chebyshev(double x) { return std::cos(40 * std::acos(x)); }
 double d_chebyshev(double x) { return 40 * std::sin(40 * std::acos(x)) / std::sqrt(1 - x * x); }
 
-/// One output.
 Subject one(const std::string& name, double (*f)(double), double (*df)(double),
             const Values& places) {
   return {name, [f](double x) { return Values{f(x)}; }, [df](double x) { return Values{df(x)}; },
@@ -91,7 +91,7 @@ std::vector<Subject> subjects() {
        {1, 0.25}}};
 }
 
-/// The report on the derivatives times `factor`; those that are 0 are factor - 1.
+/// The report for the derivatives times `factor`. A derivative of 0 becomes factor - 1.
 Report report_of(const Subject& s, double x, double factor, const Options& options = {}) {
   const auto vjp = [&s, factor](const Arguments& in, const Values& dy) {
     const Values d = s.df(in[0][0]);
@@ -118,18 +118,18 @@ TEST_CASE("differences: no error of one part in a million escapes, at any scale"
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Options options;
     options.seed = seed;
-    // 0.001 … 100, where a softmax saturates until all its derivatives are the rounding of 1.
+    // 0.001 … 100. At 100 a softmax saturates, and its derivatives are only rounding error.
     const double scale = std::pow(10.0, static_cast<double>(seed % 6) - 3);
     for (const Case& c : {softmax(2, 4, random_values(8, seed, scale)),
                           layer_norm(2, 3, scale, seed), matmul(2, 1, 3, seed)}) {
       CAPTURE(seed, scale);
       testing::passes(run(c, options));
-      if (scale > 1) continue;  // rounding may hide as much
+      if (scale > 1) continue;  // rounding may hide 1e-6
       const auto k = static_cast<Index>(seed) % c.inputs.size();
       const Report report = run_spoiled(
           c,
           [k, seed](Arguments& dx, const Arguments&, const Values&) {
-            // By turns all elements of an input, and the one with the largest gradient.
+            // Spoils all elements of an input, or only the largest gradient, alternating by seed.
             Values& d = dx[k];
             const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
             const auto largest = std::max_element(d.begin(), d.end(), smaller);
@@ -171,7 +171,7 @@ TEST_CASE("differences: six calls of a function cover all its outputs at a smoot
 }
 
 TEST_CASE("differences: a step that samples a wave at its zeros is detected") {
-  // Six points that are 1/512 apart see none of a wave of that length.
+  // Six points 1/512 apart cannot see a wave of that length.
   const double turns = 2 * std::acos(-1.0) * 512;
   const Report report = scalar(
       "hidden wave",
@@ -215,13 +215,13 @@ TEST_CASE("differences: a function that ignores its input has derivative 0") {
   const auto some = [](const Arguments&, const Values& dy) { return Arguments{{0, dy[0], 0}}; };
   testing::passes(run("constant", {constant, none}, x), "every measured derivative is 0");
   testing::fails(run("constant", {constant, some}, x));
-  // Exactly 0 to the left of -9, where the derivative is not yet.
+  // Below about -9 the value underflows to exactly 0, but the derivative does not.
   const Case underflow = elementwise("gelu", {-10, -12}, gelu, d_gelu);
   REQUIRE(underflow.forward({{-10, -12}}) == Values{0, 0});
   testing::passes(run(underflow));
   const Spoil ones = [](Arguments& dx, const Arguments&, const Values& dy) { dx[0] = dy; };
   CHECK(run_spoiled(underflow, ones).inputs[0].wrong == 2);
-  // The sum of a softmax is 1 but for rounding.
+  // The sum of a softmax is 1 up to rounding.
   testing::passes(scalar(
                       "sum of a softmax",
                       [](const Arguments& in) {

@@ -1,4 +1,4 @@
-// Wrong calls of the checker throw an error with the reason; functions that misbehave fail or are
+// Wrong calls of the checker throw an error with the reason. Functions that misbehave fail or are
 // inconclusive, and the report gives the reason.
 #include <cmath>
 #include <random>
@@ -16,7 +16,7 @@ namespace {
 
 using testing::fails, testing::passes, testing::undecided;
 
-/// Throws an E whose message has both words.
+/// Checks that the call throws an E whose message contains both words.
 template <class E>
 void refused(const std::function<void()>& call, const std::string& word,
              const std::string& other = "") {
@@ -77,7 +77,7 @@ TEST_CASE("errors: a function that returns no tensor, or another type, is refuse
   };
   refused<DtypeError>(with([](const Tensors& in) { return in[0].to(Dtype::f32); }), "rough", "f32");
   refused<ValueError>(with([](const Tensors&) { return Tensor(); }), "rough");
-  // What it throws at its inputs passes through.
+  // Exceptions that the function throws at its inputs pass through.
   refused<ShapeError>(with([](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); }), "7");
   refused<std::runtime_error>(
       with([](const Tensors&) -> Tensor { throw std::runtime_error("out of cheese"); }),

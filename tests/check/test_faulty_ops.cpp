@@ -1,4 +1,4 @@
-// Every faulty op fails and most are named; ten thousand right derivatives pass.
+// Every faulty op fails and most are named; ten thousand correct derivatives pass.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,7 +13,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// A random right derivative: of any family, size and scale.
+/// A random case with a correct derivative: any family, size and scale.
 Case random_case(std::uint64_t seed) {
   Random random(seed);
   const auto side = [&random] { return static_cast<Index>(1 + random.below(4)); };
@@ -37,7 +37,7 @@ Case random_case(std::uint64_t seed) {
   }
 }
 
-/// A line of the table.
+/// One row of the table.
 struct Tally {
   int faults = 0, failed = 0, named = 0, misnamed = 0;
 
@@ -78,7 +78,7 @@ Tally raw_faults() {
     Options options;
     options.output_shape = faulty.output_shape;
     CAPTURE(faulty.name);
-    REQUIRE(run(faulty.subject, options));  // before it was spoilt
+    REQUIRE(run(faulty.subject, options));
     tally.count(run_spoiled(faulty.subject, faulty.spoil, options), faulty.input, faulty.cause);
   }
   return tally;

@@ -1,4 +1,4 @@
-// check::gradients, vjp and second pass right gradients of tensors and report wrong elements.
+// check::gradients, vjp and second pass correct gradients of tensors and report wrong elements.
 #include <string>
 #include <vector>
 
@@ -30,7 +30,7 @@ struct FaultyCube final : Op {
     if (fault == Fault::ignores_dy) return {3.0 * t * t};
     if (fault == Fault::formula && GradMode::enabled()) return {dy * 2.0 * t * t};
     Tensor dx = (dy * 3.0 * t * t);
-    if (fault == Fault::one_element && dx.numel() > 3) {  // smaller ones are looked for, too
+    if (fault == Fault::one_element && dx.numel() > 3) {  // smaller inputs are tried, too
       dx = dx.clone();
       dx.mutable_data<double>()[3] *= 1.001;
     }
@@ -175,7 +175,7 @@ TEST_CASE("second: derivatives by the inputs and by the upstream gradient are ch
   REQUIRE(right.inputs.size() == 2);
   CHECK(right.inputs[0].name == "x0");
   CHECK(right.inputs[1].name == "upstream");
-  // The first derivative is right, the term through the detached x is lost.
+  // The first derivative is correct. The term through the detached x is lost.
   CHECK(check_cube(op::Fault::second));
   const Report wrong = second_of(op::Fault::second);
   CHECK(wrong.verdict == Verdict::fail);

@@ -1,4 +1,4 @@
-// Detectors of forbidden dependencies in sequence models: each passes a right module and finds an
+// Detectors of forbidden dependencies in sequence models: each passes a correct module and finds an
 // injected fault.
 #include <cmath>
 #include <memory>
@@ -31,7 +31,7 @@ Tensor vectors(std::int64_t B, std::int64_t T) {
   return randn({B, T, 4}, Dtype::f64);
 }
 
-/// Attention with weights large enough that each token matters.
+/// Weights are large enough that each token matters.
 nn::MultiHeadAttention attention() {
   seed(4);
   nn::MultiHeadAttention layer({.width = 4, .heads = 2});
@@ -69,9 +69,10 @@ TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail")
   CHECK(with(causal_mask() & window_mask(1)));
   CHECK(has(words(with(causal_mask(1))), "inputs from position 1 on were changed: it sees the"));
   CHECK(has(words(with({})), "it sees the future"));
-  // The numbers are right; only the gradient goes where it must not.
+  // Correct values, but the gradient reaches the future.
   const auto leaks_gradient = [&](const Tensor& in) {
-    const Tensor nothing = sum(in - in.detach(), {1}, true);  // 0, with a gradient at all places
+    const Tensor nothing =
+        sum(in - in.detach(), {1}, true);  // 0, with a gradient at every position
     return layer(in, causal_mask()) + nothing;
   };
   CHECK(has(words(check::causal(leaks_gradient, x)), "have a gradient of"));
@@ -186,7 +187,7 @@ TEST_CASE("invariance: roundings are accepted, and the tolerance can be chosen")
 
 TEST_CASE("invariance: an output that is NaN or infinite on one side alone fails") {
   for (const double odd : {std::nan(""), HUGE_VAL, -HUGE_VAL})
-    for (const bool alone : {false, true}) {  // the example by itself, or those of the batch
+    for (const bool alone : {false, true}) {  // the single example, or the batch
       const auto f = [&](const Tensor& x) { return (x.size(0) == 1) == alone ? x + odd : x; };
       CHECK(!check::batch_invariant(f, ones({2, 3}, Dtype::f64)).holds);
     }
@@ -203,7 +204,7 @@ TEST_CASE("causal: a gradient from the future is found even if no value shows it
   CHECK(!found.holds);
   CHECK(has(found.words, "have a gradient of"));
   CHECK(check::causal([](const Tensor& in) { return in.detach(); }, x).holds);
-  // A gradient is recorded, and none of it is by x.
+  // A gradient is recorded, but not for x.
   const Tensor other = ones({1}, Dtype::f64).requires_grad_();
   CHECK(check::causal([&](const Tensor& in) { return in.detach() * other; }, x).holds);
 }

@@ -1,4 +1,4 @@
-// Kinks: any value between the one-sided derivatives passes, and a declared convention is held to.
+// Kinks: any value between the one-sided derivatives passes, unless a convention is declared.
 #include "gradus/check/raw/kinks.h"
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/check/verdicts.h"
@@ -24,7 +24,7 @@ std::vector<Bend> bends() {
           {"small", [](double x) { return 1e-9 * std::abs(x + 3); }, -3, -1e-9, 1e-9}};
 }
 
-/// The report for the derivative that is this share of the way from the left one to the right one.
+/// The report for the derivative left + share · (right - left).
 Report at_kink(const Bend& b, double share, const std::vector<Kink>& declared = {}) {
   Options options;
   options.kinks = declared;
@@ -90,7 +90,7 @@ TEST_CASE("kinks: one-sided slopes that move, are infinite or agree are not a ki
   };
   CHECK(kink({slope(0, 1), slope(0, 1)}));
   CHECK(kink({slope(0, 1), slope(0.01, 1.01)}));
-  CHECK(!kink({slope(0, 1)}));               // seen with one step
+  CHECK(!kink({slope(0, 1)}));               // seen with one step only
   CHECK(!kink({slope(1, 1), slope(1, 1)}));  // smooth
   CHECK(!kink({slope(0, 1), slope(0.4, 0.5)}));
   CHECK(!kink({slope(0, 1), slope(0, 4)}));  // a jump: the gap grows as the step shrinks

@@ -1,4 +1,4 @@
-// Inputs and outputs on manifolds: steps stay on them, right derivatives pass, and an ambient
+// Inputs and outputs on manifolds: steps stay on them, correct derivatives pass, and an ambient
 // derivative in place of a tangent one is reported as AMBIENT.
 #include <numeric>
 
@@ -17,7 +17,7 @@ const Values kIdentity{1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 Values rotation() { return so3().plus(kIdentity, kAngles); }
 Values unit_quaternion() { return quaternion().plus({1, 0, 0, 0}, kAngles); }
-/// The rotation beside (2, -1, 0.5), [3, 4].
+/// [R t] with t = (2, -1, 0.5), shape [3, 4].
 Values motion() {
   const Values r = rotation();
   return {r[0], r[1], r[2], 2, r[3], r[4], r[5], -1, r[6], r[7], r[8], 0.5};
@@ -32,7 +32,7 @@ double dot(const Values& a, const Values& b) {
 Values rotate(const Values& r, const Values& v) { return times({3, 3, r}, v); }
 Values rotate_back(const Values& r, const Values& v) { return times(transposed({3, 3, r}), v); }
 
-/// Of a quaternion of any length.
+/// The rotation matrix of q, times |q|².
 Values matrix_of(const Values& q) {
   const double w = q[0], x = q[1], y = q[2], z = q[3];
   return {
@@ -41,7 +41,7 @@ Values matrix_of(const Values& q) {
       2 * (x * z - w * y),           2 * (y * z + w * x),           w * w - x * x - y * y + z * z};
 }
 
-/// exp of a square matrix: I + A + A²/2 + …
+/// Exponential of a square matrix: I + A + A²/2 + …
 SmallMatrix exponential(const SmallMatrix& a) {
   SmallMatrix sum{a.rows, a.rows}, term{a.rows, a.rows};
   for (Index i = 0; i < a.rows; ++i) term(i, i) = 1;
@@ -53,7 +53,7 @@ SmallMatrix exponential(const SmallMatrix& a) {
   return sum;
 }
 
-/// A number of one input on a manifold, and its gradient.
+/// Checks a scalar function of one input on a manifold.
 Report number_on(const Manifold& m, const Values& x, const std::function<double(const Values&)>& f,
                  const std::function<Values(const Values&)>& gradient, const Options& o = {}) {
   return run_on({{m}},
@@ -64,7 +64,7 @@ Report number_on(const Manifold& m, const Values& x, const std::function<double(
                 {{"x", {}, x}}, o);
 }
 
-/// A point turned by an input on a manifold; the gradient by this input is `by_turn`.
+/// Checks a point rotated by an input on a manifold. `by_turn` is the gradient by this input.
 using ByTurn = std::function<Values(const Values& turn, const Values& point, const Values& dy)>;
 Report turned(const Manifold& m, const Values& turn, const ByTurn& by_turn) {
   const bool is_quaternion = turn.size() == 4;
@@ -77,7 +77,7 @@ Report turned(const Manifold& m, const Values& turn, const ByTurn& by_turn) {
                 {{"q", {}, turn}, {"v", {}, kPoint}});
 }
 
-/// R v moves by R (δ × v).
+/// A step δ moves R v by R (δ × v).
 Values by_step(const Values& q, const Values& v, const Values& dy) {
   return cross(v, rotate_back(q.size() == 4 ? matrix_of(q) : q, dy));
 }
@@ -108,7 +108,7 @@ TEST_CASE("manifolds: plus stays on the manifold, starts at the point, and minus
     for (Index i = 0; i < dimension; ++i) delta[i] = 0.3 - 0.13 * static_cast<double>(i);
     CHECK(m.residual(m.plus(x, delta)) < 1e-13);
     const SmallMatrix basis = tangent_basis(m, x);
-    const Values small = scaled(delta, 1e-6);  // what is left is of second order
+    const Values small = scaled(delta, 1e-6);  // leaves an error of second order
     CHECK(close(tangent_of(m, basis, m.plus(x, small), x), small, 1e-5));
     CHECK(close(times(transposed(basis), lifted(basis, delta)), delta, 1e-12));
   }
@@ -153,7 +153,7 @@ TEST_CASE("manifolds: a gradient by the numbers of a quaternion is reported as A
     return [factor](const Values& q, const Values& v, const Values& dy) {
       Values dq(4, 0.0);
       for (Index k = 0; k < 4; ++k) {
-        Values up = q, down = q;  // the matrix is quadratic in q: this difference is exact
+        Values up = q, down = q;  // exact: the matrix is quadratic in q
         up[k] += 1, down[k] -= 1;
         const Values d = rotate(matrix_of(up), v), e = rotate(matrix_of(down), v);
         for (Index i = 0; i < 3; ++i) dq[k] += factor * dy[i] * (d[i] - e[i]) / 2;
@@ -230,7 +230,7 @@ TEST_CASE("manifolds: the test for tangent gradients does not depend on their si
       const Report report = number_on(
           sphere(), {0, 1}, [size](const Values& x) { return size * x[0]; },
           [=](const Values&) {
-            return Values{size, outside * size};  // the second is at right angles
+            return Values{size, outside * size};  // the second component is normal to the sphere
           },
           alone);
       CHECK((report.inputs[0].cause.name == "AMBIENT") == (outside > 1e-7));
@@ -284,7 +284,7 @@ TEST_CASE("manifolds: an output on a manifold gets dy in the surrounding space")
                         return product({3, 3, in[0]}, {3, 3, q}).values;
                       },
                       [=](const Arguments& in, const Values& dy) {
-                        // dy Qᵀ, and of Rᵀ of that the skew part.
+                        // The skew part of Rᵀ dy Qᵀ.
                         const SmallMatrix g = product({3, 3, dy}, transposed({3, 3, q}));
                         const Values s = product(transposed({3, 3, in[0]}), g).values;
                         return Arguments{{s[7] - s[5], s[2] - s[6], sign * (s[3] - s[1])}};
@@ -306,7 +306,7 @@ TEST_CASE("manifolds: a point that is not on its manifold is refused") {
     CHECK(testing::has(message, m.name));
   };
   refused(quaternion(), {2, 0, 0, 0});
-  refused(so3(), {1, 0, 0, 0, 1, 0, 0, 0, -1});  // a mirror
+  refused(so3(), {1, 0, 0, 0, 1, 0, 0, 0, -1});  // a reflection
   refused(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
   refused(se3(), {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7});
   refused(sphere(), {1, 1});

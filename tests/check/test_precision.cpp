@@ -1,4 +1,4 @@
-// Gradients in f32 may err by the rounding of f32 and by no more.
+// f32 gradients may err only by the rounding of f32.
 #include <cmath>
 
 #include "gradus/ops/members.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUlp = 0x1p-23;
 
-/// Of x + y's numbers, whose sum is 0: no term is larger than what is seen.
+/// The values cancel in the sum, but each term is as large as the values seen.
 const Tensor kInput = tensor({1.5, -1.5, 0.75, -0.75}, Dtype::f64);
 
 Tensor total(const Tensors& in) { return sum(in[0]); }
@@ -24,7 +24,7 @@ Options in_f32() {
 
 using Error = std::function<Tensor(const Tensor& x)>;  // relative, in ulps
 
-/// The sum of four numbers, whose gradient in f32 is off by so many ulps.
+/// The sum of four values, whose f32 gradient is off by so many ulps.
 Report sum_off(const Error& ulps) {
   const check::Vjp backward = [&](const Tensors& x, const Tensor& dy) {
     const Tensor right = expand(reshape(dy.contiguous(), {1}), x[0].shape()) * 1.0;
@@ -44,7 +44,7 @@ TEST_CASE("precision: a sum of n terms may err by 8 √n roundings and by no mor
   CHECK(sum_off(always({0, 0, 0, 0})));
   const Report most = sum_off(always({7, -7, 7, -7}));
   INFO(most);
-  CHECK(most);  // 8 √4 2⁻²⁴ is 8 ulps
+  CHECK(most);  // the limit 8 √4 2⁻²⁴ is 8 ulps
   CHECK(sum_off(always({0, 9.5, 0, 0})).verdict == Verdict::fail);
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("precision: the worst element is reported with both of its values") {
 
 TEST_CASE("precision: rounding of the inputs to f32 does not count as an error") {
   const auto bent = [](const Tensors& in) { return relu(in[0] - 0.5); };
-  // In f32 the first is 0.5, where the slope is 0; a little above it is 1.
+  // f32 rounds the first value to 0.5, where the slope is 0. In f64 it is 1.
   const Report report =
       check::gradients(bent, {tensor({0.5 + 1e-9, 0.25, 0.75}, Dtype::f64)}, in_f32());
   INFO(report);
@@ -98,14 +98,14 @@ TEST_CASE("precision: an error of 1e-4 fails in f32, by input type or by request
     return x[0].dtype() == Dtype::f32 ? x[0] * x[1] * off : x[0] * x[1];
   };
   Options whole;
-  whole.smallest = false;  // `off` fits no others
+  whole.smallest = false;  // `off` fits no other size
   const Report one = check::gradients("one", at_one, in, whole);
   INFO(one);
   CHECK(has(one.text(), "in f32: dx0[2,1]"));
   Options options;
   options.dtype = Dtype::f64;
   CHECK(check::gradients("rough", rough(1e-4), in, options));
-  // f64 inputs are checked in f32 where that is asked for.
+  // f64 inputs are checked in f32 on request.
   const Tensors wide = {values({3, 4}), values({4}, 1)};
   CHECK(check::gradients("rough", rough(1e-4), wide));
   options.dtype = Dtype::f32;

@@ -1,5 +1,5 @@
-// check::raw accepts functions of all forms and arrays of all types, and guards the memory that it
-// lends.
+// check::raw accepts functions of all forms and arrays of all types, and detects writes outside the
+// buffers that it lends.
 #include "gradus/check/raw/check.h"
 
 #include <array>
@@ -35,7 +35,7 @@ using Span = std::span<const double>;
 
 const V kX{0.5, -1.25, 2.0}, kW{1.5, 0.25};
 
-/// Right with factor 1; 0.1 % off with 1.001, which must fail.
+/// Passes with factor 1. Fails with 1.001.
 template <class Make>
 void holds(const std::string& form, Make make) {
   CAPTURE(form);
@@ -43,7 +43,7 @@ void holds(const std::string& form, Make make) {
   fails(make(1.001));
 }
 
-// y = [x₀w₀ + w₁, x₁x₂w₁] and its Jacobians by x and by w, times c.
+// y = [x₀w₀ + w₁, x₁x₂w₁] and its Jacobians by x and w, times c.
 V two(const V& x, const V& w) { return {x[0] * w[0] + w[1], x[1] * x[2] * w[1]}; }
 V by_x(const V& x, const V& w, double c = 1) {
   return {c * w[0], 0, 0, 0, c * x[2] * w[1], c * x[1] * w[1]};
@@ -62,7 +62,7 @@ V by_columns(const V& m) {
   return result;
 }
 
-// y = x₀² + x₁x₂, a number, and its gradient times c.
+// y = x₀² + x₁x₂ and its gradient times c.
 double number_of(const V& x) { return x[0] * x[0] + x[1] * x[2]; }
 V gradient_of(const V& x, double c = 1) { return {c * 2 * x[0], c * x[2], c * x[1]}; }
 
@@ -80,17 +80,16 @@ V squares_vjp(const V& x, const V& dy) {
 using Function = std::function<V(const V&)>;
 using Vjp = std::function<V(const V&, const V&)>;
 
-/// The squares with a vector-Jacobian product.
 auto squares_with(Vjp vjp, const V& x = kX) {
   return raw("squares", Function(squares), std::move(vjp), x);
 }
 
-// The same in float, as C has it.
+// squares in float, as C declares it.
 void c_squares(const float* x, float* y) {
   for (int i = 0; i < 3; ++i) y[i] = x[i] * x[i];
 }
 
-/// What the checker needs of a matrix, as Eigen names it.
+/// The members of an Eigen matrix that the checker uses.
 template <bool RowMajor>
 struct Grid {
   enum { IsRowMajor = RowMajor };
@@ -109,7 +108,7 @@ struct Grid {
   V numbers;
 };
 
-/// yᵀ of squares, [2, 3] → [3, 2], with a gradient of element [1, 0] that is off.
+/// y = (x²)ᵀ, [2, 3] → [3, 2]. The gradient of element [1, 0] is times `factor`.
 template <bool RowMajor>
 Report grid_of_squares(double factor) {
   using G = Grid<RowMajor>;
@@ -479,7 +478,7 @@ TEST_CASE("raw: options change the check") {
   passes(check(V(6, 0.5)).output({2, 3}).budget(2s).parallel(2));
   CHECK(check(kX).seed(5).report().seed == 5);
   CHECK(check(kX).budget(250ms).options.seconds == 0.25);
-  CHECK(check(kX).parallel().options.threads == 0);  // as many as the machine has
+  CHECK(check(kX).parallel().options.threads == 0);  // one for each core
   const auto off = [](double share) {
     return squares_with([share](const V& x, const V& dy) {
       V dx = squares_vjp(x, dy);
@@ -490,7 +489,7 @@ TEST_CASE("raw: options change the check") {
   fails(off(1e-5));
   passes(off(1e-5).tolerance(1e-4, 1e-9));
   fails(off(1e-3).tolerance(1e-4, 1e-9));
-  const Vjp moody = [](const V& x, const V& dy) {  // wrong for one dy alone
+  const Vjp moody = [](const V& x, const V& dy) {  // wrong for one dy only
     V dx = squares_vjp(x, dy);
     dx[0] *= dy[0] == 7 ? 1.5 : 1;
     return dx;

@@ -12,7 +12,7 @@ namespace {
 
 using testing::fails, testing::passes, testing::says;
 
-/// b[2,3] is wrong, by out[1,3] only.
+/// b[2,3] is wrong, only for out[1,3].
 Report one_element() {
   Options options;
   options.output_shape = {2, 5};
@@ -30,7 +30,7 @@ Report missing_mean() {
   });
 }
 
-/// A report of all kinds of text, with numbers that JSON does not have.
+/// A report with text that needs escaping and values that JSON lacks.
 Report odd() {
   Report report;
   report.name = "f < \"g\" & 'h'\t\x02";
@@ -142,7 +142,7 @@ TEST_CASE("report: findings follow the order of inputs, the worst of each first"
   const Case c = elementwise("cube", {1, 2}, cube, d_cube);
   const Report silent = run_spoiled(
       c, [](Arguments& dx, const Arguments&, const Values&) { dx[0][0] = 0; }, fewer);
-  CHECK(silent.verdict == Verdict::fail);  // also of what is not shown
+  CHECK(silent.verdict == Verdict::fail);  // hidden findings count, too
   CHECK(silent.findings.empty());
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("report: lines have at most 76 characters and no trailing blank") {
       CHECK(text.find(" \n") == std::string::npos);
       CHECK(text.find("words\n") != std::string::npos);
     }
-  // A word that is longer than a line is broken, and nothing of it is lost.
+  // A word longer than a line is broken without loss.
   std::string broken = wrapped("a few words " + std::string(180, 'x') + " more", 2);
   CHECK(longest_line(broken) <= 76);
   CHECK(std::count(broken.begin(), broken.end(), 'x') == 180);
@@ -239,7 +239,7 @@ TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
 }
 
 TEST_CASE("report: smallest() finds the smallest sizes that fail") {
-  // Wrong from the second row on, for rows of three and more.
+  // Wrong from the second row on, in rows of at least three.
   const auto sized = [](const Dims& n) {
     const auto width = static_cast<Index>(n[1]);
     Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);
@@ -251,7 +251,7 @@ TEST_CASE("report: smallest() finds the smallest sizes that fail") {
   const Report report = smallest({5, 7}, sized);
   fails(report, "smallest failing shape: [2,3]");
   CHECK(report.smallest.find("d x[1,0]") != std::string::npos);
-  CHECK(smallest({1, 7}, sized).smallest.empty());  // which passes
+  CHECK(smallest({1, 7}, sized).smallest.empty());  // passes
   CHECK(smallest({5, 2}, sized).smallest.empty());
 }
 

@@ -1,6 +1,6 @@
-// Verdicts at all scales: right derivatives pass, and wrong ones fail if differences in double can
-// show it. Each function is written once for double, long double and dual numbers, which give its
-// derivative.
+// Verdicts at all scales: correct derivatives pass, and wrong ones fail if differences in double
+// can resolve the fault. Each function is a template for double, long double and dual numbers
+// (which give its derivative).
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -16,7 +16,7 @@ using check::Values;
 using Index = std::size_t;
 using Real = long double;
 
-/// a + b ε with ε² = 0: b is the derivative.
+/// Dual number a + b ε, ε² = 0: b is the derivative.
 struct Dual {
   Real a = 0, b = 0;
   Dual(Real value = 0, Real derivative = 0) : a(value), b(derivative) {}
@@ -52,11 +52,10 @@ struct Function {
   std::function<Vector<double>(const Vector<double>&)> f;
   std::function<Vector<Real>(const Vector<Real>&)> exact;
   std::function<Vector<Dual>(const Vector<Dual>&)> dual;
-  double largest = 1e12;  // scale; beyond it overflows, or is a constant
-  bool positive = false;  // its domain
+  double largest = 1e12;  // above this scale it overflows or is constant
+  bool positive = false;  // domain: x > 0 only
 };
 
-/// Up to which scale it is asked, and of which sign.
 struct Domain {
   double largest = 1e12;
   bool positive = false;
@@ -78,7 +77,7 @@ Function each(std::string name, Domain domain, F f) {
   });
 }
 
-/// J[output][element], as exact as long double is.
+/// J[output][element] in long double precision.
 std::vector<Values> jacobian(const Function& f, const Values& x) {
   std::vector<Values> rows;
   for (Index j = 0; j < x.size(); ++j) {
@@ -91,8 +90,8 @@ std::vector<Values> jacobian(const Function& f, const Values& x) {
   return rows;
 }
 
-/// How near a difference of six points, in double and with the best of all steps, comes to each
-/// entry of J: what it leaves out, and what the rounding of f and of x may make of it.
+/// The smallest error of a six-point difference in double, over all steps, for each entry of J:
+/// truncation plus the rounding of f and x.
 std::vector<Values> best_errors(const Function& f, const Values& x, const std::vector<Values>& J) {
   std::vector<Values> best(J.size(), Values(x.size(), INFINITY));
   const Real weights[] = {45, -9, 1};
@@ -123,7 +122,6 @@ std::vector<Values> best_errors(const Function& f, const Values& x, const std::v
   return best;
 }
 
-/// What is made of a right Jacobian.
 enum class Fault { none, negated, doubled, slightly_off, one_element, zero };
 constexpr Fault kFaults[] = {Fault::none,         Fault::negated,     Fault::doubled,
                              Fault::slightly_off, Fault::one_element, Fault::zero};
@@ -152,8 +150,8 @@ std::vector<Values> spoilt(std::vector<Values> J, Fault fault, Index element) {
   return J;
 }
 
-/// Is there an entry so wrong that differences in double show it, with a margin? Errors of 1e-6 of
-/// the entry, and of 1e-8 of the largest by the same element, are within the check's tolerance.
+/// True if an entry is so wrong that differences in double must show it. Errors of 1e-6 of the
+/// entry plus 1e-8 of its column's largest are within the check's tolerance.
 bool shows(const std::vector<Values>& right, const std::vector<Values>& wrong,
            const std::vector<Values>& best) {
   for (Index j = 0; j < right[0].size(); ++j) {
@@ -167,7 +165,6 @@ bool shows(const std::vector<Values>& right, const std::vector<Values>& wrong,
   return false;
 }
 
-/// The checker's report on the Jacobian with this fault.
 check::Report judged(const Function& f, const Values& x, Fault fault, Index element,
                      const check::RawOptions& options = {}) {
   const auto vjp = [&](const Arguments& in, const Values& dy) {
@@ -188,13 +185,13 @@ bool finite(const std::vector<Values>& J) {
   return true;
 }
 
-/// Counts of a table, and the first few of what it says is wrong.
+/// The counts of a table, and a line for each unexpected verdict.
 struct Tally {
   int checks = 0, right = 0, alarms = 0, undecided = 0, wrong = 0, missed = 0, hidden = 0;
   long calls = 0;
   std::map<std::string, std::string> words;
 
-  /// All faults at x; those that differences cannot show are left out.
+  /// Adds all faults at x. Those that differences cannot resolve count as hidden.
   void add(const Function& f, const Values& x, std::uint64_t seed = 1) {
     const std::vector<Values> J = jacobian(f, x);
     if (!finite(J) || !finite({f.f(x)})) return;
@@ -242,7 +239,7 @@ struct Tally {
   }
 };
 
-/// Thirty functions of three numbers.
+/// Thirty functions of three variables.
 std::vector<Function> plain_functions() {
   using std::asinh, std::atan, std::cbrt, std::cos, std::erf, std::exp, std::expm1, std::log,
       std::log1p, std::sin, std::sqrt, std::tanh;
@@ -331,7 +328,7 @@ TEST_CASE("scales: right derivatives pass and wrong ones do not, from 1e-18 to 1
   CHECK(tally.undecided * 100 <= tally.right);
 }
 
-/// What all tables ask for.
+/// Requirements of all tables.
 void holds(const std::string& name, const Tally& tally) {
   INFO(tally.all_words());
   std::puts((name + ": " + tally.line()).c_str());
@@ -428,7 +425,8 @@ TEST_CASE("scales: at an optimum a gradient of 0 passes, and any other fails") {
       const check::Report right = judged(f, x, Fault::none, 0);
       INFO(right.text());
       CHECK(right);
-      CHECK(judged(f, x, Fault::negated, 0).verdict == check::Verdict::fail);  // beside it
+      CHECK(judged(f, x, Fault::negated, 0).verdict ==
+            check::Verdict::fail);  // by the neighborhood: J is 0 at x
       const auto off = [&](const Arguments& in, const Values& dy) {
         Values dx = jacobian(f, in[0])[0];
         for (double& v : dx) v *= dy[0];

@@ -1,4 +1,4 @@
-// Side effects of derivatives: they are linear in dy and treat their buffers as declared.
+// Side effects of derivatives: they are linear in dy and write to buffers only as declared.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"
@@ -9,10 +9,10 @@ namespace {
 
 using testing::fails, testing::passes;
 
-/// What becomes of a buffer, given the right gradient.
+/// Writes to a buffer, given the correct gradient.
 using Write = std::function<void(Values& buffer, const Values& right)>;
 
-/// y = [a₀b, a₁ + b²] with gradients that are written to buffers in these ways.
+/// y = [a₀b, a₁ + b²]. The gradients are written by `a` and `b`.
 Report written(const Write& a, const Write& b, bool accumulates) {
   Functions f;
   f.forward = [](const Arguments& in) {
@@ -40,7 +40,7 @@ const Write kMixes = [](Values& dx, const Values& right) {
   for (Index i = 0; i < dx.size(); ++i) dx[i] = right[i] + 0.5 * dx[i];
 };
 
-/// The report on a linear function whose derivative is right for g(dy) in place of dy.
+/// A linear function whose gradient uses g(dy) in place of dy.
 Report with_upstream(const std::function<double(double)>& g, const Options& options = {}) {
   return run("twice",
              {[](const Arguments& in) {
@@ -93,9 +93,9 @@ TEST_CASE("linearity: a derivative that is not linear in dy fails for any kind o
   passes(with_upstream([](double w) { return w; }));
   for (const auto& g : std::vector<std::function<double(double)>>{
            [](double w) { return std::clamp(w, -9.0, 9.0); },
-           [](double w) { return std::abs(w) < 0.01 ? 1.5 * w : w; },   // what is small
-           [](double w) { return std::abs(w) > 100 ? 1.5 * w : w; },    // what is large
-           [](double w) { return std::abs(w) > 100 ? 1.001 * w : w; },  // a little
+           [](double w) { return std::abs(w) < 0.01 ? 1.5 * w : w; },
+           [](double w) { return std::abs(w) > 100 ? 1.5 * w : w; },
+           [](double w) { return std::abs(w) > 100 ? 1.001 * w : w; },  // a small error
            [](double w) { return std::max(w, 0.0); }}) {
     const Report report = with_upstream(g);
     fails(report);

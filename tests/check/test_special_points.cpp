@@ -1,4 +1,4 @@
-// Points that hide mistakes: ties, zeros, equal numbers, a length of 1, the edge of a domain.
+// Points that hide mistakes: ties, zeros, equal values, a length of 1, the edge of a domain.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@ using testing::fails, testing::passes;
 
 double largest(const Arguments& in) { return *std::max_element(in[0].begin(), in[0].end()); }
 
-/// The gradient of a maximum that pays each of the largest this share.
+/// The gradient of a maximum that gives each tied element share(ties).
 Gradient pays(const std::function<double(double ties)>& share) {
   return [share](const Arguments& in) {
     const double most = largest(in);
@@ -37,7 +37,7 @@ TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails",
     passes(scalar("max", largest, first, {x}));
     fails(scalar("max", largest, all, {x}), "move together");
   }
-  // The two may be of two inputs.
+  // The tied elements may be in two inputs.
   const auto max = [](const Arguments& in) { return std::max(in[0][0], in[1][0]); };
   passes(scalar("maximum", max,
                 [](const Arguments& in) {
@@ -51,7 +51,7 @@ TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails",
                },
                {{2}, {2}}),
         "move together");
-  // Equal numbers at kinks of their own have nothing to do with each other.
+  // Equal elements at independent kinks are not ties.
   passes(run(elementwise("relu", {0, 0, 1}, relu, sigma)));
   passes(run(elementwise("abs", {0, 0, 0}, absolute, sign)));
 }
@@ -88,7 +88,7 @@ TEST_CASE("special points: a transposition fails at symmetric and constant matri
 }
 
 TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 hide fail") {
-  // x y²: the two swapped where x = y.
+  // x y²: swapping the two gradients does not show at x = y.
   const auto xy2 = [](const Arguments& in) { return in[0][0] * in[1][0] * in[1][0]; };
   const auto d_xy2 = [](const Arguments& in) {
     return Arguments{{in[1][0] * in[1][0]}, {2 * in[0][0] * in[1][0]}};
@@ -98,7 +98,7 @@ TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 h
   };
   passes(scalar("x y²", xy2, d_xy2, {{1.5}, {1.5}}));
   fails(scalar("x y²", xy2, swapped_xy2, {{1.5}, {1.5}}), "equal numbers");
-  // An arm of two parts that lie in one line.
+  // An arm of two collinear parts.
   const auto arm = [](const Arguments& in) {
     return 2 * std::cos(in[0][0]) + std::sin(in[0][0] + in[0][1]);
   };
@@ -110,7 +110,7 @@ TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 h
   };
   passes(scalar("arm", arm, d_arm(-1), {{0, 0}}));
   fails(scalar("arm", arm, d_arm(1), {{0, 0}}), "zeros");
-  // x / |x| at a length of 1, where the division by it is not missed; the projection is.
+  // x / |x|: at length 1 a missing division does not show. A missing projection does.
   const auto length = [](const Values& x) {
     return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
   };
@@ -124,7 +124,6 @@ TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 h
   };
   const Report report = run("unit", {unit, projected}, {{"q", {}, {0.5, -0.5, 0.1, 0.7}}});
   passes(report, "a length of 1");
-  // `neighborhood = false` turns it off.
   RawOptions options;
   options.neighborhood = false;
   CHECK(run(elementwise(
@@ -178,7 +177,7 @@ TEST_CASE("special points: a wrong gradient fails at an optimum, where any facto
   fails(scalar("bowl", bowl, slope(-1), {{1.5, -0.7}}), "a derivative of 0 everywhere");
 }
 
-/// The largest of each pair; pays(a, b) says whether the first gets dy, and whether the second.
+/// The larger of each pair. pays(a, b) says whether the first gets dy, and whether the second does.
 template <class Pays>
 Report pooled(const Values& x, Pays pays) {
   return run("pool",

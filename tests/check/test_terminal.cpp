@@ -1,4 +1,4 @@
-// Only on a terminal are reports in color, and long checks show their progress.
+// Reports are in color, and long checks show their progress, only on a terminal.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using testing::has;
 
-/// What f writes to a terminal that is its standard error; empty where none can be opened.
+/// The output of f to a terminal as standard error; empty if no terminal can be opened.
 std::string on_a_terminal(const std::function<void()>& f) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "";
@@ -57,7 +57,7 @@ TEST_CASE("terminal: a check of more than a second shows its progress and clears
     return f(in);
   };
   const std::string text = on_a_terminal([&] { testing::passes(run(c)); });
-  if (text.empty()) return;  // no terminal can be opened here
+  if (text.empty()) return;  // no terminal is available
   CHECK(has(text, "checking cube: "));
   CHECK(has(text, "of 60 columns"));
   CHECK(text.substr(text.size() - 4) == "\r\033[K");

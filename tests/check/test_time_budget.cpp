@@ -18,11 +18,11 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Σ xᵢ³, each call of which works for so many seconds.
+/// Σ xᵢ³, where each call takes `call` seconds.
 struct Slow {
   std::size_t elements;
   double call;
-  std::function<double(Index)> factor = [](Index) { return 1.0; };  // of the derivative
+  std::function<double(Index)> factor = [](Index) { return 1.0; };  // multiplies the derivative
 
   Report report(double budget, int threads = 1) const {
     Values x(elements);
@@ -59,7 +59,7 @@ TEST_CASE("budget: fewer elements are checked, all along directions, and the rep
   passes(report, "is missed with a chance of");
   CHECK(report.inputs[0].looked_at >= 1);
   CHECK(report.inputs[0].looked_at < 200);
-  CHECK(taken < 3);  // a call may take longer than planned on a busy machine
+  CHECK(taken < 3);  // calls may take longer on a busy machine
 }
 
 TEST_CASE("budget: a wrong element that was not checked by itself is found") {

@@ -1,4 +1,4 @@
-// The rule of check/raw/verdict.h: laws for any measurement, and the documented numbers.
+// The rule of check/raw/verdict.h: properties for any measurement, and the documented values.
 #include <array>
 
 #include "gradus/check/raw/options.h"
@@ -7,7 +7,7 @@
 namespace gradus::check::test_verdict {
 namespace {
 
-/// Smooth slopes and kinks, exact and uncertain ones, of all sizes.
+/// Smooth slopes and kinks, exact and uncertain, of all sizes.
 std::vector<Slope> slopes() {
   std::vector<Slope> all;
   for (const double value : {0.0, 2.0, -3.0, 5e-11, nan(""), HUGE_VAL})
@@ -29,7 +29,7 @@ std::vector<Slope> slopes() {
 const Values kDerivatives{0,   2,     1,     2 + 1e-11, 2 + 3e-7,  -3, -3 - 4e-9, 0.5,  2e-10,
                           7e4, 9e-15, 1e-16, HUGE_VAL,  -HUGE_VAL, -2, 6e-11,     -2.5, nan("")};
 
-/// What is judged: derivative a against slope n, where the largest derivative is `scale`.
+/// Derivative a against slope n. `scale` is the largest derivative.
 struct Judged {
   double a;
   Slope n;
@@ -55,7 +55,7 @@ int rank(const Judgement& j) {
   return j.verdict == Verdict::pass ? 2 : j.verdict == Verdict::inconclusive ? 1 : 0;
 }
 
-/// The law holds for each; shows the first that breaks it.
+/// Checks the property for each case and shows the first that breaks it.
 template <class Law>
 void for_each_judged(Law law) {
   const std::vector<Judged> all = all_judged();
@@ -69,7 +69,7 @@ void for_each_judged(Law law) {
   }
 }
 
-/// Everything that has the derivative's unit, times c.
+/// Scales everything that has the derivative's unit by c.
 Slope times(Slope s, double c) {
   for (double* const each : {&s.value, &s.change, &s.left, &s.right}) *each *= c;
   for (double* const each : {&s.noise, &s.jitter, &s.turn, &s.bend}) *each *= std::abs(c);
@@ -120,7 +120,7 @@ TEST_CASE("verdict: the sign of all derivatives does not matter") {
 
 TEST_CASE("verdict: units of powers of two change nothing") {
   for_each_judged([](const Judged& each, const Judgement& j) {
-    if (each.n.size() == 0 && each.n.noise == 0) return true;  // where f is 0 its unit is unknown
+    if (each.n.size() == 0 && each.n.noise == 0) return true;  // if f is 0, its unit is unknown
     for (const double unit : {0x1p-60, 0x1p60}) {
       const Judged other{unit * each.a, times(each.n, unit), unit * each.scale, each.tolerance};
       const Judgement scaled = other.judgement();
@@ -144,7 +144,8 @@ TEST_CASE("verdict: the documented tolerances are rtol 1e-7, atol 1e-9 and 20 es
   CHECK(verdict(2 + 1.001 * (2e-7 + 2e-3), unsure) == Verdict::fail);
   CHECK(verdict(2, {.value = 2, .change = 0.0099}) == Verdict::pass);  // 20 · 0.01 is a tenth of 2
   CHECK(verdict(2, {.value = 2, .change = 0.0101}) == Verdict::inconclusive);
-  CHECK(verdict(2, {.value = 2, .change = 0.0101}, 1e5) == Verdict::pass);  // small beside others
+  CHECK(verdict(2, {.value = 2, .change = 0.0101}, 1e5) ==
+        Verdict::pass);  // small compared with the others
   RawOptions mine;
   mine.rtol = 1e-3;
   mine.atol = 1e-4;
@@ -161,7 +162,7 @@ TEST_CASE("verdict: if only rounding is visible, agreement within five estimates
   CHECK(judge(1.06, hill, 1, {}).verdict == Verdict::inconclusive);
   CHECK(judge(1.3, hill, 1, {}).verdict == Verdict::fail);
   Tolerance noisy;
-  noisy.exact = false;  // f has other noise than rounding
+  noisy.exact = false;  // f has noise beyond rounding
   CHECK(judge(1, hill, 1, noisy).verdict == Verdict::inconclusive);
 }
 
@@ -188,7 +189,6 @@ TEST_CASE("slopes: six points are exact to degree six, four to degree four, one 
     CHECK(exact(s.left) == (degree <= 3));
     CHECK(exact(s.right) == (degree <= 3));
     CHECK(std::abs(s.value - right) <= 20 * s.estimate());
-    // At the edge of a domain.
     const Slope left = one_sided({f[0], f[1], f[2], f[3], 0, 9, nan("")}, x, h, 0x1p-52, 0);
     const Slope other = one_sided({HUGE_VAL, 1, 0, f[3], f[4], f[5], f[6]}, x, h, 0x1p-52, 0);
     CHECK(exact(left.value) == (degree <= 3));

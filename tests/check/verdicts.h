@@ -1,4 +1,4 @@
-// What a report says, and its verdict; a test that fails shows the report.
+// Helpers that check a report's verdict and text, and show the report on failure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-/// The text of the report with one blank wherever it has blanks and line breaks.
+/// The report's text with each run of whitespace replaced by one blank.
 inline std::string flat(const check::Report& report) {
   std::string result;
   for (const char c : report.text()) {
