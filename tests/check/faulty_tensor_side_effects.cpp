@@ -32,8 +32,7 @@ Vjp unfinished(const Host& host) {
     const std::int64_t last = from.numel() - 1;
     const double before = to[last];
     for (std::int64_t i = 0; i < last; ++i) to[i] = from.data<double>()[i];
-    if (!std::isnan(before))
-      to[last] = from.data<double>()[last];  // stands for stale memory that happens to be right
+    if (!std::isnan(before)) to[last] = from.data<double>()[last];  // correct by luck
     return out;
   });
 }

@@ -71,8 +71,7 @@ TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail")
   CHECK(has(words(with({})), "it sees the future"));
   // Correct values, but the gradient reaches the future.
   const auto leaks_gradient = [&](const Tensor& in) {
-    const Tensor nothing =
-        sum(in - in.detach(), {1}, true);  // 0, with a gradient at every position
+    const Tensor nothing = sum(in - in.detach(), {1}, true);  // 0, but has gradients
     return layer(in, causal_mask()) + nothing;
   };
   CHECK(has(words(check::causal(leaks_gradient, x)), "have a gradient of"));

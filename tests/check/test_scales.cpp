@@ -425,8 +425,7 @@ TEST_CASE("scales: at an optimum a gradient of 0 passes, and any other fails") {
       const check::Report right = judged(f, x, Fault::none, 0);
       INFO(right.text());
       CHECK(right);
-      CHECK(judged(f, x, Fault::negated, 0).verdict ==
-            check::Verdict::fail);  // by the neighborhood: J is 0 at x
+      CHECK(judged(f, x, Fault::negated, 0).verdict == check::Verdict::fail);  // J(x) = 0
       const auto off = [&](const Arguments& in, const Values& dy) {
         Values dx = jacobian(f, in[0])[0];
         for (double& v : dx) v *= dy[0];
