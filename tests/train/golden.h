@@ -1,4 +1,4 @@
-// How far our numbers are from recorded ones.
+// Distance of computed values from recorded ones.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace gradus::testing {
 
-/// The largest difference, in units of the larger of 1 and the largest number of b; f64. Infinite
-/// where the shapes differ or a number is not finite.
+/// The largest absolute difference, divided by max(1, max |b|); f64. Infinite if the shapes differ
+/// or a value is not finite.
 inline double apart(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return INFINITY;
   const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();

@@ -1,4 +1,4 @@
-// Twenty steps of a GPT from a given start, to compare with what PyTorch does (tests/golden/).
+// Trains a GPT for twenty steps from given weights, to compare with PyTorch (tests/golden/).
 #pragma once
 
 #include <map>
@@ -15,12 +15,11 @@ struct Trajectory {
   std::vector<double> loss, grad_norm;
 };
 
-/// Trains the preset from directory/init.safetensors on directory/batch.safetensors.
 inline Trajectory train_20_steps(const std::string& preset, const std::string& directory,
                                  Dtype dtype) {
   std::map<std::string, Tensor> weights;
   for (const auto& [name, tensor] : io::load_safetensors(directory + "/init.safetensors").tensors) {
-    std::string ours = name;  // older dumps name the feed-forward net's layers without their parent
+    std::string ours = name;  // older dumps omit the feed-forward layers' parent
     for (const char* layer : {".up.", ".down."})
       if (const auto at = ours.find(layer);
           at != std::string::npos && ours.find("feed_forward") == std::string::npos)

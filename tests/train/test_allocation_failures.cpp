@@ -1,5 +1,5 @@
-// An optimizer step when the k-th allocation fails, for each k: all parameters are updated, or none
-// is, and the next step gives the bits of a step that never failed.
+// Fails the k-th allocation of an optimizer step, for each k. Either all parameters are updated or
+// none is, and the next step gives the same bits as without a failure.
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/nn/transformer.h"
@@ -78,7 +78,7 @@ void check(Make make, int first, int last) {
       CHECK(task.weights() == twice);
       return;
     }
-    REQUIRE(memory::usage().live_bytes <= live);  // gradients of the first step are gone
+    REQUIRE(memory::usage().live_bytes <= live);  // the first step's gradients are freed
     REQUIRE(task.weights() == once);
     task.step();
     REQUIRE(task.weights() == twice);

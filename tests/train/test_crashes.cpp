@@ -20,9 +20,9 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return dropout(only(x), 0.2, training()); }
 };
 
-/// A run of a library's user: everything that a checkpoint may hold. What is judged rises three
-/// times running, so that the best weights are not the last.
-/// Stops at Ctrl-C in step `stop_at`; returns what was judged last.
+/// A run with everything that a checkpoint may hold. The evaluated loss rises three times in a row,
+/// so that the best weights are not the last. Stops as for Ctrl-C in step `stop_at`. Returns the
+/// last evaluated loss.
 double train(const std::string& directory, bool resume, std::int64_t stop_at = 0) {
   seed(3);
   const Tensor x = randn({8, 3}), y = sum(x, {1}, true);
@@ -70,7 +70,7 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
   const std::string path = here / "metrics.jsonl";
   const auto write = [&] {
     train::MetricsLog log(path, 0);
-    for (int i = 0; i < 150; ++i) {  // more than wait in memory
+    for (int i = 0; i < 150; ++i) {  // more than the log buffers
       log.write(
           {{"step", double(i)}, {"loss", 0.123456789}, {"a longer name than usual", 1.0 / 3}});
       if (i % 60 == 59) log.flush();
@@ -81,7 +81,7 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
   const std::size_t changes = changes_of(write).size();
   REQUIRE(changes > 8);
   const std::string whole = read_bytes(path);
-  for (std::size_t fails = 1; fails < changes; ++fails) {  // before the first there is no log
+  for (std::size_t fails = 1; fails < changes; ++fails) {  // the first change creates the log
     INFO("change " << fails << " fails");
     std::filesystem::remove(path);
     std::size_t at = 0;
@@ -93,7 +93,7 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
 
 TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
   const Folder here;
-  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: never
+  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: no stop
     const std::string directory = here / ("run" + std::to_string(stop_at));
     double judged = 0, again = 0;
     const std::string said = capture_output([&] {
@@ -103,7 +103,7 @@ TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
     CHECK(again == 8);
     CHECK(judged == (stop_at == 0 ? 8.0 : stop_at == 3 ? 3.0 : double(stop_at - 1)));
     CHECK(contains(said, "has risen three times running"));
-    CHECK(train(directory, true) == 8);  // finished, and its report asks for it
+    CHECK(train(directory, true) == 8);  // already finished: only reads its report
   }
 }
 

@@ -32,7 +32,7 @@ train::Sequence any_sequence(Random& random, std::int64_t least) {
   return out;
 }
 
-/// A row of a padded batch up to its length; what follows must be padding.
+/// A row of a padded batch, without its padding.
 train::Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length, std::int64_t pad) {
   const Ids all = ids.to_vector<std::int64_t>();
   const auto begin = all.begin() + row * ids.size(1), end = begin + ids.size(1);
@@ -40,7 +40,7 @@ train::Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length,
   return {begin, begin + length};
 }
 
-/// The pairs of a batch, and that all of it says the same.
+/// The pairs of a batch. Checks that its tensors agree with each other.
 Pairs pairs_of(const train::PairBatch& batch, const train::PairTokens& tokens) {
   Pairs out;
   const Ids sources = batch.source.lengths, inputs = batch.input.lengths;
@@ -97,7 +97,7 @@ TEST_CASE("pairs return from their batches, once in order and bucketed by step")
 TEST_CASE("batches of a pool are not ordered by length") {
   Ids lengths(64);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
-  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // one pool: 16 batches of neighbours
+  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // one pool of 16 batches of neighbors
   std::set<Ids> orders;
   for (std::int64_t pass = 0; pass < 4; ++pass) {
     Ids order;
@@ -107,7 +107,7 @@ TEST_CASE("batches of a pool are not ordered by length") {
       CHECK(batch.back() == batch.front() + 3);
       order.push_back(batch.front());
     }
-    orders.insert(order);  // one of 16! orders each
+    orders.insert(order);  // one of 16! orders
   }
   CHECK(orders.size() == 4);
 }
@@ -116,11 +116,11 @@ TEST_CASE("each shuffle of each pass has its own random numbers") {
   Ids lengths(16);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
   const train::LengthBuckets sorted(lengths, 1, 3, 16), plain(lengths, 1, 3, 1);
-  std::set<Ids> seen;  // one of 16! orders each
+  std::set<Ids> seen;  // each one of 16! orders
   for (std::int64_t step = 0; step < 4 * 16;) {
     Ids places, order(16);
     for (int i = 0; i < 16; ++i, ++step) {
-      places.push_back(sorted.at(step)[0]);  // sorted, a batch is its place
+      places.push_back(sorted.at(step)[0]);  // in sorted order the batch equals its position
       order[static_cast<std::size_t>(places.back())] = plain.at(step)[0];
     }
     seen.insert(places), seen.insert(order);
@@ -154,12 +154,12 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
   for (std::uint64_t seed = 0; seed < 8; ++seed)
     for (std::int64_t step = 0; step < 8; ++step)
       seen.insert(train::TokenBatches(numbered, 3, 8, seed).at(step).x.to_vector<std::int64_t>());
-  CHECK(seen.size() == 64);  // of 997⁸ each
+  CHECK(seen.size() == 64);  // each one of 997⁸
 }
 
 TEST_CASE("each schedule follows its formula at each step and refuses a floor outside [0, 1]") {
   constexpr std::int64_t kTotal = 20, kDecay = 6;
-  using Formula = std::function<double(double)>;  // of the part of the way that is over
+  using Formula = std::function<double(double)>;  // of the fraction of the decay that is over
   for (const std::int64_t warmup : {0, 1, 5})
     for (const double floor : {0.0, 0.25, 1.0}) {
       CAPTURE(warmup, floor);
@@ -177,7 +177,7 @@ TEST_CASE("each schedule follows its formula at each step and refuses a floor ou
           const double over = static_cast<double>(step - from) / static_cast<double>(kTotal - from);
           const double rising = static_cast<double>(step + 1) / static_cast<double>(warmup);
           const double expected = step < warmup ? rising : formula(std::clamp(over, 0.0, 1.0));
-          CHECK(std::abs(schedule(step) - expected) <= 1e-15);  // some roundings of 2⁻⁵³
+          CHECK(std::abs(schedule(step) - expected) <= 1e-15);  // a few roundings of 2⁻⁵³
         }
       if (warmup == 0) continue;
       const optim::Schedule noam = optim::noam(64, warmup);
@@ -222,7 +222,7 @@ TEST_CASE("metrics: any numbers return from complete lines, and a cut line is re
   const std::string whole = read_bytes(path);
   REQUIRE(whole.size() == ends.back());
   for (std::size_t lines = 0, n = 0; n <= whole.size(); ++n) {
-    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // its line end may be lost
+    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // without its line end
     const bool cut = n > ends[lines];
     if (!cut && n + 1 < ends[lines]) continue;
     write_bytes(path, whole.substr(0, n));
@@ -272,8 +272,8 @@ TEST_CASE("progress is shown at intervals, and always for lines that must stay")
   std::rewind(file);
   int lines = 0;
   for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) lines += c == '\n';
-  CHECK(lines >= 2);  // the first, and the 50th
-  CHECK(lines < 50);  // one in five seconds, however slow this is
+  CHECK(lines >= 2);
+  CHECK(lines < 50);  // at most one line in five seconds
   std::fclose(file);
 }
 

@@ -1,4 +1,4 @@
-// Arguments that optimizers, schedules, data and logs refuse, and the nearest ones that they
+// Arguments that optimizers, schedules, data and logs reject, and the nearest ones that they
 // accept.
 #include <limits>
 
@@ -206,7 +206,7 @@ TEST_CASE("batches accept exactly the documented arguments") {
   const Tensor none, one = ones({}), x = ones({3, 1}), y = ones({3}), longer = ones({4});
   using Pairs = std::vector<std::pair<train::Sequence, train::Sequence>>;
   const std::vector<std::int64_t> tokens = {1, 2, 3, 4};
-  /// Of the windows of a text of n tokens, two side by side.
+  /// Shapes of the batches of a text of n tokens.
   const auto lengths = [](std::int64_t n) {
     std::string out;
     for (const train::Batch& each :

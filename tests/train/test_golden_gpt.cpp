@@ -1,5 +1,5 @@
-// Twenty training steps against PyTorch's, made by tests/golden/make_gpt.py. Another dump can be
-// checked with GRADUS_GOLDEN_DIR=DIR GRADUS_GOLDEN_PRESET=cpu.
+// Twenty training steps against PyTorch's (tests/golden/make_gpt.py). To check another dump, set
+// GRADUS_GOLDEN_DIR=DIR GRADUS_GOLDEN_PRESET=cpu.
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -35,7 +35,7 @@ void compare(Dtype dtype, double tolerance, bool relative) {
 // amplify that a thousandfold. 1e-9 is above it and far below any real difference.
 TEST_CASE("twenty training steps equal PyTorch's in f64") { compare(Dtype::f64, 1e-9, false); }
 
-// f32: 6e-8 a rounding, √(10⁵) of them, twenty steps: below 2e-4.
+// f32: √(10⁵) roundings of 6e-8, times twenty steps: below 2e-4.
 TEST_CASE("twenty training steps equal PyTorch's in f32") { compare(Dtype::f32, 2e-4, true); }
 
 }  // namespace

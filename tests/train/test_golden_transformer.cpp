@@ -1,5 +1,5 @@
-// Attention layers, blocks and the Transformer against PyTorch's, made by
-// tests/golden/make_transformer.py: outputs, and the gradients of all inputs and parameters.
+// Attention layers, blocks and the Transformer against PyTorch's
+// (tests/golden/make_transformer.py): outputs and the gradients of all inputs and parameters.
 #include <functional>
 #include <map>
 #include <string>
@@ -24,8 +24,8 @@ const Tensors& golden() {
   return all;
 }
 
-/// Both are f64 sums of some hundred products through at most twelve blocks of a residual stream;
-/// norms divide by deviations that may be a tenth: 1e-10 is 5e5 roundings.
+/// f64 sums of some hundred terms through at most twelve residual blocks; norms may divide by 0.1.
+/// 1e-10 is 5e5 roundings.
 constexpr double kAllowed = 1e-10;
 
 void check_case(const std::string& name, nn::Module& module, std::size_t count,

@@ -1,5 +1,5 @@
-// The training loop, by itself and in a Trainer: its files, output and errors, and resuming a
-// stopped run bit for bit.
+// The training loop, alone and in a Trainer: its files, output and errors, and resuming bit for
+// bit.
 #include <bit>
 #include <cmath>
 #include <csignal>
@@ -31,12 +31,11 @@ struct Net : nn::Layer<Net> {
   }
 };
 
-/// Rows i · n to (i + 1) · n.
 Tensor part(const Tensor& x, std::int64_t i, std::int64_t n) {
   return slice(x, 0, i * n, (i + 1) * n);
 }
 
-/// Everything that a run is made of: 48 points of a plane to learn.
+/// A run that learns 48 points of a plane.
 struct Task {
   Task() : x((seed(5), randn({48, 3}))), y(sum(x, {1}, true)) {}
   Tensor x, y;
@@ -62,7 +61,7 @@ train::TrainOptions options(const std::string& directory, std::int64_t steps = 4
 
 const optim::Schedule kSchedule = optim::warmup_cosine(4, 40);
 
-/// Judged better and worse by turns, worse at the end.
+/// Alternates between better and worse, and ends worse.
 train::Metrics up_and_down(const Task& task, const train::Trainer& trainer) {
   const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
   return {{"held_out_loss", part * task.evaluate()[0].second}};
@@ -102,7 +101,7 @@ TEST_CASE("a run that was interrupted at any step resumes bit for bit", "[once]"
       CHECK(trainer.step() == last);
     }
     Task task;
-    randn({3});  // what was drawn until now does not matter
+    randn({3});  // earlier draws must not matter
     train::Trainer trainer(task.net, task.optimizer, kSchedule, settings(name));
     trainer.resume();
     CHECK(trainer.step() == last);
@@ -178,7 +177,7 @@ TEST_CASE("a resumed run shows its latest evaluation, metric and items from its 
     return capture_output([&] {
       trainer.run(
           [&](std::int64_t i) {
-            stop = i == 12;  // after an evaluation, at step 10
+            stop = i == 12;  // after the evaluation at step 10
             return task.loss(i);
           },
           [] {
@@ -216,7 +215,7 @@ TEST_CASE("evaluations run in eval mode and all draw the same numbers, none of t
     CHECK(task.net.training());
     CHECK(generator().seed() == begin);
     for (std::size_t i = 1; i < positions.size(); ++i)
-      CHECK(positions[i] == positions[i - 1] + 1);  // one dropout mask a step
+      CHECK(positions[i] == positions[i - 1] + 1);  // one dropout mask per step
   }
   CHECK(drawn == std::vector<double>(4, drawn[0]));
 }
@@ -237,7 +236,7 @@ TEST_CASE("a trainer starts once, resumes what there is, and needs the metric th
                 "Trainer", "\"held_out_loss\"", "TrainOptions::judge");
 }
 
-/// Two numbers, whose loss is 3 w₀ + 4 w₁ + 20: a gradient of norm 5.
+/// The loss 3 w₀ + 4 w₁ + 20, whose gradient has norm 5.
 struct Pair : nn::Layer<Pair> {
   Tensor w = nn::parameter(tensor({1.0F, 2.0F}));
   nn::Members members() override { return {{"w", w}}; }
@@ -249,7 +248,7 @@ struct Run {
   optim::SGD optimizer{net.parameters(), {.lr = 0.125}};
   train::TrainOptions options;
   std::function<train::Metrics(std::int64_t step)> judged;
-  std::function<double(std::int64_t i)> factor = [](std::int64_t) { return 1; };  // of the loss
+  std::function<double(std::int64_t i)> factor = [](std::int64_t) { return 1; };
   double seconds_a_step = 0, time = 0;
 
   explicit Run(const std::string& directory, std::int64_t steps = 8, std::int64_t every = 2) {
@@ -326,7 +325,7 @@ TEST_CASE("a loop by itself stops before it takes in a value that is not finite"
   CHECK(net.w.to_vector<float>() == before);
 }
 
-/// A loop that notes its events, and ends after four steps.
+/// Records its events and ends after four steps.
 struct Events final : train::Loop {
   using Loop::Loop;
   std::string seen;
@@ -363,7 +362,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
     std::vector<std::int64_t> steps(3);
     const std::string said = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
-        volatile std::sig_atomic_t stop = transport.rank() == asked;  // before the run begins
+        volatile std::sig_atomic_t stop = transport.rank() == asked;  // stop before the run begins
         Run run(here / str_cat("run", asked), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;
@@ -410,7 +409,7 @@ TEST_CASE("the displayed rate counts the items of all shards") {
   const double taken = train::TimeBudget::system_clock() - begin;
   const std::size_t at = said.find("loss ");
   REQUIRE(at != std::string::npos);
-  const double shown = std::atof(said.c_str() + said.find("  ", at)) * 1000;  // "k step/s"
+  const double shown = std::atof(said.c_str() + said.find("  ", at)) * 1000;
   CHECK(shown >= 0.99 * 64e12 / taken);
 }
 

@@ -1,4 +1,4 @@
-// The training loop against a written-out loop with random options: steps, evaluations, files and
+// The training loop against an explicit loop, with random options: steps, evaluations, files and
 // output.
 #include <csignal>
 #include <random>
@@ -19,12 +19,12 @@ namespace {
 
 struct Net : nn::Layer<Net> {
   nn::Linear last{3, 1};
-  nn::BatchNorm1d first{3};  // its buffers belong to the weights too
+  nn::BatchNorm1d first{3};  // for its buffers
   nn::Members members() override { return {{"last", last}, {"first", first}}; }
   Tensor forward(const Tensor& x) const { return last(first(x)); }  // [N, 3] → [N, 1]
 };
 
-/// A plane to learn, and all that a run of it is made of.
+/// A run that learns a plane.
 struct Task {
   Task() : Task((seed(3), Net{})) {}
   explicit Task(Net made) : net(std::move(made)) {}
@@ -35,7 +35,7 @@ struct Task {
 
   Tensor loss(std::int64_t i) const {
     const std::int64_t begin = i % 6 * 4;
-    const Tensor noise = 0.1 * randn({4, 1});  // it draws, as dropout does
+    const Tensor noise = 0.1 * randn({4, 1});  // uses the generator, as dropout does
     return mse_loss(net(slice(x, 0, begin, begin + 4)) + noise, slice(y, 0, begin, begin + 4));
   }
   std::vector<float> weights() const {
@@ -56,8 +56,8 @@ std::vector<Tensor> copies(const std::vector<nn::NamedTensor>& tensors) {
   return out;
 }
 
-/// A step's shards written out: each with the buffers and the random position of the beginning. The
-/// mean loss; gradients become the mean, and buffers theirs.
+/// Runs a step's shards one by one, each from the initial buffers and generator position. Averages
+/// gradients and buffers; returns the mean loss.
 double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
   const std::vector<nn::NamedTensor> parameters = task.net.parameters();
   std::vector<nn::NamedTensor> buffers = task.net.buffers();
@@ -81,14 +81,14 @@ double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
     last = own;
   }
   generator().restore(last.seed(), last.position());
-  const Tensor count = full({}, static_cast<double>(n));  // a division, not a product with 1 / n
+  const Tensor count = full({}, static_cast<double>(n));  // multiplying by 1 / n rounds
   for (std::size_t i = 0; i < parameters.size(); ++i)
     Tensor(parameters[i].tensor).set_grad(gradients[i] / count);
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].tensor.copy_(ends[i] / count);
   return mean / static_cast<double>(n);
 }
 
-/// Eight steps as PyTorch's users write them; fields of metrics.jsonl by name.
+/// Eight steps as PyTorch's users write them. Returns the fields of metrics.jsonl by name.
 std::map<std::string, std::vector<double>> plain_run(Task& task, const train::TrainOptions& o) {
   std::map<std::string, std::vector<double>> log;
   for (std::int64_t step = 0; step < o.steps; ++step) {
@@ -144,7 +144,7 @@ std::int64_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// What evaluations of these values in a row must come to.
+/// The expected result of evaluations with these values.
 struct Judged {
   double best;
   std::int64_t best_step = 0, steps = 0, told = 0;
@@ -175,7 +175,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     options.judge = options.higher_is_better ? "accuracy" : "held_out_loss";
     options.patience = round % 5;
     options.loss_unit = "nats a word";
-    std::vector<double> values;  // a walk that mostly rises or mostly falls, and stands still
+    std::vector<double> values;  // a random walk with an upward or downward trend and plateaus
     for (double at = 20; values.size() < 12; values.push_back(at)) {
       constexpr double kSteps[] = {1, 1, 1, 0, -1};
       at += (round % 4 < 2 ? 1 : -1) * kSteps[random() % 5];
@@ -207,12 +207,12 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
           (expected.told > 0));
     CHECK(contains(said, "has not become better") == (end == train::TrainEnd::early));
     CHECK(contains(said, options.higher_is_better ? "  accuracy " : "  held-out "));
-    CHECK_FALSE(contains(said, "1.5000"));  // names with a dot are for the log alone
+    CHECK_FALSE(contains(said, "1.5000"));  // names with a dot appear only in the log
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
     const std::string curve = read_bytes(trainer.files().curve());
     CHECK(contains(curve, "loss, nats a word"));
-    CHECK(contains(curve, ">best ") == !options.higher_is_better);  // the mark is on a curve
+    CHECK(contains(curve, ">best ") == !options.higher_is_better);
   }
 }
 
@@ -261,7 +261,7 @@ TEST_CASE("a run that is resumed and stopped at once is saved unchanged", "[once
               time += i % 5 < 2 ? 0.25 : 0.75;
               return task.loss(i);
             },
-            [&] {  // up three times running, down once
+            [&] {  // rises three times in a row, falls once
               return train::Metrics{{"held_out_loss", static_cast<double>(trainer.step() / 3 % 4)}};
             });
         CHECK(end == train::TrainEnd::interrupted);
@@ -269,7 +269,7 @@ TEST_CASE("a run that is resumed and stopped at once is saved unchanged", "[once
         return read_bytes(trainer.files().checkpoint());
       };
       const std::string before = session(false);
-      randn({5}), seed(17);  // another process
+      randn({5}), seed(17);  // as in another process
       time = timed ? 1000 : 0;
       CHECK(session(true) == before);
     }

@@ -1,4 +1,4 @@
-// The metrics file: what it holds, when lines are written, and errors.
+// The metrics file: its contents, when lines are written, and errors.
 #include <sys/resource.h>
 #include <algorithm>
 #include <cerrno>
@@ -37,7 +37,7 @@ TEST_CASE("the log keeps complete lines, is cut back to its checkpoint, and is n
   CHECK_THROWS_AS(train::MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
 }
 
-/// No file of this process may grow beyond `bytes` while it lives: a disk that is full.
+/// RAII guard that limits this process's file sizes, like a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

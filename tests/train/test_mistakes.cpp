@@ -18,14 +18,14 @@
 namespace gradus::testing::test_mistakes {
 namespace {
 
-/// Forgets one of its two layers.
+/// members() omits `down`.
 struct Net : nn::Layer<Net> {
   nn::Linear up{2, 8}, down{8, 3};
   nn::Members members() override { return {{"up", up}}; }
   Tensor forward(const Tensor& x) const { return down(tanh(up(x))); }  // [N, 2] → [N, 3]
 };
 
-/// `text` with every number after "node " as 7, and every place in this file as train.cpp:12.
+/// Replaces each node number by 7 and each location in this file by train.cpp:12.
 std::string told(std::string text) {
   const auto number_from = [&](std::size_t at) { return text.find_first_not_of("0123456789", at); };
   const auto with = [&](const std::string& before, const std::string& now) {
@@ -37,7 +37,7 @@ std::string told(std::string text) {
   return text;
 }
 
-/// Mistake `number` of docs/mistakes.md: a line of its section is what f says.
+/// Checks that the section of mistake `number` in docs/mistakes.md has f's message as a line.
 template <class E>
 void mistake(int number, const std::function<void()>& f) {
   const std::string message = told(message_of<E>(f));
@@ -81,7 +81,7 @@ TEST_CASE("mistake 4: the wrong shape into a layer") {
   const nn::Linear layer(3, 4);
   mistake<ShapeError>(4, [&] { layer(randn({5, 2})); });
   mistake<ShapeError>(4, [&] { layer(randn({3, 5})); });
-  CHECK_THROWS_AS(layer(tensor(1)), ShapeError);  // no axis at all
+  CHECK_THROWS_AS(layer(tensor(1)), ShapeError);  // a scalar
   CHECK_THROWS_AS(layer(randn({5})), ShapeError);
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("mistake 7: writing to a tensor that backward still needs") {
   mistake<GraphError>(7, [&] { h.fill_(0); });
   Tensor batch = ones({4, 2});
   const Tensor loss = sum(layer(batch));
-  batch.copy_(randn({4, 2}));  // the next one, too early
+  batch.copy_(randn({4, 2}));  // overwrites the batch before backward
   mistake<GraphError>(7, [&] { loss.backward(); });
 }
 
@@ -137,19 +137,19 @@ TEST_CASE("mistake 10: a transposed mask") {
   mistake<ShapeError>(10, [&] { attend(trues({2, 5})); });
   mistake<ShapeError>(10, [&] { attend(trues({2, 1, 1, 5})); });
   mistake<DtypeError>(10, [&] { attend(zeros({3, 5})); });
-  // What hides the future in PyTorch's nn.MultiheadAttention, where true = must not attend.
+  // The causal mask of PyTorch's nn.MultiheadAttention, where true = must not attend.
   const Tensor future = greater(triu(ones({4, 4}), 1), 0);
   mistake<ValueError>(10, [&] { dense_mask(future); });
 }
 
 TEST_CASE("a mask that may be intended is accepted") {
   const auto greater_than = [](const Tensor& x) { return greater(x, 0); };
-  dense_mask(greater_than(triu(ones({4, 4}))));            // to oneself, too
-  dense_mask(greater_than(triu(ones({4, 4}), 2)));         // later still
+  dense_mask(greater_than(triu(ones({4, 4}))));            // hides the diagonal, too
+  dense_mask(greater_than(triu(ones({4, 4}), 2)));         // leaves one later key
   dense_mask(greater_than(triu(ones({3, 4}), 1)));         // the last query has a key
-  dense_mask(greater_than(triu(ones({1, 3, 3}), 1)));      // of one example: it may be data
-  dense_mask(bools({false, true, false, false}, {2, 2}));  // too small to tell
-  dense_mask(full({3, 3}, 0, Dtype::bool_));               // nobody: gives 0, as documented
+  dense_mask(greater_than(triu(ones({1, 3, 3}), 1)));      // has a batch axis: may be data
+  dense_mask(bools({false, true, false, false}, {2, 2}));  // too small to decide
+  dense_mask(full({3, 3}, 0, Dtype::bool_));               // all false: gives 0, as documented
   dense_mask(bools({false, true, true, false, false, true, true, false, false}, {3, 3}));
   dense_mask(logical_not(greater_than(triu(ones({4, 4}), 1))));
 }

@@ -1,4 +1,4 @@
-// Training in f32 next to the same training in f64, and far from the usual sizes.
+// Training in f32 compared with f64, at usual and extreme scales.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -22,9 +22,9 @@ double mean_of_last(const std::vector<double>& losses, std::int64_t n) {
 
 }  // namespace
 
-// A step rounds to 6e-8 of the loss, and training passes such differences on without enlarging them
-// much while it converges: over 20 seeds the curves were 4e-5 apart at most, of losses from 2.4 to
-// 0.02. Other kernels round in other places, hence 20 times that.
+// A step rounds by 6e-8 of the loss, and convergent training hardly enlarges such differences: over
+// 20 seeds the curves differed by at most 4e-5, for losses from 2.4 to 0.02. Other kernels round
+// differently, hence 20 times that.
 TEST_CASE("a thousand training steps in f32 have the loss curve of f64", "[slow]") {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     CAPTURE(seed);
@@ -35,21 +35,21 @@ TEST_CASE("a thousand training steps in f32 have the loss curve of f64", "[slow]
       apart = std::max(apart, std::abs(f32[i] - f64[i]));
     }
     CHECK(apart <= 1e-3);
-    CHECK(f64.front() > 2.3);              // log 11: it starts by guessing
-    CHECK(mean_of_last(f64, 100) < 0.25);  // and learns, so that there is a curve
+    CHECK(f64.front() > 2.3);              // starts at log 11, uniform guesses
+    CHECK(mean_of_last(f64, 100) < 0.25);  // and learns
   }
 }
 
-// Logits of 1e4 have a loss of about as much: exp(1e4) is beyond f64, so that sums of exponentials
-// must be shifted. f32 rounds such a logit to 1e4 · 2⁻²⁴ = 6e-4 per operation, and some ten
-// operations lie before the loss: a part in a million of it.
+// Logits of 1e4 give a loss of that size. exp(1e4) overflows f64, so the exponentials must be
+// shifted. f32 rounds such a logit by 1e4 · 2⁻²⁴ = 6e-4 per op. With some ten ops before the loss,
+// that is a relative error of 1e-6.
 TEST_CASE("the loss of logits of 1e4 is finite, equals f64's, and training goes on from it") {
   double first[2];
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     TinyGpt task(5, dtype);
     Tensor weight = task.model().norm.parameters().front().tensor.detach();
     const auto largest_logit = [&] {
-      task.model().eval();  // without dropout
+      task.model().eval();  // no dropout
       const double most = max(abs(task.model()(reshape(arange(8), {1, 8})))).item();
       task.model().train();
       return most;

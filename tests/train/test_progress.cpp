@@ -1,5 +1,5 @@
-// The progress line: rate and remaining time within bounds of the test's own clock, and every
-// character sent to a terminal.
+// The progress line: rate and remaining time within bounds of the test's own clock, and the exact
+// characters sent to a terminal.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A variable of the environment, as it was again at the end.
+/// Sets an environment variable; the destructor restores it.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -37,7 +37,7 @@ class Variable {
   bool there_ = false;
 };
 
-/// The text without rates and times: "step 1/10  loss 2.5000  RATE  left TIME".
+/// Masks rates and times: "step 1/10  loss 2.5000  RATE  left TIME".
 std::string masked(std::string text) {
   for (std::size_t at = 0; (at = text.find("  left ", at)) != std::string::npos;) {
     const std::size_t rate = text.rfind("  ", at - 1) + 2;
@@ -49,7 +49,7 @@ std::string masked(std::string text) {
   return text;
 }
 
-/// What f sends to a terminal; "" where the system gives none.
+/// The output of f on a terminal; "" if the system has none.
 template <class F>
 std::string on_terminal(F f) {
   const int ours = ::posix_openpt(O_RDWR | O_NOCTTY);
@@ -72,7 +72,7 @@ const std::string kErase = "\r\033[K";
 
 void show_some(std::FILE* out) {
   train::Progress progress(0, 10, 1, "token", out);
-  progress.clear();  // there is no line yet
+  progress.clear();  // no line to clear yet
   progress.show(1, 2.5);
   progress.show(2, 2.25, "a note");  // too soon
   progress.clear();
@@ -80,7 +80,7 @@ void show_some(std::FILE* out) {
   progress.show(3, 2.125, "a note", true);
 }
 
-/// A file, and the last line that has been written to it.
+/// A file and the last line written to it.
 struct Lines {
   Lines() { REQUIRE(file); }
   ~Lines() { std::fclose(file); }
@@ -108,7 +108,7 @@ void show_one(std::FILE* out) {
 TEST_CASE("on a terminal one line is overwritten, and lasting lines stay") {
   const Variable colour("NO_COLOR", nullptr), term("TERM", "xterm");
   const std::string some = on_terminal(show_some);
-  if (some.empty()) return;  // a system without terminals
+  if (some.empty()) return;  // no terminal available
   CHECK(masked(some) == kErase + "step 1/10  loss 2.5000  RATE  left TIME" + kErase + kErase +
                             "step 3/10  loss 2.1250  RATE  left TIME  a note\n");
   CHECK(masked(on_terminal(show_one)) ==
@@ -149,8 +149,8 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       const double end = now(), rate = progress.items_per_second();
       char first = 0;
       CHECK(::pread(::fileno(lines.file), &first, 1, 0) ==
-            1);  // a reader of a pipe sees it at once
-      // What came first counts e^(−t / 30 s) as much; a thousandth is for rounding.
+            1);  // flushed, so that readers of a pipe see it
+      // Earlier items count at least e^(−t / 30 s) as much. 0.999 allows for rounding.
       const double kept = 0.999 * std::exp((before - end) / 30);
       const double done = static_cast<double>((step - 5) * items);
       CHECK(rate >= kept * done / (end - before));
@@ -162,7 +162,7 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       const double said = std::atof(line.c_str() + line.find("1.0000  ") + 8);
       CHECK(std::abs(said - (many ? rate / 1000 : rate)) <= 0.0501);
       const double hours = std::atof(line.c_str() + line.find("left ") + 5);
-      const double left = 1e12 * static_cast<double>(items) / rate;  // of 1e12 − step steps, nearly
+      const double left = 1e12 * static_cast<double>(items) / rate;
       CHECK(std::abs(hours - std::min(left, 1e9) / 3600) <= 1 + 1e-6 * left);
     }
   }
@@ -172,8 +172,8 @@ TEST_CASE("the remaining time covers the remaining steps only, and none without 
   constexpr std::int64_t kTotal = 1'000'000'000'000;
   Lines lines;
   train::Progress last(kTotal - 9, kTotal, 1, "step", lines.file);
-  last.show(kTotal - 4, 1, "", true);  // four steps of a few microseconds are left
-  CHECK(lines.last().find(':') == lines.last().rfind(':'));  // no hours
+  last.show(kTotal - 4, 1, "", true);
+  CHECK(lines.last().find(':') == lines.last().rfind(':'));  // four steps of microseconds: no hours
   train::Progress none(3, 10, 1, "step", lines.file);
   none.show(3, 1, "", true);
   CHECK(none.items_per_second() == 0);

@@ -1,5 +1,5 @@
-// Common lines of PyTorch code in C++ give the results of their Python twins: pytorch_lines.inc has
-// both, and make_pytorch_lines.py writes the results to tests/golden/pytorch_lines.json.
+// Common lines of PyTorch code in C++ give the results of their Python twins. pytorch_lines.inc has
+// both; make_pytorch_lines.py writes the results to tests/golden/pytorch_lines.json.
 // docs/from_pytorch.md lists the differences.
 #include <algorithm>
 #include <cmath>
@@ -63,7 +63,7 @@ TEST_CASE("common lines of PyTorch code give the same results") {
     REQUIRE(numbers.size() == right.size());
     double largest = 1;
     for (const double each : right) largest = std::max(largest, std::abs(each));
-    // 32 units in the last place of f32: sums in another order, an exponential of another library.
+    // 32 ulps of f32: another order of summation, another library's exponential.
     for (std::size_t i = 0; i < right.size(); ++i)
       CHECK(std::abs(numbers[i] - right[i]) <= 32 * 0x1p-24 * largest);
   }

@@ -15,7 +15,8 @@ class TinyGpt {
  public:
   static constexpr std::int64_t kVocab = 11, kContext = 8;
 
-  /// For one seed all dtypes start with the same f32 weights and draw the same batches and masks.
+  /// For a given seed, all dtypes start with the same f32 weights and draw the same batches and
+  /// masks.
   TinyGpt(std::uint64_t seed, Dtype dtype, std::int64_t width = 16, std::int64_t batch = 4)
       : draws_(seed), batch_(batch) {
     const GeneratorScope scope(draws_);
@@ -29,7 +30,7 @@ class TinyGpt {
         std::make_unique<optim::AdamW>(model_->parameters(), optim::AdamWOptions{.lr = 3e-3});
   }
 
-  /// One step on new data; returns the loss before it.
+  /// One step on new data. Returns the loss before it.
   double step() {
     const GeneratorScope scope(draws_);
     const std::vector<std::int64_t> starts =

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::int64_t kVocab = 40, kWidth = 48;
 
-/// Its parameters are 17,000 numbers, in tensors that no number of processes divides.
+/// 17,000 parameters, in tensors whose sizes no number of processes divides.
 struct Net : nn::Layer<Net> {
   nn::Embedding embedding{kVocab, kWidth};
   nn::Linear up{kWidth, 150}, down{150, kWidth}, head{kWidth, kVocab};
   nn::BatchNorm1d norm{kWidth};
-  nn::Linear rare{3, 3};  // seldom reached
+  nn::Linear rare{3, 3};  // rarely reached by the loss
   nn::Members members() override {
     return {{"embedding", embedding}, {"up", up},     {"down", down},
             {"head", head},           {"norm", norm}, {"rare", rare}};
@@ -33,8 +33,7 @@ struct Net : nn::Layer<Net> {
   }
 };
 
-/// Sequences of 2 to 12 tokens, 4 a shard; the last of a pass over the 50 has 2. Each token is
-/// predicted from the one before it.
+/// 50 sequences of 2 to 12 tokens in batches of 4; the last batch of a pass has 2.
 struct Ragged {
   Ragged() {
     const RandomStream random{11, 0, 0};

@@ -1,4 +1,4 @@
-// A transport whose end comes late: who ends all although another should is then the first.
+// A transport whose abort() is slow, so that another rank's failure may overtake it.
 #pragma once
 
 #include <chrono>

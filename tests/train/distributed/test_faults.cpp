@@ -15,7 +15,6 @@ namespace {
 
 using distributed::Transport;
 
-/// What run_threads throws.
 std::string error_of(int size, const std::function<void(Transport&)>& work) {
   return message_of<Error>([&] { distributed::run_threads(size, work); });
 }

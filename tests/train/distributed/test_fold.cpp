@@ -1,4 +1,4 @@
-// The nodes and sums of a fold against the written-out tree of shard numbers.
+// The nodes and sums of a fold against an explicit tree of shard indices.
 #include <vector>
 
 #include "gradus/ops/create.h"
@@ -10,7 +10,7 @@ namespace {
 
 using distributed::ShardRange;
 
-/// From left to right the largest node that begins there and ends in the range.
+/// From left to right, the largest node that begins there and fits in the range.
 std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   std::vector<ShardRange> nodes;
   while (begin < end) {
@@ -22,7 +22,7 @@ std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   return nodes;
 }
 
-/// Numbers whose sum depends on its order: 2^24 absorbs a 1 in f32, but not a 2.
+/// Values whose f32 sum depends on the order: 2^24 absorbs a 1, but not a 2.
 float number(std::int64_t shard) {
   const float some[] = {16777216.0F, 1.0F, 3.0F, -16777216.0F, 1.0F, 1.0F, 0.5F};
   return some[shard * shard % 7];

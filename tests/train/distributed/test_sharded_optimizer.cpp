@@ -1,4 +1,4 @@
-// A sharded optimizer against an unsharded one: cuts, steps, norms and states, to the bit.
+// A sharded optimizer equals an unsharded one bit for bit: cuts, steps, norms and states.
 #include <functional>
 #include <memory>
 
@@ -21,7 +21,7 @@ using distributed::ShardedOptimizer;
 using distributed::Transport;
 using Floats = std::vector<float>;
 
-/// Tensors smaller and larger than the 1,024 numbers at which parameters are cut.
+/// Smaller and larger than the cut granularity of 1,024 elements.
 const std::vector<Shape> kShapes = {{3, 5}, {2100}, {1}, {5, 240}, {1024}, {40}};
 
 struct Set {
@@ -56,7 +56,7 @@ struct Set {
   }
 };
 
-/// Of a step: the numbers of all gradients, in the order of the groups, and which there are.
+/// The gradients of all parameters in one tensor, in the order of the groups.
 Tensor gradient(std::int64_t step) {
   seed(100 + static_cast<std::uint64_t>(step));
   return randn({15 + 2100 + 1 + 1200 + 1024 + 40});
@@ -79,7 +79,7 @@ void step_whole(Set& set, std::int64_t step) {
 
 double step_part(ShardedOptimizer& sharded, std::int64_t step) {
   const Tensor all = gradient(step);
-  // What is not reached counts for nothing in the norm, as in one piece.
+  // Gradients that are not reached must not count in the norm.
   const Tensor part = kernel::copy(optim::part_of(all, sharded.begin(), sharded.end()));
   return sharded.step(part, reached(step), {.clip_norm = 0.5, .factor = 0.5});
 }
@@ -91,7 +91,7 @@ std::string text(const nn::StateDict& state) {
   return out;
 }
 
-/// Two steps, the state written and read by others, and one step more.
+/// Two steps, saving and restoring the state, and one more step.
 void compare(int kind, Transport& transport) {
   Set whole(kind), part(kind), again(kind);
   ShardedOptimizer sharded(*part.optimizer, transport), resumed(*again.optimizer, transport);
@@ -177,7 +177,7 @@ TEST_CASE("a sharded optimizer leaves a frozen parameter as it is") {
 TEST_CASE("a sharded optimizer loads its part of a state with any strides") {
   distributed::run_threads(2, [](Transport& t) {
     const Tensor rows = reshape(arange(0, 3000), {1500, 2}).to(Dtype::f32);
-    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // the same numbers
+    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // strided
     optim::SGD optimizer({{"w", nn::parameter(zeros({1500, 2}))}}, {.momentum = 0.5});
     ShardedOptimizer sharded(optimizer, t);
     nn::StateDict state = {{"step", full({}, 1, Dtype::i64)}, {"velocity.w", columns}};

@@ -1,4 +1,4 @@
-// The result of a run in shards does not depend on the number of processes.
+// The result of a sharded run does not depend on the number of processes.
 #include <cmath>
 
 #include "gradus/engine/base/random.h"
@@ -67,7 +67,7 @@ TEST_CASE("an infinite gradient changes the weights of all ranks, or none with o
           stop);
       const double norm = shards.update({.only_finite = only_finite}, 0);
       require<Error>(!std::isfinite(norm), "a norm of ", norm);
-      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {  // of both parts
+      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {  // one in each rank's part
         const bool changed = !std::isfinite(net.weight.to_vector<float>()[i]);
         require<Error>(changed != only_finite, "weight ", i, " of rank ", transport.rank());
       }
@@ -75,7 +75,7 @@ TEST_CASE("an infinite gradient changes the weights of all ranks, or none with o
     });
 }
 
-/// Two numbers that learn, two that the loss does not reach, a mean that it moves, and a count.
+/// A parameter that the loss reaches, one that it does not, and two buffers.
 struct Counted : nn::Layer<Counted> {
   Tensor first = nn::parameter(tensor({1.0, 2.0}, Dtype::f64)),
          second = nn::parameter(tensor({3.0, 4.0}, Dtype::f64)), moved = zeros({2}, Dtype::f64),
@@ -96,11 +96,11 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
       optim::SGD optimizer(net.parameters(), {.lr = 0.5, .weight_decay = 0.25});
       optimizer.warn_params_without_grad(false);
       distributed::Shards shards(net, optimizer, transport, 2);
-      generator().restore(1, 16777217);   // no f32
-      bool stop = transport.rank() == 1;  // one process is asked to
+      generator().restore(1, 16777217);   // not representable in f32
+      bool stop = transport.rank() == 1;  // a stop request on one rank
       const double mean = shards.gradients(
           3,
-          [&](std::int64_t i) {  // 6 and 7, of one token and of three
+          [&](std::int64_t i) {  // i = 6 with one token, i = 7 with three
             net.moved.fill_(static_cast<double>(i));
             return train::BatchLoss(net(full({2}, static_cast<double>(i), Dtype::f64)),
                                     i == 6 ? 1 : 3);
@@ -180,7 +180,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
 TEST_CASE("a parameter stays if no shard reaches it and moves if one does") {
   const Folder here;
   ShardedRun how;
-  how.directory = here / "run", how.shards = 2, how.steps = 2;  // i is 0 to 3: reached at 3
+  how.directory = here / "run", how.shards = 2, how.steps = 2;  // i = 0 … 3; reached at 3
   std::vector<std::vector<float>> rare;
   how.before = [&](nn::Module& model, std::int64_t i) {
     for (const nn::NamedTensor& each : model.parameters())
@@ -188,7 +188,7 @@ TEST_CASE("a parameter stays if no shard reaches it and moves if one does") {
   };
   run_sharded(how, distributed::alone());
   REQUIRE(rare.size() == 2);
-  CHECK(rare[0] == rare[1]);  // no decay either
+  CHECK(rare[0] == rare[1]);  // no weight decay either
   const io::Checkpoint end = io::load_checkpoint(train::RunFiles{how.directory}.checkpoint());
   CHECK(end.tensors.at("model.rare.weight").to_vector<float>() != rare[1]);
 }
@@ -211,7 +211,7 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
         for (std::int64_t s = 0; s < i % std::ssize(sizes); ++s)
           begin += sizes[static_cast<std::size_t>(s)];
         const std::int64_t n = sizes[static_cast<std::size_t>(i % std::ssize(sizes))];
-        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // not looked at
+        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // must be ignored
         return train::BatchLoss(
             mse_loss(net(slice(x, 0, begin, begin + n)), slice(y, 0, begin, begin + n)), n);
       },
@@ -231,7 +231,7 @@ TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
        {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
     const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
     REQUIRE(parts.size() == whole.size());
-    for (std::size_t i = 0; i < whole.size(); ++i)  // sums in another order: roundings of f64
+    for (std::size_t i = 0; i < whole.size(); ++i)  // the order of summation differs: f64 rounding
       CHECK(std::abs(parts[i] - whole[i]) <= 1e-13);
   }
 }
@@ -264,7 +264,7 @@ TEST_CASE("moments are stored once across processes, and bytes sent match the fo
           const std::int64_t sent = transport.bytes_sent() - before;
           require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ",
                          shards.bytes_a_step());
-          // what a ring all-reduce sends, and what is told beside it
+          // The bytes of a ring all-reduce, plus messages.
           const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
           require<Error>(fewer > 0 || std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent,
                          " of ", ring);
@@ -280,7 +280,7 @@ struct Line : nn::Layer<Line> {
   Tensor forward(double x) const { return sum(w * x); }
 };
 
-/// What each of two processes, with a shard each, makes of such losses.
+/// The mean loss of two processes with one shard each, or the error.
 std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::int64_t)>& loss) {
   return outcome([&] {
     std::string text;
@@ -299,7 +299,7 @@ std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::
 
 TEST_CASE("random numbers continue after the shard that drew most") {
   for (const int size : {1, 2})
-    for (const std::int64_t more : {0, 1})  // this shard draws five, the other two
+    for (const std::int64_t more : {0, 1})  // this shard draws five values, the other two
       distributed::run_threads(size, [&](distributed::Transport& t) {
         Line net;
         optim::SGD optimizer(net.parameters());
@@ -331,7 +331,7 @@ TEST_CASE("shard counts must not be negative or all 0") {
   CHECK(of_count(0, 1) == "6");
   CHECK(of_count(3, 1) == "3.75");
   CHECK(of_count(-1, 1) == "shards: a loss of -1 tokens");
-  // one of the two alone: of two processes that fail at once either may be the one that is heard
+  // Only one shard is wrong: if two processes fail, either may be reported.
   CHECK(of_count(1, -5) == "shards: a loss of -5 tokens");
   CHECK(of_count(0, 0) == "shards: the losses of all 2 shards are of 0 tokens");
 }

@@ -1,4 +1,4 @@
-// Optimizers, averages and schedules against PyTorch's, made by tests/golden/make_ops.py.
+// Optimizers, averages and schedules against PyTorch's (tests/golden/make_ops.py).
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -59,7 +59,7 @@ std::map<std::string, Maker> optimizers() {
 
 }  // namespace
 
-// Ten steps of about ten roundings each, divided by roots of the size of 1: below 1e-12.
+// Ten steps of about ten roundings each, divided by roots of about 1: below 1e-12.
 TEST_CASE("ten steps of each optimizer equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;
@@ -86,7 +86,7 @@ TEST_CASE("ten steps of each optimizer equal PyTorch's") {
   }
 }
 
-// Five iterations of Newton-Schulz a step, each with slopes of up to 3.4: below 1e-11.
+// Five Newton-Schulz iterations per step, each with slopes of up to 3.4: below 1e-11.
 TEST_CASE("ten steps of Muon, with AdamW for the rest, equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;

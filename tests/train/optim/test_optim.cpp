@@ -1,4 +1,4 @@
-// Optimizers against their formulas, written out in plain doubles.
+// Optimizers against their formulas in plain doubles.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -31,7 +31,6 @@ namespace {
 
 constexpr std::int64_t kCount = 7;
 
-/// One parameter of seven values, with a gradient that changes from step to step.
 struct Problem {
   Tensor p = values({kCount}).clone().requires_grad_();
   std::vector<nn::NamedTensor> parameters() const { return {{"p", p}}; }
@@ -57,7 +56,7 @@ TEST_CASE("a frozen parameter does not change") {
   CHECK(problem.p.to_vector<double>() == before);
 }
 
-/// The five steps as Jordan gives them, on the matrix itself.
+/// Jordan's five iterations, on the matrix itself.
 Tensor plain_newton_schulz(const Tensor& x) {
   Tensor y = x / sqrt(sum(square(x)));
   for (int i = 0; i < 5; ++i) {
@@ -70,12 +69,12 @@ Tensor plain_newton_schulz(const Tensor& x) {
 TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is longer") {
   for (const Shape& shape : {Shape{3, 7}, Shape{5, 5}, Shape{5, 7}, Shape{1, 4}}) {
     const Tensor x = values(shape), y = optim::newton_schulz(x);
-    CHECK(max(abs(y - plain_newton_schulz(x))).item() < 1e-12);  // as below
+    CHECK(max(abs(y - plain_newton_schulz(x))).item() < 1e-12);
     const Tensor turned = transpose(optim::newton_schulz(transpose(x)));
-    CHECK(max(abs(y - turned)).item() < 1e-12);  // roundings, magnified by slopes of 3.4 five times
+    CHECK(max(abs(y - turned)).item() < 1e-12);
     CHECK(max(abs(matmul(y, transpose(y)) - eye(shape[0]).to(Dtype::f64))).item() < 0.6);
   }
-  // a diagonal stays one, and its entries come between 0.68 and 1.14
+  // A diagonal matrix stays diagonal, with entries between 0.68 and 1.14.
   const Tensor d = tensor(std::vector<double>{3, 0, 0, 0, -1, 0, 0, 0, 0.5}, {3, 3});
   const std::vector<double> y = optim::newton_schulz(d).to_vector<double>();
   for (std::size_t i = 0; i < 9; ++i)
@@ -84,8 +83,8 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
   CHECK(optim::newton_schulz(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
-/// The formula, one row (of a tall matrix, column) after another: length 1, minus its components
-/// along the rows before it, length 1 again.
+/// For each row (of a tall matrix: column): normalize, subtract the components along the rows
+/// before it, normalize again.
 Tensor plain_mud(const Tensor& x) {
   const auto n = static_cast<std::size_t>(std::min(x.size(0), x.size(1)));
   const bool tall = x.size(0) > x.size(1);
@@ -107,18 +106,18 @@ TEST_CASE("mud follows its formula row by row, whichever side is longer") {
                              Shape{37, 61}, Shape{61, 37}}) {
     INFO(shape);
     const Tensor x = randn(shape, Dtype::f64), y = optim::mud(x), right = plain_mud(x);
-    // 37 roundings of 1e-16 each; random rows are nearly orthogonal, so solving hardly magnifies
-    // them; times 25
+    // 37 roundings of 1e-16, times 25. Random rows are nearly orthogonal, so solving hardly
+    // magnifies them.
     constexpr double kError = 1e-13;
     CHECK(max(abs(y - right)).item() < kError);
     CHECK(max(abs(optim::mud(transpose(transpose(x).contiguous())) - right)).item() < kError);
     CHECK(optim::mud(x * 1e3).dtype() == Dtype::f64);
-    // f32 rounds 2^29 times as coarsely
+    // f32 rounds 2^29 times as coarsely.
     const Tensor narrow = optim::mud(x.to(Dtype::f32)).to(Dtype::f64);
     CHECK(max(abs(narrow - right)).item() < kError * std::pow(2, 29));
   }
   const Tensor turned = tensor(std::vector<double>{0.6, 0.8, -0.8, 0.6}, {2, 2});
-  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // orthogonal already
+  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // already orthogonal
   CHECK(optim::mud(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
@@ -222,18 +221,18 @@ TEST_CASE("a step within backward equals the step after it and leaves no gradien
         after->step({.factor = 0.5});
         const Tensor loss = mse_loss(other(x), y) + 0.0 * sum(square(other.head.weight));
         within->step_in_backward(0.5);
-        loss.backward();  // head.weight is used twice: it waits for both
+        loss.backward();  // head.weight is used twice: the step must wait for both
         for (const nn::NamedTensor& each : other.parameters())
           CHECK_FALSE(each.tensor.grad().defined());
       }
       CHECK(within->steps() == 5);
       CHECK(weights_of(one) == weights_of(other));
-      mse_loss(other(x), y).backward();  // not asked: gradients stay, as ever
+      mse_loss(other(x), y).backward();  // a backward without step_in_backward keeps gradients
       CHECK(other.encoder.weight.grad().defined());
     }
     other.zero_grad();
     const std::vector<float> before = weights_of(other);
-    mse_loss(other(x), y).backward();  // the optimiser is gone
+    mse_loss(other(x), y).backward();  // the optimizer is destroyed
     CHECK(weights_of(other) == before);
   }
 }
@@ -247,14 +246,13 @@ Tensor numbers(const Shape& shape, double first = 1) {
   return tensor(all, shape);
 }
 
-/// A leaf with a gradient.
 nn::NamedTensor trained(const std::string& name, const Shape& shape, double gradient_first = -1) {
   nn::NamedTensor out{name, nn::parameter(numbers(shape))};
   out.tensor.set_grad(numbers(shape, gradient_first));
   return out;
 }
 
-/// Each event as text.
+/// Records events as text.
 struct Told final : Observer {
   std::string text;
   void on_update_begin(const Update& u) override { add("begin", u); }
@@ -301,7 +299,7 @@ TEST_CASE("the state of an optimizer has PyTorch's names, with those of the para
 }
 
 TEST_CASE("Muon updates each matrix as one piece, however large") {
-  const Shape wide{8, 8200};  // more than one piece of other rules
+  const Shape wide{8, 8200};  // more than one piece of the other optimizers
   const nn::NamedTensor w = trained("w", wide);
   const Tensor before = w.tensor.detach().clone();
   const double norm = std::sqrt(sum(w.tensor.grad() * w.tensor.grad()).item());
@@ -332,7 +330,7 @@ TEST_CASE("observers see each parameter before and after its update, and each st
   Told told;
   const ObserverScope scope(told);
   optimizer.step({.factor = 0.5});
-  // the parameter is 1, its gradient −1
+  // The parameter is 1 and its gradient −1.
   CHECK(told.text ==
         "begin SGD a 0.25 1\nbegin SGD b 0.125 1\nend SGD a 0.25 1.25\nend SGD b 0.125 1.125\n"
         "step 1\n");
@@ -342,7 +340,7 @@ TEST_CASE("an average begins as the weights, resumes, and its scope restores the
   Tensor w = nn::parameter(tensor(Doubles{1, 2}));
   optim::EMA ema({{"w", w}}, 0.75), again({{"w", w}}, 0.75);
   {
-    const optim::EMA::Scope none(ema);  // not yet an average
+    const optim::EMA::Scope none(ema);  // no average yet
     CHECK(w.detach().to_vector<double>() == Doubles{1, 2});
   }
   const auto average = [](const optim::EMA& of) {
@@ -369,8 +367,8 @@ TEST_CASE("an average begins as the weights, resumes, and its scope restores the
 
 using Parameters = std::vector<nn::NamedTensor>;
 
-/// Small whole numbers: sums of their squares are exact, so that a norm has the same bits however
-/// its parameters are cut.
+/// Small integers: sums of their squares are exact, so a norm has the same bits however the
+/// parameters are cut.
 std::vector<float> whole_numbers(std::size_t count, unsigned step) {
   std::mt19937 random(step);
   std::vector<float> out(count);
@@ -392,7 +390,7 @@ const std::vector<std::function<Made(const Parameters&)>> kElementwise = {
     [](auto& p) { return std::make_unique<optim::AdamW>(p); },
     [](auto& p) { return std::make_unique<optim::Lion>(p, optim::LionOptions{0.1}); }};
 
-/// The numbers after three clipped steps, cut into tensors of these sizes.
+/// The values after three clipped steps, cut into tensors of these sizes.
 std::vector<float> after_steps(const std::function<Made(const Parameters&)>& make,
                                const std::vector<std::size_t>& sizes, bool in_backward) {
   Parameters parameters;
@@ -423,7 +421,7 @@ std::vector<float> after_steps(const std::function<Made(const Parameters&)>& mak
 }
 
 TEST_CASE("updating a large parameter equals updating its parts") {
-  constexpr std::size_t kPiece = 65536;  // that an optimiser works on; sizes of whole vectors
+  constexpr std::size_t kPiece = 65536;  // elements that an optimizer updates together
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
     const auto& make = kElementwise[which];
@@ -441,7 +439,7 @@ TEST_CASE("a step counts as a write, accepts any strides, and loads no other sta
     const Made one = make({{"p", p}}), other = make({{"p", q}});
     const Tensor gradient = transpose(tensor(whole_numbers(15, 1), {5, 3}), 0, 1);
     p.set_grad(gradient), q.set_grad(gradient.contiguous());
-    const Tensor before = sum(square(p));  // it has saved p
+    const Tensor before = sum(square(p));  // saves p
     one->step(), other->step();
     CHECK(p.to_vector<float>() == q.to_vector<float>());
     CHECK_THROWS_AS(before.backward(), GraphError);
@@ -516,7 +514,7 @@ TEST_CASE("nothing is reported if all are reached or warn_params_without_grad is
   quiet.warn_params_without_grad(false);
   CHECK(capture_output([&] { quiet.step(); }) == "");
   sum(square(p.lost)).backward();
-  CHECK(capture_output([&] { good.step(); }) == "");  // what is frozen counts for nothing
+  CHECK(capture_output([&] { good.step(); }) == "");  // frozen parameters are ignored
 }
 
 TEST_CASE("the report names five parameters and counts the rest") {

@@ -17,7 +17,6 @@
 namespace gradus::testing::test_step_in_backward {
 namespace {
 
-/// A chain of square layers.
 struct Chain {
   explicit Chain(int count, std::int64_t width) {
     for (int i = 0; i < count; ++i) {
@@ -51,7 +50,7 @@ TEST_CASE("step_in_backward never holds the gradients of many parameters") {
   const std::int64_t before = memory::usage().live_bytes;
   memory::reset_peak();
   loss.backward();
-  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // of 12: one, and room to compute it
+  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // 1 of 12, and temporaries
 }
 
 TEST_CASE("a destroyed optimizer leaves nothing on its parameters") {
@@ -103,7 +102,7 @@ TEST_CASE("each parameter is updated fully or not at all when backward runs out 
       failed = true;
     }
     memory::set_limit(0);
-    std::vector<bool> moments_moved;  // from 0, all of them alike
+    std::vector<bool> moments_moved;  // they start at 0; all must move or none
     for (const nn::NamedTensor& each : chain.parameters) {
       bool all = true, any = false;
       for (const auto& [name, tensor] : optimizer->state_dict())
