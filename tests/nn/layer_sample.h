@@ -1,5 +1,5 @@
-// Layers as samples: each as a function of its inputs and of its parameters, which are put into the
-// module as handles, so that gradients reach the inputs.
+// Turns layers into samples: functions of inputs and parameters. Parameters are shared handles, so
+// gradients reach the sample's inputs.
 #pragma once
 
 #include <initializer_list>
@@ -20,9 +20,8 @@ using naive::numbers;
 template <class T>
 using Parameters = std::vector<List<T>>;  // in the order of members()
 
-/// Puts in[next…] in the place of m's parameters, in the order of members(). Buffers follow their
-/// dtype. A module in training insists on parameters that want a gradient: one that is not asked
-/// for goes to a leaf of the module's own.
+/// Replaces m's parameters by in[next…], in the order of members(). Converts buffers to the inputs'
+/// dtype. In training, parameters must require gradients, so others become new leaves.
 inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {
   for (const nn::Member& member : m.members()) {
     if (Tensor* p = member.parameter(); p && p->defined()) {
@@ -34,7 +33,7 @@ inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) 
   }
 }
 
-/// Values as parameters have them: smaller than inputs, so that no softmax is saturated.
+/// Smaller than inputs, so that no softmax saturates.
 inline Tensor parameter_values(const Shape& shape, int which) {
   List<double> x = numbers(values(shape, which));
   for (double& each : x) each *= 0.5;
@@ -43,12 +42,12 @@ inline Tensor parameter_values(const Shape& shape, int which) {
 
 enum class Phase { training, evaluation };
 
-/// A layer applied to `data`. `make` gives one of the right sizes, `call` calls it with the inputs.
-/// What is random draws from a generator of the sample's own.
+/// A layer applied to `data`. `make` constructs it, `call` calls it with the inputs. Random values
+/// come from a separate generator.
 template <class Make, class Call, class Reference>
 Sample layer(const char* op, std::string what, Inputs data, Make make, Call call,
              Reference reference, Phase phase = Phase::evaluation) {
-  const std::string type = typeid(decltype(make())).name();  // has all namespaces
+  const std::string type = typeid(decltype(make())).name();  // contains all namespaces
   const bool application = type.find("examples") != std::string::npos;
   const std::size_t given = data.size();
   int which = 3;

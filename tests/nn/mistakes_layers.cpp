@@ -1,4 +1,4 @@
-// What layers refuse.
+// Mistakes that layers reject.
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/dropout.h"

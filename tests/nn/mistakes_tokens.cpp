@@ -1,4 +1,4 @@
-// What the layers refuse that mix tokens other than by softmax attention.
+// Mistakes that token-mixing layers without softmax attention reject.
 #include "gradus/nn/extras/conv.h"
 #include "gradus/nn/extras/linear_attention.h"
 #include "gradus/nn/position.h"

@@ -1,4 +1,4 @@
-// What attention layers, decoders and stacks refuse.
+// Mistakes that attention layers, decoders and stacks reject.
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/mistakes.h"

@@ -1,4 +1,4 @@
-// Layers of layers in plain loops, from their parameters p[first …] in the order of members().
+// Composite layers in plain loops. Parameters are p[first …], in the order of members().
 #pragma once
 
 #include <numbers>
@@ -20,7 +20,7 @@ List<T> gelu_erf(List<T> x) {
   return x;
 }
 
-enum class Bend { gelu, gelu_erf, relu };  // of a feed-forward net
+enum class Bend { gelu, gelu_erf, relu };
 
 template <class T>
 List<T> feed_forward(const List<T>& x, std::int64_t C, const Parameters<T>& p, std::size_t first,
@@ -34,7 +34,7 @@ List<T> feed_forward(const List<T>& x, std::int64_t C, const Parameters<T>& p, s
   return affine(hidden, std::ssize(p[first + 1]), p[first + 2], p[first + 3]);
 }
 
-/// Self-attention with its packed projection p[first], p[first + 1] and the output's, the next two.
+/// p: packed projection (2), output projection (2).
 template <class T>
 List<T> self_attention(const Attention& a, const List<T>& x, const Parameters<T>& p,
                        std::size_t first) {
@@ -45,7 +45,7 @@ List<T> self_attention(const Attention& a, const List<T>& x, const Parameters<T>
 
 inline bool causal(std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) { return i >= j; }
 
-/// A block with p[first …]: norm1 (2), attention (4), norm2 (2), feed-forward (4).
+/// p: norm1 (2), attention (4), norm2 (2), feed-forward (4).
 template <class T>
 List<T> block(const Attention& a, const List<T>& x, const Parameters<T>& p, std::size_t first,
               bool post, Bend bend = Bend::gelu) {
@@ -61,7 +61,7 @@ List<T> block(const Attention& a, const List<T>& x, const Parameters<T>& p, std:
   return plus(y, feed_forward(norm(y, 6), C, p, first + 8, bend));
 }
 
-/// Rows of keys or values of G heads [B, G, S, D] for H: each serves H / G heads in a row.
+/// Repeats each of G key or value heads [B, G, S, D] for H / G query heads.
 template <class T>
 List<T> shared_heads(const List<T>& x, std::int64_t B, std::int64_t H, std::int64_t G,
                      std::int64_t size) {
@@ -72,7 +72,7 @@ List<T> shared_heads(const List<T>& x, std::int64_t B, std::int64_t H, std::int6
   return y;
 }
 
-/// Attention of x to a memory: p[first …] q, k, v and output projections, each weight and bias.
+/// Attention of x to a memory. p: q, k, v and output projections (2 each).
 template <class T>
 List<T> cross_attention(const Attention& a, const List<T>& x, const List<T>& memory,
                         const Parameters<T>& p, std::size_t first) {
@@ -86,8 +86,8 @@ List<T> cross_attention(const Attention& a, const List<T>& x, const List<T>& mem
   return affine(merge_heads(heads, a.B, a.H, a.T, a.D), C, p[first + 6], p[first + 7]);
 }
 
-/// p[first …]: norm1 (2), attention (4), norm2 (2), cross-attention (8), norm3 (2), feed-forward
-/// (4). `a` is of the self-attention, `cross` of the other.
+/// p: norm1 (2), attention (4), norm2 (2), cross-attention (8), norm3 (2), feed-forward (4). `a` is
+/// the self-attention.
 template <class T>
 List<T> decoder_block(const Attention& a, const Attention& cross, const List<T>& x,
                       const List<T>& memory, const Parameters<T>& p, std::size_t first, bool post,

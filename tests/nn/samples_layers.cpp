@@ -1,4 +1,4 @@
-// Samples of the layers in evaluation. The references are plain loops.
+// Samples of layers in evaluation, with references in plain loops.
 #include <string>
 #include <utility>
 #include <vector>
@@ -136,7 +136,7 @@ T cross_entropy(const List<T>& logits, std::int64_t V, const std::vector<std::in
   return loss / static_cast<double>(targets.size());
 }
 
-/// token + position, one block, norm, the token embedding again.
+/// Token and position embeddings, one block, norm, tied head.
 void add_gpt(Samples& all) {
   constexpr std::int64_t B = 2, T = 3, C = 4, V = 5;
   const auto make = [] {

@@ -1,5 +1,5 @@
-// Samples of what models of other people ask of a layer: heads of their own width, norms of queries
-// and keys, other rotations, biases of one projection alone, another eps, adapters.
+// Samples of options that pretrained models need: head width, norms of queries and keys, other
+// rotations, a bias on some projections, eps, adapters.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 using naive::at;
 using naive::causal;
 
-/// Rows of n numbers by their root mean square, times w.
+/// Normalizes rows of length |w| by their root mean square, times w.
 template <class T>
 List<T> rms_norm(List<T> x, const List<T>& w, double eps) {
   const std::size_t n = w.size();
@@ -29,7 +29,7 @@ List<T> rms_norm(List<T> x, const List<T>& w, double eps) {
   return x;
 }
 
-/// Heads [rows, D], row r at position r % T: pair i turned by position · base^(−2i / D).
+/// Rotary heads [rows, D], row r at position r % T: rotates pair i by position · base^(−2i / D).
 template <class T>
 List<T> turned(List<T> heads, std::int64_t D, std::int64_t positions, const RotaryOptions& how) {
   for (std::int64_t r = 0; r < std::ssize(heads) / D; ++r)
@@ -45,7 +45,7 @@ List<T> turned(List<T> heads, std::int64_t D, std::int64_t positions, const Rota
   return heads;
 }
 
-/// Causal self-attention [1, 3, 4] of two heads over one of keys and values, as `o` says.
+/// Causal self-attention [1, 3, 4] with two query heads and one key-value head.
 template <class T>
 List<T> attended(const nn::MultiHeadAttentionOptions& o, const List<T>& x, const Parameters<T>& p,
                  std::size_t first) {
@@ -120,8 +120,8 @@ void add_norms(Samples& all) {
       }));
 }
 
-/// A block as Qwen's are: norms by root mean square with an eps of its own, a gated net of its own
-/// width, biases of q, k and v alone.
+/// A block like Qwen's: RMS norms with custom eps, a gated net of custom width, and biases only for
+/// q, k and v.
 void add_block(Samples& all) {
   const nn::BlockOptions o{.width = 4,
                            .heads = 2,
@@ -143,7 +143,7 @@ void add_block(Samples& all) {
         const List<T> x = numbers(in[0]);
         const List<T> y = naive::plus(x, attended(how, rms_norm(x, p[0], o.norm_eps), p, 1));
         const List<T> up = naive::affine(rms_norm(y, p[4], o.norm_eps), 4, p[5], {});
-        List<T> gated;  // of six numbers a row the first three are gates
+        List<T> gated;  // each row has 3 gates, then 3 values
         for (std::size_t r = 0; r < up.size(); r += 6)
           for (std::size_t c = 0; c < 3; ++c)
             gated.push_back(up[r + c] / (1 + math::exp(-up[r + c])) * up[r + 3 + c]);

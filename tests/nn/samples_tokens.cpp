@@ -1,4 +1,4 @@
-// Samples of the layers that mix tokens other than by softmax attention.
+// Samples of token-mixing layers without softmax attention.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 
 using naive::at;
 
-/// Four buckets one way hold the distances 0, 1, 2 … 3, and all beyond.
+/// Four one-way buckets: distances 0, 1, 2 … 3, and all larger ones.
 Sample relative_bias(const char* what, std::vector<std::int64_t> queries,
                      std::vector<std::int64_t> keys, std::int64_t examples) {
   const RelativeBuckets buckets{.count = 4, .max_distance = 4, .bidirectional = false};
@@ -38,7 +38,7 @@ Sample relative_bias(const char* what, std::vector<std::int64_t> queries,
       });
 }
 
-/// A convolution of one example [Cin, L] with a weight [Cout, Cin, K]: zeros before, none after.
+/// Convolves [Cin, L] with [Cout, Cin, K], zero-padded on the left only.
 template <class T>
 List<T> causal_convolution(const List<T>& x, std::int64_t Cin, std::int64_t L, const List<T>& w,
                            const List<T>& bias, std::int64_t K, std::int64_t dilation) {
@@ -65,7 +65,7 @@ void add_convolution(Samples& all) {
       }));
 }
 
-/// Features of a vector, as the layer's kind has them; `w` are a performer's [M, D].
+/// Feature map of a vector. `w` [M, D] is for performers.
 template <class T>
 List<T> features_of(nn::LinearAttentionKind kind, const List<T>& x, const std::vector<double>& w) {
   const std::int64_t D = std::ssize(x);
@@ -85,7 +85,7 @@ List<T> features_of(nn::LinearAttentionKind kind, const List<T>& x, const std::v
   return y;
 }
 
-/// Packed projections [T, 3C] of one example with H heads → [T, C], causal if asked for.
+/// Linear attention of packed projections [T, 3C] → [T, C].
 template <class N>
 List<N> mixed(const List<N>& qkv, std::int64_t T, std::int64_t H, std::int64_t D, bool causal,
               nn::LinearAttentionKind kind, const std::vector<double>& w) {
@@ -134,7 +134,7 @@ void add_linear_attention(Samples& all) {
   }
 }
 
-/// Rows of x [S, D] mixed by map [K, length]: [K, D].
+/// map [K, length] times x [S, D] → [K, D]; columns from S on are not used.
 template <class T>
 List<T> reduced(const List<T>& map, std::int64_t length, const List<T>& x, std::int64_t D) {
   List<T> y;
@@ -160,14 +160,14 @@ void add_linformer(Samples& all) {
         List<T> q = naive::split_heads(qkv, 1, 3, 1, 2, 6),
                 k = naive::split_heads(qkv, 1, 3, 1, 2, 6, 2),
                 v = naive::split_heads(qkv, 1, 3, 1, 2, 6, 4);
-        k.resize(4), v.resize(4);  // the two that are no padding
+        k.resize(4), v.resize(4);  // without padding
         const List<T> y =
             naive::attention({1, 1, 3, 2, 2, 2}, q, reduced(p[4], 5, k, 2), reduced(p[5], 5, v, 2));
         return naive::affine(y, 2, p[2], p[3]);
       }));
 }
 
-/// score(q row, k row) for each pair of two examples of 3 queries and 5 keys.
+/// score(q row, k row) for all pairs in two examples of 3 queries and 5 keys.
 template <class T, class Score>
 List<T> each_score(const Arguments<T>& in, Score score) {
   const std::int64_t Cq = in[0].shape[2], Ck = in[1].shape[2];

@@ -1,5 +1,4 @@
-// Samples of what layers do in training (batch statistics, dropout with its mask frozen), and of
-// layers that hold others or a position.
+// Samples of layers in training (batch statistics, fixed dropout masks), containers and positions.
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -24,7 +23,7 @@ namespace {
 
 using naive::at;
 
-/// What dropout by p multiplies element `index` by, when it draws stream `nth` of Generator(7).
+/// The factor that dropout applies to element `index` with stream `nth` of Generator(7).
 double kept(std::int64_t index, double p, int nth = 0) {
   Generator seven(7);
   RandomStream stream = seven.next();
@@ -105,7 +104,7 @@ void add_dropout(Samples& all) {
       Phase::training));
 }
 
-/// Norms before, dropout at all three places: streams 0 (weights), 1 and 2 (branches).
+/// Pre-norm, dropout at all three positions: streams 0 (weights), 1 and 2 (branches).
 void add_block(Samples& all) {
   constexpr double p_drop = 0.25;
   all.push_back(layer(
@@ -179,7 +178,7 @@ void add_containers(Samples& all) {
       }));
 }
 
-/// Each activation; gelu is among the layers in evaluation.
+/// Every activation but gelu, which samples_layers.cpp has.
 void add_feed_forwards(Samples& all) {
   const auto with = [&](const char* op, nn::Activation activation, const Generic<OfOne>& f) {
     all.push_back(layer(

@@ -1,4 +1,4 @@
-// Samples of attention's other forms, of decoders and of whole stacks.
+// Samples of other forms of attention, of decoders and of complete stacks.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -50,7 +50,7 @@ void add_parts(Samples& all) {
       },
       call_one,
       [gated]<class T>(const Arguments<T>& in, const Parameters<T>& p) {
-        const List<T> up = naive::affine(numbers(in[0]), 2, p[0], p[1]);  // [2, 6]: gates first
+        const List<T> up = naive::affine(numbers(in[0]), 2, p[0], p[1]);  // [2, 6], gates first
         List<T> gate, x;
         for (std::size_t i = 0; i < up.size(); ++i) (i % 6 < 3 ? gate : x).push_back(up[i]);
         return naive::affine(gated(gate, x), 3, p[2], p[3]);
@@ -77,8 +77,8 @@ void add_self_attention(Samples& all) {
       }));
 }
 
-/// Two heads of width 2 over one head of keys and values, [1, 3, 4]; what positions do is told by
-/// `turn` (heads of `count`, in place) and `bias` (of head h, query i, key j).
+/// Two heads of width 2 with one key-value head, [1, 3, 4]. `turn` rotates heads in place. `bias`
+/// is a function of head h, query i, key j.
 template <class T, class Turn, class Bias>
 List<T> grouped(const List<T>& x, const Parameters<T>& p, Turn turn, Bias bias) {
   const List<T> qkv = naive::affine(x, 4, p[0], p[1]);  // [1, 3, 4 + 2 + 2]
@@ -97,7 +97,7 @@ List<T> grouped(const List<T>& x, const Parameters<T>& p, Turn turn, Bias bias) 
 }
 
 constexpr auto no_turn = [](auto&) {};
-/// Each position turns the one pair of a head's columns by one radian more.
+/// Rotates each head's single pair of columns by one radian per position.
 constexpr auto turn_pairs = []<class T>(List<T>& heads) {
   for (std::int64_t row = 0; row < std::ssize(heads) / 2; ++row) {
     const double angle = static_cast<double>(row % 3), c = std::cos(angle), s = std::sin(angle);
@@ -139,7 +139,7 @@ void add_positioned(Samples& all) {
   sample("masked_fill", "MultiHeadAttention, relative buckets", nn::HeadPosition::relative,
          []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
            return grouped(numbers(in[0]), p, no_turn, [&](auto h, auto i, auto j) {
-             return p[4][at(std::max<std::int64_t>(i - j, 0) * 2 + h)];  // 0, 1, 2: one bucket each
+             return p[4][at(std::max<std::int64_t>(i - j, 0) * 2 + h)];
            });
          });
   all.push_back(layer(

@@ -36,7 +36,8 @@ using naive::Numbers;
 using naive::numbers;
 using nn::MultiHeadAttention;
 
-/// In roundings of f32, of the largest value: two products and a softmax, a few each.
+/// The largest error in ulps of f32 of the largest value. Two matmuls and a softmax make a few
+/// each.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());
@@ -48,12 +49,11 @@ double roundings(const Tensor& x, const Numbers& right) {
   return worst / scale / 0x1p-24;
 }
 
-/// Tokens [first, last) of x [B, T, C].
 std::vector<float> tokens(const Tensor& x, std::int64_t first, std::int64_t last) {
   return slice(x, 1, first, last).to_vector<float>();
 }
 
-/// x with other numbers in token t.
+/// Replaces token t by random values.
 Tensor with_other_token(const Tensor& x, std::int64_t t) {
   Tensor y = x.clone();
   Tensor token = slice(y, 1, t, t + 1);
@@ -107,12 +107,12 @@ TEST_CASE("cross-attention token by token equals all tokens at once") {
     nn::KVCache cache({.capacity = 4});
     for (std::int64_t t = 0; t < 4; ++t) {
       cache.advance(2, 1);
-      const Tensor given = t == 0 ? memory : zeros({2, 5, 5});  // the first one is remembered
+      const Tensor given = t == 0 ? memory : zeros({2, 5, 5});  // kept by the cache
       CHECK(close(layer(slice(x, 1, t, t + 1), given, causal_mask(), &cache),
                   slice(whole, 1, t, t + 1)));
     }
     nn::KVCache ragged({.capacity = 3});
-    ragged.advance(2, 3, {3, 2});  // the second example begins with padding
+    ragged.advance(2, 3, {3, 2});  // the second example starts with padding
     const Tensor together = layer(slice(x, 1, 0, 3), memory, Mask(), &ragged);
     const Tensor last = slice(x, 0, 1, 2), alone = slice(memory, 0, 1, 2);
     CHECK(close(slice(slice(together, 0, 1, 2), 1, 1, 3), layer(slice(last, 1, 1, 3), alone)));
@@ -158,7 +158,7 @@ Tensor heads_of(const Tensor& x, std::int64_t heads) {  // [B, T, H · D] → [B
   return permute(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
 }
 
-Tensor beside(const Tensor& heads) {  // and back
+Tensor beside(const Tensor& heads) {  // the inverse
   const Tensor y = permute(heads, {0, 2, 1, 3}).contiguous();
   return reshape(y, {y.size(0), y.size(1), y.size(2) * y.size(3)});
 }
@@ -167,7 +167,7 @@ Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end) {
   return slice(x, 2, begin, end);
 }
 
-/// In training and in evaluation: `layer` gives what is written out, with the same random numbers.
+/// Compares `layer` with `by_hand`, in training and in evaluation, for the same random values.
 template <class Layer>
 void check_layer(Layer& layer, const std::function<Tensor()>& run,
                  const std::function<Tensor(const AttentionOptions& how)>& by_hand) {

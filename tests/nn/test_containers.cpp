@@ -29,18 +29,16 @@ using naive::at;
 using naive::Numbers;
 using naive::numbers;
 
-/// Has neither options nor same_architecture().
 struct Fixed : nn::Layer<Fixed> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x; }
 };
 
-/// Layer<Special> is not among its bases.
+/// Does not derive from Layer<Special>.
 struct Special : nn::Linear {
   using nn::Linear::Linear;
 };
 
-/// Is made from its options.
 struct Scaled : nn::Layer<Scaled> {
   struct Options {
     double factor = 1;
@@ -53,7 +51,7 @@ struct Scaled : nn::Layer<Scaled> {
   Tensor bias = nn::parameter(randn({2}));
 };
 
-// A layer is given away, not lent: a reference would share its weights.
+// Containers take layers by value: a reference would share weights.
 static_assert(std::is_constructible_v<nn::Sequential, nn::Linear>);
 static_assert(!std::is_constructible_v<nn::Sequential, nn::Linear&>);
 static_assert(!std::is_constructible_v<nn::Sequential, nn::Embedding, int>);
@@ -131,7 +129,7 @@ TEST_CASE("Residual adds its input and passes other arguments on") {
   CHECK(numbers(around.clone()(x)) == numbers(around(x)));
   const nn::Residual attention(nn::MultiHeadAttention({.width = 3, .heads = 1}));
   CHECK(numbers(attention(x, causal_mask())) == numbers(x + attention.inner(x, causal_mask())));
-  CHECK_THROWS_AS(nn::Residual(nn::Linear(3, 1))(x), ShapeError);  // it would broadcast
+  CHECK_THROWS_AS(nn::Residual(nn::Linear(3, 1))(x), ShapeError);  // would broadcast
 }
 
 }  // namespace gradus::testing::test_containers

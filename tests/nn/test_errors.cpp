@@ -1,4 +1,4 @@
-// Arguments that layers refuse, and the nearest ones that they accept.
+// Arguments that layers reject, and the nearest ones that they accept.
 #include <limits>
 
 #include "gradus/nn/attention.h"
@@ -101,7 +101,7 @@ TEST_CASE("small layers accept exactly the documented arguments") {
   CHECK_REFUSES(ValueError, nn::Linear(0, 1), "Linear", "0");
   CHECK_REFUSES(ValueError, nn::Linear(1, 0), "Linear", "1");
   CHECK_NOTHROW(nn::Linear(1, 1));
-  CHECK_THROWS_AS(nn::Linear()(x), ValueError);  // a place for one, with nothing in it
+  CHECK_THROWS_AS(nn::Linear()(x), ValueError);  // an empty handle
   CHECK_REFUSES(ValueError, nn::Embedding(0, 1), "Embedding", "0");
   CHECK_REFUSES(ValueError, nn::Embedding(1, 0), "Embedding", "1");
   CHECK_NOTHROW(nn::Embedding(1, 1));
@@ -257,7 +257,7 @@ TEST_CASE("linear attention and score layers accept exactly the documented argum
 
 namespace {
 
-/// Members as the test says, those of its same_architecture() as it says, too.
+/// A layer whose members, and those of its same_architecture(), are arguments.
 struct Any : nn::Layer<Any> {
   enum Kind { parameter, buffer, layer, two_layers };
   explicit Any(Kind as, const char* called = "x", Kind copy_as = parameter,
@@ -287,7 +287,6 @@ struct Any : nn::Layer<Any> {
   }
 };
 
-/// One parameter of so many numbers, which nobody reads.
 struct Large : nn::Layer<Large> {
   explicit Large(std::int64_t numbers) : x(nn::parameter(Tensor::empty({numbers}, Dtype::f32))) {}
   nn::Members members() override { return {{"x", x}}; }

@@ -1,4 +1,4 @@
-// Initializers: their ranges, means and deviations, reproducibility, and refused arguments.
+// Initializers: ranges, means, deviations, reproducibility, and rejected arguments.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -36,9 +36,8 @@ Statistics statistics(const Tensor& x) {
           *std::max_element(values.begin(), values.end())};
 }
 
-// Of 60000 draws, a mean lies within 5 deviations / √60000 = 0.0204 of them, and a deviation within
-// 1.5 % (5 / √(2 · 60000)), but once in a million. The seed is fixed: the tests give the same
-// always.
+// With 60000 draws the mean is within 5 deviations / √60000 = 0.0204 and the deviation within 1.5 %
+// (5 / √(2 · 60000)), except once in a million. The seed is fixed.
 constexpr double kMean = 0.0205, kDeviation = 0.015;
 Tensor weight() { return nn::parameter(zeros({200, 300})); }
 
@@ -75,10 +74,9 @@ TEST_CASE("a truncated normal stays inside its bounds and has the right moments"
   init::truncated_normal_(x, 1, 2, 0, 4);
   const Statistics s = statistics(x);
   CHECK((s.low >= 0 && s.high <= 4 && s.low < 0.01 && s.high > 3.99));
-  // mean + deviation (φ(α) − φ(β)) / (Φ(β) − Φ(α)), α = −½, β = 1½
   const double phi_a = 0.3520653, phi_b = 0.1295176, part = 0.9331928 - 0.3085375;
   CHECK(std::abs(s.mean - (1 + 2 * (phi_a - phi_b) / part)) < kMean * s.deviation);
-  // each from numbers of its own: two of a hundred are equal once in 10^11
+  // Independent draws: two of a hundred are equal once in 10^11.
   Tensor some = zeros({10, 10}, Dtype::f64);
   init::truncated_normal_(some, 1, 2, 0, 4);
   const Numbers all = numbers(some);
@@ -128,7 +126,7 @@ TEST_CASE("a seed gives the same weights for any number of threads") {
 
 TEST_CASE("layers are initialized by their documented distributions") {
   seed(32);
-  // A deviation of n draws is uncertain by a part of 1 / √2n, the mean by one of 1 / √n.
+  // Of n draws, the relative error of the deviation is 1 / √2n, that of the mean 1 / √n.
   const auto centered = [](const Tensor& x, double deviation) {
     const double n = static_cast<double>(x.numel());
     const Statistics s = statistics(x);
@@ -167,7 +165,7 @@ TEST_CASE("Skip leaves random tensors unchanged until the outermost scope ends")
     init::normal_(x, 5, 1);
     init::truncated_normal_(x, 5, 1, 4, 6);
     CHECK(x.to_vector<float>() == std::vector<float>(4, 0.0F));
-    init::ones_(x);  // constants are written
+    init::ones_(x);  // writes constants
     CHECK(x.to_vector<float>() == std::vector<float>(4, 1.0F));
     init::zeros_(x);
     init::uniform_(x, 1, 2);

@@ -1,4 +1,4 @@
-// The layers one by one: against plain loops, in training and evaluation, and with bad input.
+// Each layer against plain loops, in training and evaluation, and with bad input.
 #include <cmath>
 #include <set>
 
@@ -21,7 +21,7 @@ using naive::at;
 using naive::Numbers;
 using naive::numbers;
 
-/// Differences in roundings of f32, of the largest value: a few for each operation of a layer.
+/// The largest error in ulps of f32 of the largest value. Each op of a layer makes a few.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());
@@ -33,7 +33,7 @@ double roundings(const Tensor& x, const Numbers& right) {
   return worst / scale / 0x1p-24;
 }
 
-/// (x − mean) / √(variance + 1e-5) of each column of x [N, C], and the columns' statistics.
+/// Columns of x [N, C], normalized with eps 1e-5, and their statistics.
 struct Columns {
   Numbers normal, mean, variance;  // variance with n − 1, as the running one
 };
@@ -92,7 +92,7 @@ TEST_CASE("BatchNorm1d uses batch statistics in training and running ones in eva
 
   nn::BatchNorm1d other(3);
   CHECK(other(randn({2, 3, 5})).shape() == Shape{2, 3, 5});
-  CHECK_THROWS_AS(other(ones({1, 3})), Error);  // one value a channel has no variance
+  CHECK_THROWS_AS(other(ones({1, 3})), Error);  // one value per channel has no variance
 }
 
 TEST_CASE("Dropout acts in training and follows the seed") {

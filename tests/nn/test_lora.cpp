@@ -1,5 +1,4 @@
-// Adapters: unchanged results at first, the only trainable parameters, and equal results once
-// merged.
+// Adapters: no initial effect, the only trainable parameters, equal results after merging.
 #include <cmath>
 #include <string>
 
@@ -27,7 +26,7 @@ const nn::LoRAAdapter& adapter_of(const nn::Linear& layer) {
   return dynamic_cast<const nn::LoRAAdapter&>(*layer.provider);
 }
 
-/// As if they had learned something.
+/// Simulates training: lora_b starts at 0.
 void move_adapters(nn::Module& module) {
   for (const nn::NamedTensor& each : module.parameters())
     if (Tensor p = each.tensor; each.name.ends_with("lora_b")) nn::init::normal_(p, 0, 0.5);
@@ -62,7 +61,7 @@ TEST_CASE("adapters are initialized as in the paper: A normal with deviation 1/â
   nn::add_adapters(layer, "*", {.rank = 100});
   double sum = 0, squares = 0;
   for (const double a : naive::numbers(adapter_of(layer).a.detach())) sum += a, squares += a * a;
-  // 40,000 numbers of deviation 0.05: their mean errs by 0.00025, their deviation by 0.4 %
+  // 40,000 values of deviation 0.05: the mean errs by 0.00025, the deviation by 0.4 %.
   CHECK(std::abs(sum / 40'000) < 6 * 0.00025);
   CHECK(std::sqrt(squares / 40'000) == Approx(0.05).epsilon(6 * 0.004));
   for (const double b : naive::numbers(adapter_of(layer).b.detach())) CHECK(b == 0);
@@ -80,7 +79,7 @@ TEST_CASE("merged adapters give the same results") {
   CHECK(copy.parameter_count() == block().parameter_count());
   const std::vector<double> merged = naive::numbers(copy(input()).detach());
   const std::vector<double> wanted = naive::numbers(apart);
-  // Sums of six products in another order, through two norms: 1e-15 each, enlarged a hundredfold.
+  // Reordered sums of six terms through two norms: 1e-15 each, magnified a hundredfold.
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(merged[i] - wanted[i]) < 1e-12);
   for (const nn::NamedTensor& each : copy.parameters()) CHECK(each.tensor.requires_grad());
 }
@@ -119,7 +118,7 @@ TEST_CASE("adding adapters keeps earlier adapters trainable") {
     CHECK(each.tensor.requires_grad() == (each.name.find(".lora_") != std::string::npos));
     learning += each.tensor.requires_grad() ? 1 : 0;
   }
-  CHECK(learning == 8);  // two layers each, A and B
+  CHECK(learning == 8);  // two layers per call, A and B of each
 }
 
 }  // namespace gradus::testing::test_lora

@@ -1,5 +1,4 @@
-// Modules: members, watched training calls, ties, clones, loading, conversion, adapters and
-// packing.
+// Modules: members, first training calls, ties, clones, loading, conversion, adapters and packing.
 #include <cmath>
 #include <map>
 #include <string>
@@ -37,7 +36,7 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-/// A module outside of any namespace.
+/// Outside of any namespace.
 struct GradusTestsPlain : gradus::nn::Layer<GradusTestsPlain> {
   gradus::nn::Members members() override { return {}; }
   gradus::Tensor forward(const gradus::Tensor& x) const { return x; }
@@ -46,7 +45,7 @@ struct GradusTestsPlain : gradus::nn::Layer<GradusTestsPlain> {
 namespace gradus::testing::test_module {
 namespace {
 
-// vector<Block>(6, Block(c)) would be six names for one set of weights: it does not compile.
+// vector<Block>(6, Block(c)) must not compile: the copies would share weights.
 static_assert(!std::is_copy_constructible_v<nn::Block> && !std::is_copy_assignable_v<nn::Block>);
 static_assert(!std::is_copy_constructible_v<Linear> &&
               !std::is_copy_constructible_v<nn::LayerNorm>);
@@ -57,14 +56,14 @@ static_assert(!std::is_copy_constructible_v<nn::Residual<Linear>>);
 static_assert(std::is_nothrow_move_constructible_v<nn::Block>);
 static_assert(std::is_move_assignable_v<nn::Sequential>);
 
-/// Tiny without its second layer in members().
+/// members() omits `down`.
 struct Forgetful : nn::Layer<Forgetful> {
   Linear up{2, 3}, down{3, 5};
   Members members() override { return {{"up", up}}; }
   Tensor forward(const Tensor& x) const { return down(up(x)); }
 };
 
-/// The same one level further in.
+/// The same mistake one level deeper.
 struct Outer : nn::Layer<Outer> {
   std::vector<Forgetful> parts;
   Outer() { parts.resize(2); }
@@ -83,7 +82,7 @@ TEST_CASE("members are listed by path, parameters first") {
   CHECK(tiny.parameters().size() == 5);
   CHECK(tiny.buffers().size() == 1);
   CHECK(tiny.parameter_count() == 6 + 3 + 6 + 2 + 2);
-  CHECK(Linear(2, 3, {.bias = false}).parameters().size() == 1);  // what is undefined is no member
+  CHECK(Linear(2, 3, {.bias = false}).parameters().size() == 1);
   const nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .block = {.width = 4, .heads = 2}});
   const std::vector<nn::NamedTensor> all = gpt.parameters();
   CHECK(all.front().name == "token.weight");
@@ -94,7 +93,7 @@ TEST_CASE("members are listed by path, parameters first") {
 TEST_CASE("the first, watched training call needs no more memory than the next") {
   struct Branch : nn::Layer<Branch> {
     Members members() override { return {}; }
-    Tensor forward(const Tensor& x) const { return x + x * 2.0; }  // written over x · 2
+    Tensor forward(const Tensor& x) const { return x + x * 2.0; }  // reuses x · 2
   };
   const Branch branch;
   const Tensor x = rand({8, 32}).requires_grad_();
@@ -107,7 +106,7 @@ TEST_CASE("the first, watched training call needs no more memory than the next")
   const std::int64_t bytes = x.numel() * 4;
   CHECK(peak() == bytes);
   CHECK(peak() == bytes);
-  Observer reader;  // may look at x · 2 after the sum
+  Observer reader;  // may read x · 2 after the sum
   const ObserverScope scope(reader);
   CHECK(peak() == 2 * bytes);
 }
@@ -120,7 +119,7 @@ TEST_CASE("a parameter missing in members() is an error on the first training ca
   CHECK(has(message, "linear"));
   CHECK(has(message, "members()"));
   CHECK_THROWS_AS(forgetful(three_rows()),
-                  GraphError);  // and on the second, while nobody has mended it
+                  GraphError);  // the second call fails, too
   const std::string deep = message_of<GraphError>([] { Outer()(three_rows()); });
   CHECK(has(deep, "Outer parts.1"));
 }
@@ -135,7 +134,7 @@ TEST_CASE("only training calls are checked for missing members") {
   CHECK(forgetful(three_rows()).shape() == Shape{3, 5});
   forgetful.train();
   CHECK_THROWS_AS(forgetful(three_rows()), GraphError);
-  // Outside of any module nothing is watched: a layer is its own root.
+  // Outside of a module, a layer is its own root.
   CHECK(forgetful.down(ones({1, 3})).shape() == Shape{1, 5});
 }
 
@@ -212,7 +211,7 @@ TEST_CASE("a moved module keeps its parameters") {
   std::vector<Tiny> list;
   list.push_back(std::move(tiny));
   list.emplace_back();
-  list.emplace_back();  // moves them all
+  list.emplace_back();  // reallocates and moves
   CHECK(list[0].up.weight.node() == weight.node());
   CHECK(list[0](three_rows()).to_vector<float>() == y.to_vector<float>());
 }
@@ -230,7 +229,7 @@ TEST_CASE("a summary shows the tree with its shapes") {
         "  gain [2]\n"
         "  seen [1]\n");
   nn::GPT gpt({.vocab = 5, .context = 4, .layers = 2, .block = {.width = 2, .heads = 1}});
-  const std::string listed = gpt.summary();  // its blocks are a list
+  const std::string listed = gpt.summary();
   CHECK(has(listed, "  blocks.0: "));
   CHECK(has(listed, "  blocks.1: "));
 }
@@ -278,7 +277,7 @@ TEST_CASE("a clone shares no memory and is equal in everything") {
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     CHECK(a[i].name == b[i].name);
-    CHECK(a[i].tensor.to_vector<double>() == b[i].tensor.to_vector<double>());  // f64, as it was
+    CHECK(a[i].tensor.to_vector<double>() == b[i].tensor.to_vector<double>());
     CHECK(a[i].tensor.storage() != b[i].tensor.storage());
     CHECK((!a[i].tensor.node() || a[i].tensor.node() != b[i].tensor.node()));
     CHECK(a[i].tensor.requires_grad() == b[i].tensor.requires_grad());
@@ -346,7 +345,7 @@ TEST_CASE("to() makes new leaves and marks the replaced ones") {
   Tiny tiny;
   tiny.down.freeze();
   const Tensor before = tiny.up.weight, gain = tiny.gain;
-  tiny.to(Dtype::f32);  // already so: nothing changes
+  tiny.to(Dtype::f32);  // no change
   CHECK(tiny.up.weight.node() == before.node());
   tiny.to(Dtype::f64);
   CHECK(tiny.up.weight.node() != before.node());
@@ -358,14 +357,14 @@ TEST_CASE("to() makes new leaves and marks the replaced ones") {
   CHECK(tiny.up.weight.requires_grad());
   CHECK(!tiny.down.weight.requires_grad());
   CHECK(tiny(ones({1, 2}, Dtype::f64)).dtype() == Dtype::f64);
-  tiny.seen = zeros({1}, Dtype::i64);  // a count stays one
+  tiny.seen = zeros({1}, Dtype::i64);  // integer buffers keep their dtype
   tiny.to(Dtype::f32);
   CHECK(tiny.seen.dtype() == Dtype::i64);
 }
 
 namespace {
 
-/// One tensor by two names.
+/// One tensor under two names.
 struct Twice : nn::Layer<Twice> {
   Tensor first, second;
   explicit Twice(bool tied = true) {
@@ -378,7 +377,7 @@ struct Twice : nn::Layer<Twice> {
   Twice same_architecture() const { return Twice(); }
 };
 
-/// A layer that uses what its parent lists.
+/// Uses a tensor that its parent lists.
 struct Guest : nn::Layer<Guest> {
   Tensor borrowed;
   nn::Members members() override { return {}; }
@@ -404,7 +403,7 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("a tied tensor must be equal under both names to its last element") {
   const Tensor good = tensor({{1, 2, 3}, {4, 5, 7}}, Dtype::f64);
-  const Tensor turned = transpose(transpose(good, 0, 1).clone(), 0, 1);  // the same numbers
+  const Tensor turned = transpose(transpose(good, 0, 1).clone(), 0, 1);  // strided
   const Tensor last = tensor({{1, 2, 3}, {4, 5, 8}}, Dtype::f64);
   const auto loads = [](const nn::StateDict& given, bool strict = true) {
     Twice net;

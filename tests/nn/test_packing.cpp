@@ -1,4 +1,4 @@
-// Packed models: results of rounded weights, no gradients, and refused calls.
+// Packed models: results equal rounded weights, no gradients, and rejected calls.
 #include <string>
 
 #include "gradus/engine/grad_mode.h"
@@ -37,7 +37,7 @@ TEST_CASE("a packed GPT equals one with rounded weights and needs less memory") 
     const Tensor ids = randint(0, 23, {2, 7});
     const std::vector<double> got = naive::numbers(packed(ids)),
                               wanted = naive::numbers(rounded(ids));
-    // Sums of at most 40 terms in another order, through two blocks: 2⁻²⁴ each, enlarged by norms.
+    // Reordered sums of at most 40 terms through two blocks: 2⁻²⁴ each, magnified by norms.
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-5);
     const auto& token = dynamic_cast<const nn::PackedWeight&>(*packed.token.provider);
     CHECK(token.matrix.bytes() < 4 * rounded.token.weight.numel());
@@ -109,7 +109,7 @@ TEST_CASE("packing a layer keeps its adapter, and adding adapters skips packed l
   CHECK_REFUSES(GraphError, nn::pack(layer, Precision::int8), "already");
   CHECK_REFUSES(GraphError, std::ignore = nn::adapter_state(layer), "weight of Linear is packed");
   CHECK_REFUSES(ValueError, nn::add_adapters(layer, "*"), "no linear layer");
-  nn::merge_adapters(layer);  // a packed weight takes no adapter in
+  nn::merge_adapters(layer);  // must skip packed weights
   CHECK(layer(x).to_vector<float>() == wanted.to_vector<float>());
 }
 

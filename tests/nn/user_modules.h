@@ -11,7 +11,6 @@ namespace gradus::testing {
 using nn::Linear;
 using nn::Members;
 
-/// A user's module: two layers, a scale of its own, and a buffer.
 struct Tiny : nn::Layer<Tiny> {
   Linear up{2, 3}, down{3, 2};
   Tensor gain = nn::parameter(ones({2}));

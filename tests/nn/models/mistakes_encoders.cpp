@@ -1,4 +1,4 @@
-// What models refuse that are an encoder with something before and after it.
+// Mistakes that encoder models reject.
 #include "gradus/examples/apps/listen/listener.h"
 #include "gradus/nn/models/bert.h"
 #include "gradus/nn/models/vit.h"

@@ -1,4 +1,4 @@
-// What translator and recommender refuse.
+// Mistakes that translator and recommender reject.
 #include "gradus/examples/apps/recommend/recommender.h"
 #include "gradus/nn/models/translator.h"
 #include "gradus/ops/create.h"

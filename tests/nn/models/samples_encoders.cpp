@@ -1,5 +1,4 @@
-// Samples of models that are an encoder with something before and after it: BERT, ViT, the
-// listener.
+// Samples of encoder models: BERT, ViT, the listener.
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -29,7 +28,7 @@ bool not_padding(std::int64_t b, std::int64_t, std::int64_t, std::int64_t j) {
   return j < kLengths[at(b)];
 }
 
-/// p: token, position, segment, norm (2), a block (12), and a norm (2) if norms come before.
+/// p: token, position, segment, norm (2), a block (12), and for pre-norm a norm (2).
 template <class N>
 List<N> bert(const std::vector<std::int64_t>& tokens, const std::vector<std::int64_t>& segments,
              const Parameters<N>& p, bool post) {
@@ -43,7 +42,7 @@ List<N> bert(const std::vector<std::int64_t>& tokens, const std::vector<std::int
       naive::block({B, 2, T, T, 2, 2, not_padding}, normed, p, 5, post, naive::Bend::gelu_erf);
   return post ? y : naive::layer_norm(y, C, p[17], p[18]);
 }
-constexpr std::size_t kBert = 17;  // parameters, norms after
+constexpr std::size_t kBert = 17;  // parameters of a post-norm bert
 const std::vector<std::int64_t> kOneSegment(B* T, 0);
 
 void add_bert(Samples& all) {
@@ -64,7 +63,7 @@ void add_bert(Samples& all) {
       }));
 }
 
-/// Mean over the targets that are not −1 of log Σ exp(logits) − logits[target].
+/// Mean of log Σ exp(logits) − logits[target]; target −1 is ignored.
 template <class N>
 N mean_loss(const List<N>& logits, const std::vector<std::int64_t>& targets) {
   N loss = 0;
@@ -118,7 +117,7 @@ void add_heads_of_bert(Samples& all) {
       }));
 }
 
-/// images [3, 2, 6, 6] → four patches [3, 4, 2 · 9], with a loop for each axis.
+/// images [3, 2, 6, 6] → four patches [3, 4, 2 · 9]
 template <class N>
 List<N> patches(const List<N>& images) {
   List<N> y;
@@ -172,8 +171,8 @@ List<N> turned(const List<N>& x, std::int64_t examples, std::int64_t rows, std::
   return y;
 }
 
-/// x [B, T, in], a convolution along T with w [out, in, 3] or, depthwise, [in, 1, 3], one zero at
-/// each end → [B, T', out]
+/// Convolves x [B, T, in] along T with w [out, in, 3] (depthwise: [in, 1, 3]), padding 1 → [B, T',
+/// out]
 template <class N>
 List<N> convolution(const List<N>& x, std::int64_t frames, std::int64_t in, const List<N>& w,
                     const List<N>& bias, std::int64_t stride, bool depthwise = false) {
@@ -192,7 +191,7 @@ List<N> convolution(const List<N>& x, std::int64_t frames, std::int64_t in, cons
   return y;
 }
 
-/// p[first …]: norm (2), convolution (2), block (12). x [B, T, C]
+/// x [B, T, C]. p[first …]: norm (2), convolution (2), block (12)
 template <class N>
 List<N> convolution_block(const naive::Attention& a, const List<N>& x, const Parameters<N>& p,
                           std::size_t first) {
@@ -202,7 +201,7 @@ List<N> convolution_block(const naive::Attention& a, const List<N>& x, const Par
   return naive::block(a, naive::plus(x, near), p, first + 4, false);
 }
 
-/// Two convolutions, positions, a block, a norm, the mean over T' = 3 of T = 5 frames, a head.
+/// Two convolutions, positions, a block, norm, mean over T' = 3 of T = 5 frames, head.
 template <class N>
 List<N> listener(const List<N>& spectrograms, const Parameters<N>& p) {
   const List<N> wide = naive::gelu(convolution(turned(spectrograms, 2, 3, 5), 5, 3, p[0], p[1], 1));

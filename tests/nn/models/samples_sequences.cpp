@@ -1,5 +1,4 @@
-// Samples of the models that read one sequence and say another: translator, recommender. Blocks are
-// those of naive_layers.h with relu; embeddings, scales, positions and scores are written out here.
+// Samples of translator and recommender. Blocks come from naive_layers.h, with relu.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -15,7 +14,7 @@ namespace {
 using naive::at;
 constexpr std::int64_t C = 3;  // width, one head
 
-/// Rows of a table times √C, and the sines of their position: [B, T] ids → [B, T, C].
+/// √C times rows of a table, plus sinusoidal positions: [B, T] ids → [B, T, C].
 template <class T>
 List<T> embedded(const std::vector<std::int64_t>& ids, std::int64_t length, const List<T>& table) {
   List<T> x;
@@ -29,7 +28,7 @@ List<T> embedded(const std::vector<std::int64_t>& ids, std::int64_t length, cons
   return x;
 }
 
-/// Two sources of 3 and 2 tokens, targets of 2.
+/// Sources of 3 and 2 tokens, targets of 2.
 void add_translator(Samples& all) {
   constexpr std::int64_t B = 2, S = 3, T = 2;
   all.push_back(layer(
@@ -62,7 +61,7 @@ void add_translator(Samples& all) {
       }));
 }
 
-/// A history of four items and one of two after padding; of the first, one next item is not asked.
+/// Histories of four items, and of two after padding. One target of the first is ignored.
 void add_recommender(Samples& all) {
   constexpr std::int64_t B = 2, T = 4, V = 6;
   all.push_back(layer(

@@ -34,7 +34,7 @@ TEST_CASE("an attention record holds the weights of every layer of any model") {
     CHECK(record.entries().size() == 2);
   }
   model(ids);
-  CHECK(record.entries().size() == 4);  // its turn again
+  CHECK(record.entries().size() == 4);  // replaced, not appended
   record.clear();
   CHECK_REFUSES(ValueError, record.weights("x"), "none");
 }
@@ -42,7 +42,7 @@ TEST_CASE("an attention record holds the weights of every layer of any model") {
 TEST_CASE("the mean entropy averages over all layers, heads and queries") {
   const nn::GPT model = made(tiny());
   const nn::AttentionRecord record;
-  model(ids_of(2, 5)), model(ids_of(1, 7));  // a layer counts as often as it ran
+  model(ids_of(2, 5)), model(ids_of(1, 7));  // statistics cover both runs
   double mean = 0;
   for (const nn::AttentionRecord::Entry& each : record.entries()) {
     double sum = 0;
@@ -79,18 +79,18 @@ TEST_CASE("a record reports entropy, span and largest weight of each head") {
   for (const nn::NamedTensor& each : layer.parameters()) {
     const NoGrad off;
     Tensor p = each.tensor;
-    p.fill_(0);  // equal scores: each query looks at all that it may see alike
+    p.fill_(0);  // equal scores: uniform attention to all visible keys
   }
   nn::AttentionRecord record;
   layer(zeros({3, 4, 4}), causal_mask());
   const std::vector<nn::AttentionRecord::Head> heads = record.heads();
   REQUIRE(heads.size() == 2);
   CHECK(heads[1].head == 1);
-  // Of 1, 2, 3, 4 keys: log n; mean distances 0, 1/2, 1, 3/2; 1/n. In f32: 1e-6 is ten roundings.
+  // With 1, 2, 3, 4 keys: log n; mean distances 0, 1/2, 1, 3/2; 1/n. 1e-6 is ten f32 roundings.
   CHECK(std::abs(heads[1].entropy - std::log(24.0) / 4) < 1e-6);
   CHECK(std::abs(heads[1].span - 0.75) < 1e-6);
   CHECK(std::abs(heads[1].maximum - (1 + 0.5 + 1 / 3.0 + 0.25) / 4) < 1e-6);
-  nn::AttentionRecord two_queries;  // of which the largest are 0.5 and 0.6
+  nn::AttentionRecord two_queries;  // with maxima 0.5 and 0.6
   two_queries.add(tensor(std::vector<double>{0.2, 0.3, 0.5, 0.6, 0.4, 0}, {1, 1, 2, 3}));
   CHECK(std::abs(two_queries.heads()[0].maximum - 0.55) < 1e-15);
 }

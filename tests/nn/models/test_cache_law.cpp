@@ -1,5 +1,5 @@
-// Caches in random sequences of calls with unequal lengths and reordering, against the same texts
-// without a cache.
+// Random calls of a cached model, with unequal lengths and reordering, equal the same texts without
+// a cache.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -23,7 +23,7 @@ struct Dice {
   RandomStream random;
   std::int64_t at = 0;
   std::int64_t below(std::int64_t n) { return random.below(at++, n); }
-  /// 1 to `most` of `n` examples, in any order, some more than once.
+  /// 1 to `most` of `n` examples in random order, with repetition.
   Ids some_of(std::int64_t n, std::int64_t most) {
     Ids chosen(static_cast<std::size_t>(1 + below(most)));
     for (std::int64_t& each : chosen) each = below(n);
@@ -40,7 +40,7 @@ List picked(const List& from, const Ids& which) {
 
 enum class Padding { none, any, level };
 
-/// Texts that a model goes on with, and the cache that must not be seen in what it says.
+/// Texts under continuation, and their cache.
 struct Walk {
   const nn::GPT& model;
   nn::CacheOptions size;
@@ -48,8 +48,8 @@ struct Walk {
   nn::KVCache cache{size};
   std::vector<Tokens> texts = {{}, {}, {}};
 
-  /// Up to 5 places and their lengths: all of them tokens, the last of them, or as many tokens as
-  /// make the texts equally long while what is before them is not.
+  /// The lengths of the next tokens and, last, their maximum T. `none`: all T. `any`: random up to
+  /// T. `level`: as many as make the texts equally long.
   Ids lengths(Padding padding, std::int64_t room) {
     const auto shorter = [](const Tokens& a, const Tokens& b) { return a.size() < b.size(); };
     const auto [least, most] = std::minmax_element(texts.begin(), texts.end(), shorter);
@@ -102,14 +102,14 @@ struct Walk {
     const Tensor right =
         select(model(tensor(text, {1, L}), whole_numbers ? nullptr : &rounded), 0, 0);
     check_equal(slice(got, 0, T - length, T), slice(right, 0, L - length, L));
-    for (std::int64_t j = T; j-- > 0;)  // where the queries stand: the last at the text's end
+    for (std::int64_t j = T; j-- > 0;)  // positions of the queries; the last is the text's end
       CHECK(cache.queries()[b][std::size_t(j)] == (j < T - length ? -1 : L - T + j));
     if (record)
       for (std::size_t i = 0; i < whole.entries().size(); ++i)
         check_weights(record->entries()[i].weights, whole.entries()[i].weights, b);
   }
 
-  /// [B, H, T, S] of example b, its keys in the cache's order, against [1, H, L, L].
+  /// Compares [B, H, T, S] of example b, keys in the cache's order, with [1, H, L, L].
   void check_weights(const Tensor& got, const Tensor& right, std::size_t b) const {
     const auto H = std::size_t(got.size(1)), T = std::size_t(got.size(2)),
                S = std::size_t(got.size(3)), L = std::size_t(right.size(2));
@@ -128,7 +128,7 @@ struct Walk {
         for (std::size_t k = 0; k < L && query >= 0; ++k)
           worst = std::max(worst, std::abs(row[k] - want[(h * L + std::size_t(query)) * L + k]));
       }
-    CHECK(worst < 1e-12);  // as check_equal
+    CHECK(worst < 1e-12);
   }
 
   void reorder() {
@@ -138,11 +138,11 @@ struct Walk {
   }
 };
 
-/// Some calls, and a copy of the walk that goes on by itself.
+/// Random calls. A copy of the walk must continue independently.
 void wander(Walk& walk) {
   std::optional<Walk> copy;
   for (int n = 0; n < 9; ++n) {
-    // Padding that came later would push tokens out of a window that slides.
+    // Later padding would push tokens out of a sliding window.
     const Padding padding =
         n > 0 && walk.size.sliding ? Padding::none : Padding(walk.dice.below(3));
     walk.take(padding, walk.dice.below(2) == 0);

@@ -22,7 +22,7 @@ namespace {
 using naive::numbers;
 using nn::Tokens;
 
-/// Gives logits by the number of the call, the same to each sequence, and counts.
+/// Returns logits(call) for every sequence and counts the calls.
 struct MadeUp final : nn::DecoderState {
   std::function<std::vector<double>(int call)> logits;
   int calls = 0, empty = 0;
@@ -38,7 +38,7 @@ struct MadeUp final : nn::DecoderState {
   }
 };
 
-/// Token n at call n.
+/// Prefers token n at call n.
 MadeUp counting() {
   return MadeUp([](int call) {
     std::vector<double> row(8, -9);
@@ -68,7 +68,7 @@ TEST_CASE("generation ends when the callback returns false") {
 }
 
 TEST_CASE("beam search stops calling the model once all its texts have ended") {
-  MadeUp model([](int) { return std::vector<double>{0}; });  // the end is all that there is
+  MadeUp model([](int) { return std::vector<double>{0}; });  // the only token is the end
   const auto found = nn::beam_search(model, {0}, {.beams = 2, .tokens = 5, .end = 0});
   REQUIRE(found.size() == 1);
   CHECK(found[0].tokens == Tokens{0});
@@ -81,7 +81,7 @@ TEST_CASE("a model with a vocabulary of one token decodes batches of unequal len
   nn::GPTDecoderState state(model);
   CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
   CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
-  CHECK(state.next({{0}, {0}}).shape() == Shape{2, 1});  // begins anew
+  CHECK(state.next({{0}, {0}}).shape() == Shape{2, 1});  // starts over
 }
 
 TEST_CASE("a state with positions in its heads keeps exactly one window") {
@@ -92,7 +92,7 @@ TEST_CASE("a state with positions in its heads keeps exactly one window") {
     nn::GPT model(options);
     enlarge(model);
     options.context = 40;
-    nn::GPT whole(options);  // reads the whole text each time
+    nn::GPT whole(options);  // without a window limit
     whole.to(Dtype::f64);
     whole.load_state_dict(model.state_dict());
     whole.eval();
@@ -137,10 +137,10 @@ TEST_CASE("a GPT that refuses tokens leaves its cache unchanged") {
   const nn::GPT gpt = tiny_gpt();
   nn::KVCache cache({.capacity = 40}), untouched({.capacity = 40});
   for (nn::KVCache* each : {&cache, &untouched}) static_cast<void>(gpt(ids_of(1, 3), each));
-  CHECK_THROWS_AS(gpt(ids_of(1, 22), &cache), ShapeError);  // 25 tokens, the context is 24
+  CHECK_THROWS_AS(gpt(ids_of(1, 22), &cache), ShapeError);  // 25 tokens, but a context of 24
   CHECK(cache.size() == 3);
   CHECK_THROWS_AS(gpt(full({1, 1}, 99, Dtype::i64), &cache), IndexError);
-  CHECK_THROWS_AS(gpt(ids_of(2, 1), &cache), ShapeError);  // another batch
+  CHECK_THROWS_AS(gpt(ids_of(2, 1), &cache), ShapeError);  // another batch size
   CHECK(cache.length() == 3);
   check_equal(gpt(ids_of(1, 2, 5), &cache), gpt(ids_of(1, 2, 5), &untouched));
 }

@@ -20,16 +20,16 @@
 namespace gradus::testing::test_dropout_places {
 namespace {
 
-/// f's numbers when random ones begin anew.
+/// f's result with a fresh seed.
 Numbers drawn(const std::function<Tensor()>& f) {
   seed(7);
   return numbers(f());
 }
 
-/// Equal but for rounding: sums of about 24 terms of order 1, a few layers deep.
+/// Sums of about 24 terms of order 1, a few layers deep.
 bool close(const Numbers& a, const Numbers& b) { return near(a, b, 1e-12); }
 
-/// What a branch adds is dropped in training, with its exact probability, and in evaluation not.
+/// Compares with `by_hand` in training (p = 0.4) and in evaluation (p = 0).
 template <class Model>
 void drops(Model& model, const std::function<Tensor()>& run,
            const std::function<Tensor(double p)>& by_hand) {
@@ -89,7 +89,7 @@ TEST_CASE("GPT applies dropout to its embedding and blocks") {
   expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of what GPT embeds");
 }
 
-/// How many dropouts run in f, but for those that are part of a sum or of attention.
+/// Counts the dropouts in f, except those fused into sums or attention.
 int dropouts(const std::function<void()>& f) {
   struct Counter : Observer {
     int count = 0;

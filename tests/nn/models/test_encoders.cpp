@@ -38,13 +38,13 @@ TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged"
     ++chosen, least += given[i] == first, hidden += seen[i] == mask,
         other += seen[i] != mask && seen[i] != given[i];
   }
-  // four standard deviations of a share p of m draws: 4 √(p (1 − p) / m)
+  // Four standard deviations of a share p of m draws: 4 √(p (1 − p) / m).
   CHECK(std::abs(chosen / may - 0.15) < 4 * std::sqrt(0.15 * 0.85 / may));
   CHECK(std::abs(hidden / chosen - 0.8) < 4 * std::sqrt(0.8 * 0.2 / chosen));
   CHECK(std::abs(least / chosen - 1.0 / 46) < 4 * std::sqrt(1.0 / 46 / chosen));
-  // another is as likely each: 46 in a row have the deviation √((46² − 1) / 12) = 13.3
+  // Uniform over 46 ids: standard deviation √((46² − 1) / 12) = 13.3.
   CHECK(std::abs(ids / other - (first + vocab - 1) / 2.0) < 4 * 13.3 / std::sqrt(other));
-  // a random token is the old one once in 46
+  // A random token equals the old one once in 46.
   CHECK(std::abs(other / chosen - 0.1 * 45 / 46) < 4 * std::sqrt(0.1 * 0.9 / chosen));
 
   const nn::MaskedTokens again = nn::mask_tokens(tensor(given, {10, n / 10}), options, {5, 3, 0});
@@ -52,7 +52,7 @@ TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged"
 }
 
 TEST_CASE("mask_tokens keeps ids exact where f32 would round them, and draws such ids") {
-  constexpr std::int64_t first = (1 << 24) + 1, vocab = first + 64;  // odd ids from 2²⁴ on
+  constexpr std::int64_t first = (1 << 24) + 1, vocab = first + 64;  // odd ids above 2²⁴
   const Ids given(4000, first);
   const nn::MaskedTokens out = nn::mask_tokens(
       tensor(given), {.vocab = vocab, .mask_id = 3, .first_id = first, .rate = 1}, {6, 3, 0});
@@ -101,7 +101,7 @@ TEST_CASE("a vision Transformer reads its class token and ignores the order of p
   const Tensor before = model(x);
   CHECK(numbers(model(halves)) != numbers(before));
   const Tensor moved = index_select(model.position, 1, tensor(Ids{0, 3, 4, 1, 2}, {5}));
-  model.position.copy_(moved);  // each patch keeps its place
+  model.position.copy_(moved);  // moves positions along with the patches
   check_equal(model(halves), before);
 }
 

@@ -1,4 +1,4 @@
-// Arguments that models and decoding refuse, and the nearest ones that they accept.
+// Arguments that models and decoding reject, and the nearest ones that they accept.
 #include <limits>
 
 #include "gradus/engine/base/random.h"

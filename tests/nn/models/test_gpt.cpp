@@ -1,4 +1,4 @@
-// GPT: shapes, the tied head, the initial loss, training, and refused arguments.
+// GPT: shapes, the tied head, the initial loss, training, and rejected arguments.
 #include <cmath>
 #include <random>
 #include <thread>
@@ -24,7 +24,7 @@ nn::GPTOptions small() {
   return {.vocab = 11, .context = 8, .layers = 2, .block = {.width = 16, .heads = 2}};
 }
 
-/// 0, 3, 6, 9, 1, …: each next token follows from the one before.
+/// 0, 3, 6, 9, 1, …: each token determines the next.
 Tensor counting(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < B * T; ++i) out.push_back((i / T + (i % T + first) * 3) % 11);
@@ -37,8 +37,8 @@ TEST_CASE("GPT starts with a loss of ln V") {
   seed(1);
   const nn::GPT gpt({.vocab = 65, .context = 16, .layers = 4, .block = {.width = 64, .heads = 4}});
   const Tensor ids = randint(0, 65, {8, 16}), targets = randint(0, 65, {8, 16});
-  // Logits are sums of 64 products of a normed value and a weight: deviation 0.02 √64 = 0.16, which
-  // adds 0.16² / 2 to ln V, and 128 targets leave the mean uncertain by 0.16 / √128 a deviation.
+  // Logits are sums of 64 products of a normed value and a weight: deviation 0.02 √64 = 0.16. This
+  // adds 0.16² / 2 to ln V. The mean over 128 targets has an error of 0.16 / √128.
   CHECK(std::abs(gpt.loss(ids, targets).item() - std::log(65)) < 0.1);
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("the output head shares the token embedding") {
   nn::GPT gpt(small());
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2}, {1, 2});
   gpt.loss(ids, ids).backward();
-  // Row 7 is looked up nowhere: its gradient comes from the head alone.
+  // Token 7 is not in the input: its gradient comes only from the head.
   bool from_head = false;
   for (const float each : slice(gpt.token.weight.grad(), 0, 7, 8).to_vector<float>())
     from_head |= each != 0;
@@ -70,12 +70,12 @@ TEST_CASE("the output head shares the token embedding") {
   }
   const Numbers after = numbers(gpt(ids));
   for (std::size_t i = 0; i < after.size(); ++i)
-    CHECK((after[i] == before[i]) == (i % 11 != 7));  // only the logits of token 7 are others
+    CHECK((after[i] == before[i]) == (i % 11 != 7));  // only the logits of token 7 change
 }
 
 TEST_CASE("an embedding factor equals a larger table") {
   nn::GPTOptions options = small();
-  options.tied = false;  // the table is then seen through the factor alone
+  options.tied = false;  // so that `scale` affects only the embedding
   nn::GPT plain(options);
   options.embedding_factor = 2;
   nn::GPT scaled(options);
@@ -84,7 +84,7 @@ TEST_CASE("an embedding factor equals a larger table") {
   Tensor table = plain.token.weight.detach();
   table.copy_(table * 2);
   const Tensor ids = counting(2, 5), next = counting(2, 5, 1);
-  CHECK(numbers(scaled(ids).detach()) == numbers(plain(ids).detach()));  // doubling rounds nothing
+  CHECK(numbers(scaled(ids).detach()) == numbers(plain(ids).detach()));  // doubling does not round
   plain.loss(ids, next).backward();
   scaled.loss(ids, next).backward();
   CHECK(numbers(scaled.token.weight.grad()) == numbers(plain.token.weight.grad() * 2));
@@ -117,7 +117,7 @@ TEST_CASE("dropout is off in evaluation, where kernel and formula agree") {
   CHECK(a == numbers(gpt(ids)));
   const FormulaScope formula;
   const Numbers b = numbers(gpt(ids));
-  // Logits of size 0.1 behind two blocks: some twenty operations of a few roundings each.
+  // Logits of size 0.1 after two blocks: some twenty ops of a few roundings each.
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-5);
 }
 
@@ -192,14 +192,14 @@ TEST_CASE("GPT::parameter_count equals the number of parameters of the model") {
     nn::Block block(b);
     CHECK(nn::Block::parameter_count(b) == static_cast<double>(block.parameter_count()));
   }
-  constexpr std::int64_t kOdd = (1 << 24) + 1;  // not an f32
+  constexpr std::int64_t kOdd = (1 << 24) + 1;  // not representable in f32
   const nn::GPTOptions one{.vocab = 1, .context = 1, .block = {.width = 1}};
   nn::GPTOptions many = one;
   many.vocab = kOdd;
   CHECK(nn::GPT::parameter_count(many) == nn::GPT::parameter_count(one) + kOdd - 1);
   nn::GPTOptions huge;
   huge.vocab = huge.context = huge.layers = huge.block.width = huge.block.heads = INT64_MAX;
-  CHECK(nn::GPT::parameter_count(huge) > 1e50);  // no product overflows
+  CHECK(nn::GPT::parameter_count(huge) > 1e50);  // must not overflow
 }
 
 }  // namespace gradus::testing::test_gpt

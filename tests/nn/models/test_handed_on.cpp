@@ -16,7 +16,6 @@ namespace {
 
 using nn::BlockOptions;
 
-/// No option has its default.
 const BlockOptions kAll{.width = 8,
                         .heads = 4,
                         .kv_heads = 2,
@@ -66,7 +65,7 @@ void check(const nn::Norm& layer, const BlockOptions& wanted) {
   CHECK(layer.options.eps == wanted.norm_eps);
 }
 
-/// Every layer of a model whose blocks have these options.
+/// Checks every layer of a model with these block options.
 void check_model(const char* name, nn::Module& model, const BlockOptions& wanted) {
   int layers = 0;
   for (const auto& [path, module] : model.named_modules()) {

@@ -28,7 +28,7 @@ examples::Recommender tiny_recommender() {
   return model;
 }
 
-/// The scores of real items: that of padding is −∞.
+/// Drops the score of padding, which is −∞.
 Tensor of_items(const Tensor& scores) { return slice(scores, -1, 1, 13); }
 
 TEST_CASE("a translator ignores padding and later tokens and mixes no examples") {
@@ -95,7 +95,7 @@ TEST_CASE("a recommender ignores padding and later items and mixes no users") {
     const Tensor padded = cat({zeros({2, more}, Dtype::i64), items}, 1);
     check_equal(slice(of_items(model(padded)), 1, more, more + 5), plain);
   }
-  // beside a longer history
+  // batched with a longer history
   const Tensor mixed = tensor(Ids{7, 8, 3, 1, 4, 11, 5, 0, 0, 9, 2, 6, 12, 3}, {2, 7});
   check_equal(slice(select(of_items(model(mixed)), 0, 1), 0, 2, 7), select(plain, 0, 1));
 }
@@ -110,10 +110,10 @@ TEST_CASE("a recommender never recommends padding and learns nothing from it") {
   const auto gradient = numbers(model.item.weight.grad());
   for (std::size_t c = 0; c < 8; ++c) CHECK(gradient[c] == 0);
   CHECK(gradient[8] != 0);
-  // three items stand at the first three positions, whatever stands before them
+  // Three items use the first three positions, regardless of padding.
   const auto moved = numbers(model.position.weight.grad());
   for (std::size_t i = 0; i < moved.size(); ++i) CHECK((moved[i] != 0) == (i < 3 * 8));
-  // what is not asked does not count: the mean is over three places
+  // Ignored targets do not count: the mean is over three positions.
   const Tensor last = tensor(Ids{0, 0, 0, 0, 7}, {1, 5}),
                first = tensor(Ids{0, 0, 11, 5, 0}, {1, 5});
   const NoGrad off;

@@ -1,4 +1,4 @@
-// Tables of parameter names: models written under other names are read again.
+// Name tables: models written under other names can be loaded again.
 #include "gradus/nn/models/families.h"
 
 #include "gradus/nn/extras/lora.h"
@@ -13,7 +13,7 @@
 namespace gradus::testing::test_weight_map {
 namespace {
 
-/// Two and more of everything, no two sizes alike; heads of six, whose pairs are not their halves.
+/// At least two of everything, all sizes different. Heads of six: pairs differ from halves.
 nn::GPTOptions odd() {
   return {.vocab = 11,
           .context = 5,
@@ -31,7 +31,7 @@ nn::BERTOptions words(bool shared) {
       .vocab = 11, .context = 5, .layers = 2, .block = {.width = 12, .heads = 3}, .shared = shared};
 }
 
-/// Writes `model` under the names and reads it into `other`, of the same kind with other numbers.
+/// Saves `model` under the names and loads it into `other`, which has other values.
 template <class M>
 nn::StateDict check_round(const M& model, M other, const nn::WeightMap& names) {
   const nn::StateDict theirs = nn::mapped_state(model, names);
@@ -69,7 +69,7 @@ TEST_CASE("a model that is written under other names is read again") {
 
 TEST_CASE("interleaved rows are permuted within each head of queries and keys only") {
   seed(6);
-  const nn::GPTOptions o = odd();  // 4 and 2 heads of 6 rows of 24
+  const nn::GPTOptions o = odd();  // 4 and 2 heads, each 6 rows of 24
   const nn::GPT model(o);
   const nn::StateDict theirs = check_round(model, nn::GPT(o), nn::gguf_names(o, true));
   const auto ours = numbers(model.state_dict().at("blocks.1.attention.qkv_proj.weight"));
@@ -111,12 +111,12 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return a(x); }
 };
 
-/// No two numbers alike.
+/// Distinct values.
 Tensor some(const Shape& shape, double first) {
   return reshape(arange(0, numel(shape)), shape).to(Dtype::f64) + first;
 }
 
-/// What our names hold after a load, or what it says, from the second line on.
+/// The contents of Net after loading, or the error from its second line on.
 std::string loaded(const nn::WeightMap& names, const nn::StateDict& theirs) {
   return outcome([&] {
     Net net;
@@ -160,7 +160,7 @@ TEST_CASE("files may omit the prefix and contain ignored tensors") {
 
 TEST_CASE("only the prefix itself is omitted from a name, not as many letters") {
   nn::WeightMap names = kPlain;
-  names.rules[1] = {"b.*", "outputs.*"};  // as long as the prefix, and more
+  names.rules[1] = {"b.*", "outputs.*"};  // at least as long as the prefix
   nn::StateDict state = plain_state("");
   state.erase("y.weight"), state.erase("y.bias");
   state["s.weight"] = some({2, 3}, 40);
@@ -205,7 +205,7 @@ TEST_CASE("one tensor may join rows of several file tensors, and the reverse") {
   CHECK(numbers(net.first) == numbers(some({2, 3}, 20)));
   CHECK(numbers(net.second) == numbers(some({4, 3}, 26)));
   const nn::StateDict again = nn::mapped_state(net, names);
-  net.joined.detach().fill_(-1), net.first.detach().fill_(-1);  // what was written stays
+  net.joined.detach().fill_(-1), net.first.detach().fill_(-1);  // the saved state must not change
   REQUIRE(again.size() == 3);
   for (const auto& [name, tensor] : theirs) {
     CHECK(numbers(again.at(name)) == numbers(tensor));
