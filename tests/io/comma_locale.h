@@ -1,4 +1,4 @@
-// A locale with a comma for a point and points between thousands, as some countries write.
+// A locale with a decimal comma and points between thousands.
 #pragma once
 
 #include <locale>
@@ -6,7 +6,7 @@
 
 namespace gradus::testing {
 
-/// The global locale of C++ while one lives.
+/// RAII guard that makes it the global C++ locale.
 class CommaLocale {
  public:
   CommaLocale() : before_(std::locale::global(std::locale(std::locale::classic(), new Commas))) {}

@@ -1,4 +1,4 @@
-// For tests of files: a folder that goes away, bytes as they are, and the message of an error.
+// Helpers for tests of files: temporary folders, raw bytes, error messages.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace gradus::testing {
 
-/// A new, empty folder that is deleted at the end.
+/// A new, empty folder. The destructor deletes it.
 class Folder {
  public:
   Folder() {
@@ -53,7 +53,6 @@ inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// The same dtype, shape and bits.
 inline bool same(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
   return dispatch(a.dtype(), [&]<class T>() {

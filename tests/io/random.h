@@ -19,7 +19,7 @@ inline std::int64_t below(Random& random, std::int64_t n) {
   return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
 }
 
-/// Of characters that some format sets apart, and others.
+/// Includes characters that are special in some format.
 inline std::string any_text(Random& random, std::size_t most) {
   static const Names characters = {
       " ",  "\"",   ",", "\\", "a", "B", "7",  ".", "\t",           "é",
@@ -29,7 +29,7 @@ inline std::string any_text(Random& random, std::size_t most) {
   return out;
 }
 
-/// Any bits: NaNs with contents, infinities, subnormal numbers, the largest.
+/// Random bits: NaNs with payloads, infinities, subnormals.
 inline Tensor any_bits(Random& random, const Shape& shape, Dtype dtype) {
   Tensor x = Tensor::empty(shape, dtype);
   dispatch(dtype, [&]<class T>() {

@@ -16,7 +16,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// The pieces with | between them.
+/// The pieces, joined by |.
 std::string cut(const std::string& text) {
   std::string out;
   for (const std::string_view piece : io::pieces(text))
@@ -40,7 +40,7 @@ std::string join(const io::Tokenizer& tokenizer, const Ids& ids) {
 const std::string kText =
     "the cat sat on the mat; the cats sat, and the mats. It's the cat's mat, isn't it? 12 cats\n";
 
-/// Byte-pair encoding as its definition says it, on one piece, without a heap or a cache.
+/// Byte-pair encoding of one piece by its definition, without a heap or a cache.
 Ids merged(const std::string& piece,
            const std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>& joined) {
   Ids ids;
@@ -56,7 +56,7 @@ Ids merged(const std::string& piece,
   return ids;
 }
 
-/// Learning as its definition says it: count all pairs anew for each merge.
+/// Training by its definition: recounts all pairs for each merge.
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> learnt(const std::string& text,
                                                                      std::int64_t vocab) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> joined;
@@ -120,7 +120,7 @@ TEST_CASE("bpe encodes any bytes losslessly, and into fewer tokens than bytes") 
   }
   CHECK(tokenizer.encode(kText).size() < kText.size() / 2 + 10);
   CHECK(tokenizer.encode("").empty());
-  CHECK(io::BpeTokenizer::train("abc", 300).vocab_size() == 256);  // no pair stands there twice
+  CHECK(io::BpeTokenizer::train("abc", 300).vocab_size() == 256);  // no pair occurs twice
   CHECK_THROWS_AS(tokenizer.bytes_of(280), IndexError);
   CHECK_REFUSES(ValueError, io::BpeTokenizer::train("", 300), "empty");
   CHECK_REFUSES(ValueError, io::BpeTokenizer::train("a", 255), "255", "256");
@@ -144,7 +144,7 @@ TEST_CASE("bpe can learn from a megabyte") {
 
 TEST_CASE("words: frequent words have tokens, and others share one") {
   const io::WordTokenizer tokenizer = io::WordTokenizer::train("a cat a dog a cat,", 5);
-  CHECK(tokenizer.vocab_size() == 5);  // " a" and " cat" stand there twice; then in byte order
+  CHECK(tokenizer.vocab_size() == 5);  // " a" and " cat" occur twice, then by byte order
   CHECK(tokenizer.bytes_of(0) == "<unknown>");
   CHECK(tokenizer.bytes_of(1) == " a");
   CHECK(tokenizer.bytes_of(2) == " cat");
@@ -171,7 +171,7 @@ Ids ids_of(const BpeTokenizer& tokenizer, std::string_view piece) {
   return ids;
 }
 
-/// {"…": 0, …}: the letters of all bytes, then what is given.
+/// A vocabulary with the letters of all bytes, then `more`.
 std::string vocabulary(const Words& more = {}) {
   std::string bytes;
   for (int b = 0; b < 256; ++b) bytes += static_cast<char>(b);
@@ -187,7 +187,7 @@ std::string vocabulary(const Words& more = {}) {
 TEST_CASE("bpe: unknown bytes are omitted, and nothing is joined across them") {
   const BpeTokenizer tokenizer({"a", "b", "ab"}, {{0, 1}}, "t");
   CHECK(ids_of(tokenizer, "ab") == Ids{2});
-  CHECK(ids_of(tokenizer, "a?b") == Ids{2});  // left out before merges are tried
+  CHECK(ids_of(tokenizer, "a?b") == Ids{2});  // "?" is dropped before merging
   CHECK(ids_of(tokenizer, "?ab?") == Ids{2});
   CHECK(ids_of(tokenizer, "bab") == Ids{1, 2});
   CHECK(ids_of(tokenizer, "aba") == Ids{2, 0});
@@ -263,7 +263,7 @@ TEST_CASE("bpe: empty lines and the version line are skipped, and a merge has tw
   CHECK(read("").encode("ab").size() == 2);
   const auto hashes =
       io::parse_hugging_face_bpe(vocabulary({"##"}), "v", "#version: 1\n# #\n", "m");
-  CHECK(hashes.encode("##") == Ids{256});  // which is no comment
+  CHECK(hashes.encode("##") == Ids{256});  // not a comment
   for (const std::string line : {"a", "a ", " a", " ", "ab?", "a b "})
     CHECK(contains(refusal([&] { read(line); }), "m: the merge " + io::quote(line)));
 }
@@ -287,7 +287,7 @@ TEST_CASE("words: a vocabulary has at least two words, distinct and not empty") 
   CHECK(said({"a", ""}) == "w: word 1 is empty");
   CHECK(said({"a", "b", ""}) == "w: word 2 is empty");
   CHECK(contains(said({"a", "b", "b"}), "w: the word \"b\""));
-  CHECK(said({"a", "a"}) == "nothing was thrown");  // the first is what is unknown
+  CHECK(said({"a", "a"}) == "nothing was thrown");  // the first "a" is the unknown token
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("ab a") == Ids{0, 0});
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("a") == Ids{1});
   CHECK(said({"a"}) == "w: a vocabulary of 1 words");

@@ -37,16 +37,16 @@ TEST_CASE("ticks are round and enclose the range") {
   CHECK_THROWS_AS(round_ticks(1, 1, 5), ValueError);
   CHECK_THROWS_AS(round_ticks(2, 1, 5), ValueError);
   CHECK_THROWS_AS(round_ticks(0, INFINITY, 5), ValueError);
-  CHECK_THROWS_AS(round_ticks(-1e308, 1e308, 5), ValueError);    // their difference is infinite
+  CHECK_THROWS_AS(round_ticks(-1e308, 1e308, 5), ValueError);    // the difference overflows
   CHECK_THROWS_AS(round_ticks(-5e-324, 5e-324, 5), ValueError);  // a fifth of it is 0
   CHECK_THROWS_AS(round_ticks(0, 1, 0), ValueError);
-  CHECK(round_ticks(1e20, std::nextafter(1e20, 2e20), 5).size() < 20);  // ends
+  CHECK(round_ticks(1e20, std::nextafter(1e20, 2e20), 5).size() < 20);  // terminates
 }
 
 TEST_CASE("points of a curve match the axes") {
   Chart chart{"loss", "step", "nats", {{"training", {{0, 4}, {5, 2}, {10, 0}}}}, {}};
   const std::string picture = svg(chart);
-  // 0 to 10 spans 72 to 776 across, 0 to 4 spans 394 to 76 up
+  // 0 to 10 maps to 72 to 776 across, 0 to 4 to 394 to 76 up.
   CHECK(has(picture, "d=\"M72.0 76.0L424.0 235.0L776.0 394.0\""));
   for (const char* words : {">loss</text>", ">step</text>", ">nats</text>", ">training</text>",
                             ">10</text>", ">4</text>", "prefers-color-scheme: dark"})
@@ -67,7 +67,6 @@ TEST_CASE("a curve of many points is drawn as a mean over a band") {
   const std::string picture = svg({"", "", "", {many}, {}});
   CHECK(count(picture, "class=\"band c0\"") == 1);
   CHECK(picture.size() < 40'000);
-  // the line runs in the middle, at 2 of 1 to 3, the band from end to end
   const std::string line = picture.substr(picture.find("class=\"line c0\" d=\"M7", 0));
   CHECK(has(picture, " 235.0"));
   CHECK(has(picture, " 76.0"));
@@ -87,7 +86,7 @@ TEST_CASE("no point, one point, a flat line, NaN and infinity give valid charts"
   CHECK(has(odd, "M72.0 394.0L776.0 76.0"));
 }
 
-/// More curves than colors, dots, bands, marks at the edges, no point at all.
+/// More curves than colors; dots, bands, marks at the edges; no points.
 std::vector<Chart> gallery() {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Curve band{"a band", {}}, dotted{"60 dots", {}, true};
@@ -106,7 +105,7 @@ std::vector<Chart> gallery() {
           {"empty", "x", "y", {}, {}}};
 }
 
-/// Tags of an SVG open and close in order.
+/// True if all tags open and close in order.
 bool well_formed(const std::string& xml) {
   std::vector<std::string> open;
   for (std::size_t at = 0; (at = xml.find('<', at)) != xml.npos;) {
@@ -148,7 +147,7 @@ TEST_CASE("tick labels have enough digits to differ") {
   };
   CHECK(has(across(0, 10), ">&lt;x&gt;</text>"));
   const std::vector<std::pair<std::array<double, 2>, Words>> cases = {
-      {{0.1, 0.8}, {">0.1<", ">0.2<", ">0.8<"}},  // 0.2 − 0.1 and 0.1 differ by a rounding
+      {{0.1, 0.8}, {">0.1<", ">0.2<", ">0.8<"}},  // 0.2 − 0.1 is not exactly 0.1
       {{100.1, 100.8}, {">100.1<", ">100.2<", ">100.8<"}},
       {{0.7, 1.4}, {">0.7<", ">0.8<", ">1.4<"}},
       {{-1, 1}, {">-1.0<", ">0.0<", ">1.0<"}},

@@ -1,4 +1,4 @@
-// Checkpoints load completely or are refused with the reason, at any moment of a save.
+// Checkpoints load completely or are rejected with the reason, at any moment of a save.
 #include <csignal>
 #include <string>
 #include <vector>
@@ -50,7 +50,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
     write_bytes(folder / "damaged", damaged);
     INFO("byte " << i);
     try {
-      // Only a bit that means nothing may go through: one blank of JSON for another.
+      // A flip may go undetected only if it is harmless, as between two blanks of JSON.
       const io::Checkpoint loaded = io::load_checkpoint(folder / "damaged");
       CHECK(loaded.facts == saved.facts);
       for (const auto& [name, tensor] : saved.tensors) CHECK(same(loaded.tensors.at(name), tensor));
@@ -58,7 +58,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
       by_checksum += contains(e.what(), "checksum") ? 1 : 0;
     }
   }
-  CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the numbers
+  CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the values
 }
 
 TEST_CASE("checkpoint: a file that is cut anywhere is refused") {
@@ -105,7 +105,7 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a complete file") {
   const std::string path = folder / "checkpoint";
   io::Checkpoint checkpoint{{{"w", Tensor::empty({20000}, Dtype::f64).fill_(0)}}, {{"step", "0"}}};
   for (unsigned round = 0; round < 20; ++round) {
-    int saved[2] = {};  // a pipe: the child says when the first step is on disk
+    int saved[2] = {};  // a pipe: the child reports that the first step is saved
     REQUIRE(pipe(saved) == 0);
     int step = 0;
     const pid_t child = fork();
@@ -129,7 +129,7 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a complete file") {
     kill(child, SIGKILL);
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status));  // it was still saving
+    CHECK(WIFSIGNALED(status));  // killed during a save
     const io::Checkpoint found = io::load_checkpoint(path);
     const double found_step = std::stod(found.facts.at("step"));
     CHECK(found_step >= 1);

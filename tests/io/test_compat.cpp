@@ -1,4 +1,4 @@
-// Files that version 0.1.0 wrote are read forever: tests/compat/v1/README.md.
+// Files of version 0.1.0 can be read: tests/compat/v1/README.md.
 #include <cmath>
 
 #include "gradus/io/checkpoint.h"
@@ -17,7 +17,7 @@ const std::string kFiles = GRADUS_SOURCE_DIR "/tests/compat/v1/";
 const Tensor kF32 = tensor(std::vector<float>{0.5f, -1.25f, 3, 1e-40f, INFINITY, -0.0f}, {2, 3});
 const Tensor kI64 = tensor(std::vector<std::int64_t>{INT64_MIN, -1, INT64_MAX}, {3, 1});
 
-/// Encodes `text` as these ids, and back.
+/// Checks the ids of `text` and their decoding.
 void check_tokenizer(const std::string& kind, std::int64_t vocabulary, const std::string& text,
                      const std::vector<std::int64_t>& ids, const std::string& decoded) {
   CAPTURE(kind);

@@ -1,4 +1,4 @@
-// Files, JSON and model configurations: the limits of their rules.
+// Edge cases of files, JSON and model configurations.
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
@@ -21,7 +21,7 @@
 namespace gradus::testing::test_files {
 namespace {
 
-/// While one lives each change of a file is passed to `watch`.
+/// RAII guard that passes each file change to `watch`.
 struct Watched {
   explicit Watched(std::function<int(const io::FileChange&)> watch) {
     io::file_watch = std::move(watch);
@@ -31,7 +31,7 @@ struct Watched {
   Watched& operator=(const Watched&) = delete;
 };
 
-/// The number that the next file to be opened will have.
+/// The descriptor that the next open() returns.
 int next_file() {
   const int next = dup(STDERR_FILENO);
   close(next);
@@ -96,7 +96,7 @@ TEST_CASE("configurations: unsupported keys are all listed in one error") {
   CHECK(options(R"(,"sliding_window":3)").window == 0);
   CHECK(options(R"(,"use_sliding_window":false,"sliding_window":3)").window == 0);
   const std::string used = R"(,"use_sliding_window":true,"sliding_window":3)";
-  CHECK(options(used).window == 0);  // the first 28 layers see everything
+  CHECK(options(used).window == 0);  // max_window_layers defaults to 28
   CHECK(options(used + R"(,"max_window_layers":0)").window == 3);
   CHECK(options(used + R"(,"max_window_layers":1)").window == 0);
   CHECK_REFUSES(FileError, options(used + R"(,"max_window_layers":1,"num_hidden_layers":2)"), "j");
@@ -135,7 +135,7 @@ TEST_CASE("files that are not models are refused in one line") {
 
 namespace {
 
-/// Takes what may be read from a path for as long as it lives.
+/// RAII guard that removes a path's permissions.
 class Closed {
  public:
   explicit Closed(std::string path) : path_(std::move(path)) {

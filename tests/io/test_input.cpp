@@ -1,4 +1,4 @@
-// Reading bytes at any offset of a file or of memory, and numbers in several pieces.
+// Reads bytes at any offset of a file or of memory, and values in several pieces.
 #include "gradus/io/input.h"
 
 #include "gradus/io/pretrained/tensor_source.h"

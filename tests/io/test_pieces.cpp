@@ -1,4 +1,4 @@
-// Pieces as in GPT-2, byte by byte, against a plain implementation; and letters for bytes.
+// GPT-2's pieces against a bytewise implementation; letters for bytes.
 #include "gradus/io/pieces.h"
 
 #include "gradus/io/text.h"
@@ -16,7 +16,7 @@ int kind(char c) {
   return c >= '0' && c <= '9' ? 2 : 3;
 }
 
-/// How long the first piece is, before long ones are cut.
+/// The length of the first piece before the limit.
 std::size_t first_of(const std::string& text) {
   for (const std::string each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
     if (text.rfind(each, 0) == 0) return each.size();
@@ -24,14 +24,14 @@ std::size_t first_of(const std::string& text) {
   std::size_t end = blank;
   while (end < text.size() && kind(text[end]) == kind(text[blank])) ++end;
   if (kind(text[blank]) != 0 || end == text.size() || end == 1) return end;
-  return end - 1;  // the last blank belongs to the word after it
+  return end - 1;  // the last blank belongs to the next word
 }
 
 std::vector<std::string> naive(std::string text) {
   std::vector<std::string> out;
   while (!text.empty()) {
     std::size_t n = first_of(text);
-    if (n > 128) {  // cut where a character begins, if one does within three bytes
+    if (n > 128) {  // cut at a character boundary within three bytes, if any
       n = 128;
       while (n > 125 && (text[n] & 0xC0) == 0x80) --n;
     }

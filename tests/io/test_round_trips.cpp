@@ -1,5 +1,5 @@
-// Readers against writers: random contents return bit for bit for any type, shape and strides, and
-// changed or cut files are refused.
+// Random contents round-trip bit for bit for any type, shape and strides; changed or truncated
+// files are rejected.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -28,7 +28,7 @@
 namespace gradus::testing::test_round_trips {
 namespace {
 
-/// Contiguous, transposed, with gaps, or one row for many.
+/// Contiguous, transposed, with gaps, or one row broadcast.
 Tensor any_view(Random& random, const Tensor& x) {
   if (x.rank() == 0 || x.numel() == 0) return x;
   const int axis = static_cast<int>(below(random, x.rank()));
@@ -80,7 +80,7 @@ TEST_CASE("arrays, weights and checkpoints of any contents return bit for bit") 
     io::save_npy(path, x);
     CHECK(same(io::load_npy(path), x));
     CHECK(read_bytes(path).size() % 64 ==
-          static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) % 64);  // aligned, as NumPy does
+          static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) % 64);  // aligned, as in NumPy
     const std::map<std::string, Tensor> tensors = any_tensors(random);
     const std::map<std::string, std::string> texts = {{any_text(random, 5), any_text(random, 9)},
                                                       {"b" + any_text(random, 5), ""}};
@@ -96,7 +96,7 @@ TEST_CASE("arrays, weights and checkpoints of any contents return bit for bit") 
   }
 }
 
-/// What IEEE 754 says of binary16, and of the upper half of binary32.
+/// IEEE 754's definition of binary16 and of the upper half of binary32.
 float plain_half(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
   const int exponent = static_cast<int>(bits >> fraction_bits) & top;
@@ -136,7 +136,7 @@ TEST_CASE("narrow types are read exactly, in tensors of several pieces") {
   for (std::size_t i = 0; i < u8.size(); ++i)
     wrong += u8[i] != static_cast<unsigned char>(all[i]) || flags[i] != (all[i] != '\0');
   for (std::size_t i = 0; i < i32.size(); ++i) {
-    const auto low = static_cast<std::int64_t>(2 * i), high = low + 1;  // two halves that follow
+    const auto low = static_cast<std::int64_t>(2 * i), high = low + 1;  // two adjacent halves
     wrong += i32[i] != low + 65536 * (high < 0x8000 ? high : high - 0x10000);
   }
   CHECK(wrong == 0);
@@ -163,7 +163,7 @@ TEST_CASE("safetensors: header entries may have any order") {
   } while (std::next_permutation(entries.begin(), entries.end()));
 }
 
-/// Gives `judge` the bytes with each one changed to each other value.
+/// Calls `judge` with each byte changed to each other value.
 void change_each(const std::string& bytes, std::size_t from, std::size_t to,
                  const std::function<void(const std::string&, std::size_t)>& judge) {
   for (std::size_t i = from; i < to; ++i)
@@ -181,7 +181,7 @@ TEST_CASE("npy: a changed byte of the header is refused or keeps the shape and v
   const std::string first = read_bytes(here / "x.npy");
   const std::size_t end = first.find('\n') + 1;
   const auto parse = [](const std::string& bytes) { return io::parse_npy(as_bytes(bytes), "x"); };
-  std::string second = first;  // version 2.0: the length takes 4 bytes
+  std::string second = first;  // version 2.0: a length of 4 bytes
   second[6] = '\2';
   second.insert(10, 2, '\0');
   CHECK(same(parse(second), x));
@@ -191,11 +191,11 @@ TEST_CASE("npy: a changed byte of the header is refused or keeps the shape and v
   });
   change_each(second, 0, 12, [&](const std::string& bytes, std::size_t i) {
     INFO("byte " << i);
-    CHECK((bytes[6] == '\3' || refuses([&] { parse(bytes); })));  // 3.0 has the same places
+    CHECK((bytes[6] == '\3' || refuses([&] { parse(bytes); })));  // 3.0 has the same layout
   });
   change_each(first, 10, end, [&](const std::string& bytes, std::size_t i) {
     INFO("byte " << i << ": " << bytes.substr(10, end - 10));
-    Tensor loaded;  // 4 bytes of another type, or one kind of blank or quote for another
+    Tensor loaded;  // harmless: another type of 4 bytes, blank or quote
     if (refuses([&] { loaded = parse(bytes); })) return;
     CHECK(loaded.shape() == x.shape());
     CHECK((contains(bytes, "'<i4'") || same(loaded, x)));
@@ -266,13 +266,13 @@ TEST_CASE("checkpoint: reserved fact names are refused, and others return") {
 TEST_CASE("count_of gives a product exactly if such a tensor has less than 2⁶³ bytes") {
   const auto size = [](int power) { return power < 0 ? 0u : std::uint64_t{1} << power; };
   std::size_t wrong = 0;
-  for (int a = -1; a < 64; ++a)  // −1: an axis of size 0, which strides do not count
+  for (int a = -1; a < 64; ++a)  // −1: an axis of size 0, whose stride is ignored
     for (int b = -1; b < 64; ++b)
       for (int c = -1; c < 64; c += 7) {
         const std::uint64_t sizes[] = {size(a), size(b), size(c)};
         const int power = std::max(a, 0) + std::max(b, 0) + std::max(c, 0);
         const auto count = io::count_of(sizes);
-        if (power > 59) wrong += count.has_value();  // 2⁶⁰ numbers of 8 bytes
+        if (power > 59) wrong += count.has_value();  // 2⁶⁰ values of 8 bytes
         if (power <= 59) wrong += count != (std::min({a, b, c}) < 0 ? 0 : size(power));
       }
   CHECK(wrong == 0);

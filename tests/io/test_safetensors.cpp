@@ -1,4 +1,4 @@
-// safetensors: written files are read back, and files that break a rule are refused.
+// safetensors: files round-trip, and files that break a rule are rejected.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -17,7 +17,7 @@ namespace {
 
 using io::TensorFile;
 
-/// A file of this header and data; the length before it is right.
+/// A file with this header and data, and a correct length.
 std::string file_of(const std::string& header, const std::string& data = "") {
   const std::uint64_t length = header.size();
   std::string bytes(8, '\0');
@@ -57,7 +57,7 @@ std::map<std::string, Tensor> awkward_tensors() {
 }  // namespace
 
 TEST_CASE("safetensors: the bytes equal those of the reference writer") {
-  // I64 before F64 before F32 before BOOL, then by name; 8-byte alignment, blanks after the header
+  // Sorted by I64, F64, F32, BOOL, then by name; 8-byte alignment, blanks after the header.
   const std::string header =
       "{\"__metadata__\":{\"format\":\"pt\"},"
       "\"z\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]},"
@@ -86,7 +86,7 @@ TEST_CASE("safetensors: a file without tensors is valid") {
 }
 
 TEST_CASE("safetensors: narrow types are widened") {
-  // F16: 1, −2, 65504 (the largest), 2⁻²⁴ (the smallest), −0, ∞; BF16: 1, −2
+  // F16: 1, −2, 65504 (largest), 2⁻²⁴ (smallest), −0, ∞; BF16: 1, −2
   const std::string halves(
       "\x00\x3C\x00\xC0\xFF\x7B\x01\x00\x00\x80\x00\x7C"
       "\x80\x3F\x00\xC0",
@@ -118,7 +118,7 @@ TEST_CASE("safetensors: wrong header lengths are refused") {
                  "a header of 1073741824 bytes is claimed, but 100000000 are the most"));
   CHECK(
       contains(fault(std::string(8, '\xFF')), "a header of 18446744073709551615 bytes is claimed"));
-  const std::string ninety("\x80\x4A\x5D\5\0\0\0\0{}", 10);  // 90 000 000
+  const std::string ninety("\x80\x4A\x5D\5\0\0\0\0{}", 10);  // length 90 000 000
   CHECK(contains(fault(ninety), "a header of 90000000 bytes is claimed, but the file has 2"));
 }
 

@@ -1,4 +1,4 @@
-// Saves over an older file: the old file or the new one exists at any moment, complete.
+// Replacing a file: at any moment either the old or the new one exists, complete.
 #ifdef __linux__
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ namespace {
 std::atomic<int> synced_files{0}, synced_directories{0};
 }
 
-/// In place of the system's in this program: counts, and calls it.
+/// Replaces the system's fsync: counts, then calls it.
 extern "C" int fsync(int file) {
   struct stat about {};
   if (fstat(file, &about) == 0) ++(S_ISDIR(about.st_mode) ? synced_directories : synced_files);

@@ -13,7 +13,7 @@
 namespace gradus::testing::test_text {
 namespace {
 
-/// Is all of `bytes` one character? By the bits of its form, its least value, and what is none.
+/// True if `bytes` is one valid UTF-8 character.
 bool one_character(std::string_view bytes) {
   const std::size_t n = bytes.size();
   const unsigned first = static_cast<unsigned char>(bytes[0]);
@@ -29,10 +29,10 @@ bool one_character(std::string_view bytes) {
   return least[n] <= c && c < 0x110000 && (c < 0xD800 || c > 0xDFFF);
 }
 
-/// Could more bytes make it one?
+/// True if `bytes` is a proper prefix of a character.
 bool beginning(const std::string& bytes) {
   if (bytes.size() > 3) return false;
-  for (const char next : {'\x80', '\xBF'})  // what may follow is a range that has one of these
+  for (const char next : {'\x80', '\xBF'})  // every range has one of these
     if (one_character(bytes + next) || beginning(bytes + next)) return true;
   return false;
 }
@@ -45,7 +45,7 @@ TEST_CASE("text: utf8_at follows the forms of UTF-8") {
       "\xFF";
   const auto judge = [](const std::string& bytes) {
     const io::Utf8 found = io::utf8_at(bytes, 0);
-    std::size_t whole = 0, begun = 0;  // bytes of a character, or of the longest beginning of one
+    std::size_t whole = 0, begun = 0;  // bytes of a character, or of its longest prefix
     for (std::size_t n = 1; n <= bytes.size(); ++n) {
       if (one_character(bytes.substr(0, n))) whole = n;
       if (beginning(bytes.substr(0, n))) begun = n;
@@ -87,7 +87,7 @@ TEST_CASE("text: every code point is encoded and decoded") {
 }
 
 TEST_CASE("text: invalid UTF-8 is reported by its offset and replaced part by part") {
-  // Of a part that could not be continued one U+FFFD remains: examples of Unicode 15, section 3.9
+  // One U+FFFD per maximal invalid part; examples of Unicode 15, section 3.9.
   const std::string r = "\xEF\xBF\xBD";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"ab\xFF"
@@ -96,10 +96,10 @@ TEST_CASE("text: invalid UTF-8 is reported by its offset and replaced part by pa
       {"\x80", r},
       {"\xC0\xAF", r + r},                  // overlong
       {"\xE0\x80\xAF", r + r + r},          // overlong
-      {"\xED\xA0\x80", r + r + r},          // a surrogate
-      {"\xF4\x90\x80\x80", r + r + r + r},  // beyond U+10FFFF
+      {"\xED\xA0\x80", r + r + r},          // surrogate
+      {"\xF4\x90\x80\x80", r + r + r + r},  // above U+10FFFF
       {"\xF5", r},
-      {"\xE2\x82", r},  // cut off
+      {"\xE2\x82", r},  // truncated
       {"\xF0\x9F\x98", r},
       {"\xF0\x9F\x98"
        "a",
@@ -132,7 +132,7 @@ TEST_CASE("text: a file is read unchanged") {
   };
   CHECK(contains(fault("none"), "none: No such file or directory"));
   CHECK(contains(fault(""), "is a directory"));
-  if (std::filesystem::exists("/dev/zero"))  // which never ends
+  if (std::filesystem::exists("/dev/zero"))  // endless
     CHECK_REFUSES(FileError, io::read_text("/dev/zero"), "/dev/zero", "device");
 }
 

@@ -1,4 +1,4 @@
-// Tokenizers: text to ids and back, all at once and token by token, and their files.
+// Tokenizers: text to ids and back, complete and token by token, and their files.
 #include <random>
 #include <string>
 #include <vector>

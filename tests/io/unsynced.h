@@ -1,11 +1,11 @@
-// For tests of what is written, not of when the disk has it.
+// Skips fsync in tests where durability does not matter.
 #pragma once
 
 #include "gradus/io/output_file.h"
 
 namespace gradus::testing {
 
-/// While one lives, nobody waits for the disk.
+/// RAII guard that disables fsync.
 struct Unsynced {
   Unsynced() {
     io::file_watch = [](const io::FileChange& change) {

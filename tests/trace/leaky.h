@@ -1,4 +1,4 @@
-// A module whose parameters are lost on their way to the loss, each in another manner.
+// A module with parameters that fail to reach the loss, each for another reason.
 #pragma once
 
 #include "gradus/engine/grad_mode.h"
@@ -13,11 +13,11 @@ namespace gradus::testing {
 
 struct Leaky : nn::Layer<Leaky> {
   nn::Linear up{2, 3}, down{3, 2};
-  Tensor detached = nn::parameter(ones({2}));    // its double is detached
-  Tensor unrecorded = nn::parameter(ones({2}));  // its square is computed under NoGrad
-  Tensor compared = nn::parameter(ones({2}));    // only where its largest element is
-  Tensor dropped = nn::parameter(ones({2}));     // its double is thrown away
-  Tensor unused = nn::parameter(ones({2}));      // nobody asks for it
+  Tensor detached = nn::parameter(ones({2}));    // detach()
+  Tensor unrecorded = nn::parameter(ones({2}));  // NoGrad
+  Tensor compared = nn::parameter(ones({2}));    // only in argmax
+  Tensor dropped = nn::parameter(ones({2}));     // the result is discarded
+  Tensor unused = nn::parameter(ones({2}));
   nn::Members members() override {
     return {{"up", up},
             {"down", down},

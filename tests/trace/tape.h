@@ -1,4 +1,4 @@
-// A trace's JSON, read back.
+// Reads a trace's JSON.
 #pragma once
 
 #include <cstring>
@@ -19,7 +19,7 @@ class ReadTape {
   explicit ReadTape(const std::string& text) : all(Json::parse(text)) {}
 
   std::size_t count(const std::string& table) const { return all.at(table).at("rows").size(); }
-  /// A cell; null where the row ends before it.
+  /// A cell; null if the row is shorter.
   Json at(const std::string& table, std::size_t row, const std::string& column) const {
     const Json& columns = all.at(table).at("columns");
     for (std::size_t c = 0; c < columns.size(); ++c)
@@ -30,7 +30,7 @@ class ReadTape {
     FAIL("no column " << column << " in " << table);
     return {};
   }
-  /// The numbers of a tensor that is there in full.
+  /// The values of a tensor that was stored completely.
   std::vector<double> numbers(const Json& tensor) const { return numbers_of(value(tensor)); }
   static std::vector<double> numbers_of(const Json& block) {
     const bool wide = block.contains("f64");
@@ -52,7 +52,6 @@ class ReadTape {
     const Json index = at("tensors", tensor.get<std::size_t>(), "shape");
     return all.at("shapes").at(index.get<std::size_t>()).get<std::vector<std::int64_t>>();
   }
-  /// The rows of `ops` with this name.
   std::vector<std::size_t> ops(const std::string& name) const {
     std::vector<std::size_t> rows;
     for (std::size_t i = 0; i < count("ops"); ++i)

@@ -1,5 +1,4 @@
-// The trace that GRADUS_TRACE requests: when a step ends, the contents of its page, and the
-// messages.
+// Traces requested by GRADUS_TRACE: when a step ends, the page's contents, and the messages.
 #include "gradus/trace/automatic.h"
 
 #include "gradus/engine/backward.h"
@@ -20,7 +19,7 @@ using trace::Automatic;
 
 Tensor leaf() { return tensor({1.0, 2.0}).requires_grad_(); }
 
-/// What a page shows: its step, its operations and its visits; "none" where there is no file.
+/// A summary of a page: step, ops, visits and updates; "none" if the file is missing.
 std::string page_of(const std::string& path) {
   if (!std::filesystem::exists(path)) return "none";
   const std::string page = read_bytes(path);
@@ -33,7 +32,8 @@ std::string page_of(const std::string& path) {
          std::to_string(tape.count("updates")) + " updates";
 }
 
-/// A program under a trace of step `step`: the page after it, the page after its end, what is said.
+/// Traces step `step` of a program. Returns the page after the program, the final page, and the
+/// output.
 std::string traced(trace::Id step, const std::function<void(Automatic&)>& program,
                    const char* file = "x.html") {
   const NoPrograms quick;
@@ -52,7 +52,7 @@ std::string traced(trace::Id step, const std::function<void(Automatic&)>& progra
 
 void backward_of(Tensor (*op)(const Tensor&)) { sum(op(leaf())).backward(); }
 
-/// Steps of an optimiser on one number, each with another operation.
+/// Training steps, each with another op.
 void train(Automatic& automatic, bool in_backward = false) {
   exp(leaf());
   Tensor w = leaf();
@@ -109,7 +109,7 @@ TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
     CHECK(traced(3, run) ==
           page("step 3: square sum, 2 visits, 1 updates") + "gradus: trace of step 3: x.html\n");
   }
-  CHECK(traced(2, [](Automatic& automatic) {  // made after a backward: that was step 1
+  CHECK(traced(2, [](Automatic& automatic) {  // created after a backward, which was step 1
           backward_of(exp);
           tanh(leaf());
           automatic.on_optimizer_created();

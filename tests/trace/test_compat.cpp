@@ -1,5 +1,5 @@
-// Readers of traces go by the names of keys and columns (docs/trace_format.md): what version 0.1.0
-// wrote is still written.
+// Readers of traces use the names of keys and columns (docs/trace_format.md), so those of version
+// 0.1.0 must stay.
 #include <algorithm>
 #include <fstream>
 
@@ -11,7 +11,6 @@
 namespace gradus::testing::test_compat {
 namespace {
 
-/// Calls f(key, table) for each table of a trace.
 template <class F>
 void for_tables(const Json& trace, F f) {
   for (const auto& [key, value] : trace.items())

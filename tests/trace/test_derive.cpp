@@ -1,4 +1,4 @@
-// derive() returns the derivation of each operation and refuses unknown names.
+// derive() returns the derivation of each op and rejects unknown names.
 #include "gradus/trace/derive.h"
 
 #include <string>

@@ -19,7 +19,7 @@ Tensor leaf(std::initializer_list<double> values) {
 
 std::string n(const Tensor& x) { return "n" + std::to_string(x.node()->id); }
 
-/// Are quotes closed on each line, and braces in all, outside of quotes?
+/// True if quotes are closed on each line, and braces outside of quotes overall.
 bool is_balanced(const std::string& dot) {
   int braces = 0;
   bool inside = false, escaped = false;
@@ -58,7 +58,7 @@ TEST_CASE("to_dot draws nodes, and edges with shapes") {
   CHECK(!has(dot, "gray"));
   y.backward();
   CHECK(has(to_dot(y), n(y) + " [label=\"sum #" + std::to_string(y.node()->id) +
-                           " []\", color=gray];"));  // used up
+                           " []\", color=gray];"));  // released by backward
 }
 
 TEST_CASE("to_dot groups layers into clusters after a watch") {
@@ -93,7 +93,7 @@ TEST_CASE("to_dot draws the newest nodes of a large graph and counts the others"
   CHECK(has(dot, "older -> n"));
   CHECK(dot.size() < 2000);
   CHECK_FALSE(has(to_dot(leaf({1}) * 2.0), "older"));
-  CHECK(is_balanced(to_dot(tensor({1.0}))));  // nothing is recorded: an empty graph
+  CHECK(is_balanced(to_dot(tensor({1.0}))));  // an empty graph
 }
 
 }  // namespace gradus::testing::test_dot

@@ -39,7 +39,7 @@ TEST_CASE("explain writes a formula from its result to its leaves") {
   REQUIRE(lines.size() == 6);
   CHECK(lines[0].rfind(id(y) + " sum(#", 0) == 0);
   CHECK(has(lines[0], "[]"));
-  CHECK(has(lines[0], "3.995"));  // tanh 3 + tanh 8 + 2: x itself is at hand
+  CHECK(has(lines[0], "3.995"));  // tanh 3 + tanh 8 + 2, from the saved x
   CHECK(has(lines[1], ", constant)"));
   CHECK(has(lines[2], "tanh(" + id(product) + ")"));
   CHECK(lines[3].rfind(id(product) + " multiply(" + id(a) + ", " + id(b) + ")", 0) == 0);
@@ -55,9 +55,9 @@ TEST_CASE("explain shows a shared node once, below its last use") {
   const std::string all = explain(y);
   const std::vector<std::string> lines = lines_of(all);
   REQUIRE(lines.size() == 5);
-  CHECK(has(lines[0], "add(" + id(shared)));  // referred to
+  CHECK(has(lines[0], "add(" + id(shared)));  // a reference
   CHECK(has(lines[2], "scale(" + id(shared) + ")"));
-  CHECK(lines[3].rfind(id(shared) + " exp", 0) == 0);  // and shown
+  CHECK(lines[3].rfind(id(shared) + " exp", 0) == 0);  // the shared node
 }
 
 TEST_CASE("explain indents all inputs but one, which continues at its depth") {
@@ -134,10 +134,10 @@ TEST_CASE("explain prints all nodes, or the given number of lines and a note") {
 TEST_CASE("explain keeps its number of lines where no nodes form a chain") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor y = x;
-  for (int i = 0; i < 20'000; ++i) y = y * w;  // w is shared by all and comes last
+  for (int i = 0; i < 20'000; ++i) y = y * w;  // the shared w comes last
   for (int i = 0; i < 20'000; ++i) y = y + tanh(y) * leaf({1});
   const std::vector<std::string> lines = lines_of(explain(y, std::size_t{40}));
-  CHECK(lines.size() <= 41);  // and the note
+  CHECK(lines.size() <= 41);  // includes the note
   std::size_t told = 0, shown = 0;
   for (const std::string& line : lines) {
     const std::size_t at = line.find("… ");
@@ -150,7 +150,7 @@ TEST_CASE("explain keeps its number of lines where no nodes form a chain") {
       if (line[i] != ',') digits += line[i];
     told += std::stoul(digits);
   }
-  CHECK(told + shown == 20'000 + 20'000 * 4 + 2);  // nothing is lost in silence
+  CHECK(told + shown == 20'000 + 20'000 * 4 + 2);  // no node is lost
 }
 
 TEST_CASE("explain handles deep trees of branches") {

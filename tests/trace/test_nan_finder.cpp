@@ -30,7 +30,7 @@ namespace gradus::testing::test_nan_finder {
 
 namespace op {
 
-/// y = x, with a kernel for a backward that computes 0/0.
+/// y = x, with a backward that computes 0/0.
 struct BadKernel final : Op {
   const char* name() const override { return "bad_kernel"; }
   Tensor forward(const Tensor& x) { return x.clone(); }
@@ -39,7 +39,7 @@ struct BadKernel final : Op {
   }
 };
 
-/// y = a, with a gradient of NaN for b, which may be wanted or not.
+/// y = a, with a NaN gradient for b.
 struct BadSecond final : Op {
   const char* name() const override { return "bad_second"; }
   Tensor forward(const Tensor& a, const Tensor&) { return a.clone(); }
@@ -48,7 +48,7 @@ struct BadSecond final : Op {
   }
 };
 
-/// y = x, whose backward does what a test gives it.
+/// y = x, with the backward `run`.
 struct Backward final : Op {
   std::function<Gradients(const Tensor&)> run;
   const char* name() const override { return "backward"; }
@@ -70,7 +70,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Tensor leaf(std::initializer_list<double> values) { return tensor(values).requires_grad_(); }
 
-/// What the finder says of f; "nothing was thrown" where it has nothing to say.
+/// The finder's message about f, or "nothing was thrown".
 std::string found_in(const std::function<void()>& f) {
   return message_of<NanError>([&] {
     const NanFinder finder;
@@ -80,7 +80,7 @@ std::string found_in(const std::function<void()>& f) {
 
 const std::string kNothing = "nothing was thrown";
 
-/// The same of a backward from what an operation made of x, which goes back by `run`.
+/// The same for a backward pass through an op with the backward `run`.
 std::string found_behind(const Tensor& x, std::function<Gradients(const Tensor&)> run) {
   op::Backward op;
   op.run = std::move(run);
@@ -88,7 +88,7 @@ std::string found_behind(const Tensor& x, std::function<Gradients(const Tensor&)
   return found_in([&] { y.backward(ones(y.shape())); });
 }
 
-/// Shares x out by its sum, which may be 0.
+/// x divided by its sum, which may be 0.
 struct Shares : nn::Layer<Shares> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x / sum(x, {-1}, true); }
@@ -196,7 +196,7 @@ TEST_CASE("gradients that overflow when accumulated are found") {
 TEST_CASE("a NaN in the given starting gradient is reported as such") {
   const Tensor y = exp(leaf({0, 1}));
   CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was given so to backward()"));
-  const auto after_another = [] {  // whose nodes are younger
+  const auto after_another = [] {  // whose nodes are newer
     const Tensor x = leaf({0, 1}), older = exp(x), younger = exp(x);
     sum(younger).backward();
     older.backward(tensor({1, kNan}));
@@ -246,7 +246,7 @@ TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   const std::string product = found_in([&] { p* log(p); });  // 0 · −∞
   CHECK(has(product, "multiply made [2] -0.3466, 1 nan of 2"));
   CHECK(has(product, "the infinity came from log, from [2] 0 … 0.5"));
-  const std::string guarded =  // the value is left out, its derivative 0 · ∞ is not
+  const std::string guarded =  // the value is masked, its derivative 0 · ∞ is not
       found_in([&] { sum(where(greater(p, 0), log(p), tensor(0.0))).backward(); });
   CHECK(has(guarded, "backward of log"));
 }
@@ -325,7 +325,7 @@ TEST_CASE("the first fault inside an operation's backward is reported with its o
   });
   CHECK(has(twice, "from dy [2] 1; inside it exp made [2] 2 inf of 2 from [2] 1000"));
   CHECK(found_behind(x, [](const Tensor& dy) -> Gradients {
-          exp(dy * 10.0);  // all of it finite
+          exp(dy * 10.0);  // all finite
           return {dy};
         }) == kNothing);
 }

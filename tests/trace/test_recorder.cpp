@@ -30,7 +30,7 @@
 namespace gradus::testing::test_recorder {
 namespace {
 
-/// -1, -¾, … in a shape.
+/// Multiples of ¼ from -1 on.
 Tensor quarters(const Shape& shape) {
   std::vector<float> numbers(static_cast<std::size_t>(numel(shape)));
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 9) / 4 - 1;
@@ -74,7 +74,7 @@ void pieces(Trace&) {
   sum(checkpoint([](const std::vector<Tensor>& in) { return in[0] * in[0]; }, {x})).backward();
 }
 
-/// An output that another goes back to, too; and one that is given its gradient twice.
+/// An output that is an input of another, and one that gets two gradients.
 void outputs(Trace&) {
   const Tensor x = quarters({2}).requires_grad_(), y = x * x, z = y * y;
   backward({z, y, y}, {ones({2}), ones({2}), quarters({2})});
@@ -86,7 +86,7 @@ void second_derivative(Trace&) {
   sum(dx * x).backward();
 }
 
-/// Forward and backward of a formula, then of one operation; of two examples the first is shown.
+/// Forward and backward as a formula, then as one op. Only the first of two examples is shown.
 void attentions(Trace&) {
   const Tensor q = zeros({2, 1, 2, 2}).requires_grad_(), v = quarters({2, 1, 2, 2});
   {
@@ -96,7 +96,7 @@ void attentions(Trace&) {
   scaled_dot_product_attention(q, v, v, causal_mask()).backward(ones({2, 1, 2, 2}));
 }
 
-/// What is no part of the step: elsewhere, in pauses, inside a loop of several threads, and before.
+/// Must not be recorded: other threads, pauses, parallel loops, and ops before clear().
 void elsewhere(Trace& trace) {
   const Tensor x = quarters({2}).requires_grad_();
   Tensor y;
@@ -140,12 +140,11 @@ void failed_hook(Trace&) {
   sum(x * x).backward();
 }
 
-/// A layer that does nothing, and one that is told when it runs.
 struct Silent : nn::Layer<Silent> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x; }
 };
-/// What was caught is no failure any more once anything else has begun.
+/// A caught exception must not count as a failure after the next op.
 void caught(Trace& trace, const std::function<void()>& next, std::string& out) {
   try {
     exp(quarters({3})) + quarters({2});
@@ -171,7 +170,7 @@ ReadTape trace_of(void (*program)(Trace&), TraceOptions options = {}) {
   return ReadTape(trace);
 }
 
-/// The columns of ids, and the table that each points into.
+/// Columns of ids, and their target tables.
 struct Column {
   const char *table, *name, *target;
 };
@@ -209,13 +208,12 @@ const Column kColumns[] = {{"tensors", "shape", "shapes"},
                            {"updates", "after", "tensors"},
                            {"updates", "grad", "tensors"}};
 
-/// Rows of a table, or entries of an array.
 std::size_t rows_in(const ReadTape& tape, const std::string& name) {
   const Json& table = tape.all.at(name);
   return table.is_array() ? table.size() : table.at("rows").size();
 }
 
-/// Each id in `cell`, which is an id, a list of ids, or null, has a row to point to.
+/// True if `cell` (an id, a list of ids, or null) has valid ids.
 bool points_inside(const Json& cell, std::size_t rows) {
   if (cell.is_null()) return true;
   if (cell.is_array())
@@ -237,20 +235,20 @@ TEST_CASE("every id in a trace points to a row") {
   }
 }
 
-/// The numbers of a tensor after its broadcast axes are summed to `shape`, all in front here.
+/// Sums broadcast leading axes of x to n elements.
 std::vector<double> sum_down(const std::vector<double>& x, std::size_t n) {
   std::vector<double> out(n);
   for (std::size_t i = 0; i < x.size(); ++i) out[i % n] += x[i];
   return out;
 }
 
-/// Equal but for the roundings of an f32 sum of a few numbers below 8.
+/// Equal up to rounding of an f32 sum of a few values below 8.
 bool equal_sums(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::abs(x - y) <= 8 * 0x1p-23; });
 }
 
-/// Checks one line of the ledger: before + contribution = after.
+/// Checks one row of the ledger: before + contribution = after.
 void check_sum(const ReadTape& tape, std::size_t i) {
   const Json before = tape.at("ledger", i, "before"), part = tape.at("ledger", i, "part");
   const std::vector<double> given = tape.numbers(tape.at("ledger", i, "contribution")),
@@ -267,7 +265,7 @@ void check_sum(const ReadTape& tape, std::size_t i) {
     for (std::size_t k = 0; k < given.size(); ++k)
       sum[static_cast<std::size_t>(rows[k / width]) * width + k % width] += given[k];
   } else {
-    REQUIRE(shape.size() == 2);  // the programs above slice and select from matrices
+    REQUIRE(shape.size() == 2);  // slices and selects above are of matrices
     const auto axis = part.at(0).get<std::size_t>(), start = part.at(1).get<std::size_t>();
     const auto columns = static_cast<std::size_t>(shape[1]);
     const std::size_t taken =
@@ -283,7 +281,7 @@ TEST_CASE("each gradient in a trace is the sum of its contributions") {
   for (const Program& program : kPrograms) {
     INFO(program.name);
     const ReadTape tape = trace_of(program.run);
-    std::map<std::pair<Json, Json>, Json> last;  // (walk, tensor) → sum so far
+    std::map<std::pair<Json, Json>, Json> last;  // (backward pass, tensor) → sum so far
     for (std::size_t i = 0; i < tape.count("ledger"); ++i) {
       INFO("ledger " << i);
       const Json visit = tape.at("ledger", i, "visit"), to = tape.at("ledger", i, "to");
@@ -368,7 +366,7 @@ TEST_CASE("a caught exception is the failure of a trace until another operation 
 
 struct Block : nn::Layer<Block> {
   std::function<Tensor(const Tensor&)> f = [](const Tensor& x) { return x * 2.0; };
-  Tensor w;  // none
+  Tensor w;  // undefined
   nn::Members members() override { return {{"w", w}}; }
   Tensor forward(const Tensor& x) const { return f(x); }
 };
@@ -393,7 +391,7 @@ TEST_CASE("a cleared trace keeps names and nothing else") {
   const ReadTape tape(trace);
   CHECK(tape.at("ops", 0, "op") == "tanh");
   CHECK(tape.at("ops", 0, "module").is_null());
-  CHECK(tape.at("visits", 0, "op").is_null());  // of what made y
+  CHECK(tape.at("visits", 0, "op").is_null());  // y's op was cleared
   CHECK(tape.all.at("meta").at("omitted").at("unseen_nodes") == 1);
   CHECK(tape.at("tensors", tape.at("deposits", 0, "leaf"), "name") == "weight");
   exp(w);

@@ -63,7 +63,7 @@ TEST_CASE("a deposit in a trace is what backward adds to grad()") {
   CHECK(tape.numbers(tape.at("deposits", 0, "after")) == numbers(x.grad()));
 }
 
-/// Two steps of a small model with dropout; all that they leave behind.
+/// All results of two training steps of a small model with dropout.
 std::vector<double> two_steps(bool traced) {
   seed(7);
   nn::GPT model(
@@ -112,7 +112,7 @@ TEST_CASE("fused attention shows its matrices, forward and backward") {
     CHECK(tape.numbers(entry.at("masked")).at(1) == -INFINITY);
     CHECK(std::isfinite(tape.numbers(entry.at("scores")).at(1)));
     for (std::size_t row = 0; row < 6; ++row) {
-      // sums of three numbers of at most 1, and of |ds| ≤ 10: a few roundings of f64
+      // Sums of three values of at most 1, and of |ds| ≤ 10: a few roundings of f64.
       CHECK(std::abs(p[3 * row] + p[3 * row + 1] + p[3 * row + 2] - 1) < 1e-15 * 8);
       CHECK(std::abs(ds[3 * row] + ds[3 * row + 1] + ds[3 * row + 2]) < 1e-15 * 80);
     }
@@ -146,9 +146,9 @@ TEST_CASE("a large tensor is shown as a picture, corners and a histogram") {
   const Tensor y = negative(tensor(v, {100, 90}));
   const ReadTape tape(trace);
   const Json value = tape.value(tape.at("ops", 0, "in").at(0));
-  CHECK(value.at("stats").at(0) == 0);   // least
-  CHECK(value.at("stats").at(1) == 89);  // largest
-  CHECK(value.at("stats").at(5) == 99);  // zeros: one of a hundred is NaN
+  CHECK(value.at("stats").at(0) == 0);   // min
+  CHECK(value.at("stats").at(1) == 89);  // max
+  CHECK(value.at("stats").at(5) == 99);  // zeros: 100, less one NaN
   CHECK(value.at("stats").at(6) == 1);
   CHECK(value.at("stats").at(7) == 1);
   CHECK(value.at("picture").at("rows") == 24);
@@ -176,7 +176,7 @@ TEST_CASE("an exception is at the top of a trace, with its shapes and layer") {
   CHECK(testing::contains(failure.at("message").get<std::string>(), "[5, 4]"));
   CHECK(tape.at("modules", failure.at("module"), "type") == "Linear");
   CHECK(failure.at("stack") >= 0);
-  const Tensor y = exp(randn({2}));  // it was caught, and the program went on
+  const Tensor y = exp(randn({2}));  // the exception was caught
   CHECK(ReadTape(trace).all.at("failure").is_null());
 }
 
@@ -354,10 +354,10 @@ TEST_CASE("a page that cannot be written gives a one-line error") {
   std::string page = testing::read_bytes(folder / "x.html");
   CHECK(testing::contains(page, "<script type=\"application/json\" id=\"tape\""));
   CHECK(testing::contains(page, "Content-Security-Policy"));
-  const std::size_t tape = page.find("id=\"tape\"");  // which may show any text of any program
+  const std::size_t tape = page.find("id=\"tape\"");  // its strings may contain anything
   page.erase(tape, page.find("</script>", tape) - tape);
   for (std::size_t at = page.find("://"); at != page.npos; at = page.find("://", at + 1))
-    CHECK(page.compare(at, 14, "://www.w3.org/") == 0);  // the name of SVG, which is not loaded
+    CHECK(page.compare(at, 14, "://www.w3.org/") == 0);  // the SVG namespace, which is not loaded
 }
 
 }  // namespace

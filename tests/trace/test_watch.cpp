@@ -1,4 +1,4 @@
-// The operations that a watch records, and the ends of paths that why() derives from them.
+// The ops that a watch records, and the path ends that why() derives from them.
 #include "gradus/trace/watch.h"
 
 #include <memory>
@@ -37,7 +37,7 @@ struct Outer : nn::Layer<Outer> {
   Tensor forward(const Tensor& x) const { return inner(x); }
 };
 
-/// A layer with parameters whose forward a test gives.
+/// A layer with the forward `f`.
 struct Given : nn::Layer<Given> {
   Tensor a = nn::parameter(ones({2})), b = nn::parameter(ones({2}));
   std::function<Tensor()> f;
@@ -73,7 +73,7 @@ TEST_CASE("a watch records the operations of a gradient with create_graph") {
 TEST_CASE("a layer that was open before a watch counts as the layer of its operations") {
   std::unique_ptr<Watch> watch;
   Twice layer;
-  layer(leaf());  // a first call has an observer of its own
+  layer(leaf());  // the first call has its own observer
   layer.before = [&] { watch = std::make_unique<Watch>(); };
   layer(leaf());
   layer.before = [] {};
@@ -137,7 +137,7 @@ TEST_CASE("a frozen parameter has no path end and no guess") {
   model.f = [&] { return exp(model.a.detach()) * other; };
   model.b.requires_grad_(false);
   const Tensor y = model();
-  CHECK(contains(why(y, model), "why not:"));  // of a; b, which comes after it, is frozen
+  CHECK(contains(why(y, model), "why not:"));  // for a; b is frozen
   const Watch watch;
   const Tensor again = model();
   CHECK(ended_at(again, model, "b") == "");

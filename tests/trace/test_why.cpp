@@ -20,7 +20,7 @@ Tensor leaf(std::initializer_list<double> values) {
   return tensor(values, Dtype::f64).requires_grad_();
 }
 
-/// The line that speaks of `name`, from there on.
+/// The rest of the line from `name` on.
 std::string about(const std::string& all, const std::string& name) {
   const std::size_t at = all.find(name);
   return at == std::string::npos ? "nothing" : all.substr(at, all.find('\n', at) - at);
@@ -44,7 +44,7 @@ TEST_CASE("why lists the leaves that the gradient of a tensor reaches") {
 TEST_CASE("why names the unreached parameters of a model") {
   Leaky m;
   m.down.bias.requires_grad_(false);
-  m.unused.set_grad(ones({2}));  // of some other loss
+  m.unused.set_grad(ones({2}));  // from another loss
   const Tensor loss = leaky_loss(m);
   const std::string all = why(loss, m);
   for (const char* name : {"up.weight", "up.bias", "down.weight"})
@@ -52,7 +52,7 @@ TEST_CASE("why names the unreached parameters of a model") {
   for (const char* name : {"detached", "unrecorded", "compared", "dropped", "unused"})
     CHECK(has(all, std::string("  not reached   ") + name));
   CHECK(has(all, "not reached   down.bias [2]: frozen"));
-  CHECK(has(all, "under NoGrad"));  // what may be: the graph cannot know
+  CHECK(has(all, "under NoGrad"));  // possible causes: the graph cannot decide
   CHECK(has(all, "trace::Watch"));
 
   const std::vector<trace::Unreached> missing = trace::unreached(loss, m);
@@ -78,7 +78,7 @@ TEST_CASE("why names the operation and layer where a path ended, after a watch")
         "dropped [2]: no operation went on from the result of scale in Leaky: dropped, or copied "
         "out of the graph");
   CHECK(about(all, "unused [2]") == "unused [2]: no operation used it while the watch looked");
-  CHECK_FALSE(has(all, "why not:"));  // nothing is left to guess
+  CHECK_FALSE(has(all, "why not:"));  // no guess is needed
   CHECK(watch.path_end(m.unused) == "no operation used it while the watch looked");
 }
 
@@ -178,14 +178,14 @@ TEST_CASE("a watch forgets freed values and ends with its scope") {
     }
     CHECK(trace::Watch::current() == &outer);
     CHECK(outer.events().size() == 1);
-    for (int i = 0; i < 50; ++i) {  // storages come and go at the same addresses
+    for (int i = 0; i < 50; ++i) {  // storages reuse addresses
       const Tensor made = exp(leaf({1}));
       CHECK(outer.maker_of(made.detach())->node == made.node()->id);
     }
     CHECK(outer.maker_of(tensor({1.0}, Dtype::f64)) == nullptr);
     const Tensor w = leaf({1, 2});
     const Tensor view = reshape(w, {2, 1});
-    CHECK(outer.maker_of(w.detach()) == nullptr);  // a leaf's own, also where it is viewed
+    CHECK(outer.maker_of(w.detach()) == nullptr);  // a leaf, even if viewed
   }
   CHECK(trace::Watch::current() == nullptr);
 }

@@ -1,5 +1,4 @@
-// Model configurations: written options are read back, and a changed value is read or refused by
-// name.
+// Model configurations: options round-trip, and a changed value is either read or rejected by name.
 #include "gradus/io/pretrained/model_config.h"
 
 #include <functional>
@@ -27,7 +26,7 @@ Fields fields_of(const T&... x) {
   return {number(x)...};
 }
 
-/// Everything that makes a model different, with defaults resolved.
+/// Every option that affects a model, with defaults resolved.
 Fields fields(const nn::GPTOptions& o) {
   const nn::BlockOptions b = nn::with_defaults(o.block);
   const nn::HeadOptions& head = b.head;
@@ -72,8 +71,8 @@ nn::VisionTransformerOptions vit() {
   return {.size = 8, .patch = 4, .classes = 3, .layers = 2, .block = {.width = 8, .heads = 2}};
 }
 
-/// The options come back from their configuration, or config_of refuses them with a ValueError.
-/// True if they came back.
+/// Checks that the options round-trip or that config_of throws a ValueError. Returns true if they
+/// round-trip.
 template <class Options, class Write, class Read>
 bool check_round_trip(const Options& options, Write write, Read read) {
   std::string text;
@@ -155,7 +154,7 @@ TEST_CASE("the configuration of each family has its type, class and window") {
   }
   CHECK(written(mistral)["sliding_window"] == 3);
   CHECK(written(qwen2)["use_sliding_window"] == true);
-  CHECK(written(qwen2)["max_window_layers"] == 0);  // layers before it would see everything
+  CHECK(written(qwen2)["max_window_layers"] == 0);  // sliding starts at this layer
   CHECK(written(qwen3)["use_sliding_window"] == false);
 }
 
@@ -256,8 +255,8 @@ const char* const kValues[] = {"null",
                                R"({"type":"linear"})",
                                R"(["sliding_attention"])"};
 
-/// Each key of the configuration left out or changed: its options are read, or a FileError names
-/// the file. An unknown key that asks for something is refused by its name.
+/// Removes or changes each key. The configuration must be read, or a FileError must name the file.
+/// An unknown key is rejected by name.
 template <class Read>
 void check_changes(const std::string& config, Read read) {
   const Document base = Document::parse(config);
@@ -321,7 +320,7 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are refused
     nn::GPTOptions wanted = llama();
     wanted.block.kv_heads = 1, wanted.block.hidden = 17, wanted.block.norm_eps = 0.25,
     wanted.block.head.width = 6;
-    wanted.block.head.rotary.base = 500, wanted.vocab = 0;  // the table of embeddings has its size
+    wanted.block.head.rotary.base = 500, wanted.vocab = 0;
     if (type == "qwen2") wanted.block.head.qkv_bias = true;
     if (type == "qwen3") wanted.block.head.qk_norm = 0.25;
     CHECK(fields(io::gguf_options(facts, "m.gguf")) == fields(wanted));

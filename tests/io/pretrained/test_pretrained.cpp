@@ -1,5 +1,5 @@
-// Pretrained models: small ones of `transformers` and PyTorch against their results
-// (tests/golden/make_families.py), and written back unchanged.
+// Small pretrained models against the results of `transformers` and PyTorch
+// (tests/golden/make_families.py). Saving them again must not change a file.
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -38,11 +38,11 @@ class DefaultDtype {
 
 std::vector<double> doubles(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
-/// The largest difference, as a part of the largest number.
+/// The largest difference, relative to the largest value of `wanted`.
 double difference(const Tensor& got, const Tensor& wanted) {
   REQUIRE(got.shape() == wanted.shape());
   const std::vector<double> a = doubles(got), b = doubles(wanted);
-  double largest = 1e-3, apart = 0;  // what is nearly 0 everywhere is compared with 1e-3
+  double largest = 1e-3, apart = 0;  // absolute if all values are below 1e-3
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(b[i]));
     apart = std::max(apart, std::isnan(a[i]) ? 1e9 : std::abs(a[i] - b[i]));
@@ -50,15 +50,15 @@ double difference(const Tensor& got, const Tensor& wanted) {
   return apart / largest;
 }
 
-/// Golden numbers are f32, rounded from f64: 6e-8 of each. Our f64 adds nothing to that; what is
-/// near 0 is measured by the largest.
+/// Golden values are f32, rounded from f64: 6e-8 of each. Our f64 adds nothing. Small values are
+/// compared with the largest.
 constexpr double kF64 = 2e-7;
-/// In f64 too `transformers` takes the norms and the angles of Llama and its relatives in f32.
+/// Even in f64, `transformers` computes Llama's norms and angles in f32.
 constexpr double kRoundedThere = 1e-5;
-/// f32: about 40 roundings of 6e-8 one after the other, of which softmax enlarges some.
+/// f32: about 40 successive roundings of 6e-8, some magnified by softmax.
 constexpr double kF32 = 1e-5;
 
-/// The gradients under the names of the golden file: a copy of the model that holds them.
+/// The gradients under the golden file's names, stored in a copy of the model.
 template <class Model>
 Tensors gradients(const Model& model, const nn::WeightMap& names) {
   Model copy = model.clone();
@@ -87,7 +87,7 @@ void compare_gradients(const Model& model, const nn::WeightMap& names, const Ten
   CHECK(wanted == got.size());
 }
 
-/// Output, loss and gradients in f64, the output in f32; then out and in again.
+/// Checks output, loss and gradients in f64, the output in f32, and a save-and-load round trip.
 template <class Model, class Call>
 void check_family(const std::string& name, const std::function<Model(const std::string&)>& load,
                   const std::function<nn::WeightMap(const Model&)>& names, const Call& call,
@@ -127,7 +127,7 @@ std::vector<std::int64_t> lengths_of(const Tensors& golden) {
   return golden.at("lengths").to_vector<std::int64_t>();
 }
 
-/// PyTorch's modules have no configuration: the module is made here, and filled by names.
+/// PyTorch's modules have no configuration, so the caller constructs the model.
 template <class Model, class Call>
 void check_torch(const std::string& name, Model model, const nn::WeightMap& names,
                  const Call& call) {
@@ -149,7 +149,7 @@ void check_torch(const std::string& name, Model model, const nn::WeightMap& name
   const Tensor output = call(model, wide);
   CHECK(difference(output, golden.at("output")) < kF64);
   const Tensor loss = (output * wide.at("factor")).sum();
-  // A sum of about 200 numbers that cancel: its rounding is measured by theirs, not by its own.
+  // A sum of about 200 terms that cancel, hence an absolute tolerance.
   CHECK(std::abs(loss.item() - golden.at("loss").item()) < 1e-10);
   loss.backward();
   compare_gradients(model, names, golden, kF64);
@@ -223,14 +223,14 @@ TEST_CASE("PyTorch's modules load by name and give the same results") {
 
 namespace {
 
-/// A copy of a golden model whose tensors or configuration are changed first.
+/// A copy of a golden model with changes to its tensors or configuration.
 class Changed {
  public:
   explicit Changed(const std::string& name) {
     tensors = io::load_safetensors(kFamilies + name + "/model.safetensors").tensors;
     config = io::read_text(kFamilies + name + "/config.json");
   }
-  /// In the configuration: `value`, JSON, at the end.
+  /// Sets a key of the configuration to `value`, in JSON.
   Changed& say(const std::string& key, const std::string& value) {
     const std::size_t end = config.rfind('}');
     const std::size_t key_at = config.find("\"" + key + "\":");
@@ -262,7 +262,7 @@ class Changed {
 TEST_CASE("all tensors that do not fit are listed in one error") {
   Changed llama("llama");
   llama.tensors.erase("model.layers.1.self_attn.k_proj.weight");
-  llama.tensors["model.layers.0.self_attn.q_proj.weight"] = ones({10, 21});  // k's rows
+  llama.tensors["model.layers.0.self_attn.q_proj.weight"] = ones({10, 21});  // wrong number of rows
   llama.tensors["model.layers.2.mlp.down_proj.weight"] = ones({21, 17});
   llama.tensors["extra"] = ones({3});
   const std::string said = message_of<ShapeError>([&] { io::load_gpt(llama.path()); });
@@ -279,10 +279,10 @@ TEST_CASE("all tensors that do not fit are listed in one error") {
 TEST_CASE("a file may omit the prefix and contain masks that are not learned") {
   Changed gpt2("gpt2");
   Tensors bare;
-  for (const auto& [name, tensor] : gpt2.tensors) bare[name.substr(12)] = tensor;  // "transformer."
+  for (const auto& [name, tensor] : gpt2.tensors) bare[name.substr(12)] = tensor;
   bare["h.0.attn.bias"] = bare["h.1.attn.bias"] = ones({1, 1, 29, 29});
   gpt2.tensors = bare;
-  gpt2.tensors["lm_head.weight"] = bare["wte.weight"].clone();  // tied, written twice
+  gpt2.tensors["lm_head.weight"] = bare["wte.weight"].clone();  // tied, but stored twice
   CHECK(io::load_gpt(gpt2.path()).options.tied);
   gpt2.tensors["lm_head.weight"] = ones({37, 21});
   const std::string said = message_of<ValueError>([&] { io::load_gpt(gpt2.path()); });
@@ -306,10 +306,10 @@ TEST_CASE("an unsupported configuration is refused by name") {
   CHECK(contains(refusal("gpt2", "activation_function", "\"tanh\""), "activation_function"));
   CHECK(contains(refusal("gpt2", "model_type", "\"mamba\""), "is no GPT that Gradus knows"));
   CHECK(contains(refusal("llama", "vocab_size", "\"many\""), "vocab_size"));
-  Changed quiet("llama");  // null and false ask for nothing, and names of tokens are no numbers
+  Changed quiet("llama");  // must be accepted: null, false and names of tokens
   quiet.say("rope_scaling", "null").say("partial_rotary", "false").say("pad_token_id", "3");
   CHECK(io::load_gpt(quiet.path()).options.layers == 2);
-  using Asked = std::tuple<const char*, const char*, const char*>;  // for what we do not have
+  using Asked = std::tuple<const char*, const char*, const char*>;  // unsupported
   for (const auto& [model, key, value] :
        {Asked{"bert", "position_embedding_type", "\"relative_key\""},
         Asked{"bert", "tie_word_embeddings", "false"}, Asked{"albert", "inner_group_num", "2"}}) {
@@ -359,7 +359,7 @@ nn::GPTOptions small(bool qkv_bias, bool tied) {
           .tied = tied};
 }
 
-/// A GGUF file of `tensors`, f32, for a model of small().
+/// A GGUF file with f32 `tensors` for a model of small().
 std::string gguf_of(const std::string& type, const nn::StateDict& tensors) {
   const auto number = [&](const char* key, std::uint32_t value) {
     return text(type + "." + key) + raw(4u) + raw(value);

@@ -1,4 +1,4 @@
-// Pretrained tokenizers: ids equal to those of the `tokenizers` package, and refused files.
+// Pretrained tokenizers: ids equal those of the `tokenizers` package; bad files are rejected.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ using Ids = std::vector<std::int64_t>;
 
 const std::string kGolden = GRADUS_SOURCE_DIR "/tests/golden/tokenizers/";
 
-// A chat template: of each message its turn.
+// A chat template.
 const std::string kLoop = "{% for message in messages %}";
 const std::string kTurn =
     "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
@@ -33,7 +33,7 @@ Ids ids_of(const io::Json& list) {
   return ids;
 }
 
-/// How many cases of a file there are; each is checked.
+/// Checks each case of a file. Returns their number.
 int check_cases(const PretrainedTokenizer& tokenizer, const std::string& cases) {
   int count = 0;
   for (const io::Json& each : io::Json::parse(io::read_text(cases), cases).at("cases").elements()) {
@@ -52,7 +52,7 @@ PretrainedTokenizer golden(const std::string& family) {
   return PretrainedTokenizer::parse(io::read_text(path), path);
 }
 
-/// A tokenizer.json of 256 bytes and "ab", with `from` replaced by `to`.
+/// A tokenizer.json with 256 bytes and "ab", with `from` replaced by `to`.
 std::string changed(const std::string& from, const std::string& to) {
   std::string vocab, bytes;
   for (int b = 0; b < 256; ++b) bytes += static_cast<char>(b);
@@ -90,7 +90,7 @@ TEST_CASE("pretrained tokenizers give the ids of the tokenizers package") {
 TEST_CASE("helper: check a tokenizer", "[.]") {
   const char* path = std::getenv("GRADUS_TOKENIZER");
   const char* cases = std::getenv("GRADUS_CASES");
-  REQUIRE((path && cases));  // tests/golden/make_tokenizers.py says how they are made
+  REQUIRE((path && cases));  // see tests/golden/make_tokenizers.py
   if (std::string_view(path).ends_with(".gguf"))
     WARN(
         check_cases(PretrainedTokenizer::of_gguf(io::TensorSource::open(path).facts(), path), cases)
@@ -125,7 +125,7 @@ TEST_CASE("a byte-level tokenizer restores the text, also part by part") {
 }
 
 TEST_CASE("splitting long runs of one character takes linear time") {
-  // at 500,000 characters work that grows with their square would take minutes
+  // At 500,000 characters, quadratic time would take minutes.
   for (const char* each : {"7", "a", " ", "\n", "!", "'", "é"}) {
     std::string text;
     for (int i = 0; i < 500'000; ++i) text += each;
@@ -149,7 +149,7 @@ TEST_CASE("encode_literal treats special tokens as plain text") {
                      [&](std::int64_t id) { return tokenizer.is_special(id); }));
   CHECK(tokenizer.decode(literal) == text);
   CHECK(tokenizer.encode_literal("no such token") == tokenizer.encode("no such token"));
-  // In part of a text: only what lies wholly outside of it is a token.
+  // With a literal range, only special tokens entirely outside of it count.
   const std::size_t n = text.size(), second = n + std::string("<|im_end|>").size();
   const std::string twice = text + "<|im_end|>" + text;
   const auto joined = [](Ids first, const Ids& rest) {
@@ -159,7 +159,7 @@ TEST_CASE("encode_literal treats special tokens as plain text") {
   };
   CHECK(tokenizer.encode_literal(twice, second, twice.size()) == joined(special, literal));
   CHECK(tokenizer.encode_literal(twice, 0, n) == joined(literal, special));
-  CHECK(tokenizer.encode_literal(text, 5, 6) == literal);  // in the middle of the token
+  CHECK(tokenizer.encode_literal(text, 5, 6) == literal);  // within the special token
   CHECK(tokenizer.encode_literal(text, n, n) == special);
 }
 
@@ -264,7 +264,8 @@ json numbered(const Words& tokens) {
   return vocab;
 }
 
-/// Byte pairs of a few letters: 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb; no merge gives 8.
+/// A byte-pair model of a few letters: 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge
+/// gives 8.
 json byte_pairs() {
   return {{"pre_tokenizer", {{"type", "ByteLevel"}}},
           {"model",
@@ -374,7 +375,7 @@ TEST_CASE("tokenizer.json: added tokens match their own text, the longest first"
     CHECK_THROWS_AS(made.bytes_of(id), IndexError);
     CHECK_THROWS_AS(parse(word_pieces()).bytes_of(id), IndexError);
   }
-  t["model"]["vocab"].emplace("x y", 9);  // a token that is no visible letters is one as it stands
+  t["model"]["vocab"].emplace("x y", 9);  // an added token need not consist of byte letters
   t["added_tokens"] = json::array({{{"id", 9}, {"content", "x y"}}});
   CHECK(ids(t, "bx yb") == Ids{1, 9, 1});
 }
@@ -382,7 +383,7 @@ TEST_CASE("tokenizer.json: added tokens match their own text, the longest first"
 TEST_CASE("tokenizer.json: words longer than the limit of 1 to 200 characters are unknown") {
   json t = word_pieces();
   CHECK(ids(t, "Abb ab b abbb") == Ids{0, 1, 1, 0, 1, 2, 2});
-  json wide = t;  // of two bytes each
+  json wide = t;  // two bytes per character
   wide["model"]["vocab"] = numbered({"я", "##я", "?"});
   CHECK(ids(wide, "яяя яяяя") == Ids{0, 1, 1, 2});
   for (const int most : {1, 200}) {
@@ -469,7 +470,7 @@ TEST_CASE("the tokenizer of a GGUF file knows its special tokens, and refuses wh
   const Facts facts = {{at + "model", std::string("gpt2")},
                        {at + "pre", std::string("gpt-2")},
                        {at + "tokens", Words{"a", "b", "<end>", "<mine>"}},
-                       {at + "token_type", Ids{1, 1, 3, 4}},  // control, user-defined
+                       {at + "token_type", Ids{1, 1, 3, 4}},  // 3: control, 4: user-defined
                        {at + "bos_token_id", std::int64_t{2}},
                        {at + "merges", Words{}}};
   const auto with = [&](const std::string& key, const io::Fact& value) {

@@ -1,4 +1,4 @@
-// Splitting of texts against the regular expressions themselves, matched by backtracking.
+// Text splitters against their regular expressions, matched by backtracking.
 #include "gradus/io/pretrained/splitter.h"
 
 #include <functional>
@@ -22,7 +22,7 @@ struct Part {
 };
 struct Alternative {
   std::vector<Part> parts;
-  bool before_space = false;  // (?!\S) at its end
+  bool before_space = false;  // ends with (?!\S)
 };
 
 bool letter(char32_t c) { return io::kind_of(c) == CharKind::letter; }
@@ -37,7 +37,7 @@ Class one_of(char32_t a, char32_t b, char32_t c = 0) {
 
 constexpr std::size_t kMany = 1000;
 
-/// 's 't 're 've 'm 'll 'd; where case is ignored, ſ is an s.
+/// 's 't 're 've 'm 'll 'd; with any_case also ſ for s.
 std::vector<Alternative> contractions(bool any_case) {
   const auto is = [&](char low) {
     const char up = any_case ? static_cast<char>(low - 32) : low;
@@ -73,7 +73,7 @@ std::vector<Alternative> expression(Splitter splitter) {
   return out;
 }
 
-/// Where alternative `a` ends whose part k begins at i; npos where it does not fit.
+/// Matches part k … of alternative `a` at i. Returns the end, or npos.
 std::size_t match(const std::u32string& text, std::size_t i, const Alternative& a, std::size_t k) {
   if (k == a.parts.size())
     return a.before_space && i < text.size() && !space(text[i]) ? text.npos : i;
@@ -107,7 +107,7 @@ bool alone(char32_t c) {
          (c < 127 && std::string("$+<=>^`|~").find(static_cast<char>(c)) != std::string::npos);
 }
 
-/// The splitters that are no expression: marks alone, what is between them together.
+/// Splitters without a regular expression: each mark alone, the text between marks together.
 std::vector<std::string> naive_marks(const std::u32string& text, bool bert) {
   std::vector<std::string> out;
   bool goes_on = false;

@@ -1,4 +1,4 @@
-// Tensors in files of other programs: GGUF, shards with an index, and malicious files.
+// Tensors in other programs' files: GGUF, shards with an index, and malicious files.
 #include <cstdlib>
 #include <cstring>
 
@@ -16,7 +16,7 @@ using io::TensorSource;
 
 const std::string kGolden = GRADUS_SOURCE_DIR "/tests/golden/gguf/";
 
-/// The parts of a small GGUF file, each of which a test may spoil.
+/// A small GGUF file. Tests may corrupt each part.
 struct Gguf {
   std::string magic = "GGUF";
   std::uint32_t version = 3;
@@ -25,7 +25,7 @@ struct Gguf {
   std::string first = text("a") + raw(1u) + raw(std::uint64_t{3}) + raw(0u) + raw(std::uint64_t{0});
   std::string second = text("b") + raw(2u) + raw(std::uint64_t{32}) + raw(std::uint64_t{2}) +
                        raw(8u) + raw(std::uint64_t{32});
-  std::string data = std::string(32, '\0') + std::string(96, '\1');  // 12 bytes, then 68
+  std::string data = std::string(32, '\0') + std::string(96, '\1');  // 12 bytes at 0, 68 at 32
 
   std::string bytes() const {
     std::string out = magic + raw(version) + raw(tensors) + raw(facts) + fact + first + second;
@@ -72,7 +72,7 @@ TEST_CASE("GGUF: every storage type gives the reference values bit for bit") {
 }
 
 TEST_CASE("helper: compare tensors",
-          "[.]") {  // tests/golden/make_gguf.py describes the files
+          "[.]") {  // see tests/golden/make_gguf.py
   const char *file = std::getenv("GRADUS_GGUF"), *expected = std::getenv("GRADUS_EXPECTED");
   REQUIRE((file && expected));
   TensorSource ours = TensorSource::open(file), theirs = TensorSource::open(expected);
@@ -216,7 +216,7 @@ TEST_CASE("GGUF: extreme but valid facts and tensors are read, and the next are 
                    opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(8u) + raw(one * 0); });
                  }),
                  "Q8_0"));
-  for (std::size_t n = 0; n < 40; ++n) {  // data begins at the next multiple of 32, or here
+  for (std::size_t n = 0; n < 40; ++n) {  // the header's end takes all remainders mod 32
     const TensorSource each =
         opened([&](Gguf& f) { f.fact = text("k") + raw(8u) + text(std::string(n, 'x')); });
     CHECK(each.tensors().size() == 2);

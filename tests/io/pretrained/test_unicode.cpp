@@ -19,7 +19,7 @@ std::string checksum(const std::string& text) {
   return out;
 }
 
-/// What f says of each character up to U+3100 and of some others, as 32 bits each.
+/// f of each character up to U+3100 and of every 13th above, as 32 bits each.
 template <class F>
 std::string sum_of(F f) {
   std::string all;

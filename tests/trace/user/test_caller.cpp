@@ -1,5 +1,5 @@
-// The caller in user code, from stack frames and in NaN reports. This file is compiled with -g
-// everywhere, in its own folder and outside namespace gradus.
+// The caller in user code, from stack frames and in NaN reports. Always compiled with -g, in its
+// own folder and outside namespace gradus.
 #include "gradus/trace/caller.h"
 
 #include <cstdlib>
@@ -18,13 +18,13 @@
 #include "gradus/tests/trace/tape.h"
 #include "gradus/trace/nan_finder.h"
 
-namespace me {  // what is in namespace gradus here would be the library's
+namespace me {  // namespace gradus would count as library code
 
 using gradus::Tensor;
 
 int line_of_division = 0, line_of_root = 0;
 
-/// A user's layer: its forward is the user's code, and what calls forward is not.
+/// A user's layer: forward is user code, its caller is not.
 struct Ratio : gradus::nn::Layer<Ratio> {
   gradus::nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const {

@@ -1,5 +1,5 @@
-// trace_cases CASE PAGE.html: the page of a program that does more than forward, backward, step.
-// tests/trace/viewer/test_programs.js opens each; `trace_cases list` names them.
+// trace_cases CASE PAGE.html writes the page of an unusual program; `trace_cases list` lists the
+// cases. Used by tests/trace/viewer/test_programs.js.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -33,7 +33,7 @@ void created_graph() {
   sum(dx).backward();
 }
 
-void nested() {  // a gradient inside of a backward
+void nested() {  // a gradient within a backward pass
   const Tensor x = leaf({2}), y = exp(x);
   y.register_hook([](const Tensor& dy) {
     const GradMode on(true);

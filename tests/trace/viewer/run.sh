@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh PART [BUILD-DIRECTORY]: test_PART.js in node.
+# run.sh PART [BUILD-DIRECTORY]: runs test_PART.js in node.
 set -euo pipefail
 node=$(command -v node || command -v nodejs || true)
 if [ -z "$node" ]; then

@@ -1,14 +1,14 @@
-// For the tests of the page: a small recording made here, the page joined as the recorder joins it, and Chromium
-// driven by its DevTools pipe. Node's standard library alone.
+// Helpers for tests of the page: a small recording, the page assembled as by the recorder, and
+// Chromium driven through its DevTools pipe. Uses only Node's standard library.
 'use strict';
 const crypto = require('crypto'), fs = require('fs'), os = require('os'), path = require('path'), vm = require('vm');
 const {spawn} = require('child_process');
 
 const kViewer = path.join(__dirname, '../../../trace/viewer');
-const kScripts = ['trace', 'arithmetic', 'draw', 'rules', 'study', 'views', 'app'];  // as the recorder joins them
+const kScripts = ['trace', 'arithmetic', 'draw', 'rules', 'study', 'views', 'app'];  // in the recorder's order
 const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 
-/** The functions of the page that need no DOM. */
+/** The page's functions that need no DOM. */
 function pure() {
   const names = ['crc32', 'decode', 'openTape', 'values', 'short', 'stridesOf', 'flatOf', 'indexOf', 'broadcastFlat',
     'memoryOf', 'reshapeInstead', 'treeRows', 'rowOf', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
@@ -51,7 +51,7 @@ class Sample {
   }
 }
 
-/** y = softmax(x wᵀ) of x [2, 2], w [3, 2]; seeded with dy; every number worked out here. */
+/** y = softmax(x wᵀ) of x [2, 2], w [3, 2]; seeded with dy; all values are computed here. */
 function sample() {
   const s = new Sample('softmax(x wᵀ) </script><img src=x onerror=alert(1)>');
   const x = [1, 2, -1, 0.5], w = [0.5, -1, 2, 0.25, 0, 1], dy = [1, 0, -1, 0.5, 2, 0];
@@ -111,7 +111,7 @@ function chain(n) {
   return s.tape;
 }
 
-/** The one file, as trace/page.cpp writes it. */
+/** The page, as trace/page.cpp writes it. */
 function page(tape, {crc, other} = {}) {
   const payload = typeof tape === 'string' ? tape : escaped(tape), script = kScripts.map(n => read(n + '.js') + '\n').join('');
   const style = read('style.css') + '\n', hash = text => crypto.createHash('sha256').update(text).digest('base64');
@@ -161,7 +161,7 @@ class Browser {
     this.process.stdio[3].write(JSON.stringify({id, method, params, sessionId: this.session}) + '\0');
     return new Promise((resolve, reject) => this.waiting.set(id, {resolve, reject}));
   }
-  /** The value of an expression in the page; promises are waited for. */
+  /** Evaluates an expression in the page; awaits promises. */
   async run(expression) {
     const r = await this.send('Runtime.evaluate', {expression, awaitPromise: true, returnByValue: true});
     if (r.exceptionDetails) throw new Error(r.exceptionDetails.exception?.description || r.exceptionDetails.text);
@@ -175,7 +175,7 @@ class Browser {
     }
     throw new Error(`not within ${seconds} s: ${expression}`);
   }
-  /** Opens a file; → milliseconds until it is drawn. */
+  /** Opens a file. Returns the milliseconds until it is drawn. */
   async visit(file, hash = '') {
     this.events = [];
     const began = Date.now();
@@ -199,7 +199,7 @@ class Browser {
       this.send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: scale, mobile: false}),
       this.send('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'}]})]);
   }
-  /** What the console and the network said that they should not. */
+  /** Unexpected console messages and network requests. */
   complaints() {
     const told = this.events.filter(e => e.method === 'Runtime.exceptionThrown' || e.method === 'Log.entryAdded' ||
       (e.method === 'Runtime.consoleAPICalled' && /error|warning/.test(e.params.type)));
@@ -220,7 +220,7 @@ class Browser {
   }
 }
 
-/** Runs the cases of a file: prints what failed and exits with 1. */
+/** Runs the cases of a file. Prints failures and exits with 1 if there are any. */
 async function run(cases, after = () => {}) {
   let failed = 0;
   for (const [name, test] of Object.entries(cases)) {
@@ -236,13 +236,13 @@ async function run(cases, after = () => {}) {
   process.exit(failed ? 1 : 0);
 }
 
-/** Ends the program with 77, ctest's word for skipped, and says what would install what is missing. */
+/** Exits with 77 (skipped, for ctest) and a hint how to install what is missing. */
 function skip(hint) {
   console.log(`SKIPPED: ${hint}`);
   process.exit(77);
 }
 
-/** The same with one browser for all cases. */
+/** Like run(), with one browser for all cases. */
 async function runInBrowser(cases) {
   if (!findBrowser()) skip('no Chromium here: apt-get install chromium (./test.sh --all does)');
   const browser = await Browser.open();

@@ -1,4 +1,5 @@
-// axe-core, of the axe-playwright-python wheel, on every view in light and dark, wide and narrow: no violation.
+// axe-core (from the axe-playwright-python wheel) finds no violation in any view, light or dark,
+// wide or narrow.
 'use strict';
 const assert = require('assert'), fs = require('fs'), path = require('path');
 const {execFileSync} = require('child_process');

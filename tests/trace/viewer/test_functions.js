@@ -1,4 +1,4 @@
-// The page's functions that need no browser. Numbers are worked out by hand or by a second way.
+// The page's functions that need no browser, against values computed by hand or in another way.
 'use strict';
 const assert = require('assert'), {pure, sample, Sample, f64, run, chain} = require('./support.js');
 const p = pure();
@@ -14,7 +14,7 @@ function oneHead(q, k, v) {  // causal; q, k [2, 3], v [2, 2]
   return [0, 1].flatMap(t => [0, 1].map(d => total(w[t].map((p, n) => p * v[2 * n + d]))));
 }
 const X = [[2, 3], kX];
-// [operation, inputs as [shape, numbers], shape of y, y by naive code of the inputs' numbers]
+// [op, inputs as [shape, values], shape of y, y by naive code]
 const kCases = [
   ['softmax', [X], [2, 3], x => rows(x, shares)],
   ['log_softmax', [X], [2, 3], x => rows(x, r => shares(r).map(Math.log))],
@@ -94,7 +94,7 @@ run({
       assert.ok((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) >= 4.5, `at ${v}`);
     }
   },
-  'erf by its other series'() {  // 2/√π Σ (−1)ⁿ x^(2n+1) / (n! (2n+1)), whose signs change
+  'erf by its other series'() {  // 2/√π Σ (−1)ⁿ x^(2n+1) / (n! (2n+1))
     for (const x of [-2.9, -0.3, 0, 0.7, 2.5]) {
       let power = x, sum = x;
       for (let n = 1; n < 100; ++n) sum += (power *= -x * x / n) / (2 * n + 1);
@@ -136,7 +136,7 @@ run({
     for (const [name, inputs, shape, f] of kCases) {
       const y = f(...inputs.map(i => i[1])), {t, out} = taped(name, inputs, shape, y);
       y.forEach((v, i) => assert.ok(p.cellArithmetic(t, out, i).agrees, `${name}[${i}]: ${JSON.stringify(p.cellArithmetic(t, out, i))}`));
-      if (/scale|shift|masked_fill|dropout/.test(name)) continue;  // their constant is read off the numbers
+      if (/scale|shift|masked_fill|dropout/.test(name)) continue;  // their constant is derived
       const bad = taped(name, inputs, shape, y.map((v, i) => i === y.length - 1 ? v + 0.001 : v));
       assert.notEqual(p.cellArithmetic(bad.t, bad.out, y.length - 1).agrees, true, name);
     }

@@ -1,4 +1,5 @@
-// The page in a browser, from file:// and without a network: what it says, its keys, changed bytes, hostile names.
+// The page in a browser, from file:// and without a network: contents, keys, changed bytes, hostile
+// names.
 'use strict';
 const assert = require('assert'), fs = require('fs');
 const {sample, page, escaped, pure, f64, runInBrowser} = require('./support.js');
@@ -126,7 +127,7 @@ runInBrowser({
     await open(b, page(sample()), '#s=f1');
     const url = await b.run('(() => { const x = app.t.tensors.get(3); return savePicture("weights", values(x), sliceOf(x, []), [["a", "b"], null]).href; })()');
     assert.equal(Buffer.from(url.split(',')[1], 'base64').subarray(1, 4).toString(), 'PNG');
-    const json = sample(), picture = {rows: 1, columns: 2, ...f64([1, -2])};  // of a tensor that is not here in full
+    const json = sample(), picture = {rows: 1, columns: 2, ...f64([1, -2])};
     json.values[json.tensors.rows[3][2]] = {stats: [0, 1, 0, 1, 1, 0, 0, 0], picture};
     await open(b, page(json), '#s=f1');
     assert.ok(await b.run(`[...document.querySelectorAll('button')].some(e => /^save → softmax.* as PNG/.test(e.ariaLabel))`));

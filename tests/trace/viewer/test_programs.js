@@ -1,5 +1,6 @@
-// Each lesson, one step of gpt and each case of cases.cpp write a page; Chromium opens it from file:// without a network
-// and without a word on the console, and the page's test of itself finds nothing. What is said of sizes is measured.
+// Each lesson, one step of gpt and each case of cases.cpp write a page. Chromium opens it from
+// file:// without network access or console messages, and the page's self-test finds no error.
+// Documented sizes are measured.
 'use strict';
 const assert = require('assert'), fs = require('fs'), path = require('path');
 const {execFileSync} = require('child_process');

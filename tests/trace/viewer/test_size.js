@@ -1,6 +1,6 @@
-// 50,000 recorded operations: the page opens, and a key answers, in a time that a person does not notice. What is bounded
-// is the time of the processor that the page took, since tests run beside others; three times what is promised is
-// allowed, for a processor that others keep from its caches.
+// 50,000 recorded ops: the page opens and responds to keys without a noticeable delay. The limits
+// are CPU times, because tests run in parallel: three times the documented ones, to allow for
+// contended caches.
 'use strict';
 const assert = require('assert');
 const {chain, page, runInBrowser} = require('./support.js');
