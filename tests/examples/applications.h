@@ -1,5 +1,5 @@
-// The applications as functions of the test's own process, on fewer examples than usual, a part of
-// which the test can exchange. tests/CMakeLists.txt compiles their sources with these names.
+// The applications as functions in the test process, with fewer examples. tests/CMakeLists.txt
+// compiles their sources with these names.
 #pragma once
 
 #include <map>
@@ -31,22 +31,21 @@ namespace gradus::testing {
 
 using examples::Part;
 
-/// The part whose examples are others than usual.
+/// The part whose examples are replaced by others.
 inline std::optional<Part> exchanged;
-/// Of translate's examples of a part; empty: their own.
+/// Replaces translate's target sentences of a part.
 inline std::map<Part, std::vector<std::string>> translations_wanted;
-/// What listen and vision asked for, in that order: of which part, which block.
+/// Each request for examples by listen and vision: part, block.
 inline std::vector<std::pair<Part, std::int64_t>> asked;
-/// The seed of all runs.
 constexpr std::int64_t kSeed = 12;
 
 struct Application {
   std::string name;
   int (*main)(int, char**);
-  std::string flags;     // of train, but for --out
-  bool has_test = true;  // gpt has no third part
+  std::string flags;     // of train, without --out
+  bool has_test = true;  // gpt has no test part
 
-  /// Writes what it learns from, where that is files, and runs it in `here`.
+  /// Runs the application in `here`, after writing the files that it learns from.
   Outcome run(const Workplace& here, const std::string& arguments) const;
   Outcome train(const Workplace& here, const std::string& out) const {
     return run(here, "train " + flags + " --out " + out);

@@ -1,5 +1,5 @@
-// What the last word of an application says beside its model: of those that know less, which learn
-// what training may see and are judged by the test part.
+// Expected summary lines of the simple baselines, which learn from training data and are evaluated
+// on the test part.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-/// Lines of the last word, each blank as one.
+/// Whitespace is collapsed to single blanks.
 std::string beside_vision(const Workplace& here);
 std::string beside_listen(const Workplace& here);
 std::string beside_recommend(const Workplace& here);

@@ -1,4 +1,4 @@
-// The gpt program as its user sees it: a directory to run it in, and what came of it.
+// Runs the gpt program from the command line, in a temporary directory.
 #pragma once
 
 #include <algorithm>
@@ -25,16 +25,16 @@ inline std::string contents(const fs::path& path) {
 }
 
 struct Outcome {
-  int code;  // 128 + n where signal n ended it, as in a shell
+  int code;  // 128 + n if killed by signal n
   std::string out, err;
 };
 
-/// A directory of its own, with a small text, and a way to run gpt in it.
+/// A temporary directory with a small text.
 struct Workplace {
   fs::path directory;
 
   Workplace() {
-    std::random_device random;  // and no process id, which another container may have as well
+    std::random_device random;  // a process id may repeat in another container
     do {
       directory = fs::temp_directory_path() / ("gradus-program-" + std::to_string(random()));
     } while (!fs::create_directory(directory));
@@ -64,17 +64,17 @@ struct Workplace {
 inline const std::string kSmall =
     "--layers 1 --width 16 --heads 2 --context 8 --batch 4 --threads 1 ";
 
-/// Shell: waits until `condition` holds, or process $p has ended.
+/// Shell code that waits until `condition` holds or process $p has ended.
 inline std::string until(const std::string& condition) {
   return "until " + condition + " || ! kill -0 $p 2>/dev/null; do sleep 0.01; done; ";
 }
 
-/// Shell: waits for the first checkpoint of a run, which is process $p.
+/// Shell code that waits for the first checkpoint of a run, which is process $p.
 inline std::string saved(const std::string& run) {
   return until("[ -e " + run + "/checkpoint.safetensors ]");
 }
 
-/// Two runs came to the same bits.
+/// Checks that two runs have identical files.
 inline void check_same(const Workplace& here, const std::string& run, const std::string& other,
                        const std::vector<std::string>& files = {"metrics.jsonl",
                                                                 "model.safetensors"}) {
@@ -84,7 +84,7 @@ inline void check_same(const Workplace& here, const std::string& run, const std:
   }
 }
 
-/// One line that says it, and exit code 2.
+/// Checks for exit code 2 and a single error line that contains `words`.
 inline void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
   CAPTURE(outcome.err);
   CHECK(outcome.code == 2);

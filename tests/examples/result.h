@@ -1,4 +1,4 @@
-// What a run of an application came to: what was learned, and what was only judged.
+// The results of a training run: what it learned, and its evaluations.
 #pragma once
 
 #include <map>
@@ -10,15 +10,15 @@
 namespace gradus::testing {
 
 struct Result {
-  std::map<std::string, std::string> training;  // all that learning made, by name
-  std::vector<std::string> judged;              // lines of evaluations
+  std::map<std::string, std::string> training;  // everything that training produced, by name
+  std::vector<std::string> judged;              // the evaluations, as lines
   std::string weights;                          // the best ones
-  std::string out;                              // the last word
+  std::string out;                              // the printed summary
 };
 
 std::vector<std::string> lines_of(const std::string& text);
 
-/// Of `train` with these flags and --out `name`.
+/// Runs `train` with these flags and --out `name`.
 Result result_of(const Application& app, const Workplace& here, const std::string& flags,
                  const std::string& name);
 

@@ -1,6 +1,6 @@
-// Runs an application in a process of its own and measures its memory. The process runs this
-// program again with a hidden test case, because a fork would begin with the memory of the tests.
-// The process reports its own memory, because ru_maxrss of wait4 includes its parent's.
+// Starts this program again with a hidden test case that runs the application. A plain fork would
+// inherit the tests' memory. The child reports its own peak, because ru_maxrss of wait4 includes
+// its parent's.
 #include "gradus/tests/examples/run_subprocess.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 namespace gradus::testing {
 namespace {
 
-constexpr rlim_t kSeconds = 100;                   // of processors: then it is killed
+constexpr rlim_t kSeconds = 100;                   // CPU time limit
 constexpr int kPatience = kMeasured ? 150 : 1500;  // milliseconds until Ctrl-C
 constexpr const char* kWords = "GRADUS_TEST_APPLICATION";
 
@@ -31,7 +31,7 @@ TEST_CASE("helper: run an application in a process of its own", "[.]") {
   for (std::size_t i = 1; i < words.size(); ++i) argv.push_back(words[i].data());
   const auto app = std::find_if(applications().begin(), applications().end(),
                                 [&](const Application& each) { return each.name == words[1]; });
-  std::signal(SIGINT, SIG_DFL);  // Catch2's handler crashes in a process that is ending
+  std::signal(SIGINT, SIG_DFL);  // Catch2's handler crashes during exit
   const int code = app->main(static_cast<int>(argv.size()), argv.data());
   std::ofstream("peak") << platform::peak_resident_bytes();
   std::exit(code);
@@ -41,7 +41,7 @@ void become(const Workplace& here, const std::string& words) {
   const rlimit seconds{kSeconds, kSeconds};
   ::setrlimit(RLIMIT_CPU, &seconds);
   ::setenv(kWords, words.c_str(), 1);
-  // The leak check stops the process while it looks, and a Ctrl-C just then stops it for good.
+  // The leak check suspends the process, and a Ctrl-C at that time would hang it.
   if (kAddressSanitizer) ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
   const int err = ::open((here.directory / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   const int out = ::open((here.directory / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);

@@ -1,4 +1,4 @@
-// An application in a process of its own, within bounds of time and memory.
+// Runs an application in another process, with limits on time and memory.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace gradus::testing {
 
-// Under a sanitizer memory and time are the sanitizer's.
+// Sanitizers distort memory and time.
 inline constexpr bool kMeasured = !kAddressSanitizer && !kThreadSanitizer;
 
 struct Ended {
-  int code;          // 128 + n where signal n ended it
-  double seconds;    // of processors
-  double megabytes;  // resident, at its highest; 0 where a signal ended it
+  int code;          // 128 + n if killed by signal n
+  double seconds;    // CPU time
+  double megabytes;  // peak resident memory; 0 if killed by a signal
   std::string err;
 };
 
-/// Runs an application in `here` with these words. With a limit, in bytes for memory::set_limit,
-/// one that is still at work after a while gets Ctrl-C, again and again.
+/// Runs an application in `here`. `limit` is in bytes, for memory::set_limit; with a limit, a slow
+/// process gets Ctrl-C repeatedly.
 Ended run_subprocess(const Application& app, const Workplace& here,
                      const std::vector<std::string>& words, std::int64_t limit = 0);
 

@@ -1,5 +1,5 @@
 // atoms: attention weights of RXNMapper from transformers (tests/golden/make_atoms.py) give the
-// maps that its authors published.
+// atom maps that its authors published.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ using Atoms = std::vector<std::int64_t>;
 struct Published {
   std::string reaction;
   double confidence;
-  Atoms reactant;  // of each atom of the product
+  Atoms reactant;  // for each atom of the product
 };
 const std::vector<Published> kPublished = {
     {"CC(C)S.CN(C)C=O.Fc1cccnc1F.O=C([O-])[O-].[K+].[K+]>>CC(C)Sc1ncccc1F",
@@ -57,8 +57,8 @@ TEST_CASE("SMILES are read as atoms, elements and bonds") {
                                               "C", "C", "C", "Na"});
   CHECK(r.reactant_atoms == 10);
   CHECK(r.tokens[static_cast<std::size_t>(r.split)] == ">>");
-  CHECK(r.neighbours[0] == Atoms{1, 4});     // the ring is closed by the fifth
-  CHECK(r.neighbours[7] == Atoms{6, 8, 9});  // a branch ends where it began
+  CHECK(r.neighbours[0] == Atoms{1, 4});     // the fifth atom closes the ring
+  CHECK(r.neighbours[7] == Atoms{6, 8, 9});  // a branch returns to its start
   CHECK(r.neighbours[12] == Atoms{11, 10, 13});
   CHECK(mapped_text(r, {.reactant = {4, -1, 0, -1}, .confidence = {}}) ==
         "[13cH:3]1cc[nH][c:1]1.ClCC(=O)Br>>[C:1]%10[C:2][C:3]%10[Na+:4]");

@@ -28,7 +28,7 @@ plot::AttentionMap small_map() {
 TEST_CASE("cells are colored from white to dark blue, relative to the largest weight") {
   const std::string drawn = plot::svg(small_map());
   CHECK(contains(drawn, "<title>block 0, head 1</title>"));
-  CHECK(count(drawn, "<path") == 3);  // 1, 0.75, 0.25; 0 is the paper
+  CHECK(count(drawn, "<path") == 3);  // 1, 0.75, 0.25; 0 is not drawn
   CHECK(contains(drawn, "<path fill=\"#08306b\" d=\"M0 0h1v1h-1z\"/>"));
   CHECK(contains(drawn, "d=\"M1 1h1v1h-1z\"/>"));
   CHECK(contains(drawn, ">1.000</text>"));
@@ -61,7 +61,7 @@ TEST_CASE("long sequences are drawn in at most 128 cells a side, by maximum") {
   const std::string drawn = plot::svg({"long", weights, queries, keys});
   CHECK(contains(drawn, "d=\"M99 99h1v1h-1z\"/>"));
   CHECK(count(drawn, "<path") == 1);
-  CHECK(count(drawn, "<text") < 100);  // labels that have room
+  CHECK(count(drawn, "<text") < 100);  // only labels that fit
   CHECK(drawn.size() < 30'000);
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("kind_of classifies files by their paths") {
   CHECK((kind_of("test.sh") == 5 && kind_of("LICENSE") == -1 && kind_of("data.txt") == -1));
 }
 
-/// A small tree: of each kind `each` files, whose lines are unlike those of the others.
+/// A tree with `each` files of each kind, whose lines differ between kinds.
 void write_tree(const Workplace& here, int each) {
   const char* const names[kKinds] = {"a/%.h", "a/%.cpp", "tests/%.cpp", "a/%.py", "%.md", "%.sh"};
   const char* const lines[kKinds] = {"class Shape;\n", "  return x + 1;\n",  "  CHECK(y == 2);\n",
@@ -114,7 +114,7 @@ TEST_CASE("a tree is split by entire files, and its snippets begin at lines") {
       CHECK((ids[5 * i + static_cast<std::size_t>(t)] == WordList::kPadding) ==
             (t >= some.lengths[i]));
   }
-  // Of a file whose lines are two pieces each, as many as go side by side.
+  // A file with two pieces per line; a snippet has as many lines as fit.
   SourceFile lines = files[0];
   lines.text = "a\nb\nc\nd\ne\nf\ng\nh\ni\n";
   std::vector<SourceFile> all;
@@ -131,7 +131,7 @@ TEST_CASE("a tree is split by entire files, and its snippets begin at lines") {
     for (const std::int64_t id : apart.ids.to_vector<std::int64_t>())
       seen.insert(letters.piece(id));
     for (const char* letter : {"b", "c", "d", "e", "f", "g", "h", "i"})
-      CHECK(seen.count(letter) <= kKinds);  // once in each kind's
+      CHECK(seen.count(letter) <= kKinds);  // once for each kind
   }
   const Snippets drawn = test.draw(60, {3, 1, 0});
   CHECK(test.draw(60, {3, 1, 0}).ids.to_vector<std::int64_t>() ==

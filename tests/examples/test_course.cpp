@@ -1,5 +1,5 @@
-// The course quotes the output of the lessons, and docs/own_operation.md an example and its output:
-// each quoted line must occur in order.
+// The course quotes lessons' output; docs/own_operation.md quotes an example and its output. Each
+// quoted line must occur, in order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 struct Section {
-  std::string title;               // "03 Where does …", of "## 03 Where does …"
-  std::vector<Lines> quotes;       // what stands between "```text" and "```"
-  std::vector<Lines> code;         // … and between "```cpp" and "```"
-  std::size_t debugger_lines = 0;  // that begin with "(gdb) "
+  std::string title;               // "03 Where does …", from "## 03 Where does …"
+  std::vector<Lines> quotes;       // between "```text" and "```"
+  std::vector<Lines> code;         // between "```cpp" and "```"
+  std::size_t debugger_lines = 0;  // lines that begin with "(gdb) "
 };
 
 std::vector<Section> sections_of(const std::string& document) {
@@ -41,8 +41,8 @@ std::vector<Section> sections_of(const std::string& document) {
   return sections;
 }
 
-/// Each line of the quote stands in `original`, in that order; "    …" stands for
-/// some that are left out.
+/// Checks that the lines of `quote` occur in `original`, in order. "    …" stands for omitted
+/// lines.
 void check_quote(const std::string& document, const Lines& quote, const Lines& original) {
   auto at = original.begin();
   for (const std::string& line : quote) {
@@ -54,7 +54,7 @@ void check_quote(const std::string& document, const Lines& quote, const Lines& o
   }
 }
 
-/// The lessons by number, as their files are named: "03_tensors". Lesson 00 is examples/nano.
+/// The lessons' names by number, like "03_tensors". Lesson 00 is examples/nano.
 Lines lessons() {
   Lines names = {"00_nano"};
   for (const auto& entry : fs::directory_iterator(GRADUS_SOURCE_DIR "/examples")) {

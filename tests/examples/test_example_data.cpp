@@ -16,7 +16,7 @@ namespace {
 using examples::Example;
 using examples::Labelled;
 
-/// The same word, or numbers that differ by rounding only: a part in 500 is far above that.
+/// Equal words, or values within a relative 1/500, far above rounding.
 bool same_word(const std::string& is, const std::string& wanted) {
   if (is == wanted) return true;
   char *end_is = nullptr, *end_wanted = nullptr;
@@ -39,7 +39,7 @@ void check_data(const std::string& name, const std::string& text) {
   }
 }
 
-/// Of each example the label, and some of its numbers.
+/// The label and some values of each example.
 std::string labelled(const Labelled& examples) {
   const std::vector<float> x = examples.x.to_vector<float>();
   const std::vector<std::int64_t> kinds = examples.y.to_vector<std::int64_t>();

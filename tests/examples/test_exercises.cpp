@@ -1,5 +1,5 @@
-// The exercises: untouched ones are not done, the solutions are, and each plausible mistake is
-// wrong.
+// The exercises: untouched ones are not done, the solutions are correct, and each plausible mistake
+// is wrong.
 #include <cmath>
 
 #include "gradus/examples/exercises/exercises.h"
@@ -20,7 +20,7 @@ using testing::Workplace;
 
 const std::string kProgram = "'" GRADUS_BINARY_DIR "/exercises'";
 
-/// The text of `grade_all` with this exercise, counted from 1, done in another way.
+/// The output of grade_all with another backward for exercise `number` (from 1).
 std::string text_with(std::size_t number, check::Vjp backward) {
   std::vector<Exercise> all = exercises();
   all[number - 1].backward = std::move(backward);
@@ -52,7 +52,7 @@ Tensors attention_without_factor_in_q(const Tensors& in, const Tensor& dy) {
   return dx;
 }
 
-/// One for each exercise, in their order.
+/// One for each exercise, in order.
 std::vector<Mistake> mistakes() {
   return {
       {"the mean's gradient",

@@ -8,12 +8,12 @@
 namespace gradus::testing::test_flags {
 namespace {
 
-/// Other values of a flag than the runs of applications() have; no two of them come to the same.
+/// Values of a flag that differ in effect from the usual run and from each other.
 struct Other {
   std::string flag;
   std::vector<std::string> values;
-  bool learns = true;     // else only what is judged differs
-  std::string with = {};  // flags that this one needs, in the usual run too
+  bool learns = true;     // false: changes only evaluations
+  std::string with = {};  // flags that must be set, also in the usual run
 };
 
 const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},
@@ -46,13 +46,13 @@ const std::map<std::string, std::vector<Other>> kOfOne = {
     {"listen", {{"--tested", {"10"}, false}}},
     {"vision", {{"--tested", {"10"}, false}, {"--patch", {"6"}}}}};
 
-/// Those that are no setting of what is learned: where it is read and written, how long it may
-/// take, how much memory; and --from and --config, which stand for several others.
+/// Flags that do not set what is learned: paths, time, memory, and --from and --config, which
+/// combine others.
 const std::set<std::string> kElsewhere = {"--help",    "--out",      "--resume",
                                           "--minutes", "--no-trial", "--checkpoint",
                                           "--tree",    "--from",     "--config"};
 
-/// `flags` with another value of one of them.
+/// `flags` with one value changed.
 std::string changed(const std::string& flags, const Other& other, const std::string& value) {
   std::istringstream in(flags);
   std::string out;
@@ -80,7 +80,7 @@ std::string judged(const Result& result) {
 
 void check_flags(const Application& app, const std::vector<Other>& others) {
   const Workplace here;
-  std::map<std::string, Result> results;  // by their flags
+  std::map<std::string, Result> results;  // by flags
   const auto result = [&](const std::string& flags) -> const Result& {
     INFO(app.name << " " << flags);
     if (results.count(flags) == 0)
@@ -99,7 +99,6 @@ void check_flags(const Application& app, const std::vector<Other>& others) {
   }
 }
 
-/// The flags that `train --help` names.
 std::set<std::string> flags_of(const Application& app) {
   const Workplace here;
   std::set<std::string> flags;

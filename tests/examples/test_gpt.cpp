@@ -41,7 +41,7 @@ TEST_CASE("gpt trains, samples and evaluates, and refuses flags that do not fit 
   const Outcome trained = here.gpt("train text.txt --out run --steps 40 --eval-every 20 " + kSmall);
   REQUIRE(trained.code == 0);
   CHECK(trained.err.find("held-out") != std::string::npos);  // a progress line has the loss …
-  CHECK(trained.err.find(".entropy") == std::string::npos);  // … not what each head does
+  CHECK(trained.err.find(".entropy") == std::string::npos);  // … but not each head's metrics
   const Outcome sampled = here.gpt("sample run --prompt 'the ' --tokens 30 --seed 3");
   CHECK(sampled.code == 0);
   CHECK(sampled.out.substr(0, 4) == "the ");
@@ -71,7 +71,7 @@ TEST_CASE("a killed or interrupted run resumes bit for bit") {
       "train text.txt --steps 3000 --eval-every 100 --dropout 0.1 " + kSmall + "--out ";
   REQUIRE(here.gpt(train + "whole").code == 0);
 
-  // killed at once and at later moments: each leaves a checkpoint that goes on
+  // Killed at various moments, a run leaves a checkpoint that can be resumed.
   const Outcome killed = here.shell(Workplace::program() + " " + train + "killed & p=$!; " +
                                     saved("killed") + "sleep 0.1; kill -9 $p; wait $p");
   CHECK(killed.code == 137);
@@ -100,13 +100,13 @@ TEST_CASE("a loss that is not finite is traced to its operation") {
   for (const char* words : {"not finite at step", " made ", " from [", "(in GPT", "--lr"})
     CHECK(bad.err.find(words) != std::string::npos);
   CHECK(contents(here.directory / "run/metrics.jsonl").find("\"loss\": null") != std::string::npos);
-  // the checkpoint is whole: a resumed run comes to the same numbers
+  // The checkpoint is valid: resuming reaches the same error.
   const Outcome again = here.gpt("train --threads 1 --resume --out run");
   CHECK(again.code == 2);
   const std::size_t at = bad.err.find("gpt: the loss");
   CHECK(again.err.find(bad.err.substr(at, bad.err.find("(node") - at)) != std::string::npos);
 
-  // the environment asks for the same from the first operation on
+  // The environment variable enables the check from the first op on.
   const Outcome asked =
       here.shell("GRADUS_CHECK_NAN=1 " + Workplace::program() + " " + train + "b");
   CAPTURE(asked.err);

@@ -1,4 +1,4 @@
-// gpt with pretrained models: small ones from tests/golden with a tokenizer of their size.
+// gpt with pretrained models: small ones from tests/golden with a matching tokenizer.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,7 +15,7 @@ namespace {
 
 const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
 
-/// The model with a tokenizer that fits its 37 tokens: of 35 characters.
+/// Copies the model and adds a tokenizer of 35 characters for its 37 tokens.
 void write_model(const Workplace& here, const std::string& family) {
   fs::create_directories(here.directory / family);
   for (const char* file : {"config.json", "model.safetensors"})
@@ -25,7 +25,6 @@ void write_model(const Workplace& here, const std::string& family) {
              R"( "characters": "\n ,.0123456789?abcdefghijklmnopqrst"})");
 }
 
-/// A text of these characters.
 void write_text(const Workplace& here) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "a cat sat on a mat. " + std::to_string(i * i % 97) + "\n";
@@ -88,7 +87,7 @@ TEST_CASE("gpt fine-tunes a pretrained model with adapters and exports the resul
   CAPTURE(trained.err, trained.out);
   REQUIRE(trained.code == 0);
   CHECK(trained.err.find("adapters in *.qkv_proj,*.up") != std::string::npos);
-  // What is frozen did not move.
+  // Frozen parameters did not change.
   const auto before = io::load_safetensors(kFamilies + "llama/model.safetensors").tensors;
   const auto after =
       io::load_safetensors((here.directory / "run/model.safetensors").string()).tensors;
@@ -102,12 +101,12 @@ TEST_CASE("gpt fine-tunes a pretrained model with adapters and exports the resul
   const auto apart = printed(here.gpt("logits run --ids 1,2,3"));
   const auto merged = printed(here.gpt("logits merged --ids 1,2,3"));
   for (std::size_t t = 0; t < 3; ++t)
-    for (std::size_t v = 0; v < 37; ++v)  // merging rounds each weight once, f32
+    for (std::size_t v = 0; v < 37; ++v)  // merging rounds each f32 weight once
       CHECK(std::abs(apart[t][v] - merged[t][v]) < 1e-4);
   REQUIRE(here.gpt("export run adapters --adapters").code == 0);
   const auto adapters =
       io::load_safetensors((here.directory / "adapters/adapters.safetensors").string()).tensors;
-  CHECK(adapters.size() == 2 * 2 * 3);  // two layers, two projections, A and B and the scale
+  CHECK(adapters.size() == 2 * 2 * 3);  // two layers, two projections; A, B and scale
 }
 
 TEST_CASE("with given weights, the seed of gpt train selects the windows, and flags apply") {

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 using examples::Judge;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// While it lives, tensors may take no more bytes, and the judge knows.
+/// RAII guard that limits the memory of tensors.
 struct Limit {
   explicit Limit(std::int64_t bytes) { memory::set_limit(bytes); }
   ~Limit() { memory::set_limit(0); }
@@ -103,18 +103,17 @@ TEST_CASE("errors name the flag or field, and memory limits apply") {
 
 TEST_CASE("training memory covers weights, gradients, two moments, and the largest extra") {
   using examples::Need;
-  CHECK(Need{.parameters = 100}.training() == 2800);  // f32: 4 times 4, and a copy of 3 as saved
+  CHECK(Need{.parameters = 100}.training() == 2800);  // f32: 4 copies of 4 bytes, and 3 saved ones
   CHECK(Need{.parameters = 100, .step = 1201}.training() == 2801);
   CHECK(Need{.parameters = 100, .step = 2, .evaluation = 1300, .data = 7}.training() == 2907);
   CHECK(Need{.parameters = 100, .step = 9999, .data = 7}.using_it() == 400);
 }
 
-/// `words` without `flag` and its value.
 std::string without(const std::string& words, const std::string& flag) {
   return std::regex_replace(words, std::regex(flag + " [^ ]+"), "");
 }
 
-/// The first group of each place where `what` is found.
+/// The first group of each match of `what`.
 std::vector<std::string> all_of(const std::string& text, const char* what) {
   const std::regex wanted(what);
   std::vector<std::string> found;
@@ -123,7 +122,7 @@ std::vector<std::string> all_of(const std::string& text, const char* what) {
   return found;
 }
 
-/// The words beside the flag, of each command with flags of numbers, and for a run in "kept".
+/// Arguments other than the tested flag, for a run in "kept".
 std::string words_for(const Application& app, const std::string& command) {
   if (command == "train") return app.flags + " --out fresh";
   static const std::map<std::string, std::string> all = {
@@ -140,7 +139,7 @@ std::string words_for(const Application& app, const std::string& command) {
   return all.at(app.name + " " + command);
 }
 
-/// No number of any flag may be negative. Returns how many were tried.
+/// Tries a negative value for each numeric flag. Returns the number of flags.
 int check_flags(const Application& app, const Workplace& here) {
   int tried = 0;
   const std::string help = app.run(here, "--help").out;
@@ -159,7 +158,7 @@ int check_flags(const Application& app, const Workplace& here) {
   return tried;
 }
 
-/// Nor of any field of settings.json.
+/// Tries a negative value for each field of settings.json.
 int check_fields(const Application& app, const Workplace& here) {
   const Json whole = Json::parse(contents(here.directory / "kept/settings.json"));
   int tried = 0;
@@ -190,7 +189,7 @@ TEST_CASE("every number of every application is validated") {
   }
 }
 
-/// What a run's file must not say, and what is said of it.
+/// An invalid field of settings.json, and the expected message.
 struct Wrong {
   const char *key, *value;  // JSON
   std::vector<std::string> say;
@@ -227,7 +226,7 @@ TEST_CASE("gpt validates its flags before it reads a text") {
   const Limit limit(1'000'000'000);
   for (const char* flag : {"--layers 1000000", "--batch 100000000", "--context 10000000"})
     check_refused(gpt.run(here, "train missing.txt " + std::string(flag)), {flag});
-  check_refused(gpt.run(here, "train missing.txt --heads 6"), {"missing.txt"});  // of which width?
+  check_refused(gpt.run(here, "train missing.txt --heads 6"), {"missing.txt"});
 }
 
 TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
@@ -262,14 +261,14 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
   check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deep"}, true);
   check(std::string(4'000'001, ' '), {"has 4000001 bytes"}, true);
   Json json = whole;
-  json["batch"] = 100'000'000;  // which needs memory where it learns, and only there
+  json["batch"] = 100'000'000;  // needs memory only for training
   here.write("run/settings.json", json.dump());
   CHECK(gpt.run(here, "sample run --tokens 1").code == 0);
   json = whole;
   json["vocab"] = 20;
   here.write("run/settings.json", json.dump());
   check_refused(gpt.run(here, "train --resume --out run"), {"vocab 20", "kinds of tokens"});
-  json = whole, json["context"] = 400;  // the held-out tenth is shorter
+  json = whole, json["context"] = 400;  // longer than the held-out tenth
   here.write("run/settings.json", json.dump());
   check_refused(gpt.run(here, "train --resume --out run"), {"context of 400", "at least 401"});
   json = whole, json["width"] = 16;

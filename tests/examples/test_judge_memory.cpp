@@ -13,7 +13,7 @@ std::string with(const std::string& words, const std::string& flag, const std::s
          value;
 }
 
-/// What the judge says where not even a byte is allowed: it comes before any tensor.
+/// The estimate in the error with a limit of 1 byte, which comes before any allocation.
 double estimate(const Application& app, const Workplace& here, const std::string& command) {
   memory::set_limit(1);
   const Outcome said = app.run(here, command);
@@ -26,16 +26,16 @@ double estimate(const Application& app, const Workplace& here, const std::string
   return std::stod(found[1]) * units.at(found[2]);
 }
 
-/// Sizes with which parameters, a step or an evaluation are most of it, and how many times as much
-/// a run takes at most. Of the 14 to 20 widths a token that a block keeps for a step 8 are counted,
-/// which no option does without: hence 3. Of what evaluations hold only gpt's weights of heads are
-/// counted, and the other applications judge up to 250 examples side by side.
+/// Sizes dominated by parameters, a step or an evaluation, and the largest allowed ratio of actual
+/// to estimated memory. Of the 14 to 20 widths per token that a block keeps for a step, the
+/// estimate counts the 8 that every option needs: hence 3. For evaluations it counts only gpt's
+/// head weights; the other applications evaluate up to 250 examples together.
 struct Size {
   std::string app, flags;
   double most = 3;
 };
 const std::vector<Size> kSizes = {
-    {"gpt", "--width 256 --layers 1", 1.8},  // hardly anything but parameters
+    {"gpt", "--width 256 --layers 1", 1.8},  // almost only parameters
     {"gpt", "--width 64 --layers 4 --context 64 --batch 40"},
     {"gpt", "--width 64 --layers 4 --context 64 --batch 80 --checkpoint"},
     {"gpt", "--width 64 --layers 8 --context 128 --batch 1 --heads 32 --positions alibi"},
@@ -54,7 +54,6 @@ const Application& called(const std::string& name) {
                        [&](const Application& each) { return each.name == name; });
 }
 
-/// The words of a run of two steps.
 std::string words_of(const Application& app, const Size& size) {
   std::string words = "train --out run " + app.flags;
   words = with(with(words, "--steps", "2"), "--eval-every", "2");
@@ -83,7 +82,7 @@ void check(const Size& size) {
   CHECK(done.code == 0);
   CHECK(said > 10);
   if (!kMeasured) return;
-  CHECK(taken > 0.98 * said);  // as it is rounded
+  CHECK(taken > 0.98 * said);  // the estimate is rounded
   CHECK(taken < size.most * said);
 }
 

@@ -1,4 +1,4 @@
-// Reported metrics of each application against a plain computation, one example at a time, by the
+// Reported metrics of each application against a plain computation, one example at a time, by their
 // documented definitions.
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -34,12 +34,12 @@ using namespace examples;
 using naive::numbers;
 using Weights = std::map<std::string, Tensor>;
 
-/// Of weights on a part: loss, and share of what comes out right.
+/// The loss and accuracy of weights on a part.
 struct Judged {
   double loss = 0, accuracy = 0;
 };
 
-/// −log of the probability that scores [V] give to `right`, and whether it is the highest.
+/// The loss −log p(right) for scores [V], and whether `right` scores highest.
 Judged judged(const std::vector<double>& scores, std::int64_t right) {
   double total = 0;
   for (const double score : scores) total += std::exp(score);
@@ -145,7 +145,7 @@ nn::Translator translator(const Task& task, const Weights& weights) {
               weights);
 }
 
-/// Of all tokens of the targets, ends included.
+/// Over all target tokens, including ends.
 Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   const Task task = make_task_of_test("dates", 40, kSeed);
   const nn::Translator model = translator(task, weights);
@@ -162,7 +162,7 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   return mean;
 }
 
-/// Of all tokens but the first, each given those before it in its window.
+/// Over all tokens but the first, each given its predecessors in the window.
 Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   CLI::App app;
   GptFlags flags(app);
@@ -185,8 +185,8 @@ std::string nothing(const Workplace&) { return ""; }
 
 struct Way {
   Judged (*judge)(const Workplace&, const Weights&, Part);
-  std::string judge_by, said;  // the metric; the last word, whose number is of the test part
-  std::string (*beside)(const Workplace&) = nothing;  // what stands beside it
+  std::string judge_by, said;  // the metric; the summary line with the test result
+  std::string (*beside)(const Workplace&) = nothing;  // expected lines of baselines
 };
 const std::map<std::string, Way> kWays = {
     {"gpt", {judge_gpt, "held_out_loss", "loss %.4f nats"}},
@@ -208,7 +208,7 @@ Weights best_of(const Workplace& here) {
   return io::load_safetensors((here.directory / "run/model.safetensors").string()).tensors;
 }
 
-/// Weights that nothing was learnt for.
+/// Random, untrained weights.
 Weights drawn_like(const Weights& weights) {
   seed(1);
   Weights drawn;
@@ -223,7 +223,7 @@ std::string squeezed(const std::string& text) {
   return out;
 }
 
-/// The line of the last word.
+/// The expected summary line.
 std::string said(const Way& way, const Judged& judged) {
   char line[100];
   const double number = way.said.find("loss") == std::string::npos ? judged.accuracy : judged.loss;
@@ -241,7 +241,7 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     const Outcome outcome = app.train(here, "run");
     CAPTURE(outcome.err, outcome.out);
     REQUIRE(outcome.code == 0);
-    if (!asked.empty()) {  // each step has new examples; at the end logistic regression takes some
+    if (!asked.empty()) {  // new examples in each step; finally the logistic regression's
       std::vector<std::pair<Part, std::int64_t>> wanted = {{Part::validation, 0}};
       for (std::int64_t step = 0; step < 6; ++step) wanted.emplace_back(Part::training, step);
       wanted.emplace_back(Part::training, 0), wanted.emplace_back(Part::test, 0);
@@ -254,8 +254,8 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
       return way.judge(here, weights, part);
     };
     const std::string log = (here.directory / "run/metrics.jsonl").string();
-    // Scores are sums of some tens of products in f32, near 1: a relative 1e-6, and room for ten
-    // such in a row. A mean over batches of unequal size is off by 1e-3 and more.
+    // Scores are f32 sums of some tens of terms near 1: a relative 1e-6, times ten for a chain of
+    // such sums. A mean over unequal batches would be off by 1e-3 or more.
     const auto near = [](double a, double b) { return std::abs(a - b) < 1e-5 * (1 + std::abs(b)); };
     const Judged last = judge(last_of(here), Part::validation),
                  best = judge(best_of(here), Part::validation);
@@ -265,13 +265,13 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     for (const auto& [step, value] : train::read_metric(log, way.judge_by))
       record = by_loss ? std::min(record, value) : std::max(record, value);
     CHECK(near(record, by_loss ? best.loss : best.accuracy));
-    if (app.main == gpt_main)  // which prints the number alone
+    if (app.main == gpt_main)  // which prints only the number
       CHECK(("loss " + app.run(here, "eval run held_out.txt").out).starts_with(said(way, best)));
     if (way.said.empty()) continue;
     const std::string final = said(way, judge(best_of(here), Part::test));
     INFO(final);
     CHECK(has(squeezed(outcome.out), final));
-    if (app.main == gpt_main) {  // its last word is the best of what was judged
+    if (app.main == gpt_main) {  // its summary is the best evaluation
       apart = apart || said(way, best) != said(way, last);
       continue;
     }
@@ -283,10 +283,10 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     CHECK(has(squeezed(again.out), other));
     CHECK(again.out != outcome.out);
   }
-  CHECK(apart);  // so that the last of it would have been noticed
+  CHECK(apart);  // else best and last weights could not be told apart
 }
 
-/// Always the likeliest token, all that there are so far read anew each time.
+/// Greedy decoding without a cache.
 std::vector<std::string> plainly_translated(const nn::Translator& model, const Task& task,
                                             const std::vector<Example>& examples) {
   const NoGrad off;
@@ -310,7 +310,7 @@ TEST_CASE("the summary of translate is about the best weights and the test examp
   const Workplace here;
   REQUIRE(app.train(here, "run").code == 0);
   const Task task = make_task_of_test("dates", 40, kSeed);
-  seed(8);  // others than the last of the run: none has learnt anything that tells them apart
+  seed(8);  // not the run's seed, so that other weights give other results
   const nn::Translator kept = translator(task, {});
   io::save_safetensors((here.directory / "run/model.safetensors").string(), kept.state_dict());
   translations_wanted[Part::test] = plainly_translated(kept, task, task.test);
@@ -320,7 +320,7 @@ TEST_CASE("the summary of translate is about the best weights and the test examp
   CHECK(has(again.out, "100.0 % of 40 exactly right"));
   CHECK(has(judged.out, "100.0 % of 40 exactly right"));
 
-  // and what it says on the way is about the weights as they are then, and the validation's
+  // During training, it evaluates the current weights on the validation part.
   translations_wanted[Part::validation] =
       plainly_translated(translator(task, last_of(here)), task, task.validation);
   const Outcome exact = app.train(here, "exact");
@@ -336,7 +336,7 @@ TEST_CASE("the second lesson of classify begins with the weights of the first") 
   for (const Application& app : applications()) {
     if (app.main != classify_main) continue;
     const Workplace here;
-    // the last step of three is the second lesson's, and too small to change a number
+    // The last of three steps is the second lesson's, and too small to change a value.
     REQUIRE(app.run(here,
                     "train --threads 1 --layers 1 --heads 2 --width 8 --pretrain 2 --steps 1 "
                     "--lr 1e-30 --length 6 --tree tree --out run")

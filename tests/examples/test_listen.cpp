@@ -22,7 +22,7 @@ using examples::make_sound;
 using examples::Sound;
 using examples::Voice;
 
-/// How often a sound goes up through 0 from `begin` to `end` seconds, a second.
+/// Upward zero crossings per second, from `begin` to `end` seconds.
 double crossings(const std::vector<float>& sound, double begin, double end) {
   double count = 0;
   const auto last = static_cast<std::size_t>(end * kRate) - 1;
@@ -37,19 +37,19 @@ TEST_CASE("sounds have the pitches of their classes") {
   REQUIRE(std::ssize(tone) == kSamples);
   for (std::int64_t i = 0; i < kSamples; ++i) {
     const double time = static_cast<double>(i) / kRate - 0.1;
-    if (0.01 < time && time < 0.389)  // between the fades: a sine, exactly
+    if (0.01 < time && time < 0.389)  // between the fades: an exact sine
       CHECK(std::abs(tone[static_cast<std::size_t>(i)] -
                      0.5 * std::sin(2 * std::numbers::pi * 500 * time)) < 1e-6);
     if (time < 0 || time > 0.4) CHECK(tone[static_cast<std::size_t>(i)] == 0.0f);
   }
-  // one crossing more or less at the ends of 0.2 s are 5 a second; a glide's pitch is between
+  // One crossing more or less in 0.2 s is 5 per second. A glide's pitch is between.
   const auto pitches = [&](Sound sound, double first, double second) {
     const std::vector<float> samples = make_sound(sound, voice, {});
     CAPTURE(examples::kSoundNames[static_cast<std::size_t>(sound)]);
     CHECK(std::abs(crossings(samples, 0.1, 0.3) - first) <= 5.1);
     CHECK(std::abs(crossings(samples, 0.3, 0.5) - second) <= 5.1);
   };
-  // a glide turns ∫ f r^(t/d) dt = f d (r^(t/d)) / ln r: the mean of its first half is
+  // The mean frequency in a glide's first half, from ∫ f r^(t/d) dt = f d (r^(t/d)) / ln r.
   const double low = 500 * (std::sqrt(1.5) - 1) / (0.5 * std::log(1.5));
   pitches(Sound::tone, 500, 500);
   pitches(Sound::up, 500, 750);
@@ -62,7 +62,7 @@ TEST_CASE("sounds have the pitches of their classes") {
   CHECK(std::abs(crossings(trill, 0.1, 0.15) - 500) <= 20.1);
   CHECK(std::abs(crossings(trill, 0.15, 0.2) - 750) <= 20.1);
   const std::vector<float> chord = make_sound(Sound::chord, voice, {});
-  const double at = 0.0521, turn = 2 * std::numbers::pi * 500 * at;  // of sample 1216.8: the next
+  const double at = 0.0521, turn = 2 * std::numbers::pi * 500 * at;  // sample 1216.8, rounded up
   const double here = std::ceil((0.1 + at) * kRate) / kRate - 0.1, angle = turn / at * here;
   CHECK(std::abs(chord[static_cast<std::size_t>(std::lround((0.1 + here) * kRate))] -
                  0.5 / 3 * (std::sin(angle) + std::sin(1.25 * angle) + std::sin(1.5 * angle))) <
@@ -84,7 +84,7 @@ TEST_CASE("voices have their ranges, noise its deviation, and a seed its sounds"
   double squares = 0;
   for (const float x : make_sound(Sound::tone, {.onset = 9, .noise = 0.1}, {2, 0, 0}))
     squares += x * x;
-  // the mean of n squares of normal numbers deviates by √(2/n)
+  // The mean of n squares of normal values deviates by √(2/n).
   CHECK(std::abs(squares / kSamples / 0.01 - 1) < 4 * std::sqrt(2.0 / kSamples));
   const auto numbers = [](const Tensor& x) { return x.to_vector<float>(); };
   CHECK(numbers(examples::make_sounds(3, 5, 1).x) == numbers(examples::make_sounds(3, 5, 1).x));
@@ -115,7 +115,7 @@ TEST_CASE("a spectrogram is the logarithm of Fourier sums") {
           }
           power += std::norm(sum);
         }
-        // 256 roundings to 2⁻²⁴ of terms below 2, beside a power of 0.01 at least
+        // 256 roundings of 2⁻²⁴ of terms below 2, relative to a power of at least 0.01
         CHECK(std::abs(
                   found[static_cast<std::size_t>((b * examples::kBands + band) * frames + frame)] -
                   0.5 * std::log(power + 1e-2)) < 2e-3);
@@ -146,7 +146,7 @@ TEST_CASE("a WAV file has a header of 44 bytes and can be read back") {
   const examples::Wav wav = parsed(bytes);
   CHECK(wav.rate == kRate);
   CHECK(wav.samples == std::vector<float>{0.5f, -1.0f, 32767.0f / 32768, -0.25f});
-  std::string more = bytes;  // a chunk of 3 bytes, padded to 4, is passed over
+  std::string more = bytes;  // must skip a chunk of 3 bytes, padded to 4
   more.insert(12, std::string("LIST\3\0\0\0abc\0", 12));
   more[4] = static_cast<char>(bytes.size() + 12 - 8);
   CHECK(parsed(more).samples == wav.samples);

@@ -19,7 +19,7 @@
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing::test_nano {
-namespace nano {  // the file includes nothing but the standard headers above
+namespace nano {  // the file includes only the standard headers above
 #include "gradus/examples/nano/main.cpp"
 }  // namespace nano
 namespace {
@@ -33,8 +33,8 @@ Tensor matrix(const nano::Tensor& x, Field field) {
   return tensor(std::vector<double>(first, first + x.size), {rows, columns});
 }
 
-/// nano's values or gradients under the library's names and in its layout: nano's matrices are
-/// [in, out], the library's [out, in].
+/// nano's values or gradients under the library's names. Transposes matrices: nano's are [in, out],
+/// the library's [out, in].
 std::map<std::string, Tensor> by_name(const nano::GPT& model, Field field) {
   const auto turned = [&](const nano::Tensor& x) { return transpose(matrix(x, field), 0, 1); };
   std::map<std::string, Tensor> all = {{"token.weight", matrix(model.token, field)},
@@ -54,7 +54,7 @@ std::map<std::string, Tensor> by_name(const nano::GPT& model, Field field) {
 TEST_CASE("nano's loss and gradients equal the library's to the last digits") {
   const nano::Options sizes{.vocab = 11, .context = 7, .layers = 2, .heads = 3, .width = 12};
   nano::GPT small(sizes);
-  for (const nano::Tensor& x : small.parameters)  // so large that each part of the model matters
+  for (const nano::Tensor& x : small.parameters)  // so that each part matters
     for (std::size_t i = 0; i < x.size; ++i) x.value[i] *= 20;
   nn::GPT model({.vocab = 11,
                  .context = 7,
@@ -81,14 +81,14 @@ TEST_CASE("nano's loss and gradients equal the library's to the last digits") {
   const Tensor loss = model.loss(ids(x), ids(y));
   loss.backward();
 
-  // Each value is a sum of at most a hundred terms, some twenty operations deep: rounding of 1e-16
-  // each adds up to a few 1e-15 of the largest.
+  // Sums of at most a hundred terms, some twenty ops deep: roundings of 1e-16 add up to a few 1e-15
+  // of the largest value.
   const double tolerance = 1e-13;
   CHECK(std::abs(loss.item() / small_loss.value[0] - 1) < tolerance);
   std::map<std::string, Tensor> gradients = by_name(small, &nano::Tensor::grad);
   std::size_t compared = 0;
   for (const nn::NamedTensor& each : model.parameters()) {
-    if (gradients.count(each.name) == 0) continue;  // weights of norms, which nano has none of
+    if (gradients.count(each.name) == 0) continue;  // nano's norms have no weights
     INFO(each.name);
     const Tensor g = each.tensor.grad();
     const double largest = max(abs(g)).item();

@@ -56,18 +56,18 @@ TEST_CASE("histories follow the rules of the synthetic world") {
     on += std::max(steps[0], steps[1]);
     back += std::min(steps[0], steps[1]);
   }
-  CHECK(three_alike < triples / 10);  // but for what is in fashion, never
+  CHECK(three_alike < triples / 10);  // almost never
   CHECK(on > returns * 3 / 4);        // the next on the shelf, in the user's direction
-  CHECK(back < returns / 20);         // and not in the other one
-  CHECK(far_returns > returns / 10);  // to places that were left long ago
+  CHECK(back < returns / 20);         // the opposite direction
+  CHECK(far_returns > returns / 10);  // to shelves left long ago
 }
 
 TEST_CASE("ranks, hit rate and NDCG follow their definitions") {
   Scores scores(kItems + 1, 0.0);
-  scores[0] = 100;  // padding does not count
+  scores[0] = 100;  // padding is ignored
   scores[5] = 3, scores[6] = 2, scores[7] = 2, scores[8] = 1;
   CHECK(rank_of(5, scores) == 1);
-  CHECK(rank_of(6, scores) == 3);  // what scores the same is better
+  CHECK(rank_of(6, scores) == 3);  // ties count as better
   CHECK(rank_of(8, scores) == 4);
   CHECK(rank_of(9, scores) == kItems);
   const Quality quality = quality_of({1, 3, 10, 11, 200});
@@ -85,10 +85,10 @@ TEST_CASE("popularity and Markov baselines rank by their counts") {
   CHECK(rank_of(3, chain.after(2)) == 1);  // 2 → 3 twice, 2 → 4 once
   CHECK(rank_of(4, chain.after(2)) == 2);
   CHECK(rank_of(2, chain.after(1)) == 1);
-  CHECK(rank_of(3, chain.after(1)) == 2);  // never: the most popular of the others
+  CHECK(rank_of(3, chain.after(1)) == 2);  // never seen: the most popular of the others
   CHECK(rank_of(3, chain.after(9, 2)) == 1);
-  CHECK(rank_of(4, chain.after(1, 2)) == 2);  // once each; after 2 alone 3 is the likelier
-  CHECK(rank_of(3, chain.after(8, 2)) == 1);  // not seen: after 2 alone
+  CHECK(rank_of(4, chain.after(1, 2)) == 2);  // each once; after 2 only, 3 is likelier
+  CHECK(rank_of(3, chain.after(8, 2)) == 1);  // unseen: falls back to 2 only
   CHECK(chain.after(1, 2)[4] > 1);
   CHECK(chain.after(8, 2)[3] < 1);
 }
@@ -126,7 +126,7 @@ TEST_CASE("recommend trains, recommends and evaluates") {
   std::string many, last;
   for (int i = 1; i <= 50; ++i) many += std::to_string(i) + " ";
   for (int i = 11; i <= 50; ++i) last += std::to_string(i) + " ";
-  const Outcome of_many = run(here, "for run " + many);  // the last 40 count
+  const Outcome of_many = run(here, "for run " + many);  // only the last 40 count
   CHECK(of_many.code == 0);
   CHECK(of_many.out == run(here, "for run " + last).out);
   CHECK(has(whole.out, run(here, "eval run").out));

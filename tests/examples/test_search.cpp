@@ -1,4 +1,4 @@
-// The sentences that search finds in a document, and the vectors of a model for them.
+// The sentences that search finds in a document, and their embeddings.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ std::string shown(const std::string& text) {
   return all;
 }
 
-/// Deviations of 0.5, so that each token and each place counts.
+/// Deviations of 0.5, so that each token and position matters.
 nn::BERT model_for(const io::PretrainedTokenizer& tokenizer) {
   seed(3);
   nn::BERT model(
@@ -36,7 +36,7 @@ nn::BERT model_for(const io::PretrainedTokenizer& tokenizer) {
   return model;
 }
 
-/// The mean over the vectors of these tokens alone, as long as 1.
+/// The normalized mean of the token vectors, one text at a time.
 std::vector<double> by_hand(const nn::BERT& model, const Ids& ids) {
   const auto x = model(tensor(ids, {1, std::ssize(ids)})).to_vector<float>();
   std::vector<double> mean(8);
@@ -65,7 +65,7 @@ TEST_CASE("a sentence's vector is the mean over its tokens, independent of its b
   const auto tokenizer = io::PretrainedTokenizer::parse(io::read_text(path), path);
   const nn::BERT model = model_for(tokenizer);
   std::vector<std::string> texts;
-  for (int i = 0; i < 18; ++i) {  // more than go side by side, the longer ones first
+  for (int i = 0; i < 18; ++i) {  // more than one batch; longer ones first
     texts.emplace_back("the");
     for (int k = i; k < 18; ++k) texts.back() += " " + std::string(1, static_cast<char>('a' + k));
   }
@@ -77,7 +77,7 @@ TEST_CASE("a sentence's vector is the mean over its tokens, independent of its b
   const std::vector<float> found = vectors.to_vector<float>();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     Ids ids = tokenizer.encode_whole(texts[i]);
-    if (ids.size() > 256) ids.erase(ids.begin() + 255, ids.end() - 1);  // [SEP] stays
+    if (ids.size() > 256) ids.erase(ids.begin() + 255, ids.end() - 1);  // keeps [SEP]
     const std::vector<double> expected = by_hand(model, ids);
     for (std::size_t k = 0; k < 8; ++k)  // some roundings of f32
       CHECK(std::abs(found[8 * i + k] - expected[k]) < 1e-4);

@@ -8,7 +8,7 @@
 namespace gradus::testing::test_settings {
 namespace {
 
-/// The line with another value: half of a number, another name, the other of true and false.
+/// Changes a line's value: halves numbers, replaces names, negates booleans.
 std::string other(const std::string& line) {
   const std::size_t colon = line.find("\": ");
   if (colon == std::string::npos) return line;
@@ -31,7 +31,7 @@ std::string other(const std::string& line) {
   return field + out.str() + (whole && value.find('.') != std::string::npos ? ".0" : "") + end;
 }
 
-/// What `json` says, written again.
+/// Reads `json` and writes it again.
 std::string written(const std::string& json) {
   CLI::App app;
   examples::GptFlags flags(app);
@@ -54,7 +54,7 @@ TEST_CASE("each setting of a gpt run is restored from settings.json") {
   std::istringstream in(all);
   std::size_t at = 0, changed = 0;
   for (std::string line; std::getline(in, line); at += line.size() + 1) {
-    if (line.find("\"program\"") != std::string::npos) continue;  // has one value
+    if (line.find("\"program\"") != std::string::npos) continue;  // has only one value
     std::string text = all;
     text.replace(at, line.size(), other(line));
     INFO(line);

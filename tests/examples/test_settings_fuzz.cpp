@@ -1,6 +1,6 @@
-// Random settings and flags: a wrong one ends the program in one line, others give a run within its
-// memory. GRADUS_JUDGE_INPUTS=N takes N inputs of each application, GRADUS_JUDGE_SEED=S others;
-// then none may take longer than a second.
+// Random settings and flags: either one error line, or a run within its memory limit.
+// GRADUS_JUDGE_INPUTS=N tries N inputs per application, GRADUS_JUDGE_SEED=S others; then none may
+// take longer than a second.
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -12,10 +12,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string>;
 
-constexpr std::int64_t kMemory = 50'000'000;  // bytes that a run may take by the judge
-constexpr double kMost = 200;                 // megabytes that a process then takes at most
+constexpr std::int64_t kMemory = 50'000'000;  // memory limit of a run, in bytes
+constexpr double kMost = 200;                 // memory limit of its process, in MB
 
-/// A value that does not belong there, or may.
 Json any_value(std::mt19937& random) {
   static const Json some =
       Json::parse(R"([0, 1, 2, 3, -1, 7, 16, 64, 1000, 1000000, 10000000, 1e7, 1e308, 1e-308, 0.5,
@@ -24,7 +23,7 @@ Json any_value(std::mt19937& random) {
   return some[random() % some.size()];
 }
 
-/// One near the value, or any.
+/// A value near `value`, or any.
 Json another(const Json& value, std::mt19937& random) {
   if (!value.is_number() || random() % 2 == 0) return any_value(random);
   static const std::vector<double> factors = {0, 0.5, 2, 3, 10, 1000, -1};
@@ -43,7 +42,7 @@ std::vector<std::string> keys_of(const Json& json) {
   return keys;
 }
 
-/// The settings with something wrong: one field or two, absent, unknown, or no JSON any more.
+/// Corrupts settings: changed, missing or unknown fields, or invalid JSON.
 std::string spoilt(const std::string& settings, std::mt19937& random) {
   Json json = Json::parse(settings);
   const std::vector<std::string> keys = keys_of(json);
@@ -73,7 +72,7 @@ std::string spoilt(const std::string& settings, std::mt19937& random) {
   return json.dump(2);
 }
 
-/// The command line of a new run with one flag, or two, of other values.
+/// The command line of a new run with one or two flags changed.
 Words spoilt_flags(const std::string& train, const std::string& settings, std::mt19937& random) {
   Words words = words_of(train);
   const Json json = Json::parse(settings);
@@ -90,7 +89,7 @@ Words spoilt_flags(const std::string& train, const std::string& settings, std::m
   return words;
 }
 
-/// How each application uses a run.
+/// A command that uses a run.
 Words use_of(const std::string& app) {
   static const std::map<std::string, std::string> all = {
       {"gpt", "sample run --tokens 3"},  {"translate", "run run 8"},
@@ -99,7 +98,7 @@ Words use_of(const std::string& app) {
   return words_of(all.at(app));
 }
 
-/// What went furthest, of all inputs of an application.
+/// The maxima over all inputs of an application.
 struct Worst {
   double seconds = 0, megabytes = 0;
   int inputs = 0, refused = 0;
@@ -111,7 +110,7 @@ struct Worst {
     CHECK((no || ended.code == 0 || ended.code == 130));
     const std::string all = "\n" + ended.err;
     const std::size_t line = all.find("\n" + app.name + ": ");
-    const bool at_once = line == 0;  // before a run says what it will do
+    const bool at_once = line == 0;  // before a run prints its plan
     if (no) {
       CHECK(all.find('\n', line + 1) == all.size() - 1);
       CHECK(all.size() - line < 1000);
@@ -137,7 +136,7 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
       for (const std::string& word : words) line += word + " ";
       const Ended ended = run_subprocess(app, here, words, kMemory);
       worst.add(app, ended, line, timed);
-      // The memory of a run is more than the judge can know beforehand.
+      // Validation cannot predict all memory.
       if (ended.code == 2 && ended.err.find("out of memory") == std::string::npos)
         CHECK_FALSE(fs::exists(here.directory / "run/settings.json"));
       continue;

@@ -58,7 +58,7 @@ TEST_CASE("no text means two dates") {
           if (is_first || at->second == day) continue;
           FAIL(text << " is " << at->second << " and " << day);
         }
-  CHECK(longest <= 60);  // far below what the model reads
+  CHECK(longest <= 60);  // far below the model's limit
 }
 
 TEST_CASE("held-out days are new, and a task is a function of its seed") {

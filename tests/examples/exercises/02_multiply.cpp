@@ -1,4 +1,4 @@
-// What was broadcast is summed again.
+// Sums over broadcast axes.
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

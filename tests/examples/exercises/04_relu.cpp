@@ -1,4 +1,4 @@
-// dy passes where x is positive.
+// dx = dy where x > 0, else 0.
 #include "gradus/examples/exercises/exercises.h"
 #include "gradus/ops/members.h"
 

@@ -1,4 +1,4 @@
-// Back through y = p v, p = softmax(s), s = q kᵀ / √D.
+// Backward of y = p v, p = softmax(s), s = q kᵀ / √D.
 #include <cmath>
 
 #include "gradus/examples/exercises/exercises.h"
