@@ -1,4 +1,4 @@
-// What a user's first program does: a product, its gradient, the numbers.
+// A user's first program: a matmul, its gradient, the values.
 #include <cstdio>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The gradient checker on plain vectors: a right gradient passes, a wrong one fails.
+// The gradient checker on plain vectors: a correct gradient passes, a wrong one fails.
 #include <cstdio>
 #include <vector>
 

@@ -1,4 +1,4 @@
-# Installs BUILD, then moves what was installed to PREFIX: nothing in it may know where it was.
+# Installs BUILD and moves the result to PREFIX: the installation must be relocatable.
 set(before "${PREFIX}.before")
 file(REMOVE_RECURSE "${before}" "${PREFIX}")
 execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${before}"

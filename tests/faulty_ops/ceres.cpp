@@ -1,6 +1,6 @@
-// The faulty ops, given to Ceres' GradientChecker and to this checker as one cost function: how
-// many wrong derivatives each notices, how many right ones it refuses, time and message. Prints
-// Markdown; exit code 1 if this checker lets a wrong one pass, or refuses a right one.
+// Runs Ceres' GradientChecker and this checker on the faulty ops as cost functions. Prints, as
+// Markdown, how many wrong derivatives each detects, how many correct ones it rejects, the time and
+// the messages. Exit code 1 if this checker errs.
 //
 //   cmake --build build/release --target gradus_faulty_ops_ceres
 //   build/release/tests/gradus_faulty_ops_ceres
@@ -18,8 +18,8 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// A case as a cost function: its differentiable inputs are parameter blocks, and a row of each
-/// Jacobian is what the vjp gives for one output.
+/// A case as a cost function. Differentiable inputs are parameter blocks; the vjp of one output
+/// gives one row of each Jacobian.
 class Cost : public ceres::CostFunction {
  public:
   Cost(const Case& subject, Spoil spoil) : case_(subject), spoil_(std::move(spoil)) {
@@ -62,7 +62,7 @@ class Cost : public ceres::CostFunction {
   Case case_;
   Spoil spoil_;
   Arguments start_;
-  std::vector<Index> moving_;  // the differentiable inputs
+  std::vector<Index> moving_;
 };
 
 struct Said {
@@ -144,7 +144,7 @@ int compared() {
   for (const auto& family :
        {faulty_elementwise(), faulty_norm(), faulty_product(), faulty_indexing()})
     for (const FaultyOp& faulty : family) {
-      if (faulty.cause == "NOT LINEAR") continue;  // in dy, which a cost function has not
+      if (faulty.cause == "NOT LINEAR") continue;  // cost functions have no dy
       const Cost cost(faulty.subject, faulty.spoil);
       Row row;
       judge(cost, row);

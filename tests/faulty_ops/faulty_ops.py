@@ -1,5 +1,5 @@
-"""The faulty ops as torch functions: forward and backward of each ask gradus_faulty_ops_server, which gets the tensors
-as they lie in memory here, and writes to that memory, or hands its own out again, where the op does."""
+"""The faulty ops as torch functions. gradus_faulty_ops_server computes forward and backward. It gets the tensors'
+memory layout, and returns writes to that memory and reused buffers."""
 import itertools
 import math
 import os
@@ -64,7 +64,7 @@ class Server:
 
     @staticmethod
     def _memory(tensors):
-        """The blocks of memory behind these tensors, flat, and the words that describe both."""
+        """The flat memory blocks of these tensors, and the request text that describes both."""
         blocks = {t.untyped_storage().data_ptr(): t.untyped_storage() for t in tensors}
         flat = [torch.empty(0, dtype=tensors[0].dtype).set_(storage) for storage in blocks.values()]
         words = [len(flat)]

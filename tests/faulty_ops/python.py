@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The faulty ops through Python: what gradus_check.torch says of each wrong derivative, and torch.autograd.gradcheck.
+"""Runs gradus_check.torch and torch.autograd.gradcheck on the faulty ops.
 
   cmake --build build/release --target gradus_faulty_ops_server
   tests/faulty_ops/python.py [--server PROGRAM] [--every N] [--least N]
 
-gradcheck runs at its defaults, slow and fast (one random projection), on inputs in float64. Prints a Markdown table by
-cause, the medians of time and message, and what each lets pass. Exit code 1 if fewer than --least are noticed here.
+gradcheck runs with its defaults, slow and fast (one random projection), on float64 inputs. Prints a Markdown table by
+cause, the median times and message lengths, and what each misses. Exit code 1 if gradus_check finds fewer than --least.
 """
 import argparse
 import collections
@@ -28,7 +28,7 @@ WAYS = ("gradus_check", "gradcheck, slow", "gradcheck, fast")
 
 
 def judged(way, f, inputs):
-    """(noticed, seconds, characters of the message)"""
+    """(detected, seconds, characters of the message)"""
     start = time.perf_counter()
     try:
         if way == "gradus_check":
@@ -38,7 +38,7 @@ def judged(way, f, inputs):
             message = ""
             torch.autograd.gradcheck(f, [x.double().requires_grad_() for x in inputs],
                                      fast_mode=way == "gradcheck, fast")
-    except Exception as error:  # what is thrown is noticed too
+    except Exception as error:  # an exception counts as detected
         message = str(error)
     return bool(message), time.perf_counter() - start, len(message)
 

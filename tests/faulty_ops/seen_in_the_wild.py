@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Wrong derivatives that were shipped, each reproduced in a few lines, and what two checkers say of them.
+"""Wrong derivatives that were released, each reproduced in a few lines, with the results of two checkers.
 
-  tests/faulty_ops/seen_in_the_wild.py              tries all of them; exit code 1 if one is not noticed, or not as it is said
+  tests/faulty_ops/seen_in_the_wild.py              tries all; exit code 1 if a result is not the expected one
   tests/faulty_ops/seen_in_the_wild.py --markdown   writes docs/seen_in_the_wild.md
 
-The code is our own: it makes the mistake that the thread tells of, and no more.
+The code is ours and contains only the mistake that the linked thread describes.
 """
 import inspect
 import os
@@ -37,7 +37,7 @@ def function_of(forward, backward):
 
 
 def as_kernels_read(t):
-    """The numbers of t's memory one after the other from its first one on, as data_ptr() walks them."""
+    """Consecutive values of t's memory from its first element on, as a kernel reads them through data_ptr()."""
     memory = torch.empty(0, dtype=t.dtype).set_(t.untyped_storage())
     return torch.stack([memory[min(t.storage_offset() + i, memory.numel() - 1)] for i in range(t.numel())]).view(t.shape)
 
@@ -65,7 +65,7 @@ def warp_interop():
 
 def reshape_of_expanded():
     def backward(dy, x, w):
-        flat = as_kernels_read(x)  # a view of memory that holds one row for all
+        flat = as_kernels_read(x)  # an expanded x has only one row in memory
         return dy @ w.T, flat.T @ dy
     return function_of(lambda x, w: x @ w, backward), (torch.randn(3, 2), torch.randn(2, 2))
 
@@ -76,7 +76,7 @@ def max_pool_sizes():
 
     def backward(dy, x):
         rows, columns = dy.shape
-        rows, columns = min(rows, columns), min(columns, rows)  # a grid for [columns, rows] meets [rows, columns]
+        rows, columns = min(rows, columns), min(columns, rows)  # swaps rows and columns
         dx = torch.zeros_like(x)
         for i in range(rows):
             for j in range(columns):
@@ -93,14 +93,14 @@ def normal_covariance():
 
     def backward(dy, x, s):
         u = torch.linalg.solve(s, x)
-        return -dy * u, 0.5 * dy * (torch.linalg.inv(s) - torch.outer(u, u))  # the sign of all of ds
+        return -dy * u, 0.5 * dy * (torch.linalg.inv(s) - torch.outer(u, u))  # wrong sign of ds
     a = torch.randn(3, 3)
     return function_of(forward, backward), (torch.randn(3), a @ a.T + torch.eye(3))
 
 
 def log_sigmoid_at_zero():
     def backward(dy, x):
-        at_most = torch.where(x < 0, 1.0, 0.0)  # min(x, 0) - log1p(exp(-|x|)): |x| at 0 has no part in it
+        at_most = torch.where(x < 0, 1.0, 0.0)  # ignores |x| in min(x, 0) - log1p(exp(-|x|))
         return dy * (at_most + torch.sign(x) * torch.exp(-x.abs()) / (1 + torch.exp(-x.abs())))
     return function_of(torch.nn.functional.logsigmoid, backward), (torch.tensor([0.0, 0.5, -2.0]),)
 
@@ -139,12 +139,12 @@ def layer_norm_without_backward():
 
 def starting_point():
     def forward(w):
-        q = 1 - w  # the density is of the distance from the other bound
+        q = 1 - w  # distance from the other bound
         return -q * q / 2 + torch.log(q)
 
     def backward(dy, w):
         q = 1 - w
-        return dy * (-q + 1 / q)  # by q: dq/dw = -1 is forgotten
+        return dy * (-q + 1 / q)  # the derivative by q; dq/dw = -1 is missing
     return function_of(forward, backward), (torch.tensor([0.3, 0.55, 0.8]),)
 
 
@@ -152,15 +152,15 @@ def tape_reads_now():
     held = torch.zeros(3, dtype=torch.float64)
 
     def forward(x):
-        held.copy_(x)  # one array for every step of a loop
+        held.copy_(x)  # reused in every step of a loop
         return x * x
 
     def backward(dy, x):
-        return 2 * held * dy  # what the array holds at backward, not at forward
+        return 2 * held * dy  # the array's value at backward, not at forward
     return function_of(forward, backward), (torch.tensor([0.5, -1.5, 2.0]),)
 
 
-# what it is, where, the cause that the report names ("": none), does gradcheck notice it
+# function, description, source, expected cause ("": none), does gradcheck detect it
 CASES = [
     (flash_attention, "flash-attention reads the gradient of its output as if it were contiguous",
      "Dao-AILab/flash-attention#355", "UPSTREAM LAYOUT", False),
@@ -186,7 +186,7 @@ CASES = [
 
 
 def judged(make):
-    """The report, and what gradcheck says at its defaults: "" where it passes."""
+    """The report, and gradcheck's error with its defaults ("" if it passes)."""
     torch.manual_seed(0)
     f, inputs = make()
     inputs = [x.double() for x in inputs]

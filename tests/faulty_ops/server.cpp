@@ -1,17 +1,16 @@
-// The faulty ops for other checkers: faulty_ops.py asks for the values and the wrong gradients of
-// the ops, one line a question on standard input, one line an answer on standard output. Tensors
-// lie in the memory that they have there: a fault that shows for strides, or for memory that is
-// shared, shows here as well.
+// Serves the faulty ops to faulty_ops.py, which requests values and wrong gradients. One line of
+// standard input is a request, one line of standard output its response. Tensors keep their memory
+// layout, so that faults depending on strides or shared memory appear here, too.
 //
-//   list                                    → as many lines as there are ops, then an empty one:
+//   list                                    → one line per op, then an empty line:
 //                                             name, family, cause, order, dtype, shape:values;…
-//   forward NUMBER DTYPE RECORDED memory x…   → rank sizes… numbers…
+//   forward NUMBER DTYPE RECORDED memory x…   → rank sizes… values…
 //   backward NUMBER DTYPE WANTS POISON memory x… dy
-//                                           → the memory as it is now; what is new of the
-//                                             results' memory, each with an id; the results
+//                                           → the memory afterwards; new blocks of the results'
+//                                             memory, each with an id; the results
 //
-//   memory: how many blocks, and of each the count of its numbers, and the numbers
-//   x, dy:  block rank sizes… strides… offset; the results too, where -1 stands for none
+//   memory: number of blocks, then for each its size and values
+//   x, dy:  block rank sizes… strides… offset; for results, -1 means none
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -34,7 +33,7 @@ namespace {
 using Numbers = std::vector<double>;
 using faulty_tensor_ops::Tensors;
 
-/// A faulty op of either kind as functions of its differentiable inputs.
+/// A faulty op of either type, as functions of its differentiable inputs.
 struct Exhibit {
   std::string name, family, cause;
   int order = 1;
@@ -117,7 +116,7 @@ Exhibit exhibit(const faulty_tensor_ops::FaultyOp& faulty) {
   return e;
 }
 
-/// What a question says after its first words.
+/// The rest of a request.
 struct Memory {
   Tensors blocks, tensors;
 
@@ -170,7 +169,7 @@ void print_tensor(const Tensor& x, long long block) {
   std::printf(" %lld", static_cast<long long>(x.offset()));
 }
 
-/// The results of one op: their memory is kept, so that an address stays the name of one block.
+/// The results of one op. Keeps their memory alive, so that an address identifies one block.
 struct Kept {
   std::size_t faulty = 0;
   Tensors results;

@@ -1,5 +1,4 @@
-// A reader with the faults that the limits are there for, one for each first letter: the tests of
-// the limits themselves.
+// A reader that violates each limit, depending on the input's first letter, to test the limits.
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -10,7 +9,7 @@ using namespace gradus;
 
 namespace {
 
-/// Takes so much memory. Its address is looked at: clang leaves out an allocation that nobody sees.
+/// Allocates memory. Reads the address, because clang removes unused allocations.
 int take(std::size_t bytes) {
   const std::vector<char> taken(bytes);
   const char* volatile first = taken.data();
@@ -19,7 +18,7 @@ int take(std::size_t bytes) {
 
 int broken_read(std::string_view input) {
   const char fault = input.empty() ? ' ' : input[0];
-  if (fault == 't')  // a quarter of a second
+  if (fault == 't')  // takes a quarter of a second
     for (const std::clock_t start = std::clock(); std::clock() - start < CLOCKS_PER_SEC / 4;) {
     }
   if (fault == 'm') return take(fuzz::kConstantBytes + 100 * input.size() + 1);

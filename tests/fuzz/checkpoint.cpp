@@ -1,5 +1,5 @@
-// io::parse_checkpoint. No chance finds a checksum, so where it alone is wrong it is put right, and
-// the checkpoint must be read then.
+// io::parse_checkpoint. Random inputs never match the checksum, so this target corrects it; the
+// checkpoint must then be readable.
 #include "gradus/io/checkpoint.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using namespace gradus;
 
 namespace {
 
-/// The input with the checksum that its contents give; nothing if that is not what is wrong.
+/// The input with a corrected checksum, or nothing if another part is wrong.
 std::optional<std::string> with_right_checksum(fuzz::Bytes input) {
   try {
     io::parse_checkpoint(input, "input");

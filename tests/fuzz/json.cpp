@@ -1,4 +1,4 @@
-// io::Json, as indexes and settings of models are read: each value by its path, or refused.
+// io::Json, as for indexes and settings of models: each value is read by its path or rejected.
 #include "gradus/io/json.h"
 
 #include "gradus/tests/fuzz/watch.h"
@@ -7,7 +7,7 @@ using namespace gradus;
 
 namespace {
 
-/// Asks every value for what it is not, too.
+/// Also requests every value as the wrong types.
 void look_at(const io::Json& value) {
   for (const auto ask :
        {+[](const io::Json& v) { (void)v.text(); }, +[](const io::Json& v) { (void)v.as_int(); },

@@ -1,4 +1,4 @@
-// libFuzzer's own changes of an input, and now and then a part of it repeated.
+// libFuzzer's mutations, and sometimes a repeated part of the input.
 #include <cstddef>
 #include <cstdint>
 #include <random>

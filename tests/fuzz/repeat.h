@@ -1,5 +1,5 @@
-// Inputs that grow: a part of one, many times. Work or memory that grows faster than the input
-// shows in them, and a fuzzer that changes a few bytes at a time seldom makes them.
+// Inputs with a part repeated many times. They reveal superlinear time or memory; mutations of a
+// few bytes seldom produce them.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace gradus::fuzz {
 
-/// `input` with its bytes [at, at + length) repeated as often as `most` bytes in all allow.
+/// `input` with its bytes [at, at + length) repeated, up to `most` bytes in total.
 inline std::vector<std::uint8_t> repeated(std::span<const std::uint8_t> input, std::size_t at,
                                           std::size_t length, std::size_t most) {
   const auto part = input.subspan(at, length);

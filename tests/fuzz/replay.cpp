@@ -1,5 +1,5 @@
-// Feeds a target the files of a folder: each as it is, cut off, with parts of it repeated, and with
-// one byte changed. `replay TARGET FOLDER` needs no libFuzzer, and exits with 1 at a violation.
+// `replay TARGET FOLDER` feeds a target each file of a folder: unchanged, truncated, with repeated
+// parts, and with single bytes changed. Exits with 1 at a violation. Needs no libFuzzer.
 #include "gradus/tests/fuzz/replay.h"
 
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 
 using Input = std::vector<std::uint8_t>;
 
-constexpr std::size_t kMost = 32 << 10;  // bytes of a repeated input
+constexpr std::size_t kMost = 32 << 10;
 
 gradus::fuzz::Target target = nullptr;
 
@@ -26,7 +26,7 @@ void feed(const std::string& what, const Input& input) {
   target(input.data(), input.size());
 }
 
-/// At some 12 places, one byte and a longer part.
+/// Repeats one byte, and a longer part, at some 12 positions.
 void feed_repeated(const std::string& name, const Input& input) {
   const std::size_t step = std::max<std::size_t>(1, input.size() / 12);
   for (std::size_t at = 0; at < input.size(); at += step)
@@ -44,7 +44,8 @@ void feed_cut(const std::string& name, const Input& input) {
          {input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size)});
 }
 
-/// At 200 places at most, five other bytes each: one more, the top bit, and three that formats use.
+/// Tries five other bytes at up to 200 positions: plus one, top bit flipped, and three that formats
+/// use.
 void feed_changed(const std::string& name, const Input& input) {
   const std::size_t step = std::max<std::size_t>(1, input.size() / 200);
   for (std::size_t at = 0; at < input.size(); at += step)

@@ -1,4 +1,4 @@
-// io::parse_safetensors: what is read and written again is read as the same.
+// io::parse_safetensors: a valid file round-trips.
 #include "gradus/io/safetensors.h"
 
 #include "gradus/tests/fuzz/watch.h"
@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const fuzz::Bytes input = std::as_bytes(std::span(data, size));
   const auto file =
       fuzz::read_within_limits(size, [&] { return io::parse_safetensors(input, "input"); });
-  if (!file || file->tensors.count("") == 1) return 0;  // the writer wants names
+  if (!file || file->tensors.count("") == 1) return 0;  // the writer requires names
   const auto written = io::safetensors_bytes(file->tensors, file->metadata);
   const io::TensorFile again = io::parse_safetensors(written, "written");
   fuzz::law(again.tensors.size() == file->tensors.size(), "as many tensors");

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the seeds: a few small files of each format, in every form that its reader knows, right and wrong.
+"""Writes the seeds: a few small files of each format, valid and invalid, in every form that its reader supports.
 
-    tests/fuzz/seeds.py            into tests/fuzz/corpus/TARGET/; what else lies there, such as inputs that a fuzzer found, stays
+    tests/fuzz/seeds.py            into tests/fuzz/corpus/TARGET/; keeps other files there, such as a fuzzer's finds
 
-The standard library alone is used, so that a seed does not come from the code it is for."""
+Uses only the standard library, so that seeds do not come from the code under test."""
 import json
 import struct
 import sys
@@ -35,7 +35,7 @@ def framed(header):
 
 
 def checkpoint(tensors, facts):
-    """As io/checkpoint.cpp says: a checksum of facts, names, dtypes, shapes and numbers, each with its length."""
+    """A file with the checksum that io/checkpoint.cpp describes."""
     names = {"F32": "f32", "F64": "f64", "I64": "i64", "BOOL": "bool"}
     crc = 0
 
@@ -72,7 +72,7 @@ def wav(*chunks):
 
 
 def visible_bytes():
-    """GPT-2's letters of the 256 bytes."""
+    """GPT-2's visible characters for the 256 bytes."""
     itself = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = iter(range(0x100, 0x144))
     return [chr(b if b in itself else next(others)) for b in range(256)]
@@ -138,7 +138,6 @@ def tokenizer_seeds():
 
 
 def pretrained(model="BPE", vocab=None, **parts):
-    """A tokenizer.json."""
     if vocab is None:
         vocab = {token: i for i, token in enumerate([*visible_bytes(), "th", "the"])}
     fields = {"added_tokens": [{"id": len(vocab), "content": "<end>", "special": True}],
@@ -149,7 +148,7 @@ def pretrained(model="BPE", vocab=None, **parts):
 
 
 def pretrained_seeds():
-    """As tokenizer.json: read by the target `tokenizer` too."""
+    """tokenizer.json files; the target `tokenizer` reads them, too."""
     few = {"a": 0, "b": 1, "##b": 2, "[UNK]": 3}
     piece = {"type": "WordPiece", "vocab": few, "unk_token": "[UNK]", "continuing_subword_prefix": "##",
              "max_input_chars_per_word": 100}

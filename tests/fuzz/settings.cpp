@@ -1,4 +1,4 @@
-// settings.json of examples/gpt: what is read and written again is read as the same.
+// settings.json of examples/gpt: valid settings round-trip.
 #include <CLI/CLI.hpp>
 
 #include "gradus/examples/apps/gpt/flags.h"
@@ -8,7 +8,7 @@ using namespace gradus;
 
 namespace {
 
-/// What `json` says, written again.
+/// Reads `json` and writes it again.
 std::string written(const std::string& json) {
   CLI::App app;
   examples::GptFlags flags(app);

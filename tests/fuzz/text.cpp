@@ -1,5 +1,4 @@
-// Bytes as text and as ids: UTF-8, the pieces that tokenizers see, and both tokenizers that take
-// any bytes.
+// Bytes as text and as ids: UTF-8, pieces, and both tokenizers that accept any bytes.
 #include "gradus/io/text.h"
 
 #include "gradus/io/bpe.h"

@@ -1,4 +1,4 @@
-// Counting memory, and saying what went wrong.
+// Counts memory and reports violations.
 #include "gradus/tests/fuzz/watch.h"
 
 #include <malloc.h>
@@ -15,7 +15,7 @@
 namespace gradus::fuzz {
 namespace {
 
-/// What operator new gave and got back. Tensors' numbers may come from elsewhere: memory::usage().
+/// Bytes of operator new. Tensors' values are counted by memory::usage().
 std::atomic<std::int64_t> live{0}, peak{0};
 
 void count(std::int64_t bytes) {
@@ -23,7 +23,7 @@ void count(std::int64_t bytes) {
   if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
 }
 
-/// One request for more than any input may cost ends the program before the machine has to bear it.
+/// A larger single allocation ends the program before it burdens the machine.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -80,7 +80,7 @@ void Watch::check() const {
 
 }  // namespace gradus::fuzz
 
-// The compiler's own names of allocation, all forms that the library may call.
+// Replaces all forms of operator new and delete that the library may call.
 using gradus::fuzz::allocate;
 using gradus::fuzz::allocate_or_throw;
 using gradus::fuzz::release;

@@ -1,9 +1,8 @@
-// What a fuzz target asks of a reader, beside not to crash: time, memory, and how it refuses.
+// Limits on a reader's time, memory and errors.
 //
-// A reader gets an input of n bytes. It may take 0.2 seconds of the processor, and 100 n bytes of
-// memory at once beside a constant. It returns what it read, or throws a FileError whose message
-// is one short line. All else is a violation: it is printed, and the program ends with 1, which
-// makes libFuzzer keep the input.
+// For an input of n bytes a reader may use 0.2 seconds of CPU time, and 100 n bytes of memory plus
+// a constant. It returns a result or throws a FileError with a single short line. Violations are
+// printed and end the program with 1, so that libFuzzer keeps the input.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +24,21 @@ inline std::string_view text_of(Bytes bytes) {
 
 inline constexpr double kSeconds = 0.2;
 inline constexpr std::int64_t kTimesItsSize = 100;
-/// Readers' own buffers do not grow with the input: streams, messages and the JSON library's number
-/// buffers are a few kB, read_numbers converts in pieces of at most 128 KiB.
+/// Readers' own buffers do not grow with the input. Streams, messages and the JSON library's number
+/// buffers are a few kB; read_numbers converts in pieces of at most 128 KiB.
 inline constexpr std::int64_t kConstantBytes = 256 << 10;
 
 [[noreturn]] void violated(const std::string& what);
 
-/// A law beside the limits: what was read and written again is the same.
+/// Reports a violation unless `holds`, such as an input that must round-trip.
 inline void law(bool holds, const char* what) {
   if (!holds) violated(std::string("not so: ") + what);
 }
 
-/// One line of at most 1,000 bytes, in UTF-8 and without control characters.
+/// Requires one line of at most 1,000 bytes of UTF-8 without control characters.
 void check_message(std::string_view message);
 
-/// Time and memory from its beginning on.
+/// Measures time and memory since its construction.
 class Watch {
  public:
   Watch(std::size_t input_bytes, std::int64_t constant_bytes);
@@ -50,7 +49,7 @@ class Watch {
   std::clock_t start_;
 };
 
-/// What `read` returns, or nothing where it refuses; within the limits for `input_bytes`.
+/// The result of `read`, or nothing if it throws a FileError. Checks the limits for `input_bytes`.
 template <class F>
 auto read_within_limits(std::size_t input_bytes, F read,
                         std::int64_t constant_bytes = kConstantBytes)
@@ -72,5 +71,5 @@ auto read_within_limits(std::size_t input_bytes, F read,
 
 }  // namespace gradus::fuzz
 
-/// What each target defines, and libFuzzer or replay.cpp calls. Returns 0.
+/// Defined by each target; called by libFuzzer or replay.cpp. Returns 0.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

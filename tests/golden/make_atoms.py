@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What head 5 of layer 10 of RXNMapper looks at in a reaction: golden data, made with transformers.
+"""Golden data: attention weights of RXNMapper's layer 10, head 5, for reactions, computed with transformers.
 
   make_atoms.py MODEL_DIR OUT.safetensors     MODEL_DIR: config.json, pytorch_model.bin, vocab.txt of the wheel rxnmapper
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes defaults.json: what PyTorch takes where nothing is said. Needs torch; the tests do not."""
+"""Writes defaults.json: PyTorch's default options. Needs torch; the tests do not."""
 import inspect
 import json
 import pathlib

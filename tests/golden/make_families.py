@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Small random models of each family, what they give, and the gradients of a loss: golden data.
+"""Golden data: small random models of each family, their outputs, and the gradients of a loss.
 
   make_families.py DIR      writes DIR/NAME/{config.json,model.safetensors,golden.safetensors}
 
 Weights are float32, as `transformers` writes them; outputs and gradients are computed in float64 and
-kept in float32. golden.safetensors holds the inputs, "output", "loss", and each gradient as "grad.NAME".
+stored in float32. golden.safetensors holds the inputs, "output", "loss", and each gradient as "grad.NAME".
 tests/golden/families was made with transformers 5.23.0 and PyTorch 2.13.0.
 """
 import json
@@ -40,7 +40,7 @@ def gpts():
 
 
 def randomise(model):
-    """Weights large enough that each matters, norms and biases too."""
+    """Makes weights large enough that each matters, including norms and biases."""
     with torch.no_grad():
         for name, p in model.named_parameters():
             norm = p.dim() == 1 and name.endswith("weight")
@@ -48,12 +48,12 @@ def randomise(model):
 
 
 def keep(directory, model, inputs, output, loss, state_file):
-    """Gradients under the names of the file that holds the weights."""
+    """Saves gradients under the names of the weights file."""
     loss.backward()
     weights = load_file(state_file)
     grads = {name: p.grad for name, p in model.named_parameters()}
     renamed = {name: grads[name] for name in weights if name in grads}
-    if len(renamed) < len(weights):  # transformers renames while it saves: let it save the gradients
+    if len(renamed) < len(weights):  # transformers renames on saving: save the gradients with it
         with torch.no_grad():
             for p in model.parameters():
                 p.copy_(p.grad)
@@ -77,7 +77,7 @@ def write_transformers(directory, model, inputs, call):
 
 
 def write_torch(directory, model, inputs, call):
-    """PyTorch's own modules: a loss is the output's product with numbers that are kept."""
+    """PyTorch's own modules. The loss is the product of the output with saved values."""
     os.makedirs(directory, exist_ok=True)
     randomise(model)
     model.eval()

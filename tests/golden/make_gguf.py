@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small GGUF file of every storage that is read, and its tensors as the `gguf` package dequantises them.
+"""A small GGUF file with every supported storage type, and its tensors as the `gguf` package dequantizes them.
 
   make_gguf.py DIR                 writes DIR/small.gguf and DIR/expected.safetensors
   make_gguf.py expected FILE OUT   the tensors of any GGUF file; then
@@ -15,11 +15,11 @@ from gguf import GGUFReader, GGUFWriter
 from gguf.quants import dequantize, quantize
 from safetensors.numpy import save_file
 
-HALVES = {Type.Q8_0: 1, Type.Q4_0: 1, Type.Q4_1: 2}  # numbers in f16 at the beginning of a block
+HALVES = {Type.Q8_0: 1, Type.Q4_0: 1, Type.Q4_1: 2}  # f16 values at the start of a block
 
 
 def any_blocks(rng, kind, rows, columns):
-    """Every bit at random, but for the scales of a block: finite, of all sizes and both signs."""
+    """Random bits, except for finite scales of all sizes and both signs."""
     sizes = {Type.Q8_0: 34, Type.Q4_0: 18, Type.Q4_1: 20}
     blocks = rng.integers(0, 256, (rows, columns // 32, sizes[kind]), dtype=np.uint8)
     scales = (rng.standard_normal((rows, columns // 32, HALVES[kind])) *
@@ -45,7 +45,7 @@ def main(folder):
     writer.add_tensor("f32", floats)
     writer.add_tensor("f16", floats.astype(np.float16))
     writer.add_tensor("bf16", quantize(floats, Type.BF16), raw_dtype=Type.BF16)
-    writer.add_tensor("odd", rng.standard_normal(7))  # f64; what follows is filled up to 32 bytes
+    writer.add_tensor("odd", rng.standard_normal(7))  # f64; padded to 32 bytes
     for kind in HALVES:
         writer.add_tensor(kind.name.lower(), any_blocks(rng, kind, 5, 96), raw_dtype=kind)
         writer.add_tensor(kind.name.lower() + ".real", quantize(rng.standard_normal((2, 64)).astype(np.float32), kind),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What 20 training steps of a small GPT must give: golden data, made with PyTorch in float64.
+"""Golden data: 20 training steps of a small GPT, made with PyTorch in float64.
 
   make_gpt.py PRESET DIR      writes DIR/init.safetensors, DIR/batch.safetensors, DIR/expected.json
 
@@ -18,7 +18,7 @@ SIZES = {"toy": (2, 2, 64, 32, 8, 65), "cpu": (4, 4, 128, 64, 12, 65)}
 
 
 def initial_weights(layers, width, context, vocab):
-    """The state under the names of nn::GPT."""
+    """The initial state under nn::GPT's names."""
     state = {"token.weight": torch.randn(vocab, width) * 0.02,
              "position.weight": torch.randn(context, width) * 0.02}
     shapes = {"attention.qkv_proj": (3 * width, width), "attention.out_proj": (width, width),

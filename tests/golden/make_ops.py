@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What operations, layers, optimisers and schedules must give: golden data, made with PyTorch.
+"""Golden data: ops, layers, optimizers and schedules, made with PyTorch.
 
   make_ops.py DIR      writes DIR/ops.safetensors, DIR/optimizers.safetensors, DIR/schedules.json
 
-All in float64. Of a case "softmax" there are its inputs softmax.x0, softmax.x1 …, an upstream
-gradient softmax.dy, and what comes of them: softmax.y, softmax.dx0 … for what has a gradient.
+All in float64. A case "softmax" has inputs softmax.x0, softmax.x1 …, an upstream gradient
+softmax.dy, and results: softmax.y, and softmax.dx0 … for each input with a gradient.
 tests/golden/ops was made with PyTorch 2.13.0 by `make_ops.py tests/golden/ops`.
 """
 import json
@@ -30,12 +30,12 @@ def rows(mask):
 
 
 def tied(*shape):
-    """Numbers with ties and signs."""
+    """Values with ties and signs."""
     return torch.round(torch.randn(shape) * 1.5) / 2
 
 
 def attention(width, heads):
-    """nn.MultiheadAttention of x to itself, as a function of x and of its parameters."""
+    """nn.MultiheadAttention (self-attention) as a function of x and of its parameters."""
     def run(x, *parameters, **options):
         module = torch.nn.MultiheadAttention(width, heads, batch_first=True)
         names = ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"]
@@ -135,7 +135,7 @@ def cases():
     yield "nn_linear", F.linear, [randn(2, 3, 5), randn(7, 5), randn(7)]
     weights = [randn(24, 8) * 0.4, randn(24), randn(8, 8) * 0.4, randn(8)]
     yield "nn_attention", attention(8, 2), [randn(2, 5, 8), *weights]
-    padded = rows("...## ....#")  # true hides here
+    padded = rows("...## ....#")  # true hides
     yield ("nn_attention_padding", lambda *x: attention(8, 2)(*x, key_padding_mask=padded),
            [randn(2, 5, 8), *weights])
     causal = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
@@ -177,7 +177,7 @@ def sums_of_products():
 
 def all_cases():
     yield from cases()
-    with torch.random.fork_rng():  # so that what was recorded before stays what it is
+    with torch.random.fork_rng():  # so that earlier golden data does not change
         torch.manual_seed(12)
         yield from convolutions()
         yield from sums_of_products()
@@ -199,7 +199,7 @@ def write_cases(directory):
 
 
 def write_optimizers(directory):
-    """Ten steps of two parameters with given gradients: where the parameters are after each."""
+    """Ten steps of two parameters with given gradients: the parameters after each step."""
     o = torch.optim
     made = {
         "sgd": lambda p: o.SGD(p, lr=0.1),
@@ -237,8 +237,8 @@ def write_optimizers(directory):
 
 
 def write_muon(start, gradients, tensors):
-    """Muon for the matrix (and for its transpose, tall), AdamW for the vector. PyTorch rounds to
-    bfloat16 on the way; here that is left out, so that all is float64."""
+    """Muon for the matrix (and for its transpose, tall), AdamW for the vector. Skips PyTorch's
+rounding to bfloat16, so that all is float64."""
     keep = torch.Tensor.bfloat16
     torch.Tensor.bfloat16 = lambda self: self.clone()
     options = {"muon": {}, "muon_plain": {"nesterov": False, "weight_decay": 0.3},
@@ -261,7 +261,7 @@ def write_muon(start, gradients, tensors):
 
 
 def write_average(start, gradients, tensors):
-    """torch.optim.swa_utils.AveragedModel with a decay of 0.8, of a parameter that moves by SGD."""
+    """torch.optim.swa_utils.AveragedModel with decay 0.8, for a parameter trained by SGD."""
     model = torch.nn.ParameterList([start[0].clone()])
     average = torch.optim.swa_utils.AveragedModel(
         model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.8))
@@ -276,7 +276,7 @@ def write_average(start, gradients, tensors):
 
 
 def write_schedules(directory):
-    """Factors of 25 steps: 5 of warm-up, down to 0.1 at step 20, and after."""
+    """Factors of 25 steps: 5 of warm-up, down to 0.1 at step 20, and constant afterwards."""
     s = torch.optim.lr_scheduler
 
     def factors(make):

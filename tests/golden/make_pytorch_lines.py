@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes pytorch_lines.json: what PyTorch gives for each line of tests/train/pytorch_lines.inc. Needs torch; the
+"""Writes pytorch_lines.json: PyTorch's result of each line of tests/train/pytorch_lines.inc. Needs torch; the
 tests do not."""
 import json
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tokenizers of other people must give: golden data and thousands of cases, made with the package `tokenizers`.
+"""Golden data and thousands of cases for pretrained tokenizers, made with the package `tokenizers`.
 
   make_tokenizers.py golden DIR              five small tokenizers of the known families, with texts and ids
   make_tokenizers.py cases FILE N PATH       N random texts for the tokenizer.json or .gguf at PATH, to FILE; then
@@ -44,7 +44,7 @@ KNOWN = [chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000 and unicoded
 
 
 def fuzzed(count, seed, pool=None):
-    """Texts of characters that splitters look at, of words, and now and then of any characters."""
+    """Texts of characters that splitters distinguish, of words, and sometimes of arbitrary characters."""
     out, rng = [], random.Random(seed)
     for _ in range(count):
         kind = rng.random()
@@ -54,7 +54,7 @@ def fuzzed(count, seed, pool=None):
 
 
 def known_to_bert(tokenizer):
-    """Characters of which the reference's old tables say what Unicode 14 says: BERT's marks and punctuation."""
+    """Characters that the reference's old tables classify as Unicode 14 does: BERT's marks and punctuation."""
     strip = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=True, lowercase=False)
     cut = pre_tokenizers.BertPreTokenizer()
     out = []
@@ -70,7 +70,7 @@ def known_to_bert(tokenizer):
 
 
 def cases(tokenizer, texts):
-    """"whole" stands there where what the tokenizer puts around a text makes a difference."""
+    """Adds "whole" if the tokenizer's special tokens around a text make a difference."""
     made = []
     for text in texts:
         ids, whole = tokenizer.encode(text, add_special_tokens=False).ids, tokenizer.encode(text).ids
@@ -98,7 +98,7 @@ def byte_level(family, model):
 
 
 def learnt(family, texts):
-    """A small tokenizer of a family."""
+    """A small trained tokenizer of a family."""
     special = [AddedToken(t, special=True, normalized=False) for t in ("<|endoftext|>", "<|im_start|>", "<|im_end|>")]
     if family == "bert":
         tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -121,7 +121,7 @@ def learnt(family, texts):
 
 
 def of_gguf(path):
-    """The tokenizer of a GGUF file with SmolLM's splitter, put together by the `tokenizers` package."""
+    """The tokenizer of a GGUF file with SmolLM's splitter, built with the `tokenizers` package."""
     from gguf import GGUFReader
     fields = GGUFReader(path).fields
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What attention layers, blocks and the Transformer must give: golden data, made with PyTorch.
+"""Golden data: attention layers, blocks and the Transformer, made with PyTorch.
 
   make_transformer.py FILE      writes FILE, a .safetensors
 
-All in float64. Of a case "encoder_pre" there are its parameters under Gradus' names
-(encoder_pre/p.attention.qkv_proj.weight), its inputs encoder_pre/x0 …, an upstream gradient
-encoder_pre/dy, and what comes of them: encoder_pre/y, encoder_pre/dx0 …, and the gradient of each
+All in float64. A case "encoder_pre" has parameters under Gradus' names
+(encoder_pre/p.attention.qkv_proj.weight), inputs encoder_pre/x0 …, an upstream gradient
+encoder_pre/dy, and results: encoder_pre/y, encoder_pre/dx0 …, and the gradient of each
 parameter, encoder_pre/d.attention.qkv_proj.weight ….
 tests/golden/transformer/layers.safetensors was made with PyTorch 2.13.0.
 """
@@ -28,7 +28,7 @@ def later(n):
 
 
 def attention(module, prefix, crossing):
-    """(our name, PyTorch's tensor of the module → ours) for each parameter of a MultiheadAttention."""
+    """(our name, function from PyTorch's module to our tensor) for each parameter of a MultiheadAttention."""
     packed = module.in_proj_weight is not None
     if not crossing:
         yield prefix + "qkv_proj.weight", lambda m: m.in_proj_weight
@@ -45,7 +45,7 @@ def attention(module, prefix, crossing):
 
 
 def under(path, pairs):
-    """The same pairs, of a module that is found under `path` in its owner."""
+    """The same pairs for a module at `path`."""
     for name, of in pairs:
         yield name, lambda m, of=of: of(m.get_submodule(path))
 
@@ -79,7 +79,7 @@ def transformer(model):
 
 
 def cases():
-    """name, module, its parameters, inputs, how it is called."""
+    """name, module, its parameters, inputs, function that calls it."""
     x, short = torch.randn(2, 5, WIDTH), torch.randn(2, 4, WIDTH)
     module = torch.nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
     yield ("self", module, list(attention(module, "", False)), [x],
@@ -108,7 +108,7 @@ def main(path):
     torch.set_default_dtype(torch.float64)
     out = {}
     for name, module, parameters, inputs, call in cases():
-        for p in module.parameters():  # biases and norms too: zeros and ones hide mistakes
+        for p in module.parameters():  # biases and norms, too: zeros and ones hide mistakes
             torch.nn.init.normal_(p, 0.3, 0.4)
         inputs = [x.clone().requires_grad_() for x in inputs]
         y = call(module, *inputs)

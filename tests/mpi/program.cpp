@@ -1,4 +1,4 @@
-// A run in shards under mpirun, and what may befall one of its processes: tests/mpi/run.py.
+// A sharded run under mpirun, with an optional fault in one process (see tests/mpi/run.py).
 //
 //   program DIRECTORY [resume] [FAULT RANK STEP]     FAULT: die, stop, throw, diverge
 //
@@ -27,7 +27,7 @@ void befall(const Fault& fault, nn::Module& model) {
   if (fault.kind == "stop") std::raise(SIGSTOP);
   if (fault.kind == "throw") throw Error("this is what it threw");
   if (fault.kind != "diverge") return;
-  Tensor weight = model.parameters()[2].tensor;  // up.bias
+  Tensor weight = model.parameters()[2].tensor;
   weight.mutable_data<float>()[5] += 1e-3f;
 }
 
@@ -41,7 +41,7 @@ int run(const std::vector<std::string>& arguments) {
   Fault fault{"none", -1, -1};
   if (arguments.size() > at)
     fault = {arguments[at], std::stoi(arguments.at(at + 1)), std::stoll(arguments.at(at + 2))};
-  if (fault.kind == "diverge") how.steps = 60;  // they are compared at step 50
+  if (fault.kind == "diverge") how.steps = 60;  // ranks are compared at step 50
   how.before = [&](nn::Module& model, std::int64_t i) {
     if (transport.rank() == fault.rank && i / how.shards == fault.step) befall(fault, model);
   };

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs of several processes, as mpirun starts them on this machine.
+"""Runs with several processes under mpirun on this machine.
 
     run.py CASE --mpirun MPIRUN --program PROGRAM --gpt GPT [--times 20]
 
 CASE: bits, gpt, kill, or a fault: die, stop, throw, diverge, binary, settings. PROGRAM is tests/mpi/program.cpp.
-In kill a process is killed, and the run resumed, so many times.
+In kill, a process is killed and the run is resumed --times times.
 """
 import argparse
 import hashlib
@@ -20,7 +20,7 @@ import time
 
 OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "self,vader",
            "--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "oob_tcp_if_include", "lo"]
-SECONDS = 10  # in which a run with a fault must have ended, its start included
+SECONDS = 10  # time limit of a run with a fault, including its start
 LINE = r"^gradus: rank {rank} on host \S+, at step {step}, {doing}: {what}$"
 
 
@@ -91,7 +91,7 @@ def gpt(runs):
 
 
 def kill(runs):
-    """A process is killed at a random step; the run goes on with another number of them."""
+    """Kills a process at a random step and resumes with another number of processes."""
     whole = runs.good(runs.program(1, "whole"))
     for i in range(runs.arguments.times):
         processes = random.randint(2, 4)

@@ -1,4 +1,4 @@
-// A case is one test, or one sample of the registry under one condition. A mutant should fail one.
+// A case is one test, or one sample of the registry under one condition.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ namespace gradus::mutation {
 
 struct Case {
   std::string name;
-  std::function<std::string()> run;  // "" or the failure; may throw
-  std::string file = {};             // of a test: tests/engine/test_shape.cpp
+  std::function<std::string()> run;  // returns "" or the failure; may throw
+  std::string file = {};             // of a test, such as tests/engine/test_shape.cpp
 };
 using Cases = std::vector<Case>;
 
@@ -19,7 +19,7 @@ struct CaseSource {
   explicit CaseSource(Cases (*make)());
 };
 
-/// Was memory outside of a tensor's elements written since the start?
+/// True if memory outside of a tensor's elements was written.
 bool memory_was_overrun();
 
 }  // namespace gradus::mutation

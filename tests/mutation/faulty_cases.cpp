@@ -1,4 +1,4 @@
-// Wrong derivatives of the faulty ops (tests/check/test_faulty_ops.cpp), a case each; right ones.
+// One case for each faulty op (tests/check/test_faulty_ops.cpp), and cases of correct derivatives.
 #include <utility>
 
 #include "gradus/tests/check/faulty_ops.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kRight = 200, kTogether = 10;
 
-/// The report fails and names the cause.
+/// "" if the report fails and names the cause, else a message.
 std::string caught(const check::Report& report, std::size_t input, const std::string& cause) {
   if (report.verdict != check::Verdict::fail) return "passed: " + report.text();
   return report.inputs[input].cause.name == cause ? "" : "named otherwise: " + report.text();

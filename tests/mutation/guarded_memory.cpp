@@ -1,5 +1,5 @@
-// Replaces engine/base/memory.cpp where mutants run: every block has guards before and after it,
-// and new and released memory is NaN, so that a loop that runs one element too far is detected.
+// Replaces engine/base/memory.cpp. Puts guards around every block and fills new and released memory
+// with NaN, to detect loops that run one element too far.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -59,7 +59,7 @@ Usage usage() { return counted; }
 void reset_peak() { counted.peak_bytes = counted.live_bytes; }
 void release_cached() {}
 void set_limit(std::int64_t bytes) { limit = bytes; }
-bool set_poison(bool on) {  // all memory is poisoned anyway
+bool set_poison(bool on) {  // always poisoned
   static std::atomic<bool> now{false};
   return now.exchange(on);
 }

@@ -2,12 +2,12 @@
 //
 //   gradus_mutants LIST JOBS SCRATCH
 //
-// LIST has a line for each mutant: its number, its site's number and its source. Each of JOBS
-// processes has a folder in SCRATCH for the files that tests write.
+// Each line of LIST describes a mutant: its number, its site's number, its source. Each of JOBS
+// processes has a folder in SCRATCH for files.
 //
-// Prints a line for each mutant, NUMBER<tab>killed or survived<tab>the case. Before that each case
-// runs without a mutant, which shows the sites that it reaches; one that fails then is left out
-// (0<tab>left out<tab>the case).
+// First runs each case without a mutant to record the sites that it reaches. Cases that fail are
+// left out (prints 0<tab>left out<tab>the case). Then prints a line for each mutant:
+// NUMBER<tab>killed or survived<tab>the case.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -30,8 +30,8 @@
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/mutation/mutant.h"
 
-/// Installs no handler: Catch2's allocates, and after a crash inside of malloc it would wait for
-/// its lock forever. (std::signal is another function.)
+/// Disables signal handlers: Catch2's allocates, and would deadlock after a crash within malloc.
+/// std::signal is not affected.
 extern "C" int sigaction(int, const struct sigaction*, struct sigaction* before) noexcept {
   if (before) *before = {};
   return 0;
@@ -45,12 +45,12 @@ unsigned char* gradus_mutants_reached = nullptr;
 namespace mutation {
 namespace {
 
-constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // a mutated size must not take the machine's
+constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // a mutated size must not exhaust the machine
 constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr uid_t kNobody = 65534;
-constexpr double kPatience = 0.4;  // CPU seconds beyond ten times what a case takes
-constexpr double kWait = 5;        // seconds of the clock beyond that: a deadlock
-constexpr double kLongest = 3;     // CPU seconds of a case that is worth running for a mutant
+constexpr double kPatience = 0.4;  // CPU seconds beyond ten times the case's usual time
+constexpr double kWait = 5;        // additional wall-clock seconds, for deadlocks
+constexpr double kLongest = 3;     // CPU seconds; longer cases are not used
 constexpr double kBudget = 1;      // CPU seconds of all cases for one mutant
 constexpr std::size_t kMostSites = std::size_t{1} << 22;
 constexpr std::size_t kMostReached = std::size_t{1} << 28;  // sites, by all cases together
@@ -77,7 +77,6 @@ std::string outcome(const Case& one) {
   }
 }
 
-/// The result of body() in a child process, or the reason why the child died.
 template <class Body>
 std::string in_child(Body body) {
   int pipe_ends[2];
@@ -113,12 +112,12 @@ void set_timer(__itimer_which clock, double seconds) {
   setitimer(clock, &timer, nullptr);
 }
 
-/// CPU time, so that a busy machine decides nothing; and the clock, for a case that waits.
+/// Limits CPU time, which does not depend on the load, and wall-clock time for blocked cases.
 void set_alarm(double seconds) {
   set_timer(ITIMER_PROF, seconds), set_timer(ITIMER_REAL, kWait + seconds);
 }
 
-/// `count` zeros in memory that this process shares with its children.
+/// `count` zeros in memory shared with child processes.
 template <class T>
 T* shared(std::size_t count) {
   void* const place = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
@@ -127,8 +126,7 @@ T* shared(std::size_t count) {
   return static_cast<T*>(place);
 }
 
-/// Makes a folder for the files of one process. A mutant may write to any path, so the process must
-/// not be root's.
+/// Creates a folder for one process and drops root's rights, as a mutant may write to any path.
 std::filesystem::path own_folder(const std::string& scratch, int job) {
   const auto folder = std::filesystem::absolute(scratch) / std::to_string(job);
   std::filesystem::create_directories(folder);
@@ -136,7 +134,7 @@ std::filesystem::path own_folder(const std::string& scratch, int job) {
   setenv("TMPDIR", folder.c_str(), 1);
   if (chdir(folder.c_str()) != 0) std::exit(2);
   if (geteuid() == 0 && seteuid(kNobody) == 0 && !std::ifstream(GRADUS_SOURCE_DIR "/README.md"))
-    if (seteuid(0) != 0) std::exit(2);  // only root can read the tree
+    if (seteuid(0) != 0) std::exit(2);
   return folder;
 }
 
@@ -146,7 +144,7 @@ void empty(const std::filesystem::path& folder) {
     std::filesystem::remove_all(entry, ignored);
 }
 
-/// body(folder) in `jobs` processes side by side. False if one of them fails.
+/// Runs body(folder) in `jobs` processes in parallel. Returns false if one fails.
 template <class Body>
 bool side_by_side(int jobs, const std::string& scratch, Body body) {
   std::fflush(stdout);
@@ -161,7 +159,7 @@ bool side_by_side(int jobs, const std::string& scratch, Body body) {
   return good;
 }
 
-/// CPU seconds of this process and of its children that ended.
+/// CPU seconds of this process and of its ended children.
 double seconds_computed() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -173,7 +171,7 @@ double seconds_computed() {
   return seconds;
 }
 
-/// A case as it runs without a mutant: the sites it reaches are reached[begin] … of Learned.
+/// The time of a case without a mutant, and its sites: reached[begin] … of Learned.
 struct Known {
   double seconds;
   std::size_t begin, count;
@@ -182,10 +180,10 @@ struct Known {
 struct Learned {
   Known* known;
   int* reached;
-  std::atomic<std::size_t>* used;  // of `reached`
+  std::atomic<std::size_t>* used;  // entries of `reached` in use
 };
 
-/// Runs one case without a mutant. One that fails or takes too long reaches nothing.
+/// Runs one case without a mutant. If it fails or is too slow, it counts as reaching nothing.
 void learn(const Case& one, std::size_t sites, Known& known, const Learned& learned) {
   std::memset(gradus_mutants_reached, 0, sites);
   const double start = seconds_computed();
@@ -221,7 +219,7 @@ Learned learn(const Cases& cases, int jobs, const std::string& scratch, std::siz
 
 struct Task {
   int mutant, site;
-  std::string source;  // engine/shape.cpp
+  std::string source;
 };
 
 std::vector<Task> read_tasks(const char* file) {
@@ -231,7 +229,7 @@ std::vector<Task> read_tasks(const char* file) {
   return tasks;
 }
 
-/// The seconds of a case, less for a test named after the source or of its component.
+/// The seconds of a case, with a discount for a test named after the source or its component.
 double price(const Case& one, double seconds, const std::filesystem::path& source) {
   const std::size_t name = one.file.rfind("/test_");
   if (name != one.file.npos && one.file.find("_" + source.stem().string(), name) != one.file.npos)
@@ -239,7 +237,7 @@ double price(const Case& one, double seconds, const std::filesystem::path& sourc
   return one.file.starts_with("tests/" + source.begin()->string() + "/") ? seconds / 10 : seconds;
 }
 
-/// Of the cases that reach a mutant, the cheapest that fit into the budget; at least one.
+/// The cheapest cases that reach the mutant, within the budget; at least one.
 std::vector<int> affordable(std::vector<int> reaching, const Task& task, const Cases& cases,
                             const Known* known) {
   const auto price_of = [&](int i) {
@@ -258,7 +256,7 @@ std::vector<int> affordable(std::vector<int> reaching, const Task& task, const C
   return some;
 }
 
-/// The name of the first case that detects the mutant, or "".
+/// The first case that detects the mutant, or "".
 std::string detected_by(int mutant, const std::vector<int>& some, const Cases& cases,
                         const Known* known) {
   return in_child([&]() -> std::string {
@@ -291,7 +289,7 @@ int run(const char* file, int jobs, const std::string& scratch) {
   const Cases cases = all_cases();
   const Learned learned = learn(cases, jobs, scratch, sites);
   const std::vector<Known> known(learned.known, learned.known + cases.size());
-  std::vector<std::vector<int>> reaching(sites);  // the cases that reach each site
+  std::vector<std::vector<int>> reaching(sites);
   for (std::size_t i = 0; i < cases.size(); ++i)
     for (std::size_t k = 0; k < known[i].count; ++k)
       reaching[static_cast<std::size_t>(learned.reached[known[i].begin + k])].push_back(

@@ -1,4 +1,4 @@
-// Calls that functions and layers must refuse (tests/ops/test_complete.cpp), one a case.
+// One case for each call that functions and layers must reject (tests/ops/test_complete.cpp).
 #include <utility>
 
 #include "gradus/engine/base/error.h"

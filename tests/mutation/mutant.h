@@ -1,4 +1,4 @@
-// The number of the mutant that runs, which mutated sources read at every site.
+// The number of the active mutant, which mutated sources read at every site.
 #pragma once
 
 #include <type_traits>
@@ -6,16 +6,16 @@
 namespace gradus {
 
 extern int gradus_mutant;                      // 0: none
-extern unsigned char* gradus_mutants_reached;  // by the first mutant of a site; null: not recorded
+extern unsigned char* gradus_mutants_reached;  // indexed by a site's first mutant
 
-/// Is the mutant one of first … last, which share a site?
+/// True if the active mutant is one of first … last, which share a site.
 inline bool gradus_mutant_among(int first, int last) {
   if (gradus_mutants_reached) gradus_mutants_reached[first] = 1;
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
 }
 
-/// Converts `x`, which replaces an expression y of type To, so that the type of `c ? x : y` is y's.
-/// No temporary may replace a reference to a class, as it would dangle.
+/// Converts `x`, which replaces an expression of type To, so that `c ? x : y` keeps the type of y.
+/// A temporary must not replace a class reference, as it would dangle.
 template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {
   using T = std::decay_t<To>;
@@ -26,11 +26,11 @@ constexpr decltype(auto) gradus_like(X&& x) {
     return static_cast<T>(static_cast<X&&>(x));
   } else {
     static_assert(!std::is_pointer_v<T>, "a pointer to const would stand for one that is not");
-    return static_cast<X&&>(x);  // a Gradient for a Tensor
+    return static_cast<X&&>(x);  // such as a Gradient for a Tensor
   }
 }
 
-/// Replaces an option `x` that is not passed on: the default value of its type.
+/// Replaces an option `x` by its type's default, as if it were not passed on.
 template <class X>
 decltype(auto) gradus_unset(X&& x) {
   using T = std::remove_cvref_t<X>;

@@ -1,4 +1,4 @@
-// Each sample of the registry under each condition of tests/ops/test_registry.cpp, one a case.
+// One case for each registry sample under each condition of tests/ops/test_registry.cpp.
 #include <algorithm>
 
 #include "gradus/check/gradients.h"
@@ -15,19 +15,19 @@ using testing::differs;
 using testing::Result;
 using testing::Sample;
 
-constexpr std::int64_t kMostDifferences = 300;  // elements of the inputs
+constexpr std::int64_t kMostDifferences = 300;  // input elements
 
 std::string differences(const Sample& sample, bool second) {
   std::int64_t elements = 0;
   for (const Tensor& x : sample.inputs) elements += x.numel();
-  if (elements > kMostDifferences) return "";  // the oracle checks these, in less time
+  if (elements > kMostDifferences) return "";  // the oracle checks these faster
   check::Options options;
   options.differentiable = testing::wanted_inputs(sample);
-  options.conditions = options.smallest = false;  // the other cases are the conditions
+  options.conditions = options.smallest = false;  // other cases test the conditions
   const check::Report report = second
                                    ? check::second(sample.op, sample.f, sample.inputs, options)
                                    : check::gradients(sample.op, sample.f, sample.inputs, options);
-  // Rounding differs in this build: a derivative that is exactly 0 may be inconclusive in it.
+  // Rounding differs in this build: a derivative of exactly 0 may be inconclusive.
   return report.verdict != check::Verdict::fail ? "" : "not the derivative";
 }
 
@@ -38,7 +38,7 @@ std::string second(const Sample& sample) {
   return sample.differences && sample.second ? differences(sample, true) : "";
 }
 
-/// The same values with fewer inputs that require a gradient, recorded or not.
+/// The same values with fewer inputs that require a gradient.
 std::string with_fewer(const Sample& sample, const std::vector<bool>& wanted,
                        const Result& expected) {
   for (const Backward way : {Backward::kernels, Backward::recorded}) {

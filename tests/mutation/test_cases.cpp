@@ -1,4 +1,4 @@
-// The tests of the library's components, one a case.
+// One case for each test of the library's components.
 #define CATCH_CONFIG_RUNNER
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace gradus::mutation {
 namespace {
 
 Catch::Session& session() {
-  static Catch::Session only;  // version 2 allows only one
+  static Catch::Session only;  // Catch2 2 allows only one
   return only;
 }
 
@@ -17,7 +17,7 @@ struct Test {
   std::string name, file;
 };
 
-/// All but those that start programs, take long or are hidden.
+/// All tests but slow and hidden ones, and those that start programs.
 std::vector<Test> all_tests() {
   std::vector<Test> all;
   const auto& registry = Catch::getRegistryHub().getTestCaseRegistry();
@@ -36,7 +36,7 @@ std::vector<Test> all_tests() {
   return all;
 }
 
-/// As Catch2 wants a name on its command line.
+/// Escapes a name for Catch2's command line.
 std::string quoted(const std::string& name) {
   std::string out;
   for (const char c : name) {

@@ -1,4 +1,4 @@
-// ADOL-C's tapes: right where they were recorded, and wrong behind a branch that they did not take.
+// ADOL-C's tapes: correct where recorded, wrong in a branch that was not taken.
 #include <iostream>
 
 #include <adolc/adouble.h>
@@ -10,7 +10,7 @@ using V = std::vector<double>;
 
 V f(const V& x) { return {x[0] * std::exp(x[1]), x[0] * x[1]}; }
 
-/// The second output is recorded as the number that it has here.
+/// The second output is recorded as a constant if it leaves adouble.
 void record(short tape, const V& x, bool leaves_adouble) {
   trace_on(tape);
   adouble a[2];

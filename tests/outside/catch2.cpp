@@ -1,4 +1,4 @@
-// The checker in a test of Catch2: one right derivative, one wrong one.
+// The checker in a Catch2 test: one correct derivative, one wrong one.
 #include <cmath>
 #include <vector>
 

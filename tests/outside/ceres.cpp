@@ -1,4 +1,4 @@
-// Ceres' cost functions and manifolds as they are: Jacobians by hand, and automatic ones.
+// Ceres' cost functions and manifolds, with manual and automatic Jacobians.
 #include <iostream>
 
 #include <ceres/autodiff_cost_function.h>
@@ -35,7 +35,7 @@ struct Functor {
   }
 };
 
-/// A point that a unit quaternion turns.
+/// Rotates a point by a unit quaternion.
 struct Turned {
   template <class T>
   bool operator()(const T* q, const T* x, T* r) const {
@@ -44,7 +44,7 @@ struct Turned {
   }
 };
 
-/// The same with the Jacobian by the inverse turn, which the identity would hide.
+/// Uses the Jacobian of the inverse rotation, which is equal at the identity.
 struct WrongTurn : ceres::SizedCostFunction<3, 4, 3> {
   ceres::AutoDiffCostFunction<Turned, 3, 4, 3> right{new Turned};
   bool Evaluate(double const* const* x, double* r, double** j) const override {

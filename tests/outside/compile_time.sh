@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the raw checker's header costs at -O0, alone and with two checks (plain.cpp): seconds of the
-# processor, the least of five.   tests/outside/compile_time.sh [COMPILER]
+# Prints the CPU seconds to compile the raw checker's header and two checks (plain.cpp) at -O0: the
+# minimum of five.   tests/outside/compile_time.sh [COMPILER]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 work=$(mktemp -d)

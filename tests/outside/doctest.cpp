@@ -1,4 +1,4 @@
-// The checker in a test of doctest: one right derivative, one wrong one.
+// The checker in a doctest test: one correct derivative, one wrong one.
 #include <cmath>
 #include <vector>
 

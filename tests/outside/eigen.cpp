@@ -7,7 +7,7 @@ namespace check = gradus::check;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// As NumericalDiff and LevenbergMarquardt take it.
+/// A functor for NumericalDiff and LevenbergMarquardt.
 struct Residuals {
   using InputType = VectorXd;
   using ValueType = VectorXd;
@@ -30,7 +30,7 @@ T smooth(const Eigen::Matrix<T, Eigen::Dynamic, 1>& x) {
   return x[0] * x[0] * x[1] + exp(x[1]);
 }
 
-/// The value of a table, where the number type stops being active.
+/// A function that casts its input to double, which loses the derivative.
 template <class T>
 T through_a_cast(const Eigen::Matrix<T, Eigen::Dynamic, 1>& x) {
   if constexpr (std::is_same_v<T, double>)

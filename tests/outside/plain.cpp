@@ -1,4 +1,4 @@
-// The checker in a program without a test framework: one right derivative, one wrong one.
+// The checker in a program without a test framework: one correct derivative, one wrong one.
 #include <cmath>
 #include <iostream>
 #include <vector>
@@ -27,5 +27,5 @@ int main() {
   const gradus::check::Report good = gradus::check::raw("tanh", tanh_of, right, x);
   const gradus::check::Report bad = gradus::check::raw("tanh, dy alone", tanh_of, wrong, x);
   std::cout << good << bad;
-  return good ? (bad ? 0 : 1) : 2;  // 1: the wrong derivative was noticed
+  return good ? (bad ? 0 : 1) : 2;  // 1: the wrong derivative was not detected
 }

@@ -1,4 +1,4 @@
-# Compiles each case of refused.cpp: one error, in the words that stand beside it.
+# Compiles each case of refused.cpp: must give one error, with the text after "expect:".
 #   cmake -DTREE=<source> -DWORK=<folder> -DCXX=g++ -P refused.cmake
 file(MAKE_DIRECTORY "${WORK}")
 file(CREATE_LINK "${TREE}" "${WORK}/gradus" SYMBOLIC)
@@ -7,7 +7,7 @@ set(compile ${CXX} -std=c++20 -I "${WORK}")
 file(STRINGS "${source}" cases REGEX "CASE == ")
 list(LENGTH cases count)
 
-# What every case includes is compiled once. A compiler that does not take it reads the text.
+# Precompiles the common include. Compilers that cannot use it read the header.
 file(WRITE "${WORK}/included.h" "#include <gradus/check/raw/check.h>\n")
 execute_process(COMMAND ${compile} -x c++-header "${WORK}/included.h" -o "${WORK}/included.h.gch"
   COMMAND_ERROR_IS_FATAL ANY)

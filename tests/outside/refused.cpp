@@ -1,5 +1,4 @@
-// What is no check is refused by one error that says what is taken: refused.cmake compiles each
-// CASE.
+// Invalid arguments give one error that names the valid ones. refused.cmake compiles each CASE.
 #include <cmath>
 #include <iostream>
 #include <map>

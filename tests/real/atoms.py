@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""RXNMapper (wheel rxnmapper): the three results that its own tests publish, from ours. Needs no other package.
+"""RXNMapper (wheel rxnmapper): must reproduce the three results that its own tests publish. Needs no other package.
 
-Reactions stand in the form that the package's chemistry gives them (canonical SMILES), for Gradus has no chemistry.
-The published maps are written here as the reactants' atom of each atom of the product, counted from 0."""
+Reactions are canonical SMILES, as the package's chemistry writes them, because Gradus has no chemistry.
+The published maps give the reactants' atom for each atom of the product, counted from 0."""
 import glob
 import os
 import re
@@ -25,7 +25,7 @@ ATOM = re.compile(r"\[[^]]+]|Br|Cl|[BCNOSPFI]|[bcnosp]")
 
 
 def map_in(text):
-    """Of each product atom, the number that the reactants' atom with the same label has."""
+    """For each product atom, the index of the reactants' atom with the same label."""
     reactants, products = text.split(">>")
     labels = [[re.search(r":(\d+)]", atom) for atom in ATOM.findall(side)] for side in (reactants, products)]
     place = {found.group(1): i for i, found in enumerate(labels[0]) if found}

@@ -1,4 +1,4 @@
-"""What the comparisons with real models share: where wheels are, the programs, and how a comparison is skipped."""
+"""Shared by comparisons with real models: wheels, programs, and skipping."""
 import glob
 import importlib
 import json
@@ -26,7 +26,7 @@ def module(name):
 
 
 def wheel(package):
-    """The unpacked wheel, beside the packed one."""
+    """The unpacked wheel, stored next to the packed one."""
     stem = package.replace("-", "_")
     found = glob.glob(f"{WHEELS}/{stem}-*.whl")
     if not found:
@@ -39,7 +39,7 @@ def wheel(package):
 
 
 def program(name, *arguments, text=None, trace=None):
-    """What a program of the build prints; `trace` is the file of its trace page."""
+    """The output of a program of the build. `trace` is the file of its trace page."""
     path = f"{BUILD}/{name}"
     if not os.path.exists(path):
         skip(f"no {path}: cmake --build {BUILD} --target {name} (GRADUS_BUILD names another build)")
@@ -51,7 +51,7 @@ def program(name, *arguments, text=None, trace=None):
 
 
 def logits(path, ids):
-    """Of `gpt logits`: a list a position."""
+    """Output of `gpt logits`: a list for each position."""
     return [json.loads(line) for line in program("gpt", "logits", path, "--ids", ",".join(map(str, ids))).splitlines()]
 
 

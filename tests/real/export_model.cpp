@@ -1,4 +1,4 @@
-// export_model FAMILY FROM TO: a model of other people, loaded and written again.
+// export_model FAMILY FROM TO: loads a pretrained model and saves it again.
 #include <cstdio>
 #include <map>
 #include <string>

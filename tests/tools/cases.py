@@ -1,7 +1,7 @@
-"""What a debugger must show of the variables in fixture.cpp, one table for each stop in look().
+"""Expected output of a debugger for the variables in fixture.cpp: a table for each stop in look().
 
-TEXT is shown by gdb and by LLDB; HOLDS names what must occur in the text, where the whole depends on
-addresses or on the debugger.
+TEXT is the exact output of gdb and LLDB. HOLDS lists parts of outputs that also contain addresses or depend on
+the debugger.
 """
 MATRIX = "\n  [[ 1.5000, -2.2500,  3.0000],\n   [ 4.0000,  5.0000,  6.0000]]"
 
@@ -48,7 +48,7 @@ TEXT = [
         "part": "slice axis 1 start 4 step 2 of f32 [2] [4., 4.]",
         "rows": "rows [0, 1] of f32 [2] [4., 4.]",
     },
-    {  # graph(), before the walk back
+    {  # graph(), before the backward pass
         "x": "f32 [2, 2] leaf #6 requires_grad\n  [[1., 2.],\n   [3., 3.]]",
         "frozen": "f32 [1] leaf #7 frozen [1.]",
         "y": "f32 [2, 2] from softmax #8 requires_grad\n  [[0.2689, 0.7311],\n   [0.5000, 0.5000]]",
@@ -84,4 +84,4 @@ HOLDS = [
     {},
 ]
 LAYER = "Linear eval {weight f32 [3, 2] leaf #1 requires_grad, bias undefined, provider none}"
-LONGEST = 3000  # characters that any of these may take
+LONGEST = 3000  # characters of any of these

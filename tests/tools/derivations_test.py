@@ -1,5 +1,5 @@
-"""The page of derivations: well-formed, without script or address, and in a browser every formula has
-a width. Without a browser the last part is left out, and the exit code is 77."""
+"""The page of derivations: well-formed, without scripts or addresses; in a browser every formula has
+a width. Without a browser, skips the last part and exits with 77."""
 import pathlib
 import re
 import shutil

@@ -1,2 +1,2 @@
-// Linked with the whole library, for tests that look symbols up.
+// Linked with the entire library, for tests that look up symbols.
 int main() {}

@@ -1,4 +1,4 @@
-"""tools/everything.py on parts that take no time: a failing one stops no other, and the exit code tells it."""
+"""tools/everything.py on trivial parts: a failure stops no other part and is in the exit code."""
 import contextlib
 import io
 import sys

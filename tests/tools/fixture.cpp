@@ -1,5 +1,5 @@
-// What the tests of the debugger's printers look at: one of each, and each in a bad state. The
-// debugger stops in look(); cases.py says what it must show.
+// Variables for the tests of the debuggers' printers: one of each type, valid and corrupted. The
+// debugger stops in look(); cases.py has the expected output.
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -22,7 +22,7 @@ struct Tiny : nn::Layer<Tiny> {
   Tensor forward(const Tensor& x) const { return down(tanh(up(x))); }
 };
 
-struct Cube final : Op {  // y = x³,  dx = 3 x² dy; an operation of a user's own
+struct Cube final : Op {  // a custom op: y = x³, dx = 3 x² dy
   Saved x;
   const char* name() const override { return "cube"; }
   Tensor forward(const Tensor& in) {
@@ -35,7 +35,7 @@ struct Cube final : Op {  // y = x³,  dx = 3 x² dy; an operation of a user's o
   }
 };
 
-/// Bytes in the place of an object, as a debugger sees a variable before its first line has run.
+/// Raw bytes in place of an object, as before a variable is initialized.
 template <class T>
 struct Unborn {
   explicit Unborn(int byte) { std::memset(bytes, byte, sizeof bytes); }
@@ -45,7 +45,7 @@ struct Unborn {
 
 void look() { std::puts("here"); }
 
-/// A Tensor's bytes, with the pointer at the same place as `part` of it replaced.
+/// Copies a Tensor's bytes and replaces the pointer at the position of `part`.
 void damage(Unborn<Tensor>& copy, const Tensor& from, const void* part, std::uintptr_t pointer) {
   std::memcpy(copy.bytes, static_cast<const void*>(&from), sizeof from);
   const auto at = static_cast<const char*>(part) - reinterpret_cast<const char*>(&from);
@@ -72,7 +72,7 @@ void tensors() {
   const Tensor thief = std::move(source);
   const Tensor eight = arange(0.0, 256.0).view({2, 2, 2, 2, 2, 2, 2, 2});
   const Tensor wide = arange(0.0, 4096.0).view({4, 4, 4, 4, 4, 4});
-  const Tensor past = kernel::over(f32.storage(), {8}, Dtype::f32);  // two elements are not there
+  const Tensor past = kernel::over(f32.storage(), {8}, Dtype::f32);  // too large
   Unborn<Tensor> zeros(0), ones(0xFF), sevens(0x07), wild_storage(0), wild_node(0);
   damage(wild_storage, f32, &f32.storage(), 0x10);
   damage(wild_node, f32, &f32.node(), 0x10);
@@ -121,7 +121,7 @@ void graph() {
   look();
 }
 
-/// One line to step over: nothing in it but the standard library.
+/// A function that only calls the standard library, for `step`.
 double standard_library(const std::vector<double>& values) {
   double largest = 0;
   for (const double v : values) largest = std::max(largest, v);

@@ -1,7 +1,7 @@
 """Tests of tools/gdb, run inside gdb:  gdb -batch -nx -ex 'py test="frames"' … -x gdb_tests.py
 
-The caller sets `test`, one of the functions below, and `root`, `fixture`, `library` (a program with
-the whole library in it) and `work` (a folder). Exit codes: 0, 1, or 77 where a test cannot run here.
+The caller sets `test` (one of the functions below), `root`, `fixture`, `library` (a program with
+the entire library) and `work` (a folder). Exit codes: 0, 1, or 77 if a test cannot run here.
 """
 import json
 import os
@@ -35,7 +35,7 @@ def begin(program=None):
 
 
 def start(arguments=""):
-    """Runs the program to its next stop. Some containers forbid that."""
+    """Runs the program to its next stop. Some containers forbid it."""
     try:
         return run("run %s >/dev/null" % arguments)
     except gdb.error as error:
@@ -59,7 +59,7 @@ def shown(name):
 
 def compare(stop):
     for name, text in cases.TEXT[stop].items():
-        if name not in ("node", "bad_node", "leaf"):  # gdb adds the operation to a node
+        if name not in ("node", "bad_node", "leaf"):  # gdb adds the op to a node
             check(shown(name) == text, "%s is shown as\n%s\nnot\n%s" % (name, shown(name), text))
         check(shown(name).startswith(text), "%s is shown as\n%s" % (name, shown(name)))
     for name, parts in cases.HOLDS[stop].items():
@@ -101,14 +101,14 @@ def core():
 
 
 def names(backtrace):
-    """The functions of a backtrace, newest first, without the program's own."""
+    """The functions of a backtrace, newest first, without the test program's."""
     backtrace = backtrace.replace("(anonymous namespace)::", "")
     frames = re.findall(r"^#\d+ +(?:0x\w+ in )?(.*?) \(", backtrace, re.M)
     return frames[:next(i for i, name in enumerate(frames) if name.startswith("fixture::"))]
 
 
 def frames():
-    """From loss.backward() to a row of softmax: six frames, and none of the standard library's."""
+    """From loss.backward() to a row of softmax: six frames, none of the standard library."""
     begin()
     run("break softmax_rows_backward")
     start()
@@ -132,7 +132,7 @@ HANDS_ON = re.compile(r"(^|::)operator$|simd::|std::|^gradus::(FunctionRef|apply
 
 
 def walk_in_document(title):
-    """(file, function) of each step that a table of docs/architecture.md names."""
+    """(file, function) of each step in a table of docs/architecture.md."""
     with open(os.path.join(root, "docs/architecture.md"), encoding="utf-8") as file:
         section = file.read().split("\n## A walk from ")[1].split("\n## ")[0]
     rows = section.split("\n%s:\n" % title)[1].strip().split("\n\n")[0].split("\n")[2:]
@@ -144,7 +144,7 @@ def walk_in_document(title):
 
 
 def in_tree(file):
-    """Where a source stands below the root, also if a compiler cache knows it from another folder; "": nowhere."""
+    """A source's path in the tree, or "". A compiler cache may report another root."""
     parts = file.split("/")
     for first in range(1, len(parts)):
         path = os.path.join(root, *parts[first:])
@@ -154,7 +154,7 @@ def in_tree(file):
 
 
 def walk_of_program():
-    """(file, function) of each frame from main on, without those that only hand a call on."""
+    """(file, function) of each frame from main on, without forwarding functions."""
     steps, frame = [], gdb.newest_frame()
     while frame:
         file, name = frame.find_sal().symtab, (frame.name() or "").replace("(anonymous namespace)::", "")
@@ -168,7 +168,7 @@ def walk_of_program():
 
 
 def walk():
-    """docs/architecture.md's walk from `gpt train` to the softmax row and back is the program's."""
+    """The program follows docs/architecture.md's walk from `gpt train` to the softmax row and back."""
     text, out = os.path.join(root, "docs/architecture.md"), os.path.join(work, "walk")
     shutil.rmtree(out, ignore_errors=True)
     begin(walker)
@@ -190,7 +190,7 @@ def walk():
 
 
 def skips():
-    """`step` stays in the function where its line calls nothing but the standard library."""
+    """`step` does not enter the standard library."""
     begin()
     run("break fixture::standard_library")
     start()
@@ -248,8 +248,8 @@ def at():
 
 
 def editor():
-    """What VS Code's gdb does, from launch.json: everything is set before there is a program, and
-    the call stack that it shows leaves out what `bt` leaves out."""
+    """VS Code's gdb session from launch.json: commands run before a program is loaded, and its call
+stack omits the same frames as `bt`."""
     path = os.path.join(root, ".vscode/launch.json")
     setup = json.load(open(path, encoding="utf-8"))["configurations"][0]["setupCommands"]
     lines = [each["text"].replace("${workspaceFolder}", root).replace("${input:at}", "cube")
@@ -285,7 +285,7 @@ def editor():
 
 
 def places():
-    """Where README, docs and lessons say `break X`, `--at X` or `step.sh 01`, and what."""
+    """Breakpoints in README, docs and lessons: `break X`, `--at X` or `step.sh 01`."""
     files = [os.path.join(root, "README.md")]
     for folder in ("docs", "examples"):
         for directory, _, inside in os.walk(os.path.join(root, folder)):
@@ -303,7 +303,7 @@ def places():
 
 
 def resolves(file, name):
-    """Is it in the library, or in the very lesson that says so?"""
+    """True if gdb finds the breakpoint in the library or in the lesson that names it."""
     source, _, line = name.rpartition(":")
     if line.isdigit():
         lines = open(os.path.join(os.path.dirname(file), os.path.basename(source))).readlines()
@@ -314,7 +314,7 @@ def resolves(file, name):
     except gdb.error:
         pass
     forward = re.fullmatch(r"gradus::op::(\w+)::forward", name)
-    if forward:  # every operation has one, but an optimiser may have put it into its caller
+    if forward:  # may be inlined by the optimizer
         return forward.group(1) in show.operations().values()
     defined = re.search(r"\b%s\(" % re.escape(name), open(file, encoding="utf-8").read())
     return "::" not in name and defined is not None
@@ -334,10 +334,10 @@ def breakpoints():
         elif kind == "break" and not resolves(file, name):
             inlined.append((file, where, name))
         print(where)
-    begin()  # what an optimiser put into its callers stands in the unoptimised fixture
+    begin()  # inlined functions exist in the unoptimized fixture
     inlined = [each for each in inlined if not resolves(each[0], each[2])]
     if walker and inlined:
-        begin(walker)  # and gpt's way to attention in a program of its own
+        begin(walker)
     for file, where, name in inlined:
         check(resolves(file, name), where + " is not to be found")
 

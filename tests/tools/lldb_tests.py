@@ -1,6 +1,6 @@
 """Tests of tools/lldb, run inside LLDB:  lldb -b -o 'command script import …/lldb_tests.py'
 
-GRADUS_ROOT and GRADUS_FIXTURE say where. Exit codes: 0, 1, or 77 where LLDB may not run a program.
+Set GRADUS_ROOT and GRADUS_FIXTURE. Exit codes: 0, 1, or 77 if LLDB cannot run a program.
 """
 import os
 import sys
@@ -45,7 +45,7 @@ def compare(frame, stop):
         shown = frame.FindVariable(name).GetSummary()
         check(shown == text, "%s is shown as\n%s\nnot\n%s" % (name, shown, text))
     for name, parts in cases.HOLDS[stop].items():
-        if name in ("net", "module", "bad_module"):  # LLDB 14 knows layers by their namespace alone
+        if name in ("net", "module", "bad_module"):  # LLDB 14 requires a namespace
             continue
         shown = frame.FindVariable(name).GetSummary()
         for part in parts:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/pt2safetensors.py on files as PyTorch writes them, made here without it: what it converts, what it refuses."""
+"""tools/pt2safetensors.py on files in PyTorch's format, made without PyTorch: conversions and rejections."""
 import collections
 import io
 import json
@@ -19,7 +19,7 @@ MAGIC = 0x1950A86A20F9469CFC6C
 
 
 def stand_in(module, name):
-    """Something that is pickled under PyTorch's name."""
+    """An object that is pickled under a PyTorch name."""
     def it():
         pass
     it.__module__, it.__qualname__, it.__name__ = module, name, name

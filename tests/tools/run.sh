@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs one test of the debuggers' tools; tests/tools/CMakeLists.txt lists them.
+# Runs one test of the debuggers' tools (see tests/tools/CMakeLists.txt).
 #   run.sh gdb|lldb|step.sh TEST ROOT FIXTURE LIBRARY WORK [WALKER]     77: cannot run here
 set -euo pipefail
 debugger=$1 test=$2 root=$3 fixture=$4 library=$5 work=$6 walker=${7-}
@@ -12,8 +12,8 @@ need_gdb() {
     skip "there is no gdb with Python here; apt-get install gdb brings one"
 }
 
-# Debian 12's LLDB 14 looks for its Python modules in a folder that is not there, and any LLDB for
-# the rest of Python beside the first python3 in PATH, which may be another than its own.
+# Debian 12's LLDB 14 expects its Python modules in a missing folder. LLDB takes the rest of Python
+# from the first python3 in PATH, which may be another version.
 lldb_works() {
   local folder
   PATH=/usr/bin:/bin:$PATH
@@ -24,7 +24,7 @@ lldb_works() {
   return 1
 }
 
-# refused MESSAGE ARGUMENT…: step.sh answers with one line that holds the message, and exit code 2.
+# refused MESSAGE ARGUMENT…: step.sh must print one line with the message and exit with 2.
 refused() {
   local message=$1 code=0
   shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gradus_check.check: NumPy functions, and lists where there is no NumPy."""
+"""gradus_check.check on NumPy functions, and on lists without NumPy."""
 import math
 import subprocess
 import sys
@@ -18,7 +18,7 @@ def product(x):
 
 
 class Lists(unittest.TestCase):
-    """Without NumPy: these run as well where it is hidden."""
+    """These also run with NumPy hidden."""
 
     def test_lists_and_numbers(self):
         right = gradus_check.check(product, lambda x, dy: [x[1] * dy, x[0] * dy], [2.0, 3.0])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pytest plugin in a run of its own: what passes, what fails, and what CI gets."""
+"""The pytest plugin in a separate pytest run: passing tests, failing tests, and output for CI."""
 import os
 import subprocess
 import sys

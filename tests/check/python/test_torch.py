@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gradus_check.torch: what is right passes, modules are checked by name, and what others miss is noticed."""
+"""gradus_check.torch: correct gradients pass, modules are checked by name, subtle faults are detected."""
 import sys
 import unittest
 import warnings

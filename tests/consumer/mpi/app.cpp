@@ -1,5 +1,4 @@
-// The smallest program of several processes: each has two of four shards, and a step is made of
-// all.
+// A minimal program for two processes: each computes two of four shards, and a step uses all.
 #include <cstdio>
 
 #include <gradus/gradus.h>
@@ -13,7 +12,7 @@ int main() {
   gradus::distributed::Shards shards(model, optimizer, processes, 4);
   const double before = model.weight.item();
   bool stop = false;
-  // The gradient of each shard's loss is its number: 0, 1, 2, 3, of which the mean is 1.5.
+  // The gradient of a shard's loss is its index: 0, 1, 2, 3, with mean 1.5.
   shards.gradients(
       0, [&](std::int64_t shard) { return gradus::sum(model.weight) * static_cast<double>(shard); },
       stop);
