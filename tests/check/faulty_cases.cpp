@@ -1,4 +1,4 @@
-// Functions with correct derivatives, and runs of the checker on them, correct or spoiled.
+// Functions with correct derivatives, and checker runs.
 #include <algorithm>
 #include <sstream>
 #include <utility>

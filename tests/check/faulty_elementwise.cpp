@@ -1,4 +1,4 @@
-// Faults of elementwise functions: formula, index, loop bound.
+// Faults of elementwise functions.
 #include <algorithm>
 #include <cmath>
 #include <string>

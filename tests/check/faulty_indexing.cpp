@@ -1,4 +1,4 @@
-// Faults of masks, gathers, permutations and running sums.
+// Faults of masks, gathers, permutations, running sums.
 #include <vector>
 
 #include "gradus/tests/check/faulty_ops.h"

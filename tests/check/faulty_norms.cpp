@@ -1,4 +1,4 @@
-// Faults of row-wise functions: softmax, log-softmax, layer norm, RMS norm.
+// Faults of softmax and norms.
 #include <cmath>
 #include <vector>
 

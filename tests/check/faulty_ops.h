@@ -1,4 +1,4 @@
-// Faulty ops: wrong derivatives of small functions, each with the cause that the report must name.
+// Wrong derivatives of small functions, each with the cause that the report must name.
 #pragma once
 
 #include <string>

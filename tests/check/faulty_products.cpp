@@ -1,4 +1,4 @@
-// Faults of matmuls, broadcasts and quotients: transposes, orders, reductions, scales.
+// Faults of matmuls, broadcasts and quotients.
 #include <cmath>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Wrong formulas: signs, factors, terms, axes, masks, indices.
+// Wrong formulas.
 #include <cmath>
 
 #include "gradus/ops/members.h"

@@ -1,4 +1,4 @@
-// Faults that appear only for some layouts, or above some size.
+// Faults that depend on layout or size.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Faulty custom ops: what they save, what they omit, which part they return.
+// Faulty custom ops.
 #include "gradus/tests/check/faulty_tensor_ops.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/node.h"

@@ -1,4 +1,4 @@
-// Faulty ops on tensors, and correct hosts for them.
+// Faulty ops on tensors, and correct hosts.
 #pragma once
 
 #include <string>

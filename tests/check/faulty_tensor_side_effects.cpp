@@ -1,5 +1,4 @@
-// Faults of accumulation, memory, saved tensors, upstream gradients, precision and second
-// derivatives.
+// Faults of accumulation, memory, saved tensors, upstream gradients, precision, second derivatives.
 #include <cmath>
 #include <memory>
 

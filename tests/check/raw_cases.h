@@ -1,4 +1,4 @@
-// Functions of plain arrays with correct derivatives, and ways to spoil them.
+// Functions of plain arrays, with correct and spoiled derivatives.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Random cases. All choices are drawn from the seed.
+// Random cases drawn from a seed.
 #include "gradus/tests/check/tensor_cases.h"
 
 #include <cmath>

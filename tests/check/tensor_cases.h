@@ -1,4 +1,4 @@
-// Random correct gradients of tensors: any op, shape and scale.
+// Random correct gradients of tensors.
 #pragma once
 
 #include "gradus/check/gradients.h"

@@ -1,4 +1,4 @@
-// Functions of tensors with backward passes written in tensor ops.
+// Functions with backward passes in tensor ops.
 #include <cmath>
 
 #include "gradus/ops/members.h"

@@ -1,4 +1,4 @@
-// The checker's C interface, called as from C.
+// The checker's C interface.
 #include <cmath>
 #include <cstring>
 #include <string>

@@ -1,5 +1,4 @@
-// Causes of kernels and of several inputs, names of constants, and the list in docs/causes.md. The
-// faulty ops test most causes.
+// Causes that the faulty ops do not test, and the list in docs/causes.md.
 #include <algorithm>
 #include <fstream>
 #include <set>

@@ -1,5 +1,4 @@
-// Functions under test that change, throw or do not fit are detected. For float, two remedies are
-// offered. A report depends only on the seed, not on the number of threads.
+// Functions under test that change, throw or do not fit; float; seeds.
 #include <algorithm>
 #include <memory>
 

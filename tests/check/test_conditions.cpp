@@ -1,5 +1,4 @@
-// Conditions that break otherwise correct gradients. Each finds, with its cause, a fault that no
-// other condition finds.
+// Each condition finds a fault that no other condition finds.
 #include <cmath>
 #include <functional>
 

@@ -1,5 +1,4 @@
-// Finite differences of functions of one variable: smooth points, kinks, domain edges, hills,
-// noise.
+// Finite differences of functions of one variable.
 #include <algorithm>
 #include <numeric>
 

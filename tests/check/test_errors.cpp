@@ -1,5 +1,4 @@
-// Wrong calls of the checker throw an error with the reason. Functions that misbehave fail or are
-// inconclusive, and the report gives the reason.
+// Errors of wrong calls, and reports about functions that misbehave.
 #include <cmath>
 #include <random>
 #include <string>

@@ -1,4 +1,4 @@
-// Gradients of loaded models against finite differences, with two layers of each family.
+// Gradients of loaded models against finite differences.
 #include <string>
 
 #include "gradus/check/gradients.h"

@@ -1,4 +1,4 @@
-// Each tolerance accepts errors up to its limit and no larger ones.
+// Tolerances accept errors up to their limit.
 #include <cmath>
 
 #include "gradus/ops/members.h"

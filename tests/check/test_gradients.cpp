@@ -1,4 +1,4 @@
-// check::gradients, vjp and second pass correct gradients of tensors and report wrong elements.
+// check::gradients, vjp and second.
 #include <string>
 #include <vector>
 

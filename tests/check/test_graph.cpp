@@ -1,4 +1,4 @@
-// check::graph names the wrong op of a step, with its layer and element, and no other op.
+// check::graph.
 #include "gradus/check/graph.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Detectors of forbidden dependencies in sequence models: each passes a correct module and finds an
-// injected fault.
+// Detectors of forbidden dependencies in sequence models.
 #include <cmath>
 #include <memory>
 #include <sstream>

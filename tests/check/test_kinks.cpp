@@ -1,4 +1,4 @@
-// Kinks: any value between the one-sided derivatives passes, unless a convention is declared.
+// Kinks and declared conventions.
 #include "gradus/check/raw/kinks.h"
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/check/verdicts.h"

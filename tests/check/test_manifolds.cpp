@@ -1,5 +1,4 @@
-// Inputs and outputs on manifolds: steps stay on them, correct derivatives pass, and an ambient
-// derivative in place of a tangent one is reported as AMBIENT.
+// Inputs and outputs on manifolds.
 #include <numeric>
 
 #include "gradus/check/raw/manifolds.h"

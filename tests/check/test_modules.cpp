@@ -1,4 +1,4 @@
-// check::module checks a module by each parameter and input and restores its tensors.
+// check::module.
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/nn/module.h"

@@ -1,4 +1,4 @@
-// Options of check::gradients and check::vjp have their documented effects.
+// Options of check::gradients and check::vjp.
 #include <string>
 #include <vector>
 

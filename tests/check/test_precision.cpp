@@ -1,4 +1,4 @@
-// f32 gradients may err only by the rounding of f32.
+// Gradients in f32.
 #include <cmath>
 
 #include "gradus/ops/members.h"

@@ -1,5 +1,4 @@
-// check::raw accepts functions of all forms and arrays of all types, and detects writes outside the
-// buffers that it lends.
+// check::raw with functions of all forms and arrays of all types.
 #include "gradus/check/raw/check.h"
 
 #include <array>

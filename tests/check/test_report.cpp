@@ -1,5 +1,4 @@
-// A report shows the function, the input, the element, the cause and the call that repeats it, as
-// text, JSON and JUnit XML.
+// Reports as text, JSON and JUnit XML.
 #include <sstream>
 
 #include "gradus/check/raw/smallest.h"

@@ -1,4 +1,4 @@
-// Large Jacobians are sampled, and a fault is still traced to one element and one output.
+// Large Jacobians are sampled.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"

@@ -1,6 +1,4 @@
-// Verdicts at all scales: correct derivatives pass, and wrong ones fail if differences in double
-// can resolve the fault. Each function is a template for double, long double and dual numbers
-// (which give its derivative).
+// Verdicts at all scales. Functions are templates for double, long double and dual numbers.
 #include <cmath>
 #include <cstdio>
 #include <map>

@@ -1,4 +1,4 @@
-// Side effects of derivatives: they are linear in dy and write to buffers only as declared.
+// Linearity in dy, and writes to buffers.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"

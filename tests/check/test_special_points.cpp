@@ -1,4 +1,4 @@
-// Points that hide mistakes: ties, zeros, equal values, a length of 1, the edge of a domain.
+// Points that hide mistakes.
 #include <algorithm>
 #include <numeric>
 

@@ -1,4 +1,4 @@
-// Reports are in color, and long checks show their progress, only on a terminal.
+// Color and progress on a terminal.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Long checks: the report lists the work that a budget omits, and threads change nothing.
+// Time budgets and threads.
 #include <algorithm>
 #include <chrono>
 #include <mutex>

@@ -1,4 +1,4 @@
-// The rule of check/raw/verdict.h: properties for any measurement, and the documented values.
+// The rule of check/raw/verdict.h.
 #include <array>
 
 #include "gradus/check/raw/options.h"

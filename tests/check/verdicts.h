@@ -1,4 +1,4 @@
-// Helpers that check a report's verdict and text, and show the report on failure.
+// Helpers that check reports.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A user's first program: a matmul, its gradient, the values.
+// A user's first program.
 #include <cstdio>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The gradient checker on plain vectors: a correct gradient passes, a wrong one fails.
+// The gradient checker on plain vectors.
 #include <cstdio>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // The applications as functions in the test process, with fewer examples. tests/CMakeLists.txt
-// compiles their sources with these names.
+// renames their functions.
 #pragma once
 
 #include <map>

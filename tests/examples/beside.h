@@ -1,5 +1,4 @@
-// Expected summary lines of the simple baselines, which learn from training data and are evaluated
-// on the test part.
+// Expected summary lines of the simple baselines.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Runs the gpt program from the command line, in a temporary directory.
+// Runs the gpt program in a temporary directory.
 #pragma once
 
 #include <algorithm>

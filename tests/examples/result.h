@@ -1,4 +1,4 @@
-// The results of a training run: what it learned, and its evaluations.
+// The results of a training run.
 #pragma once
 
 #include <map>

@@ -1,6 +1,5 @@
-// Starts this program again with a hidden test case that runs the application. A plain fork would
-// inherit the tests' memory. The child reports its own peak, because ru_maxrss of wait4 includes
-// its parent's.
+// Runs an application through a hidden test case of this program, as a plain fork would inherit the
+// tests' memory. The child reports its own peak: ru_maxrss of wait4 includes its parent's.
 #include "gradus/tests/examples/run_subprocess.h"
 
 #include <fcntl.h>

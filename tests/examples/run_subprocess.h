@@ -1,4 +1,4 @@
-// Runs an application in another process, with limits on time and memory.
+// Runs an application in a process with limits on time and memory.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// atoms: attention weights of RXNMapper from transformers (tests/golden/make_atoms.py) give the
-// atom maps that its authors published.
+// Published atom maps from attention weights of RXNMapper (tests/golden/make_atoms.py).
 #include <cmath>
 #include <string>
 #include <vector>

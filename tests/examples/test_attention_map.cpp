@@ -1,4 +1,4 @@
-// Attention maps: colors, escaped labels, one page for all heads.
+// Attention maps.
 
 #include "gradus/examples/apps/support/plot/attention_map.h"
 #include "gradus/examples/apps/support/plot/label.h"

@@ -1,4 +1,4 @@
-// gpt chat: each answer follows from the entire conversation so far.
+// gpt chat.
 #include <nlohmann/json.hpp>
 
 #include "gradus/io/pieces.h"

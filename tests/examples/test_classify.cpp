@@ -1,4 +1,4 @@
-// Words and snippets of a source tree, and the classify program from the command line.
+// Words and snippets of a source tree, and the classify program.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,4 +1,4 @@
-// Uses and resumes a gpt run of version 0.1.0 (tests/compat/v1/README.md).
+// A gpt run of version 0.1.0 (tests/compat/v1/README.md).
 #include <cmath>
 
 #include "gradus/tests/examples/gpt_program.h"

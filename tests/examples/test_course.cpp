@@ -1,5 +1,4 @@
-// The course quotes lessons' output; docs/own_operation.md quotes an example and its output. Each
-// quoted line must occur, in order.
+// Quoted lines in the course and docs/own_operation.md must occur in the outputs, in order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

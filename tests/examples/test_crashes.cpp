@@ -1,4 +1,4 @@
-// Runs of each application after power loss or a full disk at any moment.
+// Runs after power loss or a full disk.
 #include "gradus/tests/examples/applications.h"
 #include "gradus/tests/support/crashes.h"
 

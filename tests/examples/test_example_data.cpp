@@ -1,5 +1,4 @@
-// Generated example data against tests/golden/example_data: a saved seed must give the same task in
-// every version.
+// Example data against tests/golden/example_data: saved seeds give the same task in every version.
 #include <cmath>
 #include <fstream>
 #include <sstream>

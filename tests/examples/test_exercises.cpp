@@ -1,5 +1,4 @@
-// The exercises: untouched ones are not done, the solutions are correct, and each plausible mistake
-// is wrong.
+// The exercises, their solutions, and plausible mistakes.
 #include <cmath>
 
 #include "gradus/examples/exercises/exercises.h"

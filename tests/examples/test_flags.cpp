@@ -1,4 +1,4 @@
-// Each flag of a training run has an effect.
+// Each training flag has an effect.
 #include <map>
 #include <set>
 #include <sstream>

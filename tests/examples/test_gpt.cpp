@@ -1,4 +1,4 @@
-// The gpt program from the command line: exit codes, one-line errors, interrupted and resumed runs.
+// The gpt program: exit codes, errors, interrupted and resumed runs.
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"

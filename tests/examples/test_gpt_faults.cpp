@@ -1,4 +1,4 @@
-// A second process, a killed process, a full disk: the run stays complete.
+// A second process, a killed process, a full disk.
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"

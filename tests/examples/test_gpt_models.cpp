@@ -1,4 +1,4 @@
-// gpt with models other than GPT-2: flags, saved settings, and older runs.
+// gpt with models other than GPT-2.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// gpt's pictures: attention as a page or an SVG, and the loss curve.
+// gpt's attention maps and loss curve.
 #include <algorithm>
 #include <string>
 

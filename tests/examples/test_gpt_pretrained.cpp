@@ -1,4 +1,4 @@
-// gpt with pretrained models: small ones from tests/golden with a matching tokenizer.
+// gpt with small pretrained models.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -1,4 +1,4 @@
-// gpt with the user's text: automatic choices, output, and files.
+// gpt with the user's text.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// The validation of settings: ranges of numbers, messages, and memory.
+// The validation of settings.
 #include "gradus/examples/apps/support/judge.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The estimated minimum memory of a run against its actual memory.
+// Estimated against actual memory.
 #include <regex>
 
 #include "gradus/engine/base/memory.h"

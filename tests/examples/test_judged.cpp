@@ -1,5 +1,4 @@
-// Reported metrics of each application against a plain computation, one example at a time, by their
-// documented definitions.
+// Reported metrics against a plain computation of their definitions.
 #include <CLI/CLI.hpp>
 #include <cmath>
 

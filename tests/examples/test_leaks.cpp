@@ -1,4 +1,4 @@
-// Training uses training examples only, and each other part serves its documented purpose.
+// Each part of the data serves only its documented purpose.
 #include "gradus/tests/examples/result.h"
 
 namespace gradus::testing::test_leaks {

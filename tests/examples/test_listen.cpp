@@ -1,4 +1,4 @@
-// Synthetic sounds, spectra, WAV files, and the listen program from the command line.
+// Synthetic sounds, spectra, WAV files, and the listen program.
 #include <cmath>
 #include <complex>
 #include <numbers>

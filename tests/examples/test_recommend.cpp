@@ -1,4 +1,4 @@
-// recommend: its synthetic world, its metrics, and the program from the command line.
+// recommend: its synthetic world, metrics, and program.
 #include <cmath>
 
 #include "gradus/engine/base/error.h"

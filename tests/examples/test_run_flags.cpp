@@ -1,4 +1,4 @@
-// Common to all applications: flags, settings.json, exit codes, one-line errors, Ctrl-C.
+// Behavior common to all applications.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

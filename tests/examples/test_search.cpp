@@ -1,4 +1,4 @@
-// The sentences that search finds in a document, and their embeddings.
+// The search program's sentences and embeddings.
 #include <cmath>
 #include <string>
 #include <vector>

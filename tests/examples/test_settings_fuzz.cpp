@@ -1,6 +1,6 @@
-// Random settings and flags: either one error line, or a run within its memory limit.
-// GRADUS_JUDGE_INPUTS=N tries N inputs per application, GRADUS_JUDGE_SEED=S others; then none may
-// take longer than a second.
+// Random settings and flags give one error line or a run within its memory limit.
+// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select others; then none
+// may take longer than a second.
 #include <nlohmann/json.hpp>
 #include <random>
 

@@ -1,4 +1,4 @@
-// translate: its synthetic data, and the program from the command line.
+// translate: its synthetic data and program.
 #include "gradus/engine/base/error.h"
 #include "gradus/examples/apps/translate/dates.h"
 #include "gradus/examples/apps/translate/sentences.h"

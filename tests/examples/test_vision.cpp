@@ -1,4 +1,4 @@
-// Synthetic digits, and the vision program from the command line.
+// Synthetic digits, and the vision program.
 #include <cmath>
 #include <numbers>
 #include <string>

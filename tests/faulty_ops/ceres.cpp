@@ -1,6 +1,5 @@
-// Runs Ceres' GradientChecker and this checker on the faulty ops as cost functions. Prints, as
-// Markdown, how many wrong derivatives each detects, how many correct ones it rejects, the time and
-// the messages. Exit code 1 if this checker errs.
+// Compares Ceres' GradientChecker and this checker on the faulty ops, as a Markdown table. Exit
+// code 1 if this checker errs.
 //
 //   cmake --build build/release --target gradus_faulty_ops_ceres
 //   build/release/tests/gradus_faulty_ops_ceres

@@ -1,6 +1,5 @@
-// Serves the faulty ops to faulty_ops.py, which requests values and wrong gradients. One line of
-// standard input is a request, one line of standard output its response. Tensors keep their memory
-// layout, so that faults depending on strides or shared memory appear here, too.
+// Computes the faulty ops for faulty_ops.py: one line of input is a request, one line of output its
+// response. Tensors keep their memory layout, as faults may depend on strides or shared memory.
 //
 //   list                                    → one line per op, then an empty line:
 //                                             name, family, cause, order, dtype, shape:values;…

@@ -1,4 +1,4 @@
-// A reader that violates each limit, depending on the input's first letter, to test the limits.
+// Violates one limit, selected by the input's first letter.
 #include <stdexcept>
 #include <string>
 #include <vector>

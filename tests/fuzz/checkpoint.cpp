@@ -1,5 +1,4 @@
-// io::parse_checkpoint. Random inputs never match the checksum, so this target corrects it; the
-// checkpoint must then be readable.
+// io::parse_checkpoint. Corrects the checksum, which random inputs never match.
 #include "gradus/io/checkpoint.h"
 
 #include <algorithm>

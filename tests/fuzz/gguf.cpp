@@ -1,4 +1,4 @@
-// io::TensorSource of one file, and its tokenizer: tensors have their declared sizes.
+// io::TensorSource of one file, and its tokenizer.
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/pretrained/tensor_source.h"
 #include "gradus/tests/fuzz/watch.h"

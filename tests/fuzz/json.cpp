@@ -1,4 +1,4 @@
-// io::Json, as for indexes and settings of models: each value is read by its path or rejected.
+// io::Json.
 #include "gradus/io/json.h"
 
 #include "gradus/tests/fuzz/watch.h"

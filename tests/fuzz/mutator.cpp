@@ -1,4 +1,4 @@
-// libFuzzer's mutations, and sometimes a repeated part of the input.
+// libFuzzer's mutations and repetition.
 #include <cstddef>
 #include <cstdint>
 #include <random>

@@ -1,5 +1,4 @@
-// Inputs with a part repeated many times. They reveal superlinear time or memory; mutations of a
-// few bytes seldom produce them.
+// Repeats a part of an input, to reveal superlinear time or memory.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// `replay TARGET FOLDER` feeds a target each file of a folder: unchanged, truncated, with repeated
-// parts, and with single bytes changed. Exits with 1 at a violation. Needs no libFuzzer.
+// `replay TARGET FOLDER` feeds a target each file of a folder, unchanged and mutated. Exits with 1
+// at a violation. Needs no libFuzzer.
 #include "gradus/tests/fuzz/replay.h"
 
 #include <cstdio>

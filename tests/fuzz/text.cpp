@@ -1,4 +1,4 @@
-// Bytes as text and as ids: UTF-8, pieces, and both tokenizers that accept any bytes.
+// Bytes as UTF-8, pieces and ids.
 #include "gradus/io/text.h"
 
 #include "gradus/io/bpe.h"

@@ -1,4 +1,4 @@
-// io::tokenizer_from_json for each type: it round-trips and decodes what it encoded.
+// io::tokenizer_from_json.
 #include "gradus/io/tokenizer.h"
 
 #include <algorithm>

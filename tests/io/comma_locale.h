@@ -1,4 +1,4 @@
-// A locale with a decimal comma and points between thousands.
+// A locale with a decimal comma.
 #pragma once
 
 #include <locale>

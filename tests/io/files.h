@@ -1,4 +1,4 @@
-// Helpers for tests of files: temporary folders, raw bytes, error messages.
+// Helpers for tests of files.
 #pragma once
 
 #include <cstddef>

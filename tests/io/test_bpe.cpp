@@ -1,4 +1,4 @@
-// Tokenizers of words and byte pairs: pieces, training, files.
+// Word and byte-pair tokenizers.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>

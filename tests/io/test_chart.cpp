@@ -1,4 +1,4 @@
-// Charts: round ticks, points at their positions, escaped text.
+// Charts.
 #include "gradus/io/chart.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Checkpoints load completely or are rejected with the reason, at any moment of a save.
+// Checkpoints load completely or not at all.
 #include <csignal>
 #include <string>
 #include <vector>

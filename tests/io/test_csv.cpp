@@ -1,4 +1,4 @@
-// CSV tables: exact values both ways, optional column names, and the position of every error.
+// CSV tables.
 #include <clocale>
 #include <string>
 #include <vector>

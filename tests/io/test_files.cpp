@@ -1,4 +1,4 @@
-// Edge cases of files, JSON and model configurations.
+// Files, JSON and model configurations.
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Reads bytes at any offset of a file or of memory, and values in several pieces.
+// Bytes at any offset, and values in several pieces.
 #include "gradus/io/input.h"
 
 #include "gradus/io/pretrained/tensor_source.h"

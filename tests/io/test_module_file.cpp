@@ -1,4 +1,4 @@
-// A module's weights through a file and through a state dict.
+// A module's weights in a file.
 #include "gradus/io/safetensors.h"
 
 #include "gradus/nn/feed_forward.h"

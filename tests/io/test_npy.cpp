@@ -1,4 +1,4 @@
-// .npy files: arrays both ways, and malformed headers.
+// .npy files.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// GPT-2's pieces against a bytewise implementation; letters for bytes.
+// GPT-2's pieces against a plain implementation.
 #include "gradus/io/pieces.h"
 
 #include "gradus/io/text.h"

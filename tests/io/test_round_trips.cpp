@@ -1,5 +1,4 @@
-// Random contents round-trip bit for bit for any type, shape and strides; changed or truncated
-// files are rejected.
+// Random contents round-trip bit for bit; corrupted files are rejected.
 #include <algorithm>
 #include <bit>
 #include <cctype>

@@ -1,4 +1,4 @@
-// safetensors: files round-trip, and files that break a rule are rejected.
+// safetensors files.
 #include <cmath>
 #include <cstring>
 #include <limits>

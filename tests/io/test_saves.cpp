@@ -1,4 +1,4 @@
-// Replacing a file: at any moment either the old or the new one exists, complete.
+// Files are replaced atomically and durably.
 #ifdef __linux__
 #include <sys/stat.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// Text: UTF-8 both ways, and the display of names, numbers and invalid bytes.
+// UTF-8, and the display of names, numbers and invalid bytes.
 #include <algorithm>
 #include <filesystem>
 #include <limits>

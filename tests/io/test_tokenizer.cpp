@@ -1,4 +1,4 @@
-// Tokenizers: text to ids and back, complete and token by token, and their files.
+// Tokenizers and their files.
 #include <random>
 #include <string>
 #include <vector>

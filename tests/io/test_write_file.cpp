@@ -1,4 +1,4 @@
-// Files are written completely or stay untouched.
+// Files are written completely or not at all.
 
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// Skips fsync in tests where durability does not matter.
+// Skips fsync for speed.
 #pragma once
 
 #include "gradus/io/output_file.h"

@@ -1,4 +1,4 @@
-// A sharded run under mpirun, with an optional fault in one process (see tests/mpi/run.py).
+// A sharded run under mpirun, with an optional fault (tests/mpi/run.py).
 //
 //   program DIRECTORY [resume] [FAULT RANK STEP]     FAULT: die, stop, throw, diverge
 //

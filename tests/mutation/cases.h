@@ -1,4 +1,4 @@
-// A case is one test, or one sample of the registry under one condition.
+// A case is one test, or one sample under one condition.
 #pragma once
 
 #include <functional>

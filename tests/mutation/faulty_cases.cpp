@@ -1,4 +1,4 @@
-// One case for each faulty op (tests/check/test_faulty_ops.cpp), and cases of correct derivatives.
+// A case for each faulty op, and for correct derivatives.
 #include <utility>
 
 #include "gradus/tests/check/faulty_ops.h"

@@ -1,5 +1,5 @@
-// Replaces engine/base/memory.cpp. Puts guards around every block and fills new and released memory
-// with NaN, to detect loops that run one element too far.
+// Replaces engine/base/memory.cpp: adds guards around blocks and fills memory with NaN, to detect
+// loops that run one element too far.
 #include <atomic>
 #include <cstdlib>
 #include <cstring>

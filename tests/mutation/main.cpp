@@ -1,4 +1,4 @@
-// Runs mutants, each in its own process, against the cases that reach its site.
+// Runs each mutant in a process against the cases that reach its site.
 //
 //   gradus_mutants LIST JOBS SCRATCH
 //

@@ -1,4 +1,4 @@
-// One case for each call that functions and layers must reject (tests/ops/test_complete.cpp).
+// A case for each mistake of tests/ops/test_complete.cpp.
 #include <utility>
 
 #include "gradus/engine/base/error.h"

@@ -1,4 +1,4 @@
-// The number of the active mutant, which mutated sources read at every site.
+// The active mutant, which mutated sources read at every site.
 #pragma once
 
 #include <type_traits>

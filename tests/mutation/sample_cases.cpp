@@ -1,4 +1,4 @@
-// One case for each registry sample under each condition of tests/ops/test_registry.cpp.
+// A case for each sample under each condition of tests/ops/test_registry.cpp.
 #include <algorithm>
 
 #include "gradus/check/gradients.h"

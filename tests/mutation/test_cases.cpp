@@ -1,4 +1,4 @@
-// One case for each test of the library's components.
+// A case for each test.
 #define CATCH_CONFIG_RUNNER
 #include <algorithm>
 

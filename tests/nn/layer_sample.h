@@ -1,5 +1,4 @@
-// Turns layers into samples: functions of inputs and parameters. Parameters are shared handles, so
-// gradients reach the sample's inputs.
+// Layers as samples. Parameters become inputs as shared handles, so that gradients reach them.
 #pragma once
 
 #include <initializer_list>

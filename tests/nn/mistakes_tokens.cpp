@@ -1,4 +1,4 @@
-// Mistakes that token-mixing layers without softmax attention reject.
+// Mistakes that other token-mixing layers reject.
 #include "gradus/nn/extras/conv.h"
 #include "gradus/nn/extras/linear_attention.h"
 #include "gradus/nn/position.h"

@@ -1,4 +1,4 @@
-// Composite layers in plain loops. Parameters are p[first …], in the order of members().
+// Composite layers in plain loops. Parameters p[first …] are in the order of members().
 #pragma once
 
 #include <numbers>

@@ -1,4 +1,4 @@
-// Samples of layers in evaluation, with references in plain loops.
+// Samples of layers in evaluation.
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,5 +1,4 @@
-// Samples of options that pretrained models need: head width, norms of queries and keys, other
-// rotations, a bias on some projections, eps, adapters.
+// Samples of options for pretrained models.
 #include <cmath>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// Samples of token-mixing layers without softmax attention.
+// Samples of other token-mixing layers.
 #include <cmath>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// Samples of layers in training (batch statistics, fixed dropout masks), containers and positions.
+// Samples of layers in training, containers and positions.
 #include <cmath>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples of other forms of attention, of decoders and of complete stacks.
+// Samples of attention variants, decoders and stacks.
 #include <cmath>
 #include <string>
 #include <utility>

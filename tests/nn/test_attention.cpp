@@ -1,5 +1,4 @@
-// Attention layers against plain loops, under masks, in training and evaluation, and with bad
-// input.
+// Attention layers against plain loops.
 #include <cmath>
 #include <functional>
 #include <vector>

@@ -1,4 +1,4 @@
-// KVCache with packed and unpacked values over several examples and heads, and rejected calls.
+// KVCache.
 
 #include <cmath>
 #include <optional>

@@ -1,4 +1,4 @@
-// Arguments that layers reject, and the nearest ones that they accept.
+// Invalid arguments, and the nearest valid ones.
 #include <limits>
 
 #include "gradus/nn/attention.h"

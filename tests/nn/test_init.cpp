@@ -1,4 +1,4 @@
-// Initializers: ranges, means, deviations, reproducibility, and rejected arguments.
+// Initializers.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -1,4 +1,4 @@
-// Each layer against plain loops, in training and evaluation, and with bad input.
+// Layers against plain loops.
 #include <cmath>
 #include <set>
 

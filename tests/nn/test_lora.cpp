@@ -1,4 +1,4 @@
-// Adapters: no initial effect, the only trainable parameters, equal results after merging.
+// LoRA adapters.
 #include <cmath>
 #include <string>
 

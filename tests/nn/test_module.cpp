@@ -1,4 +1,4 @@
-// Modules: members, first training calls, ties, clones, loading, conversion, adapters and packing.
+// Modules.
 #include <cmath>
 #include <map>
 #include <string>

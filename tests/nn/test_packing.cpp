@@ -1,4 +1,4 @@
-// Packed models: results equal rounded weights, no gradients, and rejected calls.
+// Packed models.
 #include <string>
 
 #include "gradus/engine/grad_mode.h"

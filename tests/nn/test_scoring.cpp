@@ -1,4 +1,4 @@
-// Scores, pooling, entropy, Conv1d and linear attention as layers, with masks.
+// Scores, pooling, entropy, Conv1d and linear attention.
 #include "gradus/nn/scoring.h"
 
 #include <cmath>

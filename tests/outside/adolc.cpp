@@ -1,4 +1,4 @@
-// ADOL-C's tapes: correct where recorded, wrong in a branch that was not taken.
+// ADOL-C's tapes, and a branch that was not recorded.
 #include <iostream>
 
 #include <adolc/adouble.h>

@@ -1,4 +1,4 @@
-// The checker in a Catch2 test: one correct derivative, one wrong one.
+// The checker in a Catch2 test.
 #include <cmath>
 #include <vector>
 

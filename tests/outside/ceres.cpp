@@ -1,4 +1,4 @@
-// Ceres' cost functions and manifolds, with manual and automatic Jacobians.
+// Ceres' cost functions and manifolds.
 #include <iostream>
 
 #include <ceres/autodiff_cost_function.h>

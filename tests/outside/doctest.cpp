@@ -1,4 +1,4 @@
-// The checker in a doctest test: one correct derivative, one wrong one.
+// The checker in a doctest test.
 #include <cmath>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The checker in a GoogleTest test: one correct derivative, one wrong one.
+// The checker in a GoogleTest test.
 #include <cmath>
 #include <vector>
 

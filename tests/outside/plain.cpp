@@ -1,4 +1,4 @@
-// The checker in a program without a test framework: one correct derivative, one wrong one.
+// The checker without a test framework.
 #include <cmath>
 #include <iostream>
 #include <vector>

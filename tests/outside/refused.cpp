@@ -1,4 +1,4 @@
-// Invalid arguments give one error that names the valid ones. refused.cmake compiles each CASE.
+// Invalid arguments give one helpful error. refused.cmake compiles each case.
 #include <cmath>
 #include <iostream>
 #include <map>

@@ -1,2 +1,2 @@
-// Linked with the entire library, for tests that look up symbols.
+// Linked with the entire library, for symbol lookups.
 int main() {}

@@ -1,5 +1,5 @@
-// Variables for the tests of the debuggers' printers: one of each type, valid and corrupted. The
-// debugger stops in look(); cases.py has the expected output.
+// Valid and corrupted variables for the debuggers' printers. The debugger stops in look(); cases.py
+// has the expected output.
 #include <cstring>
 #include <limits>
 #include <utility>

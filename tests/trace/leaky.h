@@ -1,4 +1,4 @@
-// A module with parameters that fail to reach the loss, each for another reason.
+// A module with parameters that do not reach the loss.
 #pragma once
 
 #include "gradus/engine/grad_mode.h"

@@ -1,4 +1,4 @@
-// Traces requested by GRADUS_TRACE: when a step ends, the page's contents, and the messages.
+// Traces requested by GRADUS_TRACE.
 #include "gradus/trace/automatic.h"
 
 #include "gradus/engine/backward.h"

@@ -1,5 +1,4 @@
-// Readers of traces use the names of keys and columns (docs/trace_format.md), so those of version
-// 0.1.0 must stay.
+// Names in a trace, on which its readers depend, must stay (docs/trace_format.md).
 #include <algorithm>
 #include <fstream>
 

@@ -1,4 +1,4 @@
-// derive() returns the derivation of each op and rejects unknown names.
+// derive().
 #include "gradus/trace/derive.h"
 
 #include <string>

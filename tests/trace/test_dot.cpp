@@ -1,4 +1,4 @@
-// Graphviz text: nodes, edges, layers, escaping, and bounded size.
+// Graphviz output.
 #include "gradus/trace/dot.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// The recorded formula as text: each node once, in a readable order, of bounded length.
+// The recorded formula as text.
 #include "gradus/trace/explain.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// JSON output: every byte, every length, NaN and infinity.
+// JSON output.
 #include "gradus/trace/json.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The NaN finder against injected faults and against intended infinities.
+// The NaN finder.
 #include "gradus/trace/nan_finder.h"
 
 #include <cmath>

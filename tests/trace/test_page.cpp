@@ -1,4 +1,4 @@
-// The page of a trace, its definitions of ops, and the page of attention maps.
+// The pages of traces and of attention maps.
 #include <set>
 #include <sstream>
 

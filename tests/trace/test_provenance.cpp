@@ -1,4 +1,4 @@
-// Provenance: notes about a storage live as long as the storage and apply to all its views.
+// Provenance of storages.
 #include "gradus/trace/provenance.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Properties of every trace, on small programs: valid ids, sums of gradients.
+// Properties of every trace, on small programs.
 #include "gradus/trace/recorder.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A trace against the engine's own results: values, gradient sums, saved tensors.
+// A trace against the engine's own results.
 #include "gradus/trace/trace.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Stored values of a tensor against plain loops over its elements.
+// Stored values against plain loops.
 #include "gradus/trace/values.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The ops that a watch records, and the path ends that why() derives from them.
+// Recorded ops, and path ends derived from them.
 #include "gradus/trace/watch.h"
 
 #include <memory>

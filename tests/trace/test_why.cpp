@@ -1,4 +1,4 @@
-// Reached and unreached leaves, and the ends of their paths.
+// Why leaves are not reached.
 #include "gradus/engine/grad_mode.h"
 #include "gradus/trace/why.h"
 

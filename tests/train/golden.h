@@ -1,4 +1,4 @@
-// Distance of computed values from recorded ones.
+// Distance from recorded values.
 #pragma once
 
 #include <algorithm>

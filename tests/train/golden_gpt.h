@@ -1,4 +1,4 @@
-// Trains a GPT for twenty steps from given weights, to compare with PyTorch (tests/golden/).
+// Trains a GPT for twenty steps, to compare with PyTorch.
 #pragma once
 
 #include <map>

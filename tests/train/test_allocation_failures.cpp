@@ -1,5 +1,4 @@
-// Fails the k-th allocation of an optimizer step, for each k. Either all parameters are updated or
-// none is, and the next step gives the same bits as without a failure.
+// Failed allocations in an optimizer step: either all parameters are updated or none is.
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/nn/transformer.h"

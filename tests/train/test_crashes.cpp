@@ -1,4 +1,4 @@
-// A training run and its files after power loss or a full disk at any moment.
+// Training runs after power loss or a full disk.
 #include <cerrno>
 #include <csignal>
 

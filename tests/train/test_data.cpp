@@ -1,4 +1,4 @@
-// Batches of rows, of a text, and of sequences of unequal length.
+// Batches.
 #include <algorithm>
 #include <numeric>
 #include <set>

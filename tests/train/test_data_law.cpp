@@ -1,4 +1,4 @@
-// Batches, schedules and metrics against their definitions, with random contents.
+// Batches, schedules and metrics against their definitions.
 #include <algorithm>
 #include <bit>
 #include <cmath>

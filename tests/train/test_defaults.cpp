@@ -1,4 +1,4 @@
-// Defaults equal PyTorch's: make_defaults.py writes them to tests/golden/defaults.json.
+// Defaults equal PyTorch's (tests/golden/make_defaults.py).
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>

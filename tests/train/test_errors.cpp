@@ -1,5 +1,4 @@
-// Arguments that optimizers, schedules, data and logs reject, and the nearest ones that they
-// accept.
+// Invalid arguments, and the nearest valid ones.
 #include <limits>
 
 #include "gradus/nn/linear.h"

@@ -1,4 +1,4 @@
-// Twenty training steps against PyTorch's (tests/golden/make_gpt.py). To check another dump, set
+// Twenty training steps against PyTorch's (tests/golden/make_gpt.py). For another dump set
 // GRADUS_GOLDEN_DIR=DIR GRADUS_GOLDEN_PRESET=cpu.
 #include <cmath>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Attention layers, blocks and the Transformer against PyTorch's
-// (tests/golden/make_transformer.py): outputs and the gradients of all inputs and parameters.
+// (tests/golden/make_transformer.py).
 #include <functional>
 #include <map>
 #include <string>

@@ -1,5 +1,4 @@
-// The training loop, alone and in a Trainer: its files, output and errors, and resuming bit for
-// bit.
+// The training loop, alone and in a Trainer.
 #include <bit>
 #include <cmath>
 #include <csignal>

@@ -1,5 +1,4 @@
-// The training loop against an explicit loop, with random options: steps, evaluations, files and
-// output.
+// The training loop against an explicit loop, with random options.
 #include <csignal>
 #include <random>
 

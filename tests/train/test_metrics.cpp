@@ -1,4 +1,4 @@
-// The metrics file: its contents, when lines are written, and errors.
+// The metrics file.
 #include <sys/resource.h>
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-// A beginner's ten mistakes and their error messages, as docs/mistakes.md lists them.
+// The mistakes and messages of docs/mistakes.md.
 #include <fstream>
 #include <sstream>
 #include <string>

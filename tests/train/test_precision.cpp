@@ -1,4 +1,4 @@
-// Training in f32 compared with f64, at usual and extreme scales.
+// Training in f32 compared with f64.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -1,5 +1,4 @@
-// The progress line: rate and remaining time within bounds of the test's own clock, and the exact
-// characters sent to a terminal.
+// The progress line.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
-// Common lines of PyTorch code in C++ give the results of their Python twins. pytorch_lines.inc has
-// both; make_pytorch_lines.py writes the results to tests/golden/pytorch_lines.json.
-// docs/from_pytorch.md lists the differences.
+// C++ lines of pytorch_lines.inc against their Python twins, whose results make_pytorch_lines.py
+// writes. docs/from_pytorch.md lists the differences.
 #include <algorithm>
 #include <cmath>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Training with several thread counts: the curve of one thread, and the same bits every time.
+// Training with several thread counts.
 #include <cmath>
 
 #include "gradus/engine/base/num_threads.h"

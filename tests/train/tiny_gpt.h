@@ -1,4 +1,4 @@
-// A small GPT with AdamW that learns a sequence: each token follows from the two before it.
+// A small GPT that learns a sequence: each token depends on the two before it.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A minimal program for two processes: each computes two of four shards, and a step uses all.
+// A program for two processes: each computes two of four shards.
 #include <cstdio>
 
 #include <gradus/gradus.h>

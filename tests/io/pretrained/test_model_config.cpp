@@ -1,4 +1,4 @@
-// Model configurations: options round-trip, and a changed value is either read or rejected by name.
+// Model configurations.
 #include "gradus/io/pretrained/model_config.h"
 
 #include <functional>

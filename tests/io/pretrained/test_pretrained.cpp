@@ -1,5 +1,4 @@
-// Small pretrained models against the results of `transformers` and PyTorch
-// (tests/golden/make_families.py). Saving them again must not change a file.
+// Small pretrained models against `transformers` and PyTorch (tests/golden/make_families.py).
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Pretrained tokenizers: ids equal those of the `tokenizers` package; bad files are rejected.
+// Pretrained tokenizers against the `tokenizers` package.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Text splitters against their regular expressions, matched by backtracking.
+// Text splitters against backtracking regular expressions.
 #include "gradus/io/pretrained/splitter.h"
 
 #include <functional>

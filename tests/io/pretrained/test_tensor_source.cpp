@@ -1,4 +1,4 @@
-// Tensors in other programs' files: GGUF, shards with an index, and malicious files.
+// GGUF, shards with an index, and malicious files.
 #include <cstdlib>
 #include <cstring>
 

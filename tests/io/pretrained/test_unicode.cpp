@@ -1,4 +1,4 @@
-// Unicode tables: a checksum over many characters for each property, and Hangul by its formula.
+// Unicode tables, by checksums and Hangul's formula.
 #include "gradus/io/pretrained/unicode.h"
 
 #include "gradus/io/crc32.h"

@@ -1,4 +1,4 @@
-// Samples of encoder models: BERT, ViT, the listener.
+// Samples of BERT, ViT and the listener.
 #include <cmath>
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Samples of translator and recommender. Blocks come from naive_layers.h, with relu.
+// Samples of translator and recommender.
 #include <cmath>
 #include <cstdint>
 #include <vector>

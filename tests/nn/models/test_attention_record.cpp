@@ -1,4 +1,4 @@
-// AttentionRecord: the weights of all layers and their statistics; checkpointed blocks.
+// AttentionRecord.
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/attention_record.h"

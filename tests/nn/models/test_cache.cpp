@@ -1,4 +1,4 @@
-// KVCache in models: equal results, positions, packed values, and rejected calls.
+// KVCache in models.
 #include <algorithm>
 #include <cmath>
 

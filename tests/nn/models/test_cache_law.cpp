@@ -1,5 +1,4 @@
-// Random calls of a cached model, with unequal lengths and reordering, equal the same texts without
-// a cache.
+// Random calls with a cache equal calls without one.
 #include <algorithm>
 #include <cmath>
 #include <optional>

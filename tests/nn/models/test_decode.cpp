@@ -1,4 +1,4 @@
-// Decoding: when it ends, windows and contexts, and decoder states after errors.
+// Decoding and decoder states.
 #include <algorithm>
 #include <vector>
 

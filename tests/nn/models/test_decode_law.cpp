@@ -1,5 +1,4 @@
-// Decoding against plain definitions: the sampling distribution, batched texts, and beam search
-// without cache or early stop.
+// Sampling and beam search against plain definitions.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

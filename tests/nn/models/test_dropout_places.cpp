@@ -1,4 +1,4 @@
-// The positions of dropout in blocks and models, activations, and work that attention skips.
+// Dropout in blocks and models, activations, and work that attention skips.
 #include <functional>
 
 #include "gradus/engine/base/random.h"

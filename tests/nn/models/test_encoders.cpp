@@ -1,4 +1,4 @@
-// Masking for BERT, patches for ViT, and properties of their models.
+// BERT's masking, ViT's patches, and their models.
 #include <cmath>
 
 #include "gradus/engine/grad_mode.h"

@@ -1,4 +1,4 @@
-// Arguments that models and decoding reject, and the nearest ones that they accept.
+// Invalid arguments, and the nearest valid ones.
 #include <limits>
 
 #include "gradus/engine/base/random.h"

@@ -1,4 +1,4 @@
-// GPT: shapes, the tied head, the initial loss, training, and rejected arguments.
+// GPT.
 #include <cmath>
 #include <random>
 #include <thread>

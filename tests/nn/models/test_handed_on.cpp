@@ -1,4 +1,4 @@
-// Each option of a model reaches every layer; all options differ from their defaults.
+// Each option of a model reaches every layer.
 #include <cmath>
 #include <vector>
 

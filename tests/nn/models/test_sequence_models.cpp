@@ -1,4 +1,4 @@
-// Translator and recommender: padding, causality, and batched decoding.
+// Translator and recommender.
 #include <limits>
 
 #include "gradus/check/invariance.h"

@@ -1,4 +1,4 @@
-// Initial distributions of every parameter of each model.
+// Initial distributions of parameters.
 #include <cmath>
 #include <string>
 

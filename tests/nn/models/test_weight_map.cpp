@@ -1,4 +1,4 @@
-// Name tables: models written under other names can be loaded again.
+// Tables of parameter names.
 #include "gradus/nn/models/families.h"
 
 #include "gradus/nn/extras/lora.h"

@@ -1,4 +1,4 @@
-// Small models in f64 whose weights are large enough that each token matters.
+// Small models in f64 with large weights, so that each token matters.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The caller in user code, from stack frames and in NaN reports. Always compiled with -g, in its
-// own folder and outside namespace gradus.
+// The caller in user code. Compiled with -g, in its own folder and outside namespace gradus.
 #include "gradus/trace/caller.h"
 
 #include <cstdlib>

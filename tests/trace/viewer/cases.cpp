@@ -1,5 +1,5 @@
 // trace_cases CASE PAGE.html writes the page of an unusual program; `trace_cases list` lists the
-// cases. Used by tests/trace/viewer/test_programs.js.
+// cases.
 #include <cstdio>
 #include <map>
 #include <string>

@@ -1,5 +1,4 @@
-// A sharded training run for tests. The model has dropout and batch statistics; sequences are
-// ragged and the last batch is short.
+// A sharded training run with dropout, batch statistics, ragged sequences and a short last batch.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// A fault in one process ends all of them with one line: which rank, where, at which step, and why.
+// A fault in one process ends all with one line.
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"

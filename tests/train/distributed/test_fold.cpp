@@ -1,4 +1,4 @@
-// The nodes and sums of a fold against an explicit tree of shard indices.
+// Folds against an explicit tree.
 #include <vector>
 
 #include "gradus/ops/create.h"

@@ -1,4 +1,4 @@
-// A sharded optimizer equals an unsharded one bit for bit: cuts, steps, norms and states.
+// A sharded optimizer equals an unsharded one bit for bit.
 #include <functional>
 #include <memory>
 

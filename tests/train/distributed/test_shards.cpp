@@ -1,4 +1,4 @@
-// The result of a sharded run does not depend on the number of processes.
+// Sharded runs do not depend on the number of processes.
 #include <cmath>
 
 #include "gradus/engine/base/random.h"

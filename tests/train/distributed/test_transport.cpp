@@ -1,4 +1,4 @@
-// Transports, alone and among threads: gathered strings and values, bytes and time.
+// Transports, alone and among threads.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Optimizers, averages and schedules against PyTorch's (tests/golden/make_ops.py).
+// Optimizers, averages and schedules against PyTorch's.
 #include <cmath>
 #include <fstream>
 #include <functional>

@@ -1,4 +1,4 @@
-// Optimizers against their formulas in plain doubles.
+// Optimizers against their formulas.
 #include <algorithm>
 #include <cmath>
 #include <functional>

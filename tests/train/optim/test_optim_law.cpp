@@ -1,4 +1,4 @@
-// Every optimizer with every combination of options, groups and schedules against plain arithmetic.
+// Optimizers with all combinations of options, groups and schedules.
 #include <array>
 #include <cmath>
 #include <functional>

@@ -1,4 +1,4 @@
-// Steps within backward: their memory, and consistency after exceptions.
+// Steps within backward.
 #include <memory>
 #include <string>
 #include <tuple>
