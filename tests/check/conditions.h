@@ -23,15 +23,13 @@ using testing::values;
 
 inline Tensor square_of(const Tensors& in) { return in[0] * in[0]; }
 
-/// Reads numel() consecutive elements from x's offset, ignoring its strides, as a faulty kernel
-/// would.
+/// Reads consecutive elements from x's offset, ignoring its strides.
 inline Tensor careless(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   if (count < x.offset() + x.numel()) return full(x.shape(), 0.5, x.dtype());
   return kernel::strided_view(x, x.shape(), contiguous_strides(x.shape()), x.offset()).clone();
 }
 
-/// Checks a vjp of x² at [3,4].
 inline Report square_with(const check::Vjp& backward, const Options& options = {}) {
   return check::vjp("square", square_of, backward, {values({3, 4})}, options);
 }

@@ -6,7 +6,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// y = M x with M[output, element] = rule(output, element), so dx = Mᵀ dy.
+/// y = M x, dx = Mᵀ dy with M[output, element] = rule(output, element).
 using Rule = std::function<double(Index output, Index element)>;
 
 Case linear(const char* name, At shape, Index outputs, const Rule& rule) {
@@ -29,7 +29,6 @@ Case linear(const char* name, At shape, Index outputs, const Rule& rule) {
           }};
 }
 
-/// A backward pass that uses another rule.
 Spoil by_rule(const Rule& rule) {
   return instead(0, [rule](const Arguments& in, const Values& dy) {
     Values dx(in[0].size(), 0.0);
@@ -44,7 +43,7 @@ double yes(bool b) { return b ? 1 : 0; }
 
 constexpr Index kPicked[] = {4, 1, 1, 0, 1};
 
-/// Index of element j of [2,3,5] after permute(2, 0, 1), and after the inverse permutation.
+/// Element j of [2,3,5] after permute(2, 0, 1), and after its inverse.
 Index permuted(Index j) { return j % 5 * 6 + j / 5; }
 Index unpermuted(Index j) { return j % 3 * 10 + j / 3; }
 

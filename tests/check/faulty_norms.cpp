@@ -32,7 +32,7 @@ Case log_softmax_case() {
   return c;
 }
 
-/// y = x / rms(x) · w. The gradient's second term is optional.
+/// y = x / rms(x) · w
 Arguments rms_vjp(const Arguments& in, const Values& dy, bool with_term) {
   Arguments d{Values(in[0].size(), 0.0), Values(kWidth, 0.0)};
   for (Index r = 0; r < in[0].size(); r += kWidth) {
@@ -67,7 +67,7 @@ Case rms_norm_case() {
       [](const Arguments& in, const Values& dy) { return rms_vjp(in, dy, true); }};
 }
 
-/// softmax: dx = y (dy - share · Σ y dy). With `sum_goes_on`, the sum is not reset for each row.
+/// dx = y (dy - share · Σ y dy). With `sum_goes_on`, the sum is not reset between rows.
 Spoil softmax_with(double share, bool with_y, bool sum_goes_on) {
   return instead(0, [=](const Arguments& in, const Values& dy) {
     const Values y = softmax_rows(in[0], kWidth);
@@ -84,7 +84,7 @@ Spoil softmax_with(double share, bool with_y, bool sum_goes_on) {
   });
 }
 
-/// Layer norm's dx with parts omitted. A share of 1 keeps the term.
+/// A share of 1 keeps the term.
 Spoil norm_with(double mean_share, double hat_share, bool with_rstd, bool with_gamma) {
   return instead(0, [=](const Arguments& in, const Values& dy) {
     Values dx(dy.size());

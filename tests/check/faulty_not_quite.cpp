@@ -7,7 +7,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// An output and an element (not element 0) of input k whose correct derivative is not 0.
+/// An output and an element of input k, not the first, with a derivative other than 0.
 std::pair<Index, Index> some_entry(const Case& c, Index k) {
   Arguments in;
   for (const Input& input : c.inputs) in.push_back(input.values);
@@ -24,7 +24,7 @@ std::pair<Index, Index> some_entry(const Case& c, Index k) {
 }  // namespace
 
 std::vector<FaultyOp> faulty_not_quite() {
-  // These causes do not depend on the pattern of wrong entries.
+  // Independent of the pattern of wrong entries.
   const std::set<std::string> other{"", "NOT LINEAR", "NOT A NUMBER", "UPSTREAM IGNORED"};
   std::vector<FaultyOp> all;
   for (FaultyOp faulty : all_faulty_ops()) {

@@ -12,7 +12,7 @@ struct FaultyOp {
   std::string name;
   Case subject;  // correct
   Spoil spoil;
-  std::string cause;  // "": no single cause explains it, and the report must not name one
+  std::string cause;  // "": the report must not name one
   Index input = 0;    // the wrong one
   At output_shape = {};
 };
@@ -29,18 +29,17 @@ inline std::vector<FaultyOp> all_faulty_ops() {
   return all;
 }
 
-/// The same faults, each with two more wrong entries in the Jacobian, so that no single cause
-/// explains all of them.
+/// The same faults with two more wrong entries, so that no single cause explains all.
 std::vector<FaultyOp> faulty_not_quite();
 
 /// Distinct values of both signs, none near 0 or 1.
 Values plain_values(Index count, std::uint64_t seed = 1);
 
-/// Replaces the derivative for input k: dx = wrong(in, dy).
+/// dx = wrong(in, dy) for input k.
 using Wrong = std::function<Values(const Arguments& in, const Values& dy)>;
 Spoil instead(Index k, const Wrong& wrong);
 
-/// Changes each element of dx[k]: f(correct value, index).
+/// dx[k][i] = f(correct value, i).
 Spoil each(Index k, const std::function<double(double, Index)>& f);
 
 }  // namespace gradus::raw_cases

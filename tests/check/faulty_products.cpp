@@ -7,7 +7,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// Sizes of C = A B: 2, 3, 5 or 3, 3, 3.
+/// 2, 3, 5 or 3, 3, 3.
 struct Sides {
   Index m, k, n;
 };
@@ -57,7 +57,6 @@ Case bias_case(Index rows, Index width) {
           }};
 }
 
-/// y = a / b, elementwise.
 Case quotient_case() {
   return {"divide",
           {{"a", {5}, plain_values(5)}, {"b", {5}, plain_values(5, 2)}},

@@ -10,7 +10,6 @@ namespace {
 using T = const Tensor&;
 using X = const Tensors&;
 
-/// Adds a fault that replaces the correct gradient of `input`.
 void add(std::vector<FaultyOp>& all, const Host& h, const std::string& what, std::size_t input,
          const std::string& cause, const Change& change) {
   all.push_back({h.name + ", " + what, h, changed(h, input, change), cause, input});
@@ -160,7 +159,6 @@ void add_norms(std::vector<FaultyOp>& all) {
   add(all, rms, "weight without r", 1, "FACTOR", [](T, X x, T dy) { return sum(dy * x[0], {0}); });
 }
 
-/// attention's gradients with any scale, with or without softmax's sum.
 Tensors attention_vjp(const Tensors& x, const Tensor& dy, double scale, bool with_sum) {
   const Tensor p = softmax(matmul(x[0], transpose(x[1])) * 0.5);
   const Tensor dp = matmul(dy, transpose(x[2]));

@@ -10,7 +10,7 @@
 namespace gradus::faulty_tensor_ops {
 namespace {
 
-/// Reads the storage from x's offset as if x were row-major. At its end, repeats the last value.
+/// Reads as if x were row-major. Repeats the last value at the storage's end.
 Tensor careless(const Tensor& x) {
   const auto held = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   std::vector<double> read;
@@ -26,7 +26,6 @@ bool repeats(const Tensor& x) {
   return false;
 }
 
-/// True if a dimension other than the last has stride 1.
 bool swapped(const Tensor& x) {
   const int last = x.rank() - 1;
   for (int i = 0; i < last; ++i)
@@ -47,7 +46,7 @@ Vjp x_read(const Host& host, std::size_t input, const std::function<Tensor(const
   };
 }
 
-/// Computes only full blocks of `most` elements. The remainder gets no gradient.
+/// Omits the remainder after full blocks of `most` elements.
 Vjp first_block_only(const Host& host, std::size_t input, std::int64_t most) {
   return changed(host, input, [most](const Tensor& dx, const Tensors&, const Tensor&) {
     std::vector<double> v = dx.to(Dtype::f64).to_vector<double>();
@@ -69,13 +68,13 @@ std::vector<FaultyOp> faulty_layout() {
                      dy_read(h, [](const Tensor& dy) { return repeats(dy) ? dy * 0.5 : dy; }),
                      "UPSTREAM LAYOUT"});
     }
-    if (h.name == "sum" || h.name == "rows") continue;  // their gradients do not depend on x
+    if (h.name == "sum" || h.name == "rows") continue;
     all.push_back({h.name + ", x as if row-major", h, x_read(h, 0, careless), "LAYOUT"});
     all.push_back({h.name + ", x transposed", h,
                    x_read(h, 0, [](const Tensor& x) { return swapped(x) ? x * 1.5 : x; }),
                    "LAYOUT"});
   }
-  for (FaultyOp& b : all)  // their dx does not depend on the first input
+  for (FaultyOp& b : all)  // dx does not depend on the first input
     if (b.name == "multiply, x as if row-major" || b.name == "multiply, x transposed" ||
         b.name == "broadcast, x as if row-major" || b.name == "broadcast, x transposed" ||
         b.name == "matmul, x as if row-major" || b.name == "matmul, x transposed" ||

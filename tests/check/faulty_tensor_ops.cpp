@@ -7,7 +7,6 @@
 namespace gradus {
 namespace op {
 
-/// y = x wᵀ, with one of four faults.
 struct OddLinear final : Op {
   int fault = 0;
   Saved x, w;
@@ -27,7 +26,7 @@ struct OddLinear final : Op {
   }
 };
 
-/// y = x[from : from + 2] of axis 0, with the gradient at other positions.
+/// y = x[from : from + 2], with the gradient at other positions.
 struct OddSlice final : Op {
   std::int64_t from = 1, back = 0, step = 1;
   bool whole = false;
@@ -49,7 +48,7 @@ struct OddRows final : Op {
   }
 };
 
-/// y = eˣ. Saves x instead of y, overwrites what it saved, or detaches it.
+/// y = eˣ. Saves x, overwrites what it saved, or detaches it.
 struct OddExp final : Op {
   int fault = 0;
   Saved kept;
@@ -70,7 +69,6 @@ struct OddExp final : Op {
   }
 };
 
-/// y = relu(x), with a wrong mask.
 struct OddRelu final : Op {
   int fault = 0;
   Saved x;

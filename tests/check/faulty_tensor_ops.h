@@ -16,7 +16,6 @@ using check::Tensors;
 using check::Vjp;
 using testing::values;
 
-/// A function with its correct backward pass.
 struct Host {
   std::string name;
   Function forward;
@@ -24,14 +23,14 @@ struct Host {
   Tensors inputs;
 };
 
-/// A fault of a host, and the cause that the report must name; "": no cause explains it.
+/// "": no cause explains it
 struct FaultyOp {
   std::string name;
   Host host;
-  Vjp wrong;  // empty: the host's forward calls a faulty op
+  Vjp wrong;  // empty: the forward calls a faulty op
   std::string cause;
   std::size_t input = 0;  // the wrong one
-  bool second = false;    // the first derivative is correct, the second is not
+  bool second = false;    // only the second derivative is wrong
 };
 
 Host square_host();
@@ -63,7 +62,6 @@ inline std::vector<FaultyOp> all_faulty_ops() {
   return all;
 }
 
-/// The correct gradients, with that of `input` changed.
 using Change = std::function<Tensor(const Tensor& dx, const Tensors& x, const Tensor& dy)>;
 Vjp changed(const Host& host, std::size_t input, const Change& change);
 

@@ -9,7 +9,6 @@
 namespace gradus::faulty_tensor_ops {
 namespace {
 
-/// Returns the same buffer for every gradient of a shape.
 Vjp one_buffer(const Host& host) {
   return
       [right = host.right, kept = std::make_shared<Tensor>()](const Tensors& x, const Tensor& dy) {
@@ -36,7 +35,7 @@ Vjp unfinished(const Host& host) {
   });
 }
 
-/// If two inputs share storage, returns a gradient for the first only.
+/// Omits the gradient of an input that shares storage with another.
 Vjp same_twice(const Host& host, std::size_t first, std::size_t second) {
   return [right = host.right, first, second](const Tensors& x, const Tensor& dy) {
     Tensors dx = right(x, dy);
@@ -45,7 +44,6 @@ Vjp same_twice(const Host& host, std::size_t first, std::size_t second) {
   };
 }
 
-/// Treats elements of dy below 0.1 · max |dy| as 0.
 Vjp thresholded(const Host& host) {
   return [right = host.right](const Tensors& x, const Tensor& dy) {
     const Tensor size = abs(dy);
@@ -53,12 +51,10 @@ Vjp thresholded(const Host& host) {
   };
 }
 
-/// Uses f(dy) in place of dy.
 Vjp with_upstream(const Host& host, const std::function<Tensor(const Tensor&)>& f) {
   return [right = host.right, f](const Tensors& x, const Tensor& dy) { return right(x, f(dy)); };
 }
 
-/// Wrong in f32 only.
 Vjp in_f32(const Host& host, const std::function<Tensor(const Tensor&)>& f) {
   return [right = host.right, f](const Tensors& x, const Tensor& dy) {
     Tensors dx = right(x, dy);
@@ -73,7 +69,7 @@ Host of_f32(Host host) {
   return host;
 }
 
-/// Its second derivative lacks the terms through input k.
+/// The second derivative lacks the terms through input k.
 Vjp detached(const Host& host, std::size_t k) {
   return [right = host.right, k](const Tensors& x, const Tensor& dy) {
     Tensors in = x;

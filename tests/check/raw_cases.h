@@ -34,28 +34,27 @@ struct Case {
   Derivative vjp;
 };
 
-/// Spoils the correct gradients dx[input][element].
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
-// Wrappers of check_vjp and check_on, so that the templates are compiled once.
+// Compile the checker's templates once.
 Report run(const std::string& name, const Functions& functions, const std::vector<Input>& inputs,
            const Options& options = {});
 Report run(const Case& c, const Options& options = {});
 Report run_spoiled(Case c, const Spoil& spoil, const Options& options = {});
 Report run_on(const Domains& domains, const Functions& functions, const std::vector<Input>& inputs,
-              const Options& options = {});  // check_on
+              const Options& options = {});
 
 Values random_values(Index count, std::uint64_t seed, double scale = 1);  // in ±2·scale
 
 /// y[i] = f(x[i]).
 Case elementwise(const std::string& name, Values x, double (*f)(double), double (*df)(double));
 
-/// A scalar function of several inputs. `gradient` leaves out the factor dy.
+/// `gradient` leaves out the factor dy.
 Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
               const std::function<Arguments(const Arguments&)>& gradient, const Arguments& x,
               const Dims& shape = {});
 
-/// Along the last of two axes: y = eˣ / Σeˣ, dx = y (dy - Σ y dy).
+/// y = eˣ / Σeˣ, dx = y (dy - Σ y dy)
 Values softmax_rows(const Values& x, Index width);
 Case softmax(Index rows, Index width, Values x);
 
@@ -64,7 +63,7 @@ struct Row {
 };
 Row statistics(const double* x, Index width);
 
-/// dx = rstd (g - mean(g) - xhat mean(g xhat)), g = gamma dy. The term mean(g) is optional.
+/// dx = rstd (g - mean(g) - xhat mean(g xhat)), g = gamma dy
 Arguments layer_norm_vjp(const Arguments& in, const Values& dy, bool with_mean);
 Case layer_norm(Index rows, Index width, double scale, std::uint64_t seed = 3);
 
@@ -97,7 +96,7 @@ inline double d_gelu(double x) {
   return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) + x * density;
 }
 
-/// In characters of UTF-8, not bytes.
+/// In UTF-8 characters.
 Index longest_line(const std::string& text);
 
 }  // namespace gradus::raw_cases

@@ -13,7 +13,6 @@ namespace {
 constexpr std::int64_t kShape[] = {2, 2};
 constexpr double kX[] = {0.5, -1.25, 2, 0.75}, kW[] = {3, 7, -2, 5};
 
-/// y = x ⊙ w. `user` selects the fault.
 int product(void*, const double* const* x, double* y) {
   for (int i = 0; i < 4; ++i) y[i] = x[0][i] * x[1][i];
   return 0;
@@ -144,7 +143,7 @@ TEST_CASE("C interface: the full check calls the function more often, the sample
   };
   const int full = calls_with("full", 1), sampled = calls_with("sampled", 1);
   CHECK(full > sampled);
-  CHECK(calls_with("sampled", 0) == full);  // small enough to be checked in full
+  CHECK(calls_with("sampled", 0) == full);  // few enough to check all
   gradus_check_free(check);
 }
 

@@ -13,8 +13,7 @@ namespace {
 
 using testing::fails, testing::flat, testing::passes;
 
-/// y[i, j] = Σ w[a, b] x[i + a, j + b] with x [n, n], w [3, 3]. Adds the gradient of weight k to
-/// weight at(k).
+/// y[i, j] = Σ w[a, b] x[i + a, j + b]. The gradient of weight k goes to at(k).
 Report convolution(Index n, const std::function<Index(Index)>& at) {
   const Index out = n - 2;
   const auto each = [n, out](const auto& visit) {
@@ -40,7 +39,7 @@ Report convolution(Index n, const std::function<Index(Index)>& at) {
              {{"x", {side, side}, random_values(n * n, 1)}, {"w", {3, 3}, random_values(9, 2)}});
 }
 
-/// h' = tanh(2x + h), c' = c h' + x. The gradient ignores dc' unless `reads_dc`.
+/// h' = tanh(2x + h), c' = c h' + x
 Report cell(bool reads_dc) {
   Options options;
   options.output_shape = {2, 3};
@@ -69,7 +68,7 @@ Report cell(bool reads_dc) {
       options);
 }
 
-/// The first column of the table in docs/causes.md, without the causes that only Python reports.
+/// The table in docs/causes.md, without the causes that only Python reports.
 std::set<std::string> documented() {
   std::ifstream in(std::string(GRADUS_SOURCE_DIR) + "/docs/causes.md");
   std::set<std::string> causes;
@@ -113,7 +112,6 @@ TEST_CASE("causes: an ignored upstream gradient is reported once for all inputs"
 }
 
 TEST_CASE("causes: a wrong factor that is common in formulas is named") {
-  // y = s x, with x [4, 5] and s = 0.7.
   const auto factor = [](double c) {
     const Report report = run("f",
                               {[](const Arguments& in) { return scaled(in[0], in[1][0]); },
@@ -153,7 +151,7 @@ TEST_CASE("causes: docs/causes.md lists exactly the causes that tests cover") {
                                "AMBIENT",
                                "WRONG CHOICE"};
   for (const FaultyOp& faulty : all_faulty_ops()) tested.insert(faulty.cause);
-  // Conditions have their own table, in docs/checking.md.
+  // These are in docs/checking.md.
   const std::set<std::string> conditions{
       "LAYOUT", "UPSTREAM LAYOUT", "WRITES OUTSIDE",       "ACCUMULATION", "SAME INPUT TWICE",
       "WANTS",  "TWO FORWARDS",    "WRITES TO ITS OUTPUT", "ERRORS",       "PRECISION"};

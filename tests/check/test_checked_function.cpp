@@ -25,7 +25,6 @@ Case products() {
           }};
 }
 
-/// Multiplies all derivatives by 1 + share.
 Spoil off_by(double share) {
   return [share](Arguments& dx, const Arguments&, const Values&) {
     for (Values& part : dx)
@@ -36,7 +35,7 @@ Spoil off_by(double share) {
 struct Wish {
   std::string name = {};
   Options options = {};
-  double shows = 1e-3;  // the relative error that must fail
+  double shows = 1e-3;  // a relative error that must fail
 };
 
 std::vector<Wish> wishes() {
@@ -65,7 +64,6 @@ std::vector<Wish> wishes() {
           {"full", full}};
 }
 
-/// Adds after(n) to the first output of the n-th call.
 Report changing(const std::function<double(int)>& after) {
   Case c = products();
   c.forward = [after, calls = std::make_shared<int>(0), f = c.forward](const Arguments& in) {
@@ -78,7 +76,6 @@ Report changing(const std::function<double(int)>& after) {
 
 double as_float(double v) { return static_cast<float>(v); }
 
-/// products() computed in float, with all outputs off by this share.
 Functions in_float(double off, bool reference) {
   const Case c = products();
   Functions f{[g = c.forward, off](const Arguments& in) {
@@ -135,7 +132,7 @@ TEST_CASE("determinism: another seed gives other upstream gradients and the same
   };
   CHECK(upstream(one) == upstream(one));
   CHECK(upstream(one) != upstream(two));
-  // Rows with one nonzero weight: it is random in ±[1.5, 2.5), never 1.
+  // A single nonzero weight is random in ±[1.5, 2.5), never 1.
   for (const Values& dy : upstream(one)) {
     const auto weighs = [](double w) { return w != 0; };
     if (std::count_if(dy.begin(), dy.end(), weighs) != 1) continue;
@@ -300,7 +297,7 @@ TEST_CASE("float: a resolution is the tolerance, but no finer than the noise all
   passes(with_error(0), "a resolution of 0.001");
   passes(with_error(1e-4));
   fails(with_error(1e-2));
-  // Intermediate results rounded to 1e-4 do not allow a resolution of 1e-6.
+  // Rounding to 1e-4 does not allow a resolution of 1e-6.
   options.resolution = 1e-6;
   const auto rough = [](const Arguments& in) {
     return Values{std::round(in[0][0] * in[0][0] * 1e4) / 1e4};

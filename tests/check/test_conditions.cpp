@@ -13,7 +13,7 @@ namespace gradus {
 
 namespace op {
 
-/// x², whose backward is wrong for a leaf's second node.
+/// Wrong for a leaf's second node.
 struct Jealous final : Op {
   static inline std::uint64_t latest = 0;  // the last leaf
   Saved x;
@@ -32,7 +32,7 @@ struct Jealous final : Op {
   }
 };
 
-/// x², whose second backward overwrites the gradient that the first returned.
+/// The second backward overwrites the first gradient.
 struct Rewriting final : Op {
   Saved x;
   Tensor first;
@@ -49,7 +49,7 @@ struct Rewriting final : Op {
   }
 };
 
-/// a b c, whose backward is wrong if `wrong_for` of the three need a gradient.
+/// Wrong if `wrong_for` of the inputs need a gradient.
 struct Product final : Op {
   Saved a, b, c;
   int wrong_for = 0;
@@ -65,7 +65,7 @@ struct Product final : Op {
   }
 };
 
-/// y = 2 x, whose last element is never written: NaN if memory is poisoned, else correct by chance.
+/// The last element is never written: NaN if memory is poisoned, else correct by chance.
 struct Unfinished final : Op {
   const char* name() const override { return "unfinished"; }
   Tensor forward(const Tensor& x) {
@@ -83,7 +83,6 @@ struct Unfinished final : Op {
 namespace conditions {
 namespace {
 
-/// Checks that the report fails and that each finding contains `words`.
 void found_by(const Report& report, const std::string& words, const std::string& cause = "") {
   INFO(report);
   CHECK(report.verdict == Verdict::fail);
@@ -108,7 +107,6 @@ std::string layout_of(const Tensor& x) {
   return x.offset() > 0 ? "slice" : "whole";
 }
 
-/// x² at [3, 4], wrong if x (or dy) has this layout.
 Report square_wrong_for(const std::string& layout, bool of_dy) {
   return square_with(
       [&](const Tensors& x, const Tensor& dy) {
@@ -254,7 +252,7 @@ TEST_CASE("conditions: an exception for other strides is reported with its messa
 }
 
 TEST_CASE("conditions: a write outside a slice fails") {
-  const auto beside = [](const Tensor& t) {  // the element before the first one
+  const auto beside = [](const Tensor& t) {
     if (t.offset() > 0) const_cast<double*>(t.data<double>())[-1] = 1;
   };
   for (const bool to_dy : {false, true})
@@ -304,7 +302,7 @@ TEST_CASE("conditions: poisoning of memory is restored to its earlier state") {
     memory::set_poison(before);
     CHECK(check::gradients([](const Tensors& in) { return in[0] * 2.0; }, {values({3})}));
     Tensor next = Tensor::empty({5}, Dtype::f64).fill_(1);
-    next = Tensor();  // its block is reused below
+    next = Tensor();
     next = Tensor::empty({5}, Dtype::f64);
     CHECK(std::isnan(next.to_vector<double>()[4]) == before);
   }
@@ -342,7 +340,7 @@ TEST_CASE("conditions: refused inputs must throw the same message, recorded or n
   options.refused = {{values({2}).requires_grad_()}};
   const Report lax = check::gradients("strict", strict, {values({3})}, options);
   INFO(lax);
-  CHECK(lax.inputs[0].cause.name == "");  // it tests for a leaf, which both calls get
+  CHECK(lax.inputs[0].cause.name == "");  // both calls get a leaf
   options.refused = {{values({3})}};
   caught(check::gradients("strict", strict, {values({3})}, options), "ERRORS");
   const auto recorded_only = [](const Tensors& in) {
@@ -370,7 +368,6 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   INFO(report);
   CHECK(report.verdict == Verdict::fail);
   CHECK(has(report.smallest, "x0 [1,1,1]"));
-  // Sizes that depend on each other shrink together.
   const check::Vjp by_rows = [](const Tensors& x, const Tensor& dy) {
     const Tensor da = matmul(dy, transpose(x[1], 0, 1));
     return Tensors{da, matmul(transpose(x[0], 0, 1), dy) * (x[0].size(0) > 2 ? 2.0 : 1.0)};
@@ -382,7 +379,7 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]: d out["));
   CHECK(has(product.smallest, "/ d x1[0,0]"));
   Options given, options;
-  given.upstream = values({3, 5, 7}, 2);  // no smaller size fits it
+  given.upstream = values({3, 5, 7}, 2);  // fits no smaller size
   CHECK(has(check::vjp("softmax", f, no_dot, {values({3, 5, 7})}, given).smallest, "[1,1,1]"));
   options.smallest = false;
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());

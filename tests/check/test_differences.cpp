@@ -11,20 +11,19 @@ namespace {
 
 using Curve = std::function<Values(double)>;
 
-/// A function of one variable with its derivatives.
 struct Subject {
   std::string name;
   Curve f, df;
-  Values places;  // where finite differences can resolve it
+  Values places;  // where differences can resolve it
 };
 
-/// A pseudo-random value in ±size/2.
+/// Pseudo-random in ±size/2.
 double jitter(double x, double size) {
   const double many = x * 7919.0 * 1024;
   return size * (many - std::floor(many) - 0.5);
 }
 
-/// The Chebyshev polynomial T₄₀: twenty periods on [-1, 1].
+/// Chebyshev's T₄₀: twenty periods on [-1, 1].
 double chebyshev(double x) { return std::cos(40 * std::acos(x)); }
 double d_chebyshev(double x) { return 40 * std::sin(40 * std::acos(x)) / std::sqrt(1 - x * x); }
 
@@ -90,7 +89,7 @@ std::vector<Subject> subjects() {
        {1, 0.25}}};
 }
 
-/// The report for the derivatives times `factor`. A derivative of 0 becomes factor - 1.
+/// A derivative of 0 becomes factor - 1.
 Report report_of(const Subject& s, double x, double factor, const Options& options = {}) {
   const auto vjp = [&s, factor](const Arguments& in, const Values& dy) {
     const Values d = s.df(in[0][0]);
@@ -117,7 +116,7 @@ TEST_CASE("differences: no error of one part in a million escapes, at any scale"
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Options options;
     options.seed = seed;
-    // 0.001 … 100. At 100 a softmax saturates, and its derivatives are only rounding error.
+    // Up to 100, where a softmax saturates and its derivatives are rounding error.
     const double scale = std::pow(10.0, static_cast<double>(seed % 6) - 3);
     for (const Case& c : {softmax(2, 4, random_values(8, seed, scale)),
                           layer_norm(2, 3, scale, seed), matmul(2, 1, 3, seed)}) {
@@ -128,7 +127,7 @@ TEST_CASE("differences: no error of one part in a million escapes, at any scale"
       const Report report = run_spoiled(
           c,
           [k, seed](Arguments& dx, const Arguments&, const Values&) {
-            // Spoils all elements of an input, or only the largest gradient, alternating by seed.
+            // All elements, or only the largest gradient.
             Values& d = dx[k];
             const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
             const auto largest = std::max_element(d.begin(), d.end(), smaller);
@@ -170,7 +169,7 @@ TEST_CASE("differences: six calls of a function cover all its outputs at a smoot
 }
 
 TEST_CASE("differences: a step that samples a wave at its zeros is detected") {
-  // Six points 1/512 apart cannot see a wave of that length.
+  // Six points 1/512 apart cannot see this wave.
   const double turns = 2 * std::acos(-1.0) * 512;
   const Report report = scalar(
       "hidden wave",
@@ -214,7 +213,7 @@ TEST_CASE("differences: a function that ignores its input has derivative 0") {
   const auto some = [](const Arguments&, const Values& dy) { return Arguments{{0, dy[0], 0}}; };
   testing::passes(run("constant", {constant, none}, x), "every measured derivative is 0");
   testing::fails(run("constant", {constant, some}, x));
-  // Below about -9 the value underflows to exactly 0, but the derivative does not.
+  // Below about -9 the value underflows to 0, the derivative does not.
   const Case underflow = elementwise("gelu", {-10, -12}, gelu, d_gelu);
   REQUIRE(underflow.forward({{-10, -12}}) == Values{0, 0});
   testing::passes(run(underflow));
@@ -233,8 +232,8 @@ TEST_CASE("differences: a function that ignores its input has derivative 0") {
 }
 
 TEST_CASE("differences: a derivative of 0 is recognized despite the rounding of large terms") {
-  // Attention of one query to four keys k + c, c all zeros, shifts all scores by q·c: the
-  // derivative by c is 0. The value keeps the more rounding, the larger the scores.
+  // A constant c added to all keys shifts all scores by q·c, so its derivative is 0. Rounding grows
+  // with the scores.
   constexpr Index keys = 4, width = 2;
   int not_right = 0, missed = 0;
   for (const double size : {0.01, 0.3, 1.0, 4.0, 16.0, 100.0})

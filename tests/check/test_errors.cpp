@@ -15,7 +15,6 @@ namespace {
 
 using testing::fails, testing::passes, testing::undecided;
 
-/// Checks that the call throws an E whose message contains both words.
 template <class E>
 void refused(const std::function<void()>& call, const std::string& word,
              const std::string& other = "") {
@@ -76,7 +75,7 @@ TEST_CASE("errors: a function that returns no tensor, or another type, is refuse
   };
   refused<DtypeError>(with([](const Tensors& in) { return in[0].to(Dtype::f32); }), "rough", "f32");
   refused<ValueError>(with([](const Tensors&) { return Tensor(); }), "rough");
-  // Exceptions that the function throws at its inputs pass through.
+  // Exceptions at the inputs pass through.
   refused<ShapeError>(with([](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); }), "7");
   refused<std::runtime_error>(
       with([](const Tensors&) -> Tensor { throw std::runtime_error("out of cheese"); }),

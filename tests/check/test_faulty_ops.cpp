@@ -13,7 +13,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// A random case with a correct derivative: any family, size and scale.
+/// Any family, size and scale.
 Case random_case(std::uint64_t seed) {
   Random random(seed);
   const auto side = [&random] { return static_cast<Index>(1 + random.below(4)); };
@@ -37,7 +37,6 @@ Case random_case(std::uint64_t seed) {
   }
 }
 
-/// One row of the table.
 struct Tally {
   int faults = 0, failed = 0, named = 0, misnamed = 0;
 

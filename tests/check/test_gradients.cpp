@@ -11,7 +11,6 @@
 
 namespace gradus {
 
-// y = x³ with one fault each.
 namespace op {
 
 enum class Fault { none, one_element, ignores_dy, formula, second, nan };
@@ -175,7 +174,7 @@ TEST_CASE("second: derivatives by the inputs and by the upstream gradient are ch
   REQUIRE(right.inputs.size() == 2);
   CHECK(right.inputs[0].name == "x0");
   CHECK(right.inputs[1].name == "upstream");
-  // The first derivative is correct. The term through the detached x is lost.
+  // The term through the detached x is lost.
   CHECK(check_cube(op::Fault::second));
   const Report wrong = second_of(op::Fault::second);
   CHECK(wrong.verdict == Verdict::fail);

@@ -26,7 +26,6 @@ namespace gradus::testing::test_graph {
 
 namespace op {
 
-/// An op made of two functions. The second input may be undefined.
 struct Made final : Op {
   using F = std::function<Tensor(const Tensor& a, const Tensor& b)>;
   using Df = std::function<Tensor(const Tensor& a, const Tensor& dy)>;
@@ -56,7 +55,7 @@ namespace {
 using check::Report, check::Verdict;
 using testing::has, testing::message_of;
 
-/// Multiplies the first gradient that ops of this name return by 1.001.
+/// Scales the first gradient of this op by 1.001.
 class WrongBackward : public Observer {
  public:
   explicit WrongBackward(std::string name) : name_(std::move(name)) {}
@@ -65,7 +64,7 @@ class WrongBackward : public Observer {
     for (const Gradient& each : dx) {
       if (!each.defined()) continue;
       const NoGrad off;
-      auto& gradient = const_cast<Gradient&>(each);  // the engine's own object, which is not const
+      auto& gradient = const_cast<Gradient&>(each);  // the engine's object is not const
       if (each.is_whole())
         gradient = Gradient(each.part() * 1.001);
       else
@@ -78,7 +77,6 @@ class WrongBackward : public Observer {
   std::string name_;
 };
 
-/// Collects the names of recorded ops.
 class Names : public Observer {
  public:
   void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
@@ -110,7 +108,7 @@ Tensor twice(const Tensor& a, const Tensor& b = {}, const char* name = "twice") 
                a, b);
 }
 
-/// x², whose gradient is off by error · dy.
+/// dx = dy (2x + error)
 Tensor squared(const Tensor& a, const Tensor& error, const char* name = "squared") {
   return apply(
       op::Made([](const Tensor& x, const Tensor&) { return x * x; },
@@ -153,7 +151,7 @@ TEST_CASE("graph: only the operation with a wrong backward is reported") {
   }
 }
 
-// For a quiet machine, because the time limit includes the step itself:
+// For a quiet machine: the limit includes the step itself.
 TEST_CASE("graph: a step of the cpu preset takes at most five seconds, right or wrong", "[.]") {
   nn::GPT model(nn::gpt_preset("cpu").options);
   model.train();
@@ -189,7 +187,7 @@ TEST_CASE("graph: a step of the cpu preset takes at most five seconds, right or 
 }
 
 TEST_CASE("graph: steps of random small models pass") {
-  const char* many = std::getenv("GRADUS_TEST_STEPS");  // for a manual run of, e.g., 1000
+  const char* many = std::getenv("GRADUS_TEST_STEPS");  // e.g. 1000
   const std::uint64_t steps = many == nullptr ? 24 : std::strtoull(many, nullptr, 10);
   for (std::uint64_t i = 0; i < steps; ++i) {
     CAPTURE(i);

@@ -30,7 +30,7 @@ Tensor vectors(std::int64_t B, std::int64_t T) {
   return randn({B, T, 4}, Dtype::f64);
 }
 
-/// Weights are large enough that each token matters.
+/// Large weights, so that each token matters.
 nn::MultiHeadAttention attention() {
   seed(4);
   nn::MultiHeadAttention layer({.width = 4, .heads = 2});
@@ -202,7 +202,6 @@ TEST_CASE("causal: a gradient from the future is found even if no value shows it
   CHECK(!found.holds);
   CHECK(has(found.words, "have a gradient of"));
   CHECK(check::causal([](const Tensor& in) { return in.detach(); }, x).holds);
-  // A gradient is recorded, but not for x.
   const Tensor other = ones({1}, Dtype::f64).requires_grad_();
   CHECK(check::causal([&](const Tensor& in) { return in.detach() * other; }, x).holds);
 }

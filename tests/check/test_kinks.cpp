@@ -8,7 +8,6 @@ namespace {
 
 using testing::fails, testing::passes;
 
-/// f with its one-sided derivatives at the kink x.
 struct Bend {
   std::string name;
   std::function<double(double)> f;
@@ -24,7 +23,6 @@ std::vector<Bend> bends() {
           {"small", [](double x) { return 1e-9 * std::abs(x + 3); }, -3, -1e-9, 1e-9}};
 }
 
-/// The report for the derivative left + share · (right - left).
 Report at_kink(const Bend& b, double share, const std::vector<Kink>& declared = {}) {
   Options options;
   options.kinks = declared;
@@ -90,7 +88,7 @@ TEST_CASE("kinks: one-sided slopes that move, are infinite or agree are not a ki
   };
   CHECK(kink({slope(0, 1), slope(0, 1)}));
   CHECK(kink({slope(0, 1), slope(0.01, 1.01)}));
-  CHECK(!kink({slope(0, 1)}));               // seen with one step only
+  CHECK(!kink({slope(0, 1)}));               // only one step
   CHECK(!kink({slope(1, 1), slope(1, 1)}));  // smooth
   CHECK(!kink({slope(0, 1), slope(0.4, 0.5)}));
   CHECK(!kink({slope(0, 1), slope(0, 4)}));  // a jump: the gap grows as the step shrinks

@@ -16,7 +16,7 @@ const Values kIdentity{1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 Values rotation() { return so3().plus(kIdentity, kAngles); }
 Values unit_quaternion() { return quaternion().plus({1, 0, 0, 0}, kAngles); }
-/// [R t] with t = (2, -1, 0.5), shape [3, 4].
+/// [R t], shape [3, 4].
 Values motion() {
   const Values r = rotation();
   return {r[0], r[1], r[2], 2, r[3], r[4], r[5], -1, r[6], r[7], r[8], 0.5};
@@ -40,7 +40,7 @@ Values matrix_of(const Values& q) {
       2 * (x * z - w * y),           2 * (y * z + w * x),           w * w - x * x - y * y + z * z};
 }
 
-/// Exponential of a square matrix: I + A + A²/2 + …
+/// I + A + A²/2 + …
 SmallMatrix exponential(const SmallMatrix& a) {
   SmallMatrix sum{a.rows, a.rows}, term{a.rows, a.rows};
   for (Index i = 0; i < a.rows; ++i) term(i, i) = 1;
@@ -52,7 +52,6 @@ SmallMatrix exponential(const SmallMatrix& a) {
   return sum;
 }
 
-/// Checks a scalar function of one input on a manifold.
 Report number_on(const Manifold& m, const Values& x, const std::function<double(const Values&)>& f,
                  const std::function<Values(const Values&)>& gradient, const Options& o = {}) {
   return run_on({{m}},
@@ -63,7 +62,6 @@ Report number_on(const Manifold& m, const Values& x, const std::function<double(
                 {{"x", {}, x}}, o);
 }
 
-/// Checks a point rotated by an input on a manifold. `by_turn` is the gradient by this input.
 using ByTurn = std::function<Values(const Values& turn, const Values& point, const Values& dy)>;
 Report turned(const Manifold& m, const Values& turn, const ByTurn& by_turn) {
   const bool is_quaternion = turn.size() == 4;
@@ -76,7 +74,7 @@ Report turned(const Manifold& m, const Values& turn, const ByTurn& by_turn) {
                 {{"q", {}, turn}, {"v", {}, kPoint}});
 }
 
-/// A step δ moves R v by R (δ × v).
+/// δ moves R v by R (δ × v).
 Values by_step(const Values& q, const Values& v, const Values& dy) {
   return cross(v, rotate_back(q.size() == 4 ? matrix_of(q) : q, dy));
 }
@@ -107,7 +105,7 @@ TEST_CASE("manifolds: plus stays on the manifold, starts at the point, and minus
     for (Index i = 0; i < dimension; ++i) delta[i] = 0.3 - 0.13 * static_cast<double>(i);
     CHECK(m.residual(m.plus(x, delta)) < 1e-13);
     const SmallMatrix basis = tangent_basis(m, x);
-    const Values small = scaled(delta, 1e-6);  // leaves an error of second order
+    const Values small = scaled(delta, 1e-6);  // up to second order
     CHECK(close(tangent_of(m, basis, m.plus(x, small), x), small, 1e-5));
     CHECK(close(times(transposed(basis), lifted(basis, delta)), delta, 1e-12));
   }
@@ -229,7 +227,7 @@ TEST_CASE("manifolds: the test for tangent gradients does not depend on their si
       const Report report = number_on(
           sphere(), {0, 1}, [size](const Values& x) { return size * x[0]; },
           [=](const Values&) {
-            return Values{size, outside * size};  // the second component is normal to the sphere
+            return Values{size, outside * size};  // second component: normal to the sphere
           },
           alone);
       CHECK((report.inputs[0].cause.name == "AMBIENT") == (outside > 1e-7));
@@ -251,7 +249,7 @@ TEST_CASE("manifolds: a frame accepts tangent coordinates or a tangent matrix") 
 }
 
 TEST_CASE("manifolds: only symmetric steps count for a symmetric matrix") {
-  const auto lower = [](const Values& x) {  // reads one triangle, as LAPACK does
+  const auto lower = [](const Values& x) {  // as LAPACK does
     return 2 * x[0] * x[3] - x[2] * x[2];
   };
   const auto spread = [](double share) {

@@ -10,7 +10,7 @@ namespace gradus {
 
 namespace op {
 
-/// x² of three values. The backward multiplies by `factor` and mixes in `more` of other outputs.
+/// The backward multiplies by `factor` and mixes in `more` of other outputs.
 struct OffSquare final : Op {
   OffSquare(double f, double m) : factor(f), more(m) {}
   double factor, more;
@@ -38,7 +38,7 @@ Tensor filled(const std::vector<double>& numbers, Dtype dtype = Dtype::f64) {
   return kernel::convert(tensor(numbers), dtype);
 }
 
-/// Updates a buffer in forward and checks the dtypes of all.
+/// Updates a buffer in forward.
 struct WithBuffers : nn::Layer<WithBuffers> {
   Tensor scale = filled({0.5, 2.0, -1.0}, Dtype::f32), shift = filled({1.0, 2.0, 3.0});
   Tensor order = indices({2, 0, 1});
@@ -71,7 +71,6 @@ struct Outer : nn::Layer<Outer> {
   Tensor forward(const Tensor& x) const { return middle(x) + bias; }
 };
 
-/// relu(x - bias) · scale², where the square has a wrong backward.
 struct Off : nn::Layer<Off> {
   Off(double f, double m) : factor(f), more(m) {}
   double factor, more;

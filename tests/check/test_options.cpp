@@ -29,7 +29,7 @@ TEST_CASE("options: a declared kink must follow its convention, and others are r
   fails(half, "by the declared convention it is 0.5");
   CHECK(half.inputs[0].wrong == 2);
   passes(relu_with({{.at = 1.0, .share = 0.5}}), "declared for input 'x0', and none was met");
-  // max of two equal values: each gets half, or the first gets all.
+  // Each of two equal values gets half, or the first gets all.
   const auto largest = [](const Tensors& in) { return max(in[0], {0}); };
   passes(check::gradients("max", largest, {tensor({3.0, 3.0, 1.0}, Dtype::f64)}));
 }
@@ -37,7 +37,6 @@ TEST_CASE("options: a declared kink must follow its convention, and others are r
 TEST_CASE("options: the caller's upstream gradient is checked too") {
   Options options;
   options.conditions = false;
-  // Wrong for one dy only.
   const check::Vjp moody = [](const Tensors& x, const Tensor& dy) {
     const bool seven = dy.numel() > 0 && dy.contiguous().to_vector<double>()[0] == 7;
     return Tensors{(seven ? 3.0 : 2.0) * x[0] * dy};
@@ -57,7 +56,7 @@ TEST_CASE("options: large inputs are sampled, and a fault of one element is stil
   passes(report, "16 of its 3000 rows");
   passes(report, "64 of 3000 elements of input 'x0' were compared one by one");
   CHECK(report.counts.forward < 800);
-  // One of 3000 elements has a wrong gradient, for one output.
+  // One of 3000 elements is wrong, for one output.
   const check::Vjp wrong = [](const Tensors& x, const Tensor& dy) {
     Tensor dx = 2.0 * x[0] * dy * sum(x[1]);
     if (dx.numel() > 1717) dx.mutable_data<double>()[1717] *= 1.01;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUlp = 0x1p-23;
 
-/// The values cancel in the sum, but each term is as large as the values seen.
+/// The sum is 0, but each term is as large as its values.
 const Tensor kInput = tensor({1.5, -1.5, 0.75, -0.75}, Dtype::f64);
 
 Tensor total(const Tensors& in) { return sum(in[0]); }
@@ -22,9 +22,8 @@ Options in_f32() {
   return options;
 }
 
-using Error = std::function<Tensor(const Tensor& x)>;  // relative, in ulps
+using Error = std::function<Tensor(const Tensor& x)>;  // in ulps
 
-/// The sum of four values, whose f32 gradient is off by so many ulps.
 Report sum_off(const Error& ulps) {
   const check::Vjp backward = [&](const Tensors& x, const Tensor& dy) {
     const Tensor right = expand(reshape(dy.contiguous(), {1}), x[0].shape()) * 1.0;
@@ -63,7 +62,7 @@ TEST_CASE("precision: the worst element is reported with both of its values") {
 
 TEST_CASE("precision: rounding of the inputs to f32 does not count as an error") {
   const auto bent = [](const Tensors& in) { return relu(in[0] - 0.5); };
-  // f32 rounds the first value to 0.5, where the slope is 0. In f64 it is 1.
+  // Rounding to f32 moves the first value to 0.5, where the slope is 0 instead of 1.
   const Report report =
       check::gradients(bent, {tensor({0.5 + 1e-9, 0.25, 0.75}, Dtype::f64)}, in_f32());
   INFO(report);
@@ -105,7 +104,6 @@ TEST_CASE("precision: an error of 1e-4 fails in f32, by input type or by request
   Options options;
   options.dtype = Dtype::f64;
   CHECK(check::gradients("rough", rough(1e-4), in, options));
-  // f64 inputs are checked in f32 on request.
   const Tensors wide = {values({3, 4}), values({4}, 1)};
   CHECK(check::gradients("rough", rough(1e-4), wide));
   options.dtype = Dtype::f32;

@@ -34,7 +34,6 @@ using Span = std::span<const double>;
 
 const V kX{0.5, -1.25, 2.0}, kW{1.5, 0.25};
 
-/// Passes with factor 1. Fails with 1.001.
 template <class Make>
 void holds(const std::string& form, Make make) {
   CAPTURE(form);
@@ -42,7 +41,7 @@ void holds(const std::string& form, Make make) {
   fails(make(1.001));
 }
 
-// y = [x₀w₀ + w₁, x₁x₂w₁] and its Jacobians by x and w, times c.
+// y = [x₀w₀ + w₁, x₁x₂w₁] and its Jacobians, times c.
 V two(const V& x, const V& w) { return {x[0] * w[0] + w[1], x[1] * x[2] * w[1]}; }
 V by_x(const V& x, const V& w, double c = 1) {
   return {c * w[0], 0, 0, 0, c * x[2] * w[1], c * x[1] * w[1]};
@@ -61,7 +60,7 @@ V by_columns(const V& m) {
   return result;
 }
 
-// y = x₀² + x₁x₂ and its gradient times c.
+// y = x₀² + x₁x₂ and its gradient, times c.
 double number_of(const V& x) { return x[0] * x[0] + x[1] * x[2]; }
 V gradient_of(const V& x, double c = 1) { return {c * 2 * x[0], c * x[2], c * x[1]}; }
 
@@ -83,12 +82,11 @@ auto squares_with(Vjp vjp, const V& x = kX) {
   return raw("squares", Function(squares), std::move(vjp), x);
 }
 
-// squares in float, as C declares it.
 void c_squares(const float* x, float* y) {
   for (int i = 0; i < 3; ++i) y[i] = x[i] * x[i];
 }
 
-/// The members of an Eigen matrix that the checker uses.
+/// As the checker uses Eigen's matrices.
 template <bool RowMajor>
 struct Grid {
   enum { IsRowMajor = RowMajor };
@@ -107,7 +105,7 @@ struct Grid {
   V numbers;
 };
 
-/// y = (x²)ᵀ, [2, 3] → [3, 2]. The gradient of element [1, 0] is times `factor`.
+/// y = (x²)ᵀ, [2, 3] → [3, 2]
 template <bool RowMajor>
 Report grid_of_squares(double factor) {
   using G = Grid<RowMajor>;
@@ -488,7 +486,7 @@ TEST_CASE("raw: options change the check") {
   fails(off(1e-5));
   passes(off(1e-5).tolerance(1e-4, 1e-9));
   fails(off(1e-3).tolerance(1e-4, 1e-9));
-  const Vjp moody = [](const V& x, const V& dy) {  // wrong for one dy only
+  const Vjp moody = [](const V& x, const V& dy) {
     V dx = squares_vjp(x, dy);
     dx[0] *= dy[0] == 7 ? 1.5 : 1;
     return dx;

@@ -29,7 +29,7 @@ Report missing_mean() {
   });
 }
 
-/// A report with text that needs escaping and values that JSON lacks.
+/// Text that needs escaping and values that JSON lacks.
 Report odd() {
   Report report;
   report.name = "f < \"g\" & 'h'\t\x02";
@@ -95,7 +95,7 @@ TEST_CASE("report: a map has one character for each element, and the cause follo
   const std::string text = report.text();
   CHECK(text.find("map of x") < text.find("likely cause"));
   CHECK(text.rfind("d x[") < text.find("map of x"));
-  CHECK(report.findings.size() == 3);  // the worst three
+  CHECK(report.findings.size() == 3);
 }
 
 TEST_CASE("report: characters of the map show how each element is wrong") {
@@ -164,7 +164,6 @@ TEST_CASE("report: lines have at most 76 characters and no trailing blank") {
       CHECK(text.find(" \n") == std::string::npos);
       CHECK(text.find("words\n") != std::string::npos);
     }
-  // A word longer than a line is broken without loss.
   std::string broken = wrapped("a few words " + std::string(180, 'x') + " more", 2);
   CHECK(longest_line(broken) <= 76);
   CHECK(std::count(broken.begin(), broken.end(), 'x') == 180);
@@ -238,7 +237,7 @@ TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
 }
 
 TEST_CASE("report: smallest() finds the smallest sizes that fail") {
-  // Wrong from the second row on, in rows of at least three.
+  // Wrong from the second row on, if rows have at least three elements.
   const auto sized = [](const Dims& n) {
     const auto width = static_cast<Index>(n[1]);
     Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);

@@ -14,7 +14,7 @@ using check::Values;
 using Index = std::size_t;
 using Real = long double;
 
-/// Dual number a + b ε, ε² = 0: b is the derivative.
+/// a + b ε, ε² = 0: b is the derivative.
 struct Dual {
   Real a = 0, b = 0;
   Dual(Real value = 0, Real derivative = 0) : a(value), b(derivative) {}
@@ -50,8 +50,8 @@ struct Function {
   std::function<Vector<double>(const Vector<double>&)> f;
   std::function<Vector<Real>(const Vector<Real>&)> exact;
   std::function<Vector<Dual>(const Vector<Dual>&)> dual;
-  double largest = 1e12;  // above this scale it overflows or is constant
-  bool positive = false;  // domain: x > 0 only
+  double largest = 1e12;  // above, it overflows or is constant
+  bool positive = false;  // only x > 0
 };
 
 struct Domain {
@@ -65,7 +65,6 @@ Function function(std::string name, Domain domain, F f) {
   return {std::move(name), f, f, f, domain.largest, domain.positive};
 }
 
-/// y_i = f(x_i).
 template <class F>
 Function each(std::string name, Domain domain, F f) {
   return function(std::move(name), domain, [f](const auto& x) {
@@ -88,8 +87,8 @@ std::vector<Values> jacobian(const Function& f, const Values& x) {
   return rows;
 }
 
-/// The smallest error of a six-point difference in double, over all steps, for each entry of J:
-/// truncation plus the rounding of f and x.
+/// The smallest error of a six-point difference, over all steps, for each entry of J: truncation
+/// plus the rounding of f and x.
 std::vector<Values> best_errors(const Function& f, const Values& x, const std::vector<Values>& J) {
   std::vector<Values> best(J.size(), Values(x.size(), INFINITY));
   const Real weights[] = {45, -9, 1};
@@ -148,8 +147,8 @@ std::vector<Values> spoilt(std::vector<Values> J, Fault fault, Index element) {
   return J;
 }
 
-/// True if an entry is so wrong that differences in double must show it. Errors of 1e-6 of the
-/// entry plus 1e-8 of its column's largest are within the check's tolerance.
+/// True if differences must show the error. 1e-6 of the entry plus 1e-8 of its column's largest are
+/// within tolerance.
 bool shows(const std::vector<Values>& right, const std::vector<Values>& wrong,
            const std::vector<Values>& best) {
   for (Index j = 0; j < right[0].size(); ++j) {
@@ -183,13 +182,12 @@ bool finite(const std::vector<Values>& J) {
   return true;
 }
 
-/// The counts of a table, and a line for each unexpected verdict.
 struct Tally {
   int checks = 0, right = 0, alarms = 0, undecided = 0, wrong = 0, missed = 0, hidden = 0;
   long calls = 0;
   std::map<std::string, std::string> words;
 
-  /// Adds all faults at x. Those that differences cannot resolve count as hidden.
+  /// Faults that differences cannot resolve count as hidden.
   void add(const Function& f, const Values& x, std::uint64_t seed = 1) {
     const std::vector<Values> J = jacobian(f, x);
     if (!finite(J) || !finite({f.f(x)})) return;
@@ -237,7 +235,6 @@ struct Tally {
   }
 };
 
-/// Thirty functions of three variables.
 std::vector<Function> plain_functions() {
   using std::asinh, std::atan, std::cbrt, std::cos, std::erf, std::exp, std::expm1, std::log,
       std::log1p, std::sin, std::sqrt, std::tanh;
@@ -326,7 +323,6 @@ TEST_CASE("scales: right derivatives pass and wrong ones do not, from 1e-18 to 1
   CHECK(tally.undecided * 100 <= tally.right);
 }
 
-/// Requirements of all tables.
 void holds(const std::string& name, const Tally& tally) {
   INFO(tally.all_words());
   std::puts((name + ": " + tally.line()).c_str());

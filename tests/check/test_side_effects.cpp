@@ -9,10 +9,9 @@ namespace {
 
 using testing::fails, testing::passes;
 
-/// Writes to a buffer, given the correct gradient.
 using Write = std::function<void(Values& buffer, const Values& right)>;
 
-/// y = [a₀b, a₁ + b²]. The gradients are written by `a` and `b`.
+/// y = [a₀b, a₁ + b²]
 Report written(const Write& a, const Write& b, bool accumulates) {
   Functions f;
   f.forward = [](const Arguments& in) {
@@ -40,7 +39,6 @@ const Write kMixes = [](Values& dx, const Values& right) {
   for (Index i = 0; i < dx.size(); ++i) dx[i] = right[i] + 0.5 * dx[i];
 };
 
-/// A linear function whose gradient uses g(dy) in place of dy.
 Report with_upstream(const std::function<double(double)>& g, const Options& options = {}) {
   return run("twice",
              {[](const Arguments& in) {
@@ -95,7 +93,7 @@ TEST_CASE("linearity: a derivative that is not linear in dy fails for any kind o
            [](double w) { return std::clamp(w, -9.0, 9.0); },
            [](double w) { return std::abs(w) < 0.01 ? 1.5 * w : w; },
            [](double w) { return std::abs(w) > 100 ? 1.5 * w : w; },
-           [](double w) { return std::abs(w) > 100 ? 1.001 * w : w; },  // a small error
+           [](double w) { return std::abs(w) > 100 ? 1.001 * w : w; },
            [](double w) { return std::max(w, 0.0); }}) {
     const Report report = with_upstream(g);
     fails(report);

@@ -13,7 +13,7 @@ using testing::fails, testing::passes;
 
 double largest(const Arguments& in) { return *std::max_element(in[0].begin(), in[0].end()); }
 
-/// The gradient of a maximum that gives each tied element share(ties).
+/// Each tied element gets share(ties).
 Gradient pays(const std::function<double(double ties)>& share) {
   return [share](const Arguments& in) {
     const double most = largest(in);
@@ -37,7 +37,7 @@ TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails",
     passes(scalar("max", largest, first, {x}));
     fails(scalar("max", largest, all, {x}), "move together");
   }
-  // The tied elements may be in two inputs.
+  // In two inputs.
   const auto max = [](const Arguments& in) { return std::max(in[0][0], in[1][0]); };
   passes(scalar("maximum", max,
                 [](const Arguments& in) {
@@ -51,12 +51,11 @@ TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails",
                },
                {{2}, {2}}),
         "move together");
-  // Equal elements at independent kinks are not ties.
+  // Equal elements at independent kinks.
   passes(run(elementwise("relu", {0, 0, 1}, relu, sigma)));
   passes(run(elementwise("abs", {0, 0, 0}, absolute, sign)));
 }
 
-/// y = A B for square matrices.
 Values product(const Values& a, const Values& b, bool transpose_a, bool transpose_b) {
   constexpr Index n = 3;
   Values y(n * n, 0.0);
@@ -88,7 +87,7 @@ TEST_CASE("special points: a transposition fails at symmetric and constant matri
 }
 
 TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 hide fail") {
-  // x y²: swapping the two gradients does not show at x = y.
+  // Swapping the gradients of x y² does not show at x = y.
   const auto xy2 = [](const Arguments& in) { return in[0][0] * in[1][0] * in[1][0]; };
   const auto d_xy2 = [](const Arguments& in) {
     return Arguments{{in[1][0] * in[1][0]}, {2 * in[0][0] * in[1][0]}};
@@ -110,7 +109,7 @@ TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 h
   };
   passes(scalar("arm", arm, d_arm(-1), {{0, 0}}));
   fails(scalar("arm", arm, d_arm(1), {{0, 0}}), "zeros");
-  // x / |x|: at length 1 a missing division does not show. A missing projection does.
+  // x / |x|: at length 1 a missing division does not show, a missing projection does.
   const auto length = [](const Values& x) {
     return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
   };
@@ -177,7 +176,7 @@ TEST_CASE("special points: a wrong gradient fails at an optimum, where any facto
   fails(scalar("bowl", bowl, slope(-1), {{1.5, -0.7}}), "a derivative of 0 everywhere");
 }
 
-/// The larger of each pair. pays(a, b) says whether the first gets dy, and whether the second does.
+/// pays(a, b): whether the first, and the second, get dy.
 template <class Pays>
 Report pooled(const Values& x, Pays pays) {
   return run("pool",

@@ -17,7 +17,7 @@ namespace {
 
 using testing::has;
 
-/// The output of f to a terminal as standard error; empty if no terminal can be opened.
+/// "" if no terminal can be opened.
 std::string on_a_terminal(const std::function<void()>& f) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "";
@@ -57,7 +57,7 @@ TEST_CASE("terminal: a check of more than a second shows its progress and clears
     return f(in);
   };
   const std::string text = on_a_terminal([&] { testing::passes(run(c)); });
-  if (text.empty()) return;  // no terminal is available
+  if (text.empty()) return;
   CHECK(has(text, "checking cube: "));
   CHECK(has(text, "of 60 columns"));
   CHECK(text.substr(text.size() - 4) == "\r\033[K");

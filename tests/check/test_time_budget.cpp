@@ -18,11 +18,10 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Σ xᵢ³, where each call takes `call` seconds.
 struct Slow {
   std::size_t elements;
   double call;
-  std::function<double(Index)> factor = [](Index) { return 1.0; };  // multiplies the derivative
+  std::function<double(Index)> factor = [](Index) { return 1.0; };  // of the derivative
 
   Report report(double budget, int threads = 1) const {
     Values x(elements);
@@ -50,7 +49,7 @@ struct Slow {
 }  // namespace
 
 TEST_CASE("budget: fewer elements are checked, all along directions, and the report notes it") {
-  // All elements would take 400 · 6 · 2 ms = 4.8 s.
+  // All elements: 400 · 6 · 2 ms = 4.8 s.
   const Slow cubes{400, 2e-3};
   const auto begin = Clock::now();
   const Report report = cubes.report(1);
@@ -59,7 +58,7 @@ TEST_CASE("budget: fewer elements are checked, all along directions, and the rep
   passes(report, "is missed with a chance of");
   CHECK(report.inputs[0].looked_at >= 1);
   CHECK(report.inputs[0].looked_at < 200);
-  CHECK(taken < 3);  // calls may take longer on a busy machine
+  CHECK(taken < 3);  // calls may be slower than planned
 }
 
 TEST_CASE("budget: a wrong element that was not checked by itself is found") {

@@ -7,7 +7,7 @@
 namespace gradus::check::test_verdict {
 namespace {
 
-/// Smooth slopes and kinks, exact and uncertain, of all sizes.
+/// Smooth slopes and kinks, exact and uncertain.
 std::vector<Slope> slopes() {
   std::vector<Slope> all;
   for (const double value : {0.0, 2.0, -3.0, 5e-11, nan(""), HUGE_VAL})
@@ -29,7 +29,7 @@ std::vector<Slope> slopes() {
 const Values kDerivatives{0,   2,     1,     2 + 1e-11, 2 + 3e-7,  -3, -3 - 4e-9, 0.5,  2e-10,
                           7e4, 9e-15, 1e-16, HUGE_VAL,  -HUGE_VAL, -2, 6e-11,     -2.5, nan("")};
 
-/// Derivative a against slope n. `scale` is the largest derivative.
+/// `scale` is the largest derivative.
 struct Judged {
   double a;
   Slope n;
@@ -50,12 +50,11 @@ std::vector<Judged> all_judged() {
   return all;
 }
 
-/// 2: pass, 1: inconclusive, 0: fail.
 int rank(const Judgement& j) {
   return j.verdict == Verdict::pass ? 2 : j.verdict == Verdict::inconclusive ? 1 : 0;
 }
 
-/// Checks the property for each case and shows the first that breaks it.
+/// Shows the first case that breaks the law.
 template <class Law>
 void for_each_judged(Law law) {
   const std::vector<Judged> all = all_judged();
@@ -69,7 +68,7 @@ void for_each_judged(Law law) {
   }
 }
 
-/// Scales everything that has the derivative's unit by c.
+/// Scales everything with the derivative's unit.
 Slope times(Slope s, double c) {
   for (double* const each : {&s.value, &s.change, &s.left, &s.right}) *each *= c;
   for (double* const each : {&s.noise, &s.jitter, &s.turn, &s.bend}) *each *= std::abs(c);

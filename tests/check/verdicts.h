@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-/// The report's text with each run of whitespace replaced by one blank.
+/// Collapses whitespace.
 inline std::string flat(const check::Report& report) {
   std::string result;
   for (const char c : report.text()) {

@@ -6,7 +6,7 @@
 
 namespace gradus::testing {
 
-/// RAII guard that makes it the global C++ locale.
+/// RAII guard for the global C++ locale.
 class CommaLocale {
  public:
   CommaLocale() : before_(std::locale::global(std::locale(std::locale::classic(), new Commas))) {}

@@ -17,7 +17,7 @@
 
 namespace gradus::testing {
 
-/// A new, empty folder. The destructor deletes it.
+/// RAII guard for a new, empty folder.
 class Folder {
  public:
   Folder() {

@@ -19,7 +19,6 @@ inline std::int64_t below(Random& random, std::int64_t n) {
   return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
 }
 
-/// Includes characters that are special in some format.
 inline std::string any_text(Random& random, std::size_t most) {
   static const Names characters = {
       " ",  "\"",   ",", "\\", "a", "B", "7",  ".", "\t",           "é",
@@ -29,7 +28,7 @@ inline std::string any_text(Random& random, std::size_t most) {
   return out;
 }
 
-/// Random bits: NaNs with payloads, infinities, subnormals.
+/// Includes NaNs with payloads, infinities, subnormals.
 inline Tensor any_bits(Random& random, const Shape& shape, Dtype dtype) {
   Tensor x = Tensor::empty(shape, dtype);
   dispatch(dtype, [&]<class T>() {

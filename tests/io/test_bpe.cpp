@@ -16,7 +16,6 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// The pieces, joined by |.
 std::string cut(const std::string& text) {
   std::string out;
   for (const std::string_view piece : io::pieces(text))
@@ -40,7 +39,7 @@ std::string join(const io::Tokenizer& tokenizer, const Ids& ids) {
 const std::string kText =
     "the cat sat on the mat; the cats sat, and the mats. It's the cat's mat, isn't it? 12 cats\n";
 
-/// Byte-pair encoding of one piece by its definition, without a heap or a cache.
+/// Byte-pair encoding by its definition.
 Ids merged(const std::string& piece,
            const std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>& joined) {
   Ids ids;
@@ -56,7 +55,7 @@ Ids merged(const std::string& piece,
   return ids;
 }
 
-/// Training by its definition: recounts all pairs for each merge.
+/// Recounts all pairs for each merge.
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> learnt(const std::string& text,
                                                                      std::int64_t vocab) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> joined;
@@ -171,7 +170,6 @@ Ids ids_of(const BpeTokenizer& tokenizer, std::string_view piece) {
   return ids;
 }
 
-/// A vocabulary with the letters of all bytes, then `more`.
 std::string vocabulary(const Words& more = {}) {
   std::string bytes;
   for (int b = 0; b < 256; ++b) bytes += static_cast<char>(b);
@@ -187,7 +185,7 @@ std::string vocabulary(const Words& more = {}) {
 TEST_CASE("bpe: unknown bytes are omitted, and nothing is joined across them") {
   const BpeTokenizer tokenizer({"a", "b", "ab"}, {{0, 1}}, "t");
   CHECK(ids_of(tokenizer, "ab") == Ids{2});
-  CHECK(ids_of(tokenizer, "a?b") == Ids{2});  // "?" is dropped before merging
+  CHECK(ids_of(tokenizer, "a?b") == Ids{2});  // dropped before merging
   CHECK(ids_of(tokenizer, "?ab?") == Ids{2});
   CHECK(ids_of(tokenizer, "bab") == Ids{1, 2});
   CHECK(ids_of(tokenizer, "aba") == Ids{2, 0});
@@ -287,7 +285,7 @@ TEST_CASE("words: a vocabulary has at least two words, distinct and not empty") 
   CHECK(said({"a", ""}) == "w: word 1 is empty");
   CHECK(said({"a", "b", ""}) == "w: word 2 is empty");
   CHECK(contains(said({"a", "b", "b"}), "w: the word \"b\""));
-  CHECK(said({"a", "a"}) == "nothing was thrown");  // the first "a" is the unknown token
+  CHECK(said({"a", "a"}) == "nothing was thrown");  // the first is the unknown token
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("ab a") == Ids{0, 0});
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("a") == Ids{1});
   CHECK(said({"a"}) == "w: a vocabulary of 1 words");

@@ -46,7 +46,7 @@ TEST_CASE("ticks are round and enclose the range") {
 TEST_CASE("points of a curve match the axes") {
   Chart chart{"loss", "step", "nats", {{"training", {{0, 4}, {5, 2}, {10, 0}}}}, {}};
   const std::string picture = svg(chart);
-  // 0 to 10 maps to 72 to 776 across, 0 to 4 to 394 to 76 up.
+  // 0 to 10 maps to 72 to 776, 0 to 4 to 394 to 76.
   CHECK(has(picture, "d=\"M72.0 76.0L424.0 235.0L776.0 394.0\""));
   for (const char* words : {">loss</text>", ">step</text>", ">nats</text>", ">training</text>",
                             ">10</text>", ">4</text>", "prefers-color-scheme: dark"})
@@ -54,7 +54,7 @@ TEST_CASE("points of a curve match the axes") {
   CHECK(count(picture, "<circle") == 0);
   chart.curves[0].dots = true;
   chart.mark = {5, 2, "here"};
-  CHECK(count(svg(chart), "<circle") == 5);  // three points, one in the legend, the mark
+  CHECK(count(svg(chart), "<circle") == 5);  // three points, the legend, the mark
   CHECK(has(svg(chart), "\"start\">here</text>"));
   chart.mark->text =
       "here, where a text as long as this would end outside of the picture, on the right";
@@ -86,7 +86,6 @@ TEST_CASE("no point, one point, a flat line, NaN and infinity give valid charts"
   CHECK(has(odd, "M72.0 394.0L776.0 76.0"));
 }
 
-/// More curves than colors; dots, bands, marks at the edges; no points.
 std::vector<Chart> gallery() {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Curve band{"a band", {}}, dotted{"60 dots", {}, true};
@@ -105,7 +104,6 @@ std::vector<Chart> gallery() {
           {"empty", "x", "y", {}, {}}};
 }
 
-/// True if all tags open and close in order.
 bool well_formed(const std::string& xml) {
   std::vector<std::string> open;
   for (std::size_t at = 0; (at = xml.find('<', at)) != xml.npos;) {

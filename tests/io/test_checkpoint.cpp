@@ -50,7 +50,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
     write_bytes(folder / "damaged", damaged);
     INFO("byte " << i);
     try {
-      // A flip may go undetected only if it is harmless, as between two blanks of JSON.
+      // Only harmless flips, such as other blanks in JSON, may pass.
       const io::Checkpoint loaded = io::load_checkpoint(folder / "damaged");
       CHECK(loaded.facts == saved.facts);
       for (const auto& [name, tensor] : saved.tensors) CHECK(same(loaded.tensors.at(name), tensor));
@@ -105,7 +105,7 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a complete file") {
   const std::string path = folder / "checkpoint";
   io::Checkpoint checkpoint{{{"w", Tensor::empty({20000}, Dtype::f64).fill_(0)}}, {{"step", "0"}}};
   for (unsigned round = 0; round < 20; ++round) {
-    int saved[2] = {};  // a pipe: the child reports that the first step is saved
+    int saved[2] = {};  // the child reports the first step through a pipe
     REQUIRE(pipe(saved) == 0);
     int step = 0;
     const pid_t child = fork();

@@ -17,7 +17,6 @@ const std::string kFiles = GRADUS_SOURCE_DIR "/tests/compat/v1/";
 const Tensor kF32 = tensor(std::vector<float>{0.5f, -1.25f, 3, 1e-40f, INFINITY, -0.0f}, {2, 3});
 const Tensor kI64 = tensor(std::vector<std::int64_t>{INT64_MIN, -1, INT64_MAX}, {3, 1});
 
-/// Checks the ids of `text` and their decoding.
 void check_tokenizer(const std::string& kind, std::int64_t vocabulary, const std::string& text,
                      const std::vector<std::int64_t>& ids, const std::string& decoded) {
   CAPTURE(kind);

@@ -21,7 +21,7 @@
 namespace gradus::testing::test_files {
 namespace {
 
-/// RAII guard that passes each file change to `watch`.
+/// RAII guard.
 struct Watched {
   explicit Watched(std::function<int(const io::FileChange&)> watch) {
     io::file_watch = std::move(watch);
@@ -31,7 +31,6 @@ struct Watched {
   Watched& operator=(const Watched&) = delete;
 };
 
-/// The descriptor that the next open() returns.
 int next_file() {
   const int next = dup(STDERR_FILENO);
   close(next);
@@ -135,7 +134,7 @@ TEST_CASE("files that are not models are refused in one line") {
 
 namespace {
 
-/// RAII guard that removes a path's permissions.
+/// RAII guard that removes permissions.
 class Closed {
  public:
   explicit Closed(std::string path) : path_(std::move(path)) {

@@ -16,7 +16,7 @@ int kind(char c) {
   return c >= '0' && c <= '9' ? 2 : 3;
 }
 
-/// The length of the first piece before the limit.
+/// Before long pieces are cut.
 std::size_t first_of(const std::string& text) {
   for (const std::string each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
     if (text.rfind(each, 0) == 0) return each.size();
@@ -24,14 +24,14 @@ std::size_t first_of(const std::string& text) {
   std::size_t end = blank;
   while (end < text.size() && kind(text[end]) == kind(text[blank])) ++end;
   if (kind(text[blank]) != 0 || end == text.size() || end == 1) return end;
-  return end - 1;  // the last blank belongs to the next word
+  return end - 1;  // the last blank joins the next word
 }
 
 std::vector<std::string> naive(std::string text) {
   std::vector<std::string> out;
   while (!text.empty()) {
     std::size_t n = first_of(text);
-    if (n > 128) {  // cut at a character boundary within three bytes, if any
+    if (n > 128) {  // at a character boundary, if one is within three bytes
       n = 128;
       while (n > 125 && (text[n] & 0xC0) == 0x80) --n;
     }

@@ -27,7 +27,6 @@
 namespace gradus::testing::test_round_trips {
 namespace {
 
-/// Contiguous, transposed, with gaps, or one row broadcast.
 Tensor any_view(Random& random, const Tensor& x) {
   if (x.rank() == 0 || x.numel() == 0) return x;
   const int axis = static_cast<int>(below(random, x.rank()));
@@ -95,7 +94,7 @@ TEST_CASE("arrays, weights and checkpoints of any contents return bit for bit") 
   }
 }
 
-/// IEEE 754's definition of binary16 and of the upper half of binary32.
+/// binary16, or the upper half of binary32.
 float plain_half(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
   const int exponent = static_cast<int>(bits >> fraction_bits) & top;
@@ -162,7 +161,6 @@ TEST_CASE("safetensors: header entries may have any order") {
   } while (std::next_permutation(entries.begin(), entries.end()));
 }
 
-/// Calls `judge` with each byte changed to each other value.
 void change_each(const std::string& bytes, std::size_t from, std::size_t to,
                  const std::function<void(const std::string&, std::size_t)>& judge) {
   for (std::size_t i = from; i < to; ++i)
@@ -180,7 +178,7 @@ TEST_CASE("npy: a changed byte of the header is refused or keeps the shape and v
   const std::string first = read_bytes(here / "x.npy");
   const std::size_t end = first.find('\n') + 1;
   const auto parse = [](const std::string& bytes) { return io::parse_npy(as_bytes(bytes), "x"); };
-  std::string second = first;  // version 2.0: a length of 4 bytes
+  std::string second = first;  // 2.0: a length of 4 bytes
   second[6] = '\2';
   second.insert(10, 2, '\0');
   CHECK(same(parse(second), x));
@@ -194,7 +192,7 @@ TEST_CASE("npy: a changed byte of the header is refused or keeps the shape and v
   });
   change_each(first, 10, end, [&](const std::string& bytes, std::size_t i) {
     INFO("byte " << i << ": " << bytes.substr(10, end - 10));
-    Tensor loaded;  // harmless: another type of 4 bytes, blank or quote
+    Tensor loaded;  // another type of 4 bytes, blank or quote
     if (refuses([&] { loaded = parse(bytes); })) return;
     CHECK(loaded.shape() == x.shape());
     CHECK((contains(bytes, "'<i4'") || same(loaded, x)));
@@ -265,7 +263,7 @@ TEST_CASE("checkpoint: reserved fact names are refused, and others return") {
 TEST_CASE("count_of gives a product exactly if such a tensor has less than 2⁶³ bytes") {
   const auto size = [](int power) { return power < 0 ? 0u : std::uint64_t{1} << power; };
   std::size_t wrong = 0;
-  for (int a = -1; a < 64; ++a)  // −1: an axis of size 0, whose stride is ignored
+  for (int a = -1; a < 64; ++a)  // −1: a size of 0
     for (int b = -1; b < 64; ++b)
       for (int c = -1; c < 64; c += 7) {
         const std::uint64_t sizes[] = {size(a), size(b), size(c)};
@@ -300,7 +298,7 @@ TEST_CASE("csv: tables of any numbers and names return") {
     CAPTURE(round, x.shape(), names);
     try {
       io::save_csv(here / "t.csv", {names, x});
-    } catch (const ValueError&) {  // one of the names is a number
+    } catch (const ValueError&) {  // a name may be a number
       CHECK(std::any_of(names.begin(), names.end(), [](const std::string& name) {
         return name.find('7') < name.size() && name.find_first_not_of("7.-") > name.size();
       }));
@@ -374,7 +372,7 @@ TEST_CASE("bpe: Hugging Face's files may list their ids in any order") {
   std::string text;
   for (int i = 0; i < 40; ++i) text += any_text(random, 9) + " the" + any_text(random, 3);
   const io::BpeTokenizer own = io::BpeTokenizer::train(text, 300);
-  Ids order(static_cast<std::size_t>(own.vocab_size()));  // the other one's ids
+  Ids order(static_cast<std::size_t>(own.vocab_size()));  // of the other one
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
   std::shuffle(order.begin(), order.end(), random);
   std::string vocab = "{", merges;

@@ -17,7 +17,6 @@ namespace {
 
 using io::TensorFile;
 
-/// A file with this header and data, and a correct length.
 std::string file_of(const std::string& header, const std::string& data = "") {
   const std::uint64_t length = header.size();
   std::string bytes(8, '\0');
@@ -57,7 +56,7 @@ std::map<std::string, Tensor> awkward_tensors() {
 }  // namespace
 
 TEST_CASE("safetensors: the bytes equal those of the reference writer") {
-  // Sorted by I64, F64, F32, BOOL, then by name; 8-byte alignment, blanks after the header.
+  // By I64, F64, F32, BOOL, then by name; 8-byte alignment, blanks after the header.
   const std::string header =
       "{\"__metadata__\":{\"format\":\"pt\"},"
       "\"z\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]},"

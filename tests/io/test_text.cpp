@@ -29,7 +29,7 @@ bool one_character(std::string_view bytes) {
   return least[n] <= c && c < 0x110000 && (c < 0xD800 || c > 0xDFFF);
 }
 
-/// True if `bytes` is a proper prefix of a character.
+/// A proper prefix of a character.
 bool beginning(const std::string& bytes) {
   if (bytes.size() > 3) return false;
   for (const char next : {'\x80', '\xBF'})  // every range has one of these
@@ -45,7 +45,7 @@ TEST_CASE("text: utf8_at follows the forms of UTF-8") {
       "\xFF";
   const auto judge = [](const std::string& bytes) {
     const io::Utf8 found = io::utf8_at(bytes, 0);
-    std::size_t whole = 0, begun = 0;  // bytes of a character, or of its longest prefix
+    std::size_t whole = 0, begun = 0;  // of a character, or of its longest prefix
     for (std::size_t n = 1; n <= bytes.size(); ++n) {
       if (one_character(bytes.substr(0, n))) whole = n;
       if (beginning(bytes.substr(0, n))) begun = n;
@@ -87,15 +87,15 @@ TEST_CASE("text: every code point is encoded and decoded") {
 }
 
 TEST_CASE("text: invalid UTF-8 is reported by its offset and replaced part by part") {
-  // One U+FFFD per maximal invalid part; examples of Unicode 15, section 3.9.
+  // One U+FFFD per maximal invalid part (Unicode 15, section 3.9).
   const std::string r = "\xEF\xBF\xBD";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"ab\xFF"
        "c",
        "ab" + r + "c"},
       {"\x80", r},
-      {"\xC0\xAF", r + r},                  // overlong
-      {"\xE0\x80\xAF", r + r + r},          // overlong
+      {"\xC0\xAF", r + r},  // overlong
+      {"\xE0\x80\xAF", r + r + r},
       {"\xED\xA0\x80", r + r + r},          // surrogate
       {"\xF4\x90\x80\x80", r + r + r + r},  // above U+10FFFF
       {"\xF5", r},
@@ -132,7 +132,7 @@ TEST_CASE("text: a file is read unchanged") {
   };
   CHECK(contains(fault("none"), "none: No such file or directory"));
   CHECK(contains(fault(""), "is a directory"));
-  if (std::filesystem::exists("/dev/zero"))  // endless
+  if (std::filesystem::exists("/dev/zero"))
     CHECK_REFUSES(FileError, io::read_text("/dev/zero"), "/dev/zero", "device");
 }
 

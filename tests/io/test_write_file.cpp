@@ -37,8 +37,7 @@ std::string refusal(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-// First in this file, to fork with as few threads as possible. The child's exit code is the number
-// of the failed check.
+// First in this file, to fork with few threads. The exit code is the number of the failed check.
 TEST_CASE("a write that the system cuts short leaves only the old file") {
   const Folder here;
   const std::string path = here / "checkpoint";
@@ -46,14 +45,14 @@ TEST_CASE("a write that the system cuts short leaves only the old file") {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    std::signal(SIGXFSZ, SIG_IGN);  // write() fails with EFBIG after a short write
+    std::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG
     const rlimit limit{1000, 1000};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
     const std::string what = refusal(path, std::string(5000, 'x'));
     if (what.find(path) == std::string::npos) _exit(2);
     if (what.find(std::strerror(EFBIG)) == std::string::npos) _exit(3);
     if (what.find("unchanged") == std::string::npos) _exit(4);
-    if (refusal(path, std::string(1000, 'y')) != "") _exit(5);  // small files still succeed
+    if (refusal(path, std::string(1000, 'y')) != "") _exit(5);  // small files succeed
     if (read_bytes(path) != std::string(1000, 'y')) _exit(6);
     write(path, "the old one");
     if (refusal(path, std::string(1001, 'z')) == "") _exit(7);
@@ -84,7 +83,7 @@ TEST_CASE("a reader sees one version or the other while a file is replaced") {
   const std::string path = here / "file", old(200'000, 'a');
   for (const std::size_t size : {0u, 100'000u, 200'000u, 300'000u}) {
     write(path, old);
-    std::ifstream reader(path, std::ios::binary);  // opened before: must see the old contents
+    std::ifstream reader(path, std::ios::binary);  // opened before: sees the old contents
     std::filesystem::remove(here / "name of the old one");
     std::filesystem::create_hard_link(path, here / "name of the old one");
     const std::string fresh(size, 'b');
@@ -119,7 +118,7 @@ TEST_CASE("a file that cannot be written is reported with its cause") {
   CHECK(missing.find(std::strerror(ENOENT)) != std::string::npos);
   std::filesystem::create_directories(here / "a directory/with content");
   CHECK(refusal(here / "a directory", "x") != "");
-  CHECK(entries(here) == 1);  // the temporary file is deleted
+  CHECK(entries(here) == 1);  // no temporary file
 }
 
 TEST_CASE("a relative path without a directory works") {

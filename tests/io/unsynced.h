@@ -5,7 +5,7 @@
 
 namespace gradus::testing {
 
-/// RAII guard that disables fsync.
+/// RAII guard.
 struct Unsynced {
   Unsynced() {
     io::file_watch = [](const io::FileChange& change) {

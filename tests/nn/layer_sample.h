@@ -19,8 +19,8 @@ using naive::numbers;
 template <class T>
 using Parameters = std::vector<List<T>>;  // in the order of members()
 
-/// Replaces m's parameters by in[next…], in the order of members(). Converts buffers to the inputs'
-/// dtype. In training, parameters must require gradients, so others become new leaves.
+/// Replaces parameters by in[next…] and converts buffers to their dtype. In training, inputs
+/// without a gradient become new leaves, as modules require.
 inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {
   for (const nn::Member& member : m.members()) {
     if (Tensor* p = member.parameter(); p && p->defined()) {
@@ -32,7 +32,7 @@ inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) 
   }
 }
 
-/// Smaller than inputs, so that no softmax saturates.
+/// Small, so that no softmax saturates.
 inline Tensor parameter_values(const Shape& shape, int which) {
   List<double> x = numbers(values(shape, which));
   for (double& each : x) each *= 0.5;
@@ -41,12 +41,11 @@ inline Tensor parameter_values(const Shape& shape, int which) {
 
 enum class Phase { training, evaluation };
 
-/// A layer applied to `data`. `make` constructs it, `call` calls it with the inputs. Random values
-/// come from a separate generator.
+/// `make` constructs the layer, `call` calls it. Random values come from a separate generator.
 template <class Make, class Call, class Reference>
 Sample layer(const char* op, std::string what, Inputs data, Make make, Call call,
              Reference reference, Phase phase = Phase::evaluation) {
-  const std::string type = typeid(decltype(make())).name();  // contains all namespaces
+  const std::string type = typeid(decltype(make())).name();  // with all namespaces
   const bool application = type.find("examples") != std::string::npos;
   const std::size_t given = data.size();
   int which = 3;

@@ -9,7 +9,6 @@
 
 namespace gradus::testing::naive {
 
-/// x/2 (1 + erf(x/√2))
 template <class T>
 T gelu_erf_of(const T& x) {
   return 0.5 * x * (1 + math::erf(x / std::numbers::sqrt2));
@@ -61,7 +60,7 @@ List<T> block(const Attention& a, const List<T>& x, const Parameters<T>& p, std:
   return plus(y, feed_forward(norm(y, 6), C, p, first + 8, bend));
 }
 
-/// Repeats each of G key or value heads [B, G, S, D] for H / G query heads.
+/// G heads [B, G, S, D] repeated for H query heads.
 template <class T>
 List<T> shared_heads(const List<T>& x, std::int64_t B, std::int64_t H, std::int64_t G,
                      std::int64_t size) {
@@ -72,7 +71,7 @@ List<T> shared_heads(const List<T>& x, std::int64_t B, std::int64_t H, std::int6
   return y;
 }
 
-/// Attention of x to a memory. p: q, k, v and output projections (2 each).
+/// p: q, k, v and output projections (2 each).
 template <class T>
 List<T> cross_attention(const Attention& a, const List<T>& x, const List<T>& memory,
                         const Parameters<T>& p, std::size_t first) {
@@ -86,8 +85,7 @@ List<T> cross_attention(const Attention& a, const List<T>& x, const List<T>& mem
   return affine(merge_heads(heads, a.B, a.H, a.T, a.D), C, p[first + 6], p[first + 7]);
 }
 
-/// p: norm1 (2), attention (4), norm2 (2), cross-attention (8), norm3 (2), feed-forward (4). `a` is
-/// the self-attention.
+/// p: norm1 (2), attention (4), norm2 (2), cross-attention (8), norm3 (2), feed-forward (4).
 template <class T>
 List<T> decoder_block(const Attention& a, const Attention& cross, const List<T>& x,
                       const List<T>& memory, const Parameters<T>& p, std::size_t first, bool post,

@@ -124,7 +124,6 @@ void add_blocks(Samples& all) {
   }
 }
 
-/// Mean over the tokens of log Σ exp(logits) − logits[target].
 template <class T>
 T cross_entropy(const List<T>& logits, std::int64_t V, const std::vector<std::int64_t>& targets) {
   T loss = 0;
@@ -136,7 +135,6 @@ T cross_entropy(const List<T>& logits, std::int64_t V, const std::vector<std::in
   return loss / static_cast<double>(targets.size());
 }
 
-/// Token and position embeddings, one block, norm, tied head.
 void add_gpt(Samples& all) {
   constexpr std::int64_t B = 2, T = 3, C = 4, V = 5;
   const auto make = [] {

@@ -15,7 +15,6 @@ namespace {
 using naive::at;
 using naive::causal;
 
-/// Normalizes rows of length |w| by their root mean square, times w.
 template <class T>
 List<T> rms_norm(List<T> x, const List<T>& w, double eps) {
   const std::size_t n = w.size();
@@ -28,7 +27,7 @@ List<T> rms_norm(List<T> x, const List<T>& w, double eps) {
   return x;
 }
 
-/// Rotary heads [rows, D], row r at position r % T: rotates pair i by position · base^(−2i / D).
+/// Rotates pair i of [rows, D] by position · base^(−2i / D), position = r % T.
 template <class T>
 List<T> turned(List<T> heads, std::int64_t D, std::int64_t positions, const RotaryOptions& how) {
   for (std::int64_t r = 0; r < std::ssize(heads) / D; ++r)
@@ -44,7 +43,7 @@ List<T> turned(List<T> heads, std::int64_t D, std::int64_t positions, const Rota
   return heads;
 }
 
-/// Causal self-attention [1, 3, 4] with two query heads and one key-value head.
+/// Two query heads, one key-value head, causal, [1, 3, 4].
 template <class T>
 List<T> attended(const nn::MultiHeadAttentionOptions& o, const List<T>& x, const Parameters<T>& p,
                  std::size_t first) {
@@ -119,8 +118,7 @@ void add_norms(Samples& all) {
       }));
 }
 
-/// A block like Qwen's: RMS norms with custom eps, a gated net of custom width, and biases only for
-/// q, k and v.
+/// A block like Qwen's.
 void add_block(Samples& all) {
   const nn::BlockOptions o{.width = 4,
                            .heads = 2,

@@ -15,7 +15,7 @@ namespace {
 
 using naive::at;
 
-/// Four one-way buckets: distances 0, 1, 2 … 3, and all larger ones.
+/// Four buckets: distances 0, 1, 2 … 3, larger.
 Sample relative_bias(const char* what, std::vector<std::int64_t> queries,
                      std::vector<std::int64_t> keys, std::int64_t examples) {
   const RelativeBuckets buckets{.count = 4, .max_distance = 4, .bidirectional = false};
@@ -38,7 +38,7 @@ Sample relative_bias(const char* what, std::vector<std::int64_t> queries,
       });
 }
 
-/// Convolves [Cin, L] with [Cout, Cin, K], zero-padded on the left only.
+/// [Cin, L] with [Cout, Cin, K], zero-padded on the left.
 template <class T>
 List<T> causal_convolution(const List<T>& x, std::int64_t Cin, std::int64_t L, const List<T>& w,
                            const List<T>& bias, std::int64_t K, std::int64_t dilation) {
@@ -65,7 +65,7 @@ void add_convolution(Samples& all) {
       }));
 }
 
-/// Feature map of a vector. `w` [M, D] is for performers.
+/// `w` [M, D] is for performers.
 template <class T>
 List<T> features_of(nn::LinearAttentionKind kind, const List<T>& x, const std::vector<double>& w) {
   const std::int64_t D = std::ssize(x);
@@ -85,7 +85,7 @@ List<T> features_of(nn::LinearAttentionKind kind, const List<T>& x, const std::v
   return y;
 }
 
-/// Linear attention of packed projections [T, 3C] → [T, C].
+/// [T, 3C] → [T, C]
 template <class N>
 List<N> mixed(const List<N>& qkv, std::int64_t T, std::int64_t H, std::int64_t D, bool causal,
               nn::LinearAttentionKind kind, const std::vector<double>& w) {
@@ -134,7 +134,7 @@ void add_linear_attention(Samples& all) {
   }
 }
 
-/// map [K, length] times x [S, D] → [K, D]; columns from S on are not used.
+/// map [K, length], x [S, D] → [K, D]; uses the first S columns.
 template <class T>
 List<T> reduced(const List<T>& map, std::int64_t length, const List<T>& x, std::int64_t D) {
   List<T> y;
@@ -167,7 +167,7 @@ void add_linformer(Samples& all) {
       }));
 }
 
-/// score(q row, k row) for all pairs in two examples of 3 queries and 5 keys.
+/// For two examples of 3 queries and 5 keys.
 template <class T, class Score>
 List<T> each_score(const Arguments<T>& in, Score score) {
   const std::int64_t Cq = in[0].shape[2], Ck = in[1].shape[2];

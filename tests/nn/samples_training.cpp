@@ -23,7 +23,7 @@ namespace {
 
 using naive::at;
 
-/// The factor that dropout applies to element `index` with stream `nth` of Generator(7).
+/// Dropout's factor for element `index`, with stream `nth` of Generator(7).
 double kept(std::int64_t index, double p, int nth = 0) {
   Generator seven(7);
   RandomStream stream = seven.next();
@@ -31,7 +31,7 @@ double kept(std::int64_t index, double p, int nth = 0) {
   return stream.word(index) < p * 0x1p32 ? 0.0 : 1 / (1 - p);
 }
 
-/// (x − mean) / √(variance + eps) · w + b of channel c, in [N, C, L].
+/// (x − mean) / √(variance + eps) · w + b per channel of [N, C, L].
 template <class T>
 List<T> batch_norm(const List<T>& x, std::int64_t N, std::int64_t C, std::int64_t L,
                    const Parameters<T>& p) {
@@ -104,7 +104,7 @@ void add_dropout(Samples& all) {
       Phase::training));
 }
 
-/// Pre-norm, dropout at all three positions: streams 0 (weights), 1 and 2 (branches).
+/// Streams 0 (weights), 1 and 2 (branches).
 void add_block(Samples& all) {
   constexpr double p_drop = 0.25;
   all.push_back(layer(
@@ -178,7 +178,6 @@ void add_containers(Samples& all) {
       }));
 }
 
-/// Every activation but gelu, which samples_layers.cpp has.
 void add_feed_forwards(Samples& all) {
   const auto with = [&](const char* op, nn::Activation activation, const Generic<OfOne>& f) {
     all.push_back(layer(

@@ -77,8 +77,8 @@ void add_self_attention(Samples& all) {
       }));
 }
 
-/// Two heads of width 2 with one key-value head, [1, 3, 4]. `turn` rotates heads in place. `bias`
-/// is a function of head h, query i, key j.
+/// Two heads of width 2, one key-value head, [1, 3, 4]. `turn` rotates heads in place; `bias` takes
+/// head, query and key.
 template <class T, class Turn, class Bias>
 List<T> grouped(const List<T>& x, const Parameters<T>& p, Turn turn, Bias bias) {
   const List<T> qkv = naive::affine(x, 4, p[0], p[1]);  // [1, 3, 4 + 2 + 2]
@@ -97,7 +97,7 @@ List<T> grouped(const List<T>& x, const Parameters<T>& p, Turn turn, Bias bias) 
 }
 
 constexpr auto no_turn = [](auto&) {};
-/// Rotates each head's single pair of columns by one radian per position.
+/// Rotates each pair by one radian per position.
 constexpr auto turn_pairs = []<class T>(List<T>& heads) {
   for (std::int64_t row = 0; row < std::ssize(heads) / 2; ++row) {
     const double angle = static_cast<double>(row % 3), c = std::cos(angle), s = std::sin(angle);

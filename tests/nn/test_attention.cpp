@@ -35,8 +35,7 @@ using naive::Numbers;
 using naive::numbers;
 using nn::MultiHeadAttention;
 
-/// The largest error in ulps of f32 of the largest value. Two matmuls and a softmax make a few
-/// each.
+/// In f32 ulps of the largest value. Two matmuls and a softmax make a few each.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());
@@ -52,7 +51,6 @@ std::vector<float> tokens(const Tensor& x, std::int64_t first, std::int64_t last
   return slice(x, 1, first, last).to_vector<float>();
 }
 
-/// Replaces token t by random values.
 Tensor with_other_token(const Tensor& x, std::int64_t t) {
   Tensor y = x.clone();
   Tensor token = slice(y, 1, t, t + 1);
@@ -96,7 +94,7 @@ TEST_CASE("values in padding do not change the outputs of attention") {
 TEST_CASE("cross-attention token by token equals all tokens at once") {
   const NoGrad off;
   const Tensor x = randn({2, 4, 6}), memory = randn({2, 5, 5});
-  // f32: sums of about ten terms of order 1, twice
+  // f32 sums of about ten terms of order 1, twice
   const auto close = [](const Tensor& a, const Tensor& b) { return max(abs(a - b)).item() < 1e-5; };
   for (const nn::HeadPosition position :
        {nn::HeadPosition::none, nn::HeadPosition::alibi, nn::HeadPosition::relative}) {
@@ -111,7 +109,7 @@ TEST_CASE("cross-attention token by token equals all tokens at once") {
                   slice(whole, 1, t, t + 1)));
     }
     nn::KVCache ragged({.capacity = 3});
-    ragged.advance(2, 3, {3, 2});  // the second example starts with padding
+    ragged.advance(2, 3, {3, 2});  // the second starts with padding
     const Tensor together = layer(slice(x, 1, 0, 3), memory, Mask(), &ragged);
     const Tensor last = slice(x, 0, 1, 2), alone = slice(memory, 0, 1, 2);
     CHECK(close(slice(slice(together, 0, 1, 2), 1, 1, 3), layer(slice(last, 1, 1, 3), alone)));
@@ -166,7 +164,6 @@ Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end) {
   return slice(x, 2, begin, end);
 }
 
-/// Compares `layer` with `by_hand`, in training and in evaluation, for the same random values.
 template <class Layer>
 void check_layer(Layer& layer, const std::function<Tensor()>& run,
                  const std::function<Tensor(const AttentionOptions& how)>& by_hand) {

@@ -34,7 +34,6 @@ struct Fixed : nn::Layer<Fixed> {
   Tensor forward(const Tensor& x) const { return x; }
 };
 
-/// Does not derive from Layer<Special>.
 struct Special : nn::Linear {
   using nn::Linear::Linear;
 };
@@ -51,7 +50,7 @@ struct Scaled : nn::Layer<Scaled> {
   Tensor bias = nn::parameter(randn({2}));
 };
 
-// Containers take layers by value: a reference would share weights.
+// By value: a reference would share weights.
 static_assert(std::is_constructible_v<nn::Sequential, nn::Linear>);
 static_assert(!std::is_constructible_v<nn::Sequential, nn::Linear&>);
 static_assert(!std::is_constructible_v<nn::Sequential, nn::Embedding, int>);

@@ -257,7 +257,6 @@ TEST_CASE("linear attention and score layers accept exactly the documented argum
 
 namespace {
 
-/// A layer whose members, and those of its same_architecture(), are arguments.
 struct Any : nn::Layer<Any> {
   enum Kind { parameter, buffer, layer, two_layers };
   explicit Any(Kind as, const char* called = "x", Kind copy_as = parameter,

@@ -36,7 +36,7 @@ Statistics statistics(const Tensor& x) {
           *std::max_element(values.begin(), values.end())};
 }
 
-// With 60000 draws the mean is within 5 deviations / √60000 = 0.0204 and the deviation within 1.5 %
+// Of 60000 draws, the mean errs by at most 5 deviations / √60000 = 0.0204, the deviation by 1.5 %
 // (5 / √(2 · 60000)), except once in a million. The seed is fixed.
 constexpr double kMean = 0.0205, kDeviation = 0.015;
 Tensor weight() { return nn::parameter(zeros({200, 300})); }
@@ -76,7 +76,7 @@ TEST_CASE("a truncated normal stays inside its bounds and has the right moments"
   CHECK((s.low >= 0 && s.high <= 4 && s.low < 0.01 && s.high > 3.99));
   const double phi_a = 0.3520653, phi_b = 0.1295176, part = 0.9331928 - 0.3085375;
   CHECK(std::abs(s.mean - (1 + 2 * (phi_a - phi_b) / part)) < kMean * s.deviation);
-  // Independent draws: two of a hundred are equal once in 10^11.
+  // Independent: two of a hundred are equal once in 10^11.
   Tensor some = zeros({10, 10}, Dtype::f64);
   init::truncated_normal_(some, 1, 2, 0, 4);
   const Numbers all = numbers(some);
@@ -126,7 +126,7 @@ TEST_CASE("a seed gives the same weights for any number of threads") {
 
 TEST_CASE("layers are initialized by their documented distributions") {
   seed(32);
-  // Of n draws, the relative error of the deviation is 1 / √2n, that of the mean 1 / √n.
+  // The relative error of the deviation is 1 / √2n, that of the mean 1 / √n.
   const auto centered = [](const Tensor& x, double deviation) {
     const double n = static_cast<double>(x.numel());
     const Statistics s = statistics(x);

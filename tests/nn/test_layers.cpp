@@ -21,7 +21,7 @@ using naive::at;
 using naive::Numbers;
 using naive::numbers;
 
-/// The largest error in ulps of f32 of the largest value. Each op of a layer makes a few.
+/// In f32 ulps of the largest value. Each op makes a few.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());
@@ -33,7 +33,6 @@ double roundings(const Tensor& x, const Numbers& right) {
   return worst / scale / 0x1p-24;
 }
 
-/// Columns of x [N, C], normalized with eps 1e-5, and their statistics.
 struct Columns {
   Numbers normal, mean, variance;  // variance with n − 1, as the running one
 };
@@ -92,7 +91,7 @@ TEST_CASE("BatchNorm1d uses batch statistics in training and running ones in eva
 
   nn::BatchNorm1d other(3);
   CHECK(other(randn({2, 3, 5})).shape() == Shape{2, 3, 5});
-  CHECK_THROWS_AS(other(ones({1, 3})), Error);  // one value per channel has no variance
+  CHECK_THROWS_AS(other(ones({1, 3})), Error);  // a single value has no variance
 }
 
 TEST_CASE("Dropout acts in training and follows the seed") {

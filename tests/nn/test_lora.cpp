@@ -26,7 +26,6 @@ const nn::LoRAAdapter& adapter_of(const nn::Linear& layer) {
   return dynamic_cast<const nn::LoRAAdapter&>(*layer.provider);
 }
 
-/// Simulates training: lora_b starts at 0.
 void move_adapters(nn::Module& module) {
   for (const nn::NamedTensor& each : module.parameters())
     if (Tensor p = each.tensor; each.name.ends_with("lora_b")) nn::init::normal_(p, 0, 0.5);
@@ -118,7 +117,7 @@ TEST_CASE("adding adapters keeps earlier adapters trainable") {
     CHECK(each.tensor.requires_grad() == (each.name.find(".lora_") != std::string::npos));
     learning += each.tensor.requires_grad() ? 1 : 0;
   }
-  CHECK(learning == 8);  // two layers per call, A and B of each
+  CHECK(learning == 8);  // A and B of two layers per call
 }
 
 }  // namespace gradus::testing::test_lora

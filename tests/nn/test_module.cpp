@@ -36,7 +36,6 @@
 #include "gradus/tests/support/refusal.h"
 #include "gradus/tests/support/thrown.h"
 
-/// Outside of any namespace.
 struct GradusTestsPlain : gradus::nn::Layer<GradusTestsPlain> {
   gradus::nn::Members members() override { return {}; }
   gradus::Tensor forward(const gradus::Tensor& x) const { return x; }
@@ -45,7 +44,7 @@ struct GradusTestsPlain : gradus::nn::Layer<GradusTestsPlain> {
 namespace gradus::testing::test_module {
 namespace {
 
-// vector<Block>(6, Block(c)) must not compile: the copies would share weights.
+// vector<Block>(6, Block(c)) must not compile: copies would share weights.
 static_assert(!std::is_copy_constructible_v<nn::Block> && !std::is_copy_assignable_v<nn::Block>);
 static_assert(!std::is_copy_constructible_v<Linear> &&
               !std::is_copy_constructible_v<nn::LayerNorm>);
@@ -63,7 +62,6 @@ struct Forgetful : nn::Layer<Forgetful> {
   Tensor forward(const Tensor& x) const { return down(up(x)); }
 };
 
-/// The same mistake one level deeper.
 struct Outer : nn::Layer<Outer> {
   std::vector<Forgetful> parts;
   Outer() { parts.resize(2); }
@@ -119,7 +117,7 @@ TEST_CASE("a parameter missing in members() is an error on the first training ca
   CHECK(has(message, "linear"));
   CHECK(has(message, "members()"));
   CHECK_THROWS_AS(forgetful(three_rows()),
-                  GraphError);  // the second call fails, too
+                  GraphError);  // also the second time
   const std::string deep = message_of<GraphError>([] { Outer()(three_rows()); });
   CHECK(has(deep, "Outer parts.1"));
 }
@@ -134,7 +132,7 @@ TEST_CASE("only training calls are checked for missing members") {
   CHECK(forgetful(three_rows()).shape() == Shape{3, 5});
   forgetful.train();
   CHECK_THROWS_AS(forgetful(three_rows()), GraphError);
-  // Outside of a module, a layer is its own root.
+  // Outside of modules, a layer is its own root.
   CHECK(forgetful.down(ones({1, 3})).shape() == Shape{1, 5});
 }
 
@@ -211,7 +209,7 @@ TEST_CASE("a moved module keeps its parameters") {
   std::vector<Tiny> list;
   list.push_back(std::move(tiny));
   list.emplace_back();
-  list.emplace_back();  // reallocates and moves
+  list.emplace_back();  // reallocates
   CHECK(list[0].up.weight.node() == weight.node());
   CHECK(list[0](three_rows()).to_vector<float>() == y.to_vector<float>());
 }
@@ -345,7 +343,7 @@ TEST_CASE("to() makes new leaves and marks the replaced ones") {
   Tiny tiny;
   tiny.down.freeze();
   const Tensor before = tiny.up.weight, gain = tiny.gain;
-  tiny.to(Dtype::f32);  // no change
+  tiny.to(Dtype::f32);
   CHECK(tiny.up.weight.node() == before.node());
   tiny.to(Dtype::f64);
   CHECK(tiny.up.weight.node() != before.node());
@@ -364,7 +362,6 @@ TEST_CASE("to() makes new leaves and marks the replaced ones") {
 
 namespace {
 
-/// One tensor under two names.
 struct Twice : nn::Layer<Twice> {
   Tensor first, second;
   explicit Twice(bool tied = true) {

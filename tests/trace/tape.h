@@ -19,7 +19,6 @@ class ReadTape {
   explicit ReadTape(const std::string& text) : all(Json::parse(text)) {}
 
   std::size_t count(const std::string& table) const { return all.at(table).at("rows").size(); }
-  /// A cell; null if the row is shorter.
   Json at(const std::string& table, std::size_t row, const std::string& column) const {
     const Json& columns = all.at(table).at("columns");
     for (std::size_t c = 0; c < columns.size(); ++c)
@@ -30,7 +29,6 @@ class ReadTape {
     FAIL("no column " << column << " in " << table);
     return {};
   }
-  /// The values of a tensor that was stored completely.
   std::vector<double> numbers(const Json& tensor) const { return numbers_of(value(tensor)); }
   static std::vector<double> numbers_of(const Json& block) {
     const bool wide = block.contains("f64");

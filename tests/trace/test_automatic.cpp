@@ -19,7 +19,7 @@ using trace::Automatic;
 
 Tensor leaf() { return tensor({1.0, 2.0}).requires_grad_(); }
 
-/// A summary of a page: step, ops, visits and updates; "none" if the file is missing.
+/// Step, ops, visits and updates; "none" without a file.
 std::string page_of(const std::string& path) {
   if (!std::filesystem::exists(path)) return "none";
   const std::string page = read_bytes(path);
@@ -32,8 +32,7 @@ std::string page_of(const std::string& path) {
          std::to_string(tape.count("updates")) + " updates";
 }
 
-/// Traces step `step` of a program. Returns the page after the program, the final page, and the
-/// output.
+/// Returns the page after the program, the final page, and the output.
 std::string traced(trace::Id step, const std::function<void(Automatic&)>& program,
                    const char* file = "x.html") {
   const NoPrograms quick;
@@ -52,7 +51,6 @@ std::string traced(trace::Id step, const std::function<void(Automatic&)>& progra
 
 void backward_of(Tensor (*op)(const Tensor&)) { sum(op(leaf())).backward(); }
 
-/// Training steps, each with another op.
 void train(Automatic& automatic, bool in_backward = false) {
   exp(leaf());
   Tensor w = leaf();
@@ -109,7 +107,7 @@ TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
     CHECK(traced(3, run) ==
           page("step 3: square sum, 2 visits, 1 updates") + "gradus: trace of step 3: x.html\n");
   }
-  CHECK(traced(2, [](Automatic& automatic) {  // created after a backward, which was step 1
+  CHECK(traced(2, [](Automatic& automatic) {  // after a backward, which was step 1
           backward_of(exp);
           tanh(leaf());
           automatic.on_optimizer_created();

@@ -19,7 +19,7 @@ Tensor leaf(std::initializer_list<double> values) {
 
 std::string n(const Tensor& x) { return "n" + std::to_string(x.node()->id); }
 
-/// True if quotes are closed on each line, and braces outside of quotes overall.
+/// Quotes are balanced on each line, braces overall.
 bool is_balanced(const std::string& dot) {
   int braces = 0;
   bool inside = false, escaped = false;
@@ -54,7 +54,7 @@ TEST_CASE("to_dot draws nodes, and edges with shapes") {
   const std::string edge = n(x) + " -> " + n(squared) + " [label=\"[3]\"];\n";
   const std::size_t first = dot.find(edge);
   REQUIRE(first != std::string::npos);
-  CHECK(dot.find(edge, first + 1) != std::string::npos);  // x·x: one edge for each use
+  CHECK(dot.find(edge, first + 1) != std::string::npos);  // one edge for each use
   CHECK(!has(dot, "gray"));
   y.backward();
   CHECK(has(to_dot(y), n(y) + " [label=\"sum #" + std::to_string(y.node()->id) +

@@ -39,7 +39,7 @@ TEST_CASE("explain writes a formula from its result to its leaves") {
   REQUIRE(lines.size() == 6);
   CHECK(lines[0].rfind(id(y) + " sum(#", 0) == 0);
   CHECK(has(lines[0], "[]"));
-  CHECK(has(lines[0], "3.995"));  // tanh 3 + tanh 8 + 2, from the saved x
+  CHECK(has(lines[0], "3.995"));  // tanh 3 + tanh 8 + 2
   CHECK(has(lines[1], ", constant)"));
   CHECK(has(lines[2], "tanh(" + id(product) + ")"));
   CHECK(lines[3].rfind(id(product) + " multiply(" + id(a) + ", " + id(b) + ")", 0) == 0);
@@ -150,12 +150,12 @@ TEST_CASE("explain keeps its number of lines where no nodes form a chain") {
       if (line[i] != ',') digits += line[i];
     told += std::stoul(digits);
   }
-  CHECK(told + shown == 20'000 + 20'000 * 4 + 2);  // no node is lost
+  CHECK(told + shown == 20'000 + 20'000 * 4 + 2);
 }
 
 TEST_CASE("explain handles deep trees of branches") {
   Tensor y = leaf({1});
-  for (int i = 0; i < 100'000; ++i) y = exp(leaf({1})) * y;  // the newer branch is indented
+  for (int i = 0; i < 100'000; ++i) y = exp(leaf({1})) * y;  // indented
   Tensor z = leaf({1});
   for (int i = 0; i < 100'000; ++i) z = z * tanh(z + leaf({0}) * leaf({1}));
   CHECK(lines_of(explain(y * z)).size() <= 210);
@@ -164,7 +164,7 @@ TEST_CASE("explain handles deep trees of branches") {
     for (int k = 0; k < 30; ++k) chain = chain + 1.0;
     y = y * chain;
   }
-  CHECK(lines_of(explain(y)).size() <= 210);  // a chain's seven lines may exceed the limit
+  CHECK(lines_of(explain(y)).size() <= 210);  // 200, plus a chain's seven lines
   CHECK(has(explain(y, std::size_t{0}), " nodes: "));
 }
 

@@ -39,7 +39,7 @@ struct BadKernel final : Op {
   }
 };
 
-/// y = a, with a NaN gradient for b.
+/// A NaN gradient for b.
 struct BadSecond final : Op {
   const char* name() const override { return "bad_second"; }
   Tensor forward(const Tensor& a, const Tensor&) { return a.clone(); }
@@ -48,7 +48,6 @@ struct BadSecond final : Op {
   }
 };
 
-/// y = x, with the backward `run`.
 struct Backward final : Op {
   std::function<Gradients(const Tensor&)> run;
   const char* name() const override { return "backward"; }
@@ -70,7 +69,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Tensor leaf(std::initializer_list<double> values) { return tensor(values).requires_grad_(); }
 
-/// The finder's message about f, or "nothing was thrown".
 std::string found_in(const std::function<void()>& f) {
   return message_of<NanError>([&] {
     const NanFinder finder;
@@ -80,7 +78,6 @@ std::string found_in(const std::function<void()>& f) {
 
 const std::string kNothing = "nothing was thrown";
 
-/// The same for a backward pass through an op with the backward `run`.
 std::string found_behind(const Tensor& x, std::function<Gradients(const Tensor&)> run) {
   op::Backward op;
   op.run = std::move(run);
@@ -88,7 +85,6 @@ std::string found_behind(const Tensor& x, std::function<Gradients(const Tensor&)
   return found_in([&] { y.backward(ones(y.shape())); });
 }
 
-/// x divided by its sum, which may be 0.
 struct Shares : nn::Layer<Shares> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x / sum(x, {-1}, true); }
@@ -246,7 +242,7 @@ TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   const std::string product = found_in([&] { p* log(p); });  // 0 · −∞
   CHECK(has(product, "multiply made [2] -0.3466, 1 nan of 2"));
   CHECK(has(product, "the infinity came from log, from [2] 0 … 0.5"));
-  const std::string guarded =  // the value is masked, its derivative 0 · ∞ is not
+  const std::string guarded =  // masked, but its derivative is 0 · ∞
       found_in([&] { sum(where(greater(p, 0), log(p), tensor(0.0))).backward(); });
   CHECK(has(guarded, "backward of log"));
 }

@@ -47,13 +47,12 @@ void replace(std::string& text, const std::string& from, const std::string& to) 
   text.replace(at, from.size(), to);
 }
 
-/// The trace within a page.
 std::string tape_of(const std::string& page) {
   const std::size_t tag = page.find("id=\"tape\""), begin = page.find('>', tag) + 1;
   return page.substr(begin, page.find("</script>", begin) - begin);
 }
 
-/// The code blocks of a derivation, without empty lines.
+/// The code blocks, without empty lines.
 Lines formulas_of(const std::string& op) {
   Lines out;
   bool inside = false;
@@ -64,14 +63,13 @@ Lines formulas_of(const std::string& op) {
   return out;
 }
 
-/// The 1-based number of the first line from `first` on that contains `part`, or null.
+/// 1-based; null if none.
 Json first_with(const Lines& lines, std::size_t first, const std::string& part) {
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (contains(lines[i], part)) return first + i;
   return {};
 }
 
-/// An embedded source of the ops.
 std::string text_of(const std::string& path) {
   for (std::size_t i = 0; i < trace::kOpsFiles; ++i)
     if (trace::kOps[i].path == path) return trace::kOps[i].text;
@@ -146,7 +144,7 @@ TEST_CASE("a page of attention maps has the first example of each and the labels
     const Json each = tape.all.at("attention").at(i), map = each.at("weights");
     CHECK(tape.at("modules", each.at("module"), "path") == "blocks." + std::to_string(i));
     CHECK(tape.shape(map) == std::vector<std::int64_t>{1, 2, 2, 3});
-    const auto first = static_cast<std::int64_t>(i);  // only the first example of each map
+    const auto first = static_cast<std::int64_t>(i);  // only the first example
     CHECK(tape.numbers(map) ==
           slice(weights, 0, first, first + 1).to(Dtype::f64).to_vector<double>());
   }

@@ -30,7 +30,6 @@
 namespace gradus::testing::test_recorder {
 namespace {
 
-/// Multiples of ¼ from -1 on.
 Tensor quarters(const Shape& shape) {
   std::vector<float> numbers(static_cast<std::size_t>(numel(shape)));
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 9) / 4 - 1;
@@ -74,7 +73,7 @@ void pieces(Trace&) {
   sum(checkpoint([](const std::vector<Tensor>& in) { return in[0] * in[0]; }, {x})).backward();
 }
 
-/// An output that is an input of another, and one that gets two gradients.
+/// One is an input of another; one gets two gradients.
 void outputs(Trace&) {
   const Tensor x = quarters({2}).requires_grad_(), y = x * x, z = y * y;
   backward({z, y, y}, {ones({2}), ones({2}), quarters({2})});
@@ -86,7 +85,7 @@ void second_derivative(Trace&) {
   sum(dx * x).backward();
 }
 
-/// Forward and backward as a formula, then as one op. Only the first of two examples is shown.
+/// As a formula, then as one op. Only the first example is shown.
 void attentions(Trace&) {
   const Tensor q = zeros({2, 1, 2, 2}).requires_grad_(), v = quarters({2, 1, 2, 2});
   {
@@ -96,7 +95,7 @@ void attentions(Trace&) {
   scaled_dot_product_attention(q, v, v, causal_mask()).backward(ones({2, 1, 2, 2}));
 }
 
-/// Must not be recorded: other threads, pauses, parallel loops, and ops before clear().
+/// Not recorded: other threads, pauses, parallel loops, ops before clear().
 void elsewhere(Trace& trace) {
   const Tensor x = quarters({2}).requires_grad_();
   Tensor y;
@@ -144,7 +143,7 @@ struct Silent : nn::Layer<Silent> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x; }
 };
-/// A caught exception must not count as a failure after the next op.
+/// A caught exception is not a failure after the next op.
 void caught(Trace& trace, const std::function<void()>& next, std::string& out) {
   try {
     exp(quarters({3})) + quarters({2});
@@ -170,7 +169,6 @@ ReadTape trace_of(void (*program)(Trace&), TraceOptions options = {}) {
   return ReadTape(trace);
 }
 
-/// Columns of ids, and their target tables.
 struct Column {
   const char *table, *name, *target;
 };
@@ -213,7 +211,7 @@ std::size_t rows_in(const ReadTape& tape, const std::string& name) {
   return table.is_array() ? table.size() : table.at("rows").size();
 }
 
-/// True if `cell` (an id, a list of ids, or null) has valid ids.
+/// An id, a list of ids, or null.
 bool points_inside(const Json& cell, std::size_t rows) {
   if (cell.is_null()) return true;
   if (cell.is_array())
@@ -235,20 +233,19 @@ TEST_CASE("every id in a trace points to a row") {
   }
 }
 
-/// Sums broadcast leading axes of x to n elements.
 std::vector<double> sum_down(const std::vector<double>& x, std::size_t n) {
   std::vector<double> out(n);
   for (std::size_t i = 0; i < x.size(); ++i) out[i % n] += x[i];
   return out;
 }
 
-/// Equal up to rounding of an f32 sum of a few values below 8.
+/// Up to f32 rounding of a few values below 8.
 bool equal_sums(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::abs(x - y) <= 8 * 0x1p-23; });
 }
 
-/// Checks one row of the ledger: before + contribution = after.
+/// before + contribution = after
 void check_sum(const ReadTape& tape, std::size_t i) {
   const Json before = tape.at("ledger", i, "before"), part = tape.at("ledger", i, "part");
   const std::vector<double> given = tape.numbers(tape.at("ledger", i, "contribution")),
@@ -265,7 +262,7 @@ void check_sum(const ReadTape& tape, std::size_t i) {
     for (std::size_t k = 0; k < given.size(); ++k)
       sum[static_cast<std::size_t>(rows[k / width]) * width + k % width] += given[k];
   } else {
-    REQUIRE(shape.size() == 2);  // slices and selects above are of matrices
+    REQUIRE(shape.size() == 2);  // slices are of matrices here
     const auto axis = part.at(0).get<std::size_t>(), start = part.at(1).get<std::size_t>();
     const auto columns = static_cast<std::size_t>(shape[1]);
     const std::size_t taken =
@@ -281,7 +278,7 @@ TEST_CASE("each gradient in a trace is the sum of its contributions") {
   for (const Program& program : kPrograms) {
     INFO(program.name);
     const ReadTape tape = trace_of(program.run);
-    std::map<std::pair<Json, Json>, Json> last;  // (backward pass, tensor) → sum so far
+    std::map<std::pair<Json, Json>, Json> last;  // (backward pass, tensor) → sum
     for (std::size_t i = 0; i < tape.count("ledger"); ++i) {
       INFO("ledger " << i);
       const Json visit = tape.at("ledger", i, "visit"), to = tape.at("ledger", i, "to");

@@ -63,7 +63,6 @@ TEST_CASE("a deposit in a trace is what backward adds to grad()") {
   CHECK(tape.numbers(tape.at("deposits", 0, "after")) == numbers(x.grad()));
 }
 
-/// All results of two training steps of a small model with dropout.
 std::vector<double> two_steps(bool traced) {
   seed(7);
   nn::GPT model(
@@ -112,7 +111,7 @@ TEST_CASE("fused attention shows its matrices, forward and backward") {
     CHECK(tape.numbers(entry.at("masked")).at(1) == -INFINITY);
     CHECK(std::isfinite(tape.numbers(entry.at("scores")).at(1)));
     for (std::size_t row = 0; row < 6; ++row) {
-      // Sums of three values of at most 1, and of |ds| ≤ 10: a few roundings of f64.
+      // Three values of at most 1, and of |ds| ≤ 10: a few roundings of f64.
       CHECK(std::abs(p[3 * row] + p[3 * row + 1] + p[3 * row + 2] - 1) < 1e-15 * 8);
       CHECK(std::abs(ds[3 * row] + ds[3 * row + 1] + ds[3 * row + 2]) < 1e-15 * 80);
     }
@@ -148,7 +147,7 @@ TEST_CASE("a large tensor is shown as a picture, corners and a histogram") {
   const Json value = tape.value(tape.at("ops", 0, "in").at(0));
   CHECK(value.at("stats").at(0) == 0);   // min
   CHECK(value.at("stats").at(1) == 89);  // max
-  CHECK(value.at("stats").at(5) == 99);  // zeros: 100, less one NaN
+  CHECK(value.at("stats").at(5) == 99);  // 100 zeros, less one NaN
   CHECK(value.at("stats").at(6) == 1);
   CHECK(value.at("stats").at(7) == 1);
   CHECK(value.at("picture").at("rows") == 24);
@@ -176,7 +175,7 @@ TEST_CASE("an exception is at the top of a trace, with its shapes and layer") {
   CHECK(testing::contains(failure.at("message").get<std::string>(), "[5, 4]"));
   CHECK(tape.at("modules", failure.at("module"), "type") == "Linear");
   CHECK(failure.at("stack") >= 0);
-  const Tensor y = exp(randn({2}));  // the exception was caught
+  const Tensor y = exp(randn({2}));  // it was caught
   CHECK(ReadTape(trace).all.at("failure").is_null());
 }
 
@@ -354,10 +353,10 @@ TEST_CASE("a page that cannot be written gives a one-line error") {
   std::string page = testing::read_bytes(folder / "x.html");
   CHECK(testing::contains(page, "<script type=\"application/json\" id=\"tape\""));
   CHECK(testing::contains(page, "Content-Security-Policy"));
-  const std::size_t tape = page.find("id=\"tape\"");  // its strings may contain anything
+  const std::size_t tape = page.find("id=\"tape\"");  // may contain anything
   page.erase(tape, page.find("</script>", tape) - tape);
   for (std::size_t at = page.find("://"); at != page.npos; at = page.find("://", at + 1))
-    CHECK(page.compare(at, 14, "://www.w3.org/") == 0);  // the SVG namespace, which is not loaded
+    CHECK(page.compare(at, 14, "://www.w3.org/") == 0);  // SVG's namespace
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ using trace::KeptValues;
 constexpr Detail kNone = {0, true};
 constexpr Detail kAll = {1 << 30, true};
 
-/// Multiples of ½ in no order, some 0.
 std::vector<double> some_numbers(std::int64_t n) {
   std::vector<double> out(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < out.size(); ++i)
@@ -58,8 +57,8 @@ std::vector<double> stats_of(const std::vector<double>& all) {
           count([](double v) { return std::isinf(v); })};
 }
 
-/// The mean of each box. Element i of n is in box j if ⌊j n / boxes⌋ ≤ i < ⌊(j + 1) n / boxes⌋, or
-/// equivalently j = ⌊((i + 1) boxes − 1) / n⌋.
+/// Element i of n is in box j if ⌊j n / boxes⌋ ≤ i < ⌊(j + 1) n / boxes⌋, or equivalently j = ⌊((i
+/// + 1) boxes − 1) / n⌋.
 std::vector<double> picture_of(const Matrix& m) {
   const std::size_t down = std::min<std::size_t>(m.rows, 24),
                     across = std::min<std::size_t>(m.columns, 24);
@@ -107,7 +106,7 @@ std::vector<double> doubles_of(const Json& list) {
   return out;
 }
 
-/// Equal, including NaN, up to f32 rounding of sums of some thousand f64.
+/// Up to f32 rounding of sums of some thousand f64; NaN equals NaN.
 bool near(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
     return x == y || (std::isnan(x) && std::isnan(y)) ||

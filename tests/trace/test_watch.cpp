@@ -37,7 +37,6 @@ struct Outer : nn::Layer<Outer> {
   Tensor forward(const Tensor& x) const { return inner(x); }
 };
 
-/// A layer with the forward `f`.
 struct Given : nn::Layer<Given> {
   Tensor a = nn::parameter(ones({2})), b = nn::parameter(ones({2}));
   std::function<Tensor()> f;
@@ -73,7 +72,7 @@ TEST_CASE("a watch records the operations of a gradient with create_graph") {
 TEST_CASE("a layer that was open before a watch counts as the layer of its operations") {
   std::unique_ptr<Watch> watch;
   Twice layer;
-  layer(leaf());  // the first call has its own observer
+  layer(leaf());  // a first call has an observer
   layer.before = [&] { watch = std::make_unique<Watch>(); };
   layer(leaf());
   layer.before = [] {};

@@ -20,7 +20,6 @@ Tensor leaf(std::initializer_list<double> values) {
   return tensor(values, Dtype::f64).requires_grad_();
 }
 
-/// The rest of the line from `name` on.
 std::string about(const std::string& all, const std::string& name) {
   const std::size_t at = all.find(name);
   return at == std::string::npos ? "nothing" : all.substr(at, all.find('\n', at) - at);
@@ -52,7 +51,7 @@ TEST_CASE("why names the unreached parameters of a model") {
   for (const char* name : {"detached", "unrecorded", "compared", "dropped", "unused"})
     CHECK(has(all, std::string("  not reached   ") + name));
   CHECK(has(all, "not reached   down.bias [2]: frozen"));
-  CHECK(has(all, "under NoGrad"));  // possible causes: the graph cannot decide
+  CHECK(has(all, "under NoGrad"));  // the graph cannot decide
   CHECK(has(all, "trace::Watch"));
 
   const std::vector<trace::Unreached> missing = trace::unreached(loss, m);
@@ -78,7 +77,7 @@ TEST_CASE("why names the operation and layer where a path ended, after a watch")
         "dropped [2]: no operation went on from the result of scale in Leaky: dropped, or copied "
         "out of the graph");
   CHECK(about(all, "unused [2]") == "unused [2]: no operation used it while the watch looked");
-  CHECK_FALSE(has(all, "why not:"));  // no guess is needed
+  CHECK_FALSE(has(all, "why not:"));
   CHECK(watch.path_end(m.unused) == "no operation used it while the watch looked");
 }
 

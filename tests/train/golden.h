@@ -9,8 +9,8 @@
 
 namespace gradus::testing {
 
-/// The largest absolute difference, divided by max(1, max |b|); f64. Infinite if the shapes differ
-/// or a value is not finite.
+/// The largest difference, divided by max(1, max |b|). Infinite if shapes differ or values are not
+/// finite.
 inline double apart(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return INFINITY;
   const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();

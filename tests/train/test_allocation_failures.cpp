@@ -77,7 +77,7 @@ void check(Make make, int first, int last) {
       CHECK(task.weights() == twice);
       return;
     }
-    REQUIRE(memory::usage().live_bytes <= live);  // the first step's gradients are freed
+    REQUIRE(memory::usage().live_bytes <= live);
     REQUIRE(task.weights() == once);
     task.step();
     REQUIRE(task.weights() == twice);

@@ -20,9 +20,8 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return dropout(only(x), 0.2, training()); }
 };
 
-/// A run with everything that a checkpoint may hold. The evaluated loss rises three times in a row,
-/// so that the best weights are not the last. Stops as for Ctrl-C in step `stop_at`. Returns the
-/// last evaluated loss.
+/// A run with everything that a checkpoint may hold. The loss rises three times, so that the best
+/// weights are not the last. Returns the last evaluated loss.
 double train(const std::string& directory, bool resume, std::int64_t stop_at = 0) {
   seed(3);
   const Tensor x = randn({8, 3}), y = sum(x, {1}, true);
@@ -93,7 +92,7 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
 
 TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
   const Folder here;
-  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: no stop
+  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: none
     const std::string directory = here / ("run" + std::to_string(stop_at));
     double judged = 0, again = 0;
     const std::string said = capture_output([&] {
@@ -103,7 +102,7 @@ TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
     CHECK(again == 8);
     CHECK(judged == (stop_at == 0 ? 8.0 : stop_at == 3 ? 3.0 : double(stop_at - 1)));
     CHECK(contains(said, "has risen three times running"));
-    CHECK(train(directory, true) == 8);  // already finished: only reads its report
+    CHECK(train(directory, true) == 8);  // already finished
   }
 }
 

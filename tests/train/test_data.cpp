@@ -37,7 +37,7 @@ TEST_CASE("every window of a text is drawn, and none beyond its end") {
     const train::TokenBatches data(tokens, context, 16, 3);
     std::set<std::int64_t> starts, expected;
     for (std::int64_t start = 0; start + context < 13; ++start) expected.insert(start);
-    for (int step = 0; step < 40; ++step)  // 640 draws miss one of 12 with probability 10⁻²³
+    for (int step = 0; step < 40; ++step)  // 640 draws miss one of 12: p = 10⁻²³
       for (const std::int64_t id : select(data.at(step).x, 1, 0).to_vector<std::int64_t>())
         starts.insert(id);
     CHECK(starts == expected);
@@ -86,7 +86,6 @@ TEST_CASE("padding goes after the sequences or, as caches need it, before them")
   CHECK((right.side == PaddingSide::right && left.side == PaddingSide::left));
 }
 
-/// The padding in all batches of one pass.
 std::int64_t padding(const train::LengthBuckets& buckets, const List& lengths) {
   std::int64_t total = 0;
   for (std::int64_t step = 0; step < buckets.batches_per_pass(); ++step) {
@@ -123,11 +122,10 @@ TEST_CASE("length buckets visit each sequence once per pass, in an order of seed
     CHECK(std::set<std::int64_t>(seen.begin(), seen.end()).size() == 203);
   }
   CHECK(orders[0] != orders[1]);
-  // A batch depends only on its step, not on earlier calls.
+  // A batch depends only on its step.
   CHECK(train::LengthBuckets(lengths, 8, 5, 4).at(31) == buckets.at(31));
   CHECK(buckets.at(3) == train::LengthBuckets(lengths, 8, 5, 4).at(3));
   CHECK(train::LengthBuckets(lengths, 8, 6, 4).at(31) != buckets.at(31));
-  // Must have at most half the padding of plain shuffling.
   CHECK(2 * padding(buckets, lengths) < padding(train::LengthBuckets(lengths, 8, 5, 1), lengths));
 }
 

@@ -32,7 +32,6 @@ train::Sequence any_sequence(Random& random, std::int64_t least) {
   return out;
 }
 
-/// A row of a padded batch, without its padding.
 train::Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length, std::int64_t pad) {
   const Ids all = ids.to_vector<std::int64_t>();
   const auto begin = all.begin() + row * ids.size(1), end = begin + ids.size(1);
@@ -40,7 +39,6 @@ train::Sequence row_of(const Tensor& ids, std::int64_t row, std::int64_t length,
   return {begin, begin + length};
 }
 
-/// The pairs of a batch. Checks that its tensors agree with each other.
 Pairs pairs_of(const train::PairBatch& batch, const train::PairTokens& tokens) {
   Pairs out;
   const Ids sources = batch.source.lengths, inputs = batch.input.lengths;
@@ -97,7 +95,7 @@ TEST_CASE("pairs return from their batches, once in order and bucketed by step")
 TEST_CASE("batches of a pool are not ordered by length") {
   Ids lengths(64);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
-  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // one pool of 16 batches of neighbors
+  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // 16 batches of neighbors
   std::set<Ids> orders;
   for (std::int64_t pass = 0; pass < 4; ++pass) {
     Ids order;
@@ -120,7 +118,7 @@ TEST_CASE("each shuffle of each pass has its own random numbers") {
   for (std::int64_t step = 0; step < 4 * 16;) {
     Ids places, order(16);
     for (int i = 0; i < 16; ++i, ++step) {
-      places.push_back(sorted.at(step)[0]);  // in sorted order the batch equals its position
+      places.push_back(sorted.at(step)[0]);  // in sorted order, the batch is its position
       order[static_cast<std::size_t>(places.back())] = plain.at(step)[0];
     }
     seen.insert(places), seen.insert(order);
@@ -159,7 +157,7 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
 
 TEST_CASE("each schedule follows its formula at each step and refuses a floor outside [0, 1]") {
   constexpr std::int64_t kTotal = 20, kDecay = 6;
-  using Formula = std::function<double(double)>;  // of the fraction of the decay that is over
+  using Formula = std::function<double(double)>;  // of the elapsed fraction of the decay
   for (const std::int64_t warmup : {0, 1, 5})
     for (const double floor : {0.0, 0.25, 1.0}) {
       CAPTURE(warmup, floor);
@@ -200,7 +198,7 @@ TEST_CASE("metrics: any numbers return from complete lines, and a cut line is re
   Random random(6);
   using Points = std::vector<std::pair<double, double>>;
   const char* const names[] = {"loss", "held_out_loss", "a.loss", "x"};
-  std::map<std::string, std::vector<Points>> expected;  // after each line
+  std::map<std::string, std::vector<Points>> expected;
   std::vector<std::size_t> ends = {0};
   {
     train::MetricsLog log(path, 0);
@@ -273,7 +271,7 @@ TEST_CASE("progress is shown at intervals, and always for lines that must stay")
   int lines = 0;
   for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) lines += c == '\n';
   CHECK(lines >= 2);
-  CHECK(lines < 50);  // at most one line in five seconds
+  CHECK(lines < 50);  // one in five seconds
   std::fclose(file);
 }
 

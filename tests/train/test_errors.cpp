@@ -205,7 +205,6 @@ TEST_CASE("batches accept exactly the documented arguments") {
   const Tensor none, one = ones({}), x = ones({3, 1}), y = ones({3}), longer = ones({4});
   using Pairs = std::vector<std::pair<train::Sequence, train::Sequence>>;
   const std::vector<std::int64_t> tokens = {1, 2, 3, 4};
-  /// Shapes of the batches of a text of n tokens.
   const auto lengths = [](std::int64_t n) {
     std::string out;
     for (const train::Batch& each :

@@ -31,11 +31,11 @@ void compare(Dtype dtype, double tolerance, bool relative) {
   }
 }
 
-// f64: a step rounds by about 1e-15 · √(10⁵ terms), and AdamW's division by √v of about 1e-8 may
-// amplify that a thousandfold. 1e-9 is above it and far below any real difference.
+// A step rounds by about 1e-15 · √(10⁵ terms); AdamW's division by √v of about 1e-8 may amplify
+// that a thousandfold. 1e-9 is above it and far below any real difference.
 TEST_CASE("twenty training steps equal PyTorch's in f64") { compare(Dtype::f64, 1e-9, false); }
 
-// f32: √(10⁵) roundings of 6e-8, times twenty steps: below 2e-4.
+// √(10⁵) roundings of 6e-8, times twenty steps: below 2e-4.
 TEST_CASE("twenty training steps equal PyTorch's in f32") { compare(Dtype::f32, 2e-4, true); }
 
 }  // namespace

@@ -207,7 +207,7 @@ Functions all_functions() {
 
 }  // namespace
 
-// A dozen roundings of 1e-16, exponents of up to 300 that amplify them, and squares of 1e3 in
+// A dozen roundings of 1e-16, amplified by exponents of up to 300 and squares of 1e3 in
 // layer_norm_small: below 1e-10.
 TEST_CASE("operations and layers equal PyTorch's, values and gradients") {
   const std::map<std::string, Tensor> data =

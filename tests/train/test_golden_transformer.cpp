@@ -24,8 +24,8 @@ const Tensors& golden() {
   return all;
 }
 
-/// f64 sums of some hundred terms through at most twelve residual blocks; norms may divide by 0.1.
-/// 1e-10 is 5e5 roundings.
+/// f64 sums of some hundred terms in at most twelve residual blocks; norms may divide by 0.1. 1e-10
+/// is 5e5 roundings.
 constexpr double kAllowed = 1e-10;
 
 void check_case(const std::string& name, nn::Module& module, std::size_t count,

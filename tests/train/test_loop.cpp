@@ -34,7 +34,7 @@ Tensor part(const Tensor& x, std::int64_t i, std::int64_t n) {
   return slice(x, 0, i * n, (i + 1) * n);
 }
 
-/// A run that learns 48 points of a plane.
+/// Learns 48 points of a plane.
 struct Task {
   Task() : x((seed(5), randn({48, 3}))), y(sum(x, {1}, true)) {}
   Tensor x, y;
@@ -60,7 +60,7 @@ train::TrainOptions options(const std::string& directory, std::int64_t steps = 4
 
 const optim::Schedule kSchedule = optim::warmup_cosine(4, 40);
 
-/// Alternates between better and worse, and ends worse.
+/// Alternately better and worse, at last worse.
 train::Metrics up_and_down(const Task& task, const train::Trainer& trainer) {
   const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
   return {{"held_out_loss", part * task.evaluate()[0].second}};
@@ -324,7 +324,6 @@ TEST_CASE("a loop by itself stops before it takes in a value that is not finite"
   CHECK(net.w.to_vector<float>() == before);
 }
 
-/// Records its events and ends after four steps.
 struct Events final : train::Loop {
   using Loop::Loop;
   std::string seen;
@@ -350,7 +349,7 @@ TEST_CASE("the events of a loop come in the documented order, and decide") {
   CHECK(loop.seen ==
         "begin factor updated 1 end\nbegin factor updated 2 evaluate end\n"
         "begin factor updated 3 end\nbegin factor updated 4 end\nbegin ");
-  CHECK(net.w.to_vector<float>() == before);  // the factor was 0
+  CHECK(net.w.to_vector<float>() == before);
 }
 
 TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
@@ -361,7 +360,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
     std::vector<std::int64_t> steps(3);
     const std::string said = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
-        volatile std::sig_atomic_t stop = transport.rank() == asked;  // stop before the run begins
+        volatile std::sig_atomic_t stop = transport.rank() == asked;  // before the run
         Run run(here / str_cat("run", asked), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;
@@ -369,7 +368,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
         steps[static_cast<std::size_t>(transport.rank())] = run.run();
       });
     });
-    const std::int64_t last = asked < 0 ? 8 : 1;  // the first evaluation is the best
+    const std::int64_t last = asked < 0 ? 8 : 1;  // the first is the best
     CHECK(steps == std::vector<std::int64_t>(3, last));
     CHECK(count_of(said, "step 2/12 ") == std::size_t{asked < 0});
     CHECK(count_of(said, "in 3 evaluations: stopped") == std::size_t{asked < 0});

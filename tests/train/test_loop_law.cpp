@@ -23,7 +23,6 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return last(first(x)); }  // [N, 3] → [N, 1]
 };
 
-/// A run that learns a plane.
 struct Task {
   Task() : Task((seed(3), Net{})) {}
   explicit Task(Net made) : net(std::move(made)) {}
@@ -34,7 +33,7 @@ struct Task {
 
   Tensor loss(std::int64_t i) const {
     const std::int64_t begin = i % 6 * 4;
-    const Tensor noise = 0.1 * randn({4, 1});  // uses the generator, as dropout does
+    const Tensor noise = 0.1 * randn({4, 1});  // draws, as dropout does
     return mse_loss(net(slice(x, 0, begin, begin + 4)) + noise, slice(y, 0, begin, begin + 4));
   }
   std::vector<float> weights() const {
@@ -55,8 +54,8 @@ std::vector<Tensor> copies(const std::vector<nn::NamedTensor>& tensors) {
   return out;
 }
 
-/// Runs a step's shards one by one, each from the initial buffers and generator position. Averages
-/// gradients and buffers; returns the mean loss.
+/// Runs a step's shards one by one from the same buffers and generator position. Averages gradients
+/// and buffers.
 double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
   const std::vector<nn::NamedTensor> parameters = task.net.parameters();
   std::vector<nn::NamedTensor> buffers = task.net.buffers();
@@ -87,7 +86,7 @@ double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
   return mean / static_cast<double>(n);
 }
 
-/// Eight steps as PyTorch's users write them. Returns the fields of metrics.jsonl by name.
+/// Eight plain steps. Returns the fields of metrics.jsonl.
 std::map<std::string, std::vector<double>> plain_run(Task& task, const train::TrainOptions& o) {
   std::map<std::string, std::vector<double>> log;
   for (std::int64_t step = 0; step < o.steps; ++step) {
@@ -143,7 +142,6 @@ std::int64_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-/// The expected result of evaluations with these values.
 struct Judged {
   double best;
   std::int64_t best_step = 0, steps = 0, told = 0;
@@ -174,7 +172,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     options.judge = options.higher_is_better ? "accuracy" : "held_out_loss";
     options.patience = round % 5;
     options.loss_unit = "nats a word";
-    std::vector<double> values;  // a random walk with an upward or downward trend and plateaus
+    std::vector<double> values;  // a random walk with a trend and plateaus
     for (double at = 20; values.size() < 12; values.push_back(at)) {
       constexpr double kSteps[] = {1, 1, 1, 0, -1};
       at += (round % 4 < 2 ? 1 : -1) * kSteps[random() % 5];
@@ -206,7 +204,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
           (expected.told > 0));
     CHECK(contains(said, "has not become better") == (end == train::TrainEnd::early));
     CHECK(contains(said, options.higher_is_better ? "  accuracy " : "  held-out "));
-    CHECK_FALSE(contains(said, "1.5000"));  // names with a dot appear only in the log
+    CHECK_FALSE(contains(said, "1.5000"));  // a dotted name: only in the log
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
     const std::string curve = read_bytes(trainer.files().curve());

@@ -37,7 +37,7 @@ TEST_CASE("the log keeps complete lines, is cut back to its checkpoint, and is n
   CHECK_THROWS_AS(train::MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
 }
 
-/// RAII guard that limits this process's file sizes, like a full disk.
+/// Limits file sizes, like a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

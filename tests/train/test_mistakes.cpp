@@ -25,7 +25,7 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return down(tanh(up(x))); }  // [N, 2] → [N, 3]
 };
 
-/// Replaces each node number by 7 and each location in this file by train.cpp:12.
+/// Normalizes node numbers to 7 and locations to train.cpp:12.
 std::string told(std::string text) {
   const auto number_from = [&](std::size_t at) { return text.find_first_not_of("0123456789", at); };
   const auto with = [&](const std::string& before, const std::string& now) {
@@ -37,7 +37,7 @@ std::string told(std::string text) {
   return text;
 }
 
-/// Checks that the section of mistake `number` in docs/mistakes.md has f's message as a line.
+/// The message must be a line of the mistake's section in docs/mistakes.md.
 template <class E>
 void mistake(int number, const std::function<void()>& f) {
   const std::string message = told(message_of<E>(f));
@@ -81,7 +81,7 @@ TEST_CASE("mistake 4: the wrong shape into a layer") {
   const nn::Linear layer(3, 4);
   mistake<ShapeError>(4, [&] { layer(randn({5, 2})); });
   mistake<ShapeError>(4, [&] { layer(randn({3, 5})); });
-  CHECK_THROWS_AS(layer(tensor(1)), ShapeError);  // a scalar
+  CHECK_THROWS_AS(layer(tensor(1)), ShapeError);
   CHECK_THROWS_AS(layer(randn({5})), ShapeError);
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("mistake 8: a loss that reaches no parameter") {
   const Tensor x = randn({4, 2}), target = randn({4, 3});
   mistake<GraphError>(8, [&] {
     mse_loss(layer(x), target);
-    optimizer.step();  // without backward
+    optimizer.step();
   });
   mistake<GraphError>(8, [&] { mse_loss(layer(x).detach(), target).backward(); });
 }
@@ -128,7 +128,7 @@ TEST_CASE("mistake 9: training under NoGrad") {
 }
 
 TEST_CASE("mistake 10: a transposed mask") {
-  const Tensor q = randn({2, 1, 3, 4}), k = randn({2, 1, 5, 4});  // B 2, T 3, S 5
+  const Tensor q = randn({2, 1, 3, 4}), k = randn({2, 1, 5, 4});
   const auto attend = [&](const Tensor& allowed) {
     scaled_dot_product_attention(q, k, k, dense_mask(allowed));
   };
@@ -144,12 +144,12 @@ TEST_CASE("mistake 10: a transposed mask") {
 
 TEST_CASE("a mask that may be intended is accepted") {
   const auto greater_than = [](const Tensor& x) { return greater(x, 0); };
-  dense_mask(greater_than(triu(ones({4, 4}))));            // hides the diagonal, too
+  dense_mask(greater_than(triu(ones({4, 4}))));            // hides the diagonal
   dense_mask(greater_than(triu(ones({4, 4}), 2)));         // leaves one later key
   dense_mask(greater_than(triu(ones({3, 4}), 1)));         // the last query has a key
-  dense_mask(greater_than(triu(ones({1, 3, 3}), 1)));      // has a batch axis: may be data
+  dense_mask(greater_than(triu(ones({1, 3, 3}), 1)));      // a batch axis: may be data
   dense_mask(bools({false, true, false, false}, {2, 2}));  // too small to decide
-  dense_mask(full({3, 3}, 0, Dtype::bool_));               // all false: gives 0, as documented
+  dense_mask(full({3, 3}, 0, Dtype::bool_));               // gives 0, as documented
   dense_mask(bools({false, true, true, false, false, true, true, false, false}, {3, 3}));
   dense_mask(logical_not(greater_than(triu(ones({4, 4}), 1))));
 }

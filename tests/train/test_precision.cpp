@@ -22,8 +22,8 @@ double mean_of_last(const std::vector<double>& losses, std::int64_t n) {
 
 }  // namespace
 
-// A step rounds by 6e-8 of the loss, and convergent training hardly enlarges such differences: over
-// 20 seeds the curves differed by at most 4e-5, for losses from 2.4 to 0.02. Other kernels round
+// A step rounds by 6e-8 of the loss, and convergent training hardly enlarges differences: over 20
+// seeds the curves differed by at most 4e-5, for losses from 2.4 to 0.02. Other kernels round
 // differently, hence 20 times that.
 TEST_CASE("a thousand training steps in f32 have the loss curve of f64", "[slow]") {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
@@ -35,14 +35,13 @@ TEST_CASE("a thousand training steps in f32 have the loss curve of f64", "[slow]
       apart = std::max(apart, std::abs(f32[i] - f64[i]));
     }
     CHECK(apart <= 1e-3);
-    CHECK(f64.front() > 2.3);              // starts at log 11, uniform guesses
+    CHECK(f64.front() > 2.3);              // log 11: uniform guesses
     CHECK(mean_of_last(f64, 100) < 0.25);  // and learns
   }
 }
 
-// Logits of 1e4 give a loss of that size. exp(1e4) overflows f64, so the exponentials must be
-// shifted. f32 rounds such a logit by 1e4 · 2⁻²⁴ = 6e-4 per op. With some ten ops before the loss,
-// that is a relative error of 1e-6.
+// Logits of 1e4 give such a loss. exp(1e4) overflows f64, so exponentials must be shifted. f32
+// rounds a logit by 1e4 · 2⁻²⁴ = 6e-4 per op; ten ops make a relative error of 1e-6.
 TEST_CASE("the loss of logits of 1e4 is finite, equals f64's, and training goes on from it") {
   double first[2];
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {

@@ -19,7 +19,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Sets an environment variable; the destructor restores it.
+/// RAII guard for an environment variable.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -36,7 +36,7 @@ class Variable {
   bool there_ = false;
 };
 
-/// Masks rates and times: "step 1/10  loss 2.5000  RATE  left TIME".
+/// To "step 1/10  loss 2.5000  RATE  left TIME".
 std::string masked(std::string text) {
   for (std::size_t at = 0; (at = text.find("  left ", at)) != std::string::npos;) {
     const std::size_t rate = text.rfind("  ", at - 1) + 2;
@@ -48,7 +48,7 @@ std::string masked(std::string text) {
   return text;
 }
 
-/// The output of f on a terminal; "" if the system has none.
+/// "" without a terminal.
 template <class F>
 std::string on_terminal(F f) {
   const int ours = ::posix_openpt(O_RDWR | O_NOCTTY);
@@ -71,7 +71,7 @@ const std::string kErase = "\r\033[K";
 
 void show_some(std::FILE* out) {
   train::Progress progress(0, 10, 1, "token", out);
-  progress.clear();  // no line to clear yet
+  progress.clear();  // no line yet
   progress.show(1, 2.5);
   progress.show(2, 2.25, "a note");  // too soon
   progress.clear();
@@ -79,7 +79,6 @@ void show_some(std::FILE* out) {
   progress.show(3, 2.125, "a note", true);
 }
 
-/// A file and the last line written to it.
 struct Lines {
   Lines() { REQUIRE(file); }
   ~Lines() { std::fclose(file); }
@@ -107,7 +106,7 @@ void show_one(std::FILE* out) {
 TEST_CASE("on a terminal one line is overwritten, and lasting lines stay") {
   const Variable colour("NO_COLOR", nullptr), term("TERM", "xterm");
   const std::string some = on_terminal(show_some);
-  if (some.empty()) return;  // no terminal available
+  if (some.empty()) return;
   CHECK(masked(some) == kErase + "step 1/10  loss 2.5000  RATE  left TIME" + kErase + kErase +
                             "step 3/10  loss 2.1250  RATE  left TIME  a note\n");
   CHECK(masked(on_terminal(show_one)) ==
@@ -147,9 +146,8 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       progress.show(step, 1, "", true);
       const double end = now(), rate = progress.items_per_second();
       char first = 0;
-      CHECK(::pread(::fileno(lines.file), &first, 1, 0) ==
-            1);  // flushed, so that readers of a pipe see it
-      // Earlier items count at least e^(−t / 30 s) as much. 0.999 allows for rounding.
+      CHECK(::pread(::fileno(lines.file), &first, 1, 0) == 1);  // flushed
+      // Earlier items count at least e^(−t / 30 s) as much; 0.999 is for rounding.
       const double kept = 0.999 * std::exp((before - end) / 30);
       const double done = static_cast<double>((step - 5) * items);
       CHECK(rate >= kept * done / (end - before));
@@ -172,7 +170,7 @@ TEST_CASE("the remaining time covers the remaining steps only, and none without 
   Lines lines;
   train::Progress last(kTotal - 9, kTotal, 1, "step", lines.file);
   last.show(kTotal - 4, 1, "", true);
-  CHECK(lines.last().find(':') == lines.last().rfind(':'));  // four steps of microseconds: no hours
+  CHECK(lines.last().find(':') == lines.last().rfind(':'));  // no hours
   train::Progress none(3, 10, 1, "step", lines.file);
   none.show(3, 1, "", true);
   CHECK(none.items_per_second() == 0);

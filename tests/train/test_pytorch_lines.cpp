@@ -62,7 +62,7 @@ TEST_CASE("common lines of PyTorch code give the same results") {
     REQUIRE(numbers.size() == right.size());
     double largest = 1;
     for (const double each : right) largest = std::max(largest, std::abs(each));
-    // 32 ulps of f32: another order of summation, another library's exponential.
+    // 32 ulps of f32: other summation order, other exponential.
     for (std::size_t i = 0; i < right.size(); ++i)
       CHECK(std::abs(numbers[i] - right[i]) <= 32 * 0x1p-24 * largest);
   }

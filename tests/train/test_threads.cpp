@@ -8,7 +8,7 @@
 namespace gradus::testing::test_threads {
 namespace {
 
-/// Losses of five steps, then all weights. Wide enough to use several threads.
+/// Losses of five steps, then all weights. Wide enough for several threads.
 std::vector<double> train_with(int threads) {
   const int before = num_threads();
   set_num_threads(threads);
@@ -28,8 +28,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return most;
 }
 
-/// Reordering sums of up to 512 · 512 terms of order 1 changes them by a relative 1e-13. AdamW
-/// divides by √v + 1e-8, so a gradient below 1e-8 changes the weights by up to 1e-13 · rate / 1e-8.
+/// Reordering sums of up to 512 · 512 terms of order 1 changes them by 1e-13. AdamW divides by √v +
+/// 1e-8, so for gradients below 1e-8 this changes weights by up to 1e-13 · rate / 1e-8.
 constexpr double kOrderOfSums = 5 * 3e-3 * 1e-13 / 1e-8;
 
 void check(const std::vector<int>& counts) {

@@ -13,14 +13,12 @@
 namespace gradus::testing::test_time_budget {
 namespace {
 
-/// Runs a TimeBudget with simulated step times.
 struct Simulated {
   double time = 0;
   std::int64_t step = 0, evaluations = 0;
   std::vector<train::Rescale> changes;
   std::vector<double> positions;
 
-  /// step_seconds(time) is the duration of the next step.
   template <class StepSeconds>
   void run(train::TimeBudget& budget, StepSeconds step_seconds, double evaluation_seconds) {
     budget.start();
@@ -39,7 +37,7 @@ struct Simulated {
   }
 };
 
-/// A plan for 60 seconds: 500 steps of 0.1 s, ten evaluations of 1 s.
+/// Plan: 60 seconds, 500 steps of 0.1 s, ten evaluations of 1 s.
 Simulated simulated(double step, double evaluation, std::int64_t most = 1'000'000) {
   Simulated out;
   train::TimeBudget budget({60, 10, most}, 500, 50, [&] { return out.time; });
@@ -55,9 +53,9 @@ TEST_CASE("a machine about as fast as planned keeps the plan") {
     CHECK(run.step == 500);
     CHECK(run.evaluations == 10);
     for (std::size_t i = 0; i < run.positions.size(); ++i)
-      REQUIRE(run.positions[i] == static_cast<double>(i));  // exactly: the schedule is unchanged
+      REQUIRE(run.positions[i] == static_cast<double>(i));  // exactly: unchanged
   }
-  CHECK(simulated(0.092, 0.92).step == 500);  // ending early is tolerated more than ending late
+  CHECK(simulated(0.092, 0.92).step == 500);  // early is better than late
   CHECK(simulated(0.108, 1.08).changes.size() == 1);
 }
 
@@ -67,7 +65,7 @@ TEST_CASE("a run ends within the documented margin of its time on any machine") 
   for (const double factor : factors) {
     CAPTURE(factor);
     const Simulated run = simulated(0.1 * factor, factor);
-    // May be late by a step, an evaluation and 5 %; early by a tenth.
+    // Late by at most a step, an evaluation and 5 %; early by at most a tenth.
     CHECK(run.time <= 1.05 * 60 + 1.1 * factor);
     CHECK(run.time >= 0.9 * 60 - 1.1 * factor);
     CHECK(run.changes.size() <= 4);
@@ -137,7 +135,6 @@ TEST_CASE("a time budget loads a state that it wrote, refuses any other and keep
   CHECK(budget.steps() == 70);
 }
 
-/// A run of a small net on the simulated clock.
 struct Timed {
   nn::Linear net{(seed(3), 3), 1};
   optim::AdamW optimizer{net.parameters(), {.lr = 1e-2}};
@@ -162,7 +159,7 @@ struct Timed {
         [this](std::int64_t i) {
           time += step_seconds(i);
           if (i == stop_at) stop = 1;
-          return mse_loss(net(x), y) + randn({}) * 0.0;  // uses the generator, as dropout does
+          return mse_loss(net(x), y) + randn({}) * 0.0;  // draws, as dropout does
         },
         [this] {
           time += 1;
@@ -196,7 +193,7 @@ TEST_CASE("a trainer changes its steps, records it, and its rate does not jump")
   CHECK(took.front().second == Approx(312.5));
   CHECK(goals.back().second == static_cast<double>(trainer.step()));
   REQUIRE(std::ssize(rates) == trainer.step());
-  for (std::size_t i = 0; i < rates.size(); ++i) {  // linear interpolation of the schedule
+  for (std::size_t i = 0; i < rates.size(); ++i) {  // linear interpolation
     const auto step = static_cast<std::int64_t>(positions[i]);
     const double on = positions[i] - static_cast<double>(step);
     const double factor = (1 - on) * kWarmCosine(step) + on * kWarmCosine(step + 1);
@@ -214,7 +211,7 @@ TEST_CASE("a trainer changes its steps, records it, and its rate does not jump")
 
 TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit", "[once]") {
   const Folder here;
-  // Slower than planned, faster in the middle: rescales several times.
+  // Slow, fast, slow: rescales several times.
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
   Timed whole;
   whole.step_seconds = machine;
@@ -230,7 +227,7 @@ TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit",
       Timed task;
       task.step_seconds = machine;
       task.stop_at = again ? -1 : at;
-      task.time = again ? 1e6 : 0;  // another process with another clock origin
+      task.time = again ? 1e6 : 0;  // another clock origin
       train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / run, 60));
       again ? trainer.resume() : trainer.start();
       CHECK(task.run(trainer) ==
@@ -262,7 +259,7 @@ TEST_CASE("a run that is killed right after a rescaling resumes with it", "[once
   CHECK(trainer.budget().steps() == goal);
   CHECK(train::read_metric(trainer.files().metrics(), "steps").size() == 1);
   CHECK(task.run(trainer) == train::TrainEnd::finished);
-  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // the time before the crash counts
+  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // includes the time before the crash
 }
 
 TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {

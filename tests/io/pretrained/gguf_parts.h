@@ -13,7 +13,6 @@ std::string raw(T value) {
   std::memcpy(bytes.data(), &value, sizeof value);
   return bytes;
 }
-/// The string, preceded by its length.
 inline std::string text(const std::string& each) { return raw<std::uint64_t>(each.size()) + each; }
 
 }  // namespace gradus::testing

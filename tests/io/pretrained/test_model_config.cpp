@@ -26,7 +26,7 @@ Fields fields_of(const T&... x) {
   return {number(x)...};
 }
 
-/// Every option that affects a model, with defaults resolved.
+/// All options, with defaults resolved.
 Fields fields(const nn::GPTOptions& o) {
   const nn::BlockOptions b = nn::with_defaults(o.block);
   const nn::HeadOptions& head = b.head;
@@ -71,8 +71,7 @@ nn::VisionTransformerOptions vit() {
   return {.size = 8, .patch = 4, .classes = 3, .layers = 2, .block = {.width = 8, .heads = 2}};
 }
 
-/// Checks that the options round-trip or that config_of throws a ValueError. Returns true if they
-/// round-trip.
+/// Requires a round trip (returns true) or a ValueError of config_of.
 template <class Options, class Write, class Read>
 bool check_round_trip(const Options& options, Write write, Read read) {
   std::string text;
@@ -154,7 +153,7 @@ TEST_CASE("the configuration of each family has its type, class and window") {
   }
   CHECK(written(mistral)["sliding_window"] == 3);
   CHECK(written(qwen2)["use_sliding_window"] == true);
-  CHECK(written(qwen2)["max_window_layers"] == 0);  // sliding starts at this layer
+  CHECK(written(qwen2)["max_window_layers"] == 0);  // the first sliding layer
   CHECK(written(qwen3)["use_sliding_window"] == false);
 }
 
@@ -255,8 +254,8 @@ const char* const kValues[] = {"null",
                                R"({"type":"linear"})",
                                R"(["sliding_attention"])"};
 
-/// Removes or changes each key. The configuration must be read, or a FileError must name the file.
-/// An unknown key is rejected by name.
+/// With any key removed or changed, the configuration is read or a FileError names the file.
+/// Unknown keys are rejected by name.
 template <class Read>
 void check_changes(const std::string& config, Read read) {
   const Document base = Document::parse(config);

@@ -37,11 +37,11 @@ class DefaultDtype {
 
 std::vector<double> doubles(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
-/// The largest difference, relative to the largest value of `wanted`.
+/// Relative to the largest value of `wanted`.
 double difference(const Tensor& got, const Tensor& wanted) {
   REQUIRE(got.shape() == wanted.shape());
   const std::vector<double> a = doubles(got), b = doubles(wanted);
-  double largest = 1e-3, apart = 0;  // absolute if all values are below 1e-3
+  double largest = 1e-3, apart = 0;  // absolute below 1e-3
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(b[i]));
     apart = std::max(apart, std::isnan(a[i]) ? 1e9 : std::abs(a[i] - b[i]));
@@ -49,15 +49,14 @@ double difference(const Tensor& got, const Tensor& wanted) {
   return apart / largest;
 }
 
-/// Golden values are f32, rounded from f64: 6e-8 of each. Our f64 adds nothing. Small values are
-/// compared with the largest.
+/// Golden values are rounded to f32: 6e-8. Our f64 adds nothing. Small values are compared with the
+/// largest.
 constexpr double kF64 = 2e-7;
 /// Even in f64, `transformers` computes Llama's norms and angles in f32.
 constexpr double kRoundedThere = 1e-5;
-/// f32: about 40 successive roundings of 6e-8, some magnified by softmax.
+/// About 40 successive f32 roundings of 6e-8, some magnified by softmax.
 constexpr double kF32 = 1e-5;
 
-/// The gradients under the golden file's names, stored in a copy of the model.
 template <class Model>
 Tensors gradients(const Model& model, const nn::WeightMap& names) {
   Model copy = model.clone();
@@ -86,7 +85,6 @@ void compare_gradients(const Model& model, const nn::WeightMap& names, const Ten
   CHECK(wanted == got.size());
 }
 
-/// Checks output, loss and gradients in f64, the output in f32, and a save-and-load round trip.
 template <class Model, class Call>
 void check_family(const std::string& name, const std::function<Model(const std::string&)>& load,
                   const std::function<nn::WeightMap(const Model&)>& names, const Call& call,
@@ -126,7 +124,7 @@ std::vector<std::int64_t> lengths_of(const Tensors& golden) {
   return golden.at("lengths").to_vector<std::int64_t>();
 }
 
-/// PyTorch's modules have no configuration, so the caller constructs the model.
+/// Without a configuration: the caller makes the model.
 template <class Model, class Call>
 void check_torch(const std::string& name, Model model, const nn::WeightMap& names,
                  const Call& call) {
@@ -148,7 +146,7 @@ void check_torch(const std::string& name, Model model, const nn::WeightMap& name
   const Tensor output = call(model, wide);
   CHECK(difference(output, golden.at("output")) < kF64);
   const Tensor loss = (output * wide.at("factor")).sum();
-  // A sum of about 200 terms that cancel, hence an absolute tolerance.
+  // About 200 terms that cancel, hence an absolute tolerance.
   CHECK(std::abs(loss.item() - golden.at("loss").item()) < 1e-10);
   loss.backward();
   compare_gradients(model, names, golden, kF64);
@@ -222,14 +220,12 @@ TEST_CASE("PyTorch's modules load by name and give the same results") {
 
 namespace {
 
-/// A copy of a golden model with changes to its tensors or configuration.
 class Changed {
  public:
   explicit Changed(const std::string& name) {
     tensors = io::load_safetensors(kFamilies + name + "/model.safetensors").tensors;
     config = io::read_text(kFamilies + name + "/config.json");
   }
-  /// Sets a key of the configuration to `value`, in JSON.
   Changed& say(const std::string& key, const std::string& value) {
     const std::size_t end = config.rfind('}');
     const std::size_t key_at = config.find("\"" + key + "\":");
@@ -305,7 +301,7 @@ TEST_CASE("an unsupported configuration is refused by name") {
   CHECK(contains(refusal("gpt2", "activation_function", "\"tanh\""), "activation_function"));
   CHECK(contains(refusal("gpt2", "model_type", "\"mamba\""), "is no GPT that Gradus knows"));
   CHECK(contains(refusal("llama", "vocab_size", "\"many\""), "vocab_size"));
-  Changed quiet("llama");  // must be accepted: null, false and names of tokens
+  Changed quiet("llama");  // null, false and token names are accepted
   quiet.say("rope_scaling", "null").say("partial_rotary", "false").say("pad_token_id", "3");
   CHECK(io::load_gpt(quiet.path()).options.layers == 2);
   using Asked = std::tuple<const char*, const char*, const char*>;  // unsupported
@@ -358,7 +354,6 @@ nn::GPTOptions small(bool qkv_bias, bool tied) {
           .tied = tied};
 }
 
-/// A GGUF file with f32 `tensors` for a model of small().
 std::string gguf_of(const std::string& type, const nn::StateDict& tensors) {
   const auto number = [&](const char* key, std::uint32_t value) {
     return text(type + "." + key) + raw(4u) + raw(value);

@@ -20,7 +20,6 @@ using Ids = std::vector<std::int64_t>;
 
 const std::string kGolden = GRADUS_SOURCE_DIR "/tests/golden/tokenizers/";
 
-// A chat template.
 const std::string kLoop = "{% for message in messages %}";
 const std::string kTurn =
     "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
@@ -33,7 +32,6 @@ Ids ids_of(const io::Json& list) {
   return ids;
 }
 
-/// Checks each case of a file. Returns their number.
 int check_cases(const PretrainedTokenizer& tokenizer, const std::string& cases) {
   int count = 0;
   for (const io::Json& each : io::Json::parse(io::read_text(cases), cases).at("cases").elements()) {
@@ -52,7 +50,7 @@ PretrainedTokenizer golden(const std::string& family) {
   return PretrainedTokenizer::parse(io::read_text(path), path);
 }
 
-/// A tokenizer.json with 256 bytes and "ab", with `from` replaced by `to`.
+/// 256 bytes and "ab", with `from` replaced by `to`.
 std::string changed(const std::string& from, const std::string& to) {
   std::string vocab, bytes;
   for (int b = 0; b < 256; ++b) bytes += static_cast<char>(b);
@@ -125,7 +123,7 @@ TEST_CASE("a byte-level tokenizer restores the text, also part by part") {
 }
 
 TEST_CASE("splitting long runs of one character takes linear time") {
-  // At 500,000 characters, quadratic time would take minutes.
+  // Quadratic time would take minutes.
   for (const char* each : {"7", "a", " ", "\n", "!", "'", "é"}) {
     std::string text;
     for (int i = 0; i < 500'000; ++i) text += each;
@@ -149,7 +147,7 @@ TEST_CASE("encode_literal treats special tokens as plain text") {
                      [&](std::int64_t id) { return tokenizer.is_special(id); }));
   CHECK(tokenizer.decode(literal) == text);
   CHECK(tokenizer.encode_literal("no such token") == tokenizer.encode("no such token"));
-  // With a literal range, only special tokens entirely outside of it count.
+  // Only special tokens entirely outside of the literal range count.
   const std::size_t n = text.size(), second = n + std::string("<|im_end|>").size();
   const std::string twice = text + "<|im_end|>" + text;
   const auto joined = [](Ids first, const Ids& rest) {
@@ -264,8 +262,7 @@ json numbered(const Words& tokens) {
   return vocab;
 }
 
-/// A byte-pair model of a few letters: 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge
-/// gives 8.
+/// 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge gives 8.
 json byte_pairs() {
   return {{"pre_tokenizer", {{"type", "ByteLevel"}}},
           {"model",
@@ -375,7 +372,7 @@ TEST_CASE("tokenizer.json: added tokens match their own text, the longest first"
     CHECK_THROWS_AS(made.bytes_of(id), IndexError);
     CHECK_THROWS_AS(parse(word_pieces()).bytes_of(id), IndexError);
   }
-  t["model"]["vocab"].emplace("x y", 9);  // an added token need not consist of byte letters
+  t["model"]["vocab"].emplace("x y", 9);  // need not consist of byte letters
   t["added_tokens"] = json::array({{{"id", 9}, {"content", "x y"}}});
   CHECK(ids(t, "bx yb") == Ids{1, 9, 1});
 }

@@ -73,7 +73,7 @@ std::vector<Alternative> expression(Splitter splitter) {
   return out;
 }
 
-/// Matches part k … of alternative `a` at i. Returns the end, or npos.
+/// Returns the end of parts k …, or npos.
 std::size_t match(const std::u32string& text, std::size_t i, const Alternative& a, std::size_t k) {
   if (k == a.parts.size())
     return a.before_space && i < text.size() && !space(text[i]) ? text.npos : i;
@@ -107,7 +107,7 @@ bool alone(char32_t c) {
          (c < 127 && std::string("$+<=>^`|~").find(static_cast<char>(c)) != std::string::npos);
 }
 
-/// Splitters without a regular expression: each mark alone, the text between marks together.
+/// Without a regular expression: marks are single, the rest stays together.
 std::vector<std::string> naive_marks(const std::u32string& text, bool bert) {
   std::vector<std::string> out;
   bool goes_on = false;

@@ -16,7 +16,6 @@ using io::TensorSource;
 
 const std::string kGolden = GRADUS_SOURCE_DIR "/tests/golden/gguf/";
 
-/// A small GGUF file. Tests may corrupt each part.
 struct Gguf {
   std::string magic = "GGUF";
   std::uint32_t version = 3;
@@ -216,7 +215,7 @@ TEST_CASE("GGUF: extreme but valid facts and tensors are read, and the next are 
                    opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(8u) + raw(one * 0); });
                  }),
                  "Q8_0"));
-  for (std::size_t n = 0; n < 40; ++n) {  // the header's end takes all remainders mod 32
+  for (std::size_t n = 0; n < 40; ++n) {  // all remainders mod 32 of the header's end
     const TensorSource each =
         opened([&](Gguf& f) { f.fact = text("k") + raw(8u) + text(std::string(n, 'x')); });
     CHECK(each.tensors().size() == 2);

@@ -19,7 +19,7 @@ std::string checksum(const std::string& text) {
   return out;
 }
 
-/// f of each character up to U+3100 and of every 13th above, as 32 bits each.
+/// f for each character up to U+3100, and for every 13th above.
 template <class F>
 std::string sum_of(F f) {
   std::string all;

@@ -28,7 +28,7 @@ bool not_padding(std::int64_t b, std::int64_t, std::int64_t, std::int64_t j) {
   return j < kLengths[at(b)];
 }
 
-/// p: token, position, segment, norm (2), a block (12), and for pre-norm a norm (2).
+/// p: token, position, segment, norm (2), block (12); pre-norm also a norm (2).
 template <class N>
 List<N> bert(const std::vector<std::int64_t>& tokens, const std::vector<std::int64_t>& segments,
              const Parameters<N>& p, bool post) {
@@ -42,7 +42,7 @@ List<N> bert(const std::vector<std::int64_t>& tokens, const std::vector<std::int
       naive::block({B, 2, T, T, 2, 2, not_padding}, normed, p, 5, post, naive::Bend::gelu_erf);
   return post ? y : naive::layer_norm(y, C, p[17], p[18]);
 }
-constexpr std::size_t kBert = 17;  // parameters of a post-norm bert
+constexpr std::size_t kBert = 17;  // post-norm
 const std::vector<std::int64_t> kOneSegment(B* T, 0);
 
 void add_bert(Samples& all) {
@@ -63,7 +63,7 @@ void add_bert(Samples& all) {
       }));
 }
 
-/// Mean of log Σ exp(logits) − logits[target]; target −1 is ignored.
+/// log Σ exp(logits) − logits[target], averaged over targets other than −1.
 template <class N>
 N mean_loss(const List<N>& logits, const std::vector<std::int64_t>& targets) {
   N loss = 0;
@@ -78,7 +78,7 @@ N mean_loss(const List<N>& logits, const std::vector<std::int64_t>& targets) {
   return loss / count;
 }
 
-/// MaskedLM's logits. p: bert, dense (2), norm (2), bias
+/// p: bert, dense (2), norm (2), bias
 template <class N>
 List<N> words(const std::vector<std::int64_t>& tokens, const Parameters<N>& p) {
   const List<N> x = bert(tokens, kOneSegment, p, true);
@@ -117,7 +117,7 @@ void add_heads_of_bert(Samples& all) {
       }));
 }
 
-/// images [3, 2, 6, 6] → four patches [3, 4, 2 · 9]
+/// [3, 2, 6, 6] → four patches [3, 4, 2 · 9]
 template <class N>
 List<N> patches(const List<N>& images) {
   List<N> y;
@@ -171,8 +171,7 @@ List<N> turned(const List<N>& x, std::int64_t examples, std::int64_t rows, std::
   return y;
 }
 
-/// Convolves x [B, T, in] along T with w [out, in, 3] (depthwise: [in, 1, 3]), padding 1 → [B, T',
-/// out]
+/// x [B, T, in], w [out, in, 3] (depthwise: [in, 1, 3]), padding 1 → [B, T', out]
 template <class N>
 List<N> convolution(const List<N>& x, std::int64_t frames, std::int64_t in, const List<N>& w,
                     const List<N>& bias, std::int64_t stride, bool depthwise = false) {

@@ -14,7 +14,7 @@ namespace {
 using naive::at;
 constexpr std::int64_t C = 3;  // width, one head
 
-/// √C times rows of a table, plus sinusoidal positions: [B, T] ids → [B, T, C].
+/// √C · table[ids] + sinusoidal positions: [B, T] → [B, T, C]
 template <class T>
 List<T> embedded(const std::vector<std::int64_t>& ids, std::int64_t length, const List<T>& table) {
   List<T> x;
@@ -28,7 +28,6 @@ List<T> embedded(const std::vector<std::int64_t>& ids, std::int64_t length, cons
   return x;
 }
 
-/// Sources of 3 and 2 tokens, targets of 2.
 void add_translator(Samples& all) {
   constexpr std::int64_t B = 2, S = 3, T = 2;
   all.push_back(layer(
@@ -61,7 +60,7 @@ void add_translator(Samples& all) {
       }));
 }
 
-/// Histories of four items, and of two after padding. One target of the first is ignored.
+/// One target is ignored.
 void add_recommender(Samples& all) {
   constexpr std::int64_t B = 2, T = 4, V = 6;
   all.push_back(layer(

@@ -42,7 +42,7 @@ TEST_CASE("an attention record holds the weights of every layer of any model") {
 TEST_CASE("the mean entropy averages over all layers, heads and queries") {
   const nn::GPT model = made(tiny());
   const nn::AttentionRecord record;
-  model(ids_of(2, 5)), model(ids_of(1, 7));  // statistics cover both runs
+  model(ids_of(2, 5)), model(ids_of(1, 7));  // both runs count
   double mean = 0;
   for (const nn::AttentionRecord::Entry& each : record.entries()) {
     double sum = 0;
@@ -79,14 +79,14 @@ TEST_CASE("a record reports entropy, span and largest weight of each head") {
   for (const nn::NamedTensor& each : layer.parameters()) {
     const NoGrad off;
     Tensor p = each.tensor;
-    p.fill_(0);  // equal scores: uniform attention to all visible keys
+    p.fill_(0);  // equal scores: uniform attention
   }
   nn::AttentionRecord record;
   layer(zeros({3, 4, 4}), causal_mask());
   const std::vector<nn::AttentionRecord::Head> heads = record.heads();
   REQUIRE(heads.size() == 2);
   CHECK(heads[1].head == 1);
-  // With 1, 2, 3, 4 keys: log n; mean distances 0, 1/2, 1, 3/2; 1/n. 1e-6 is ten f32 roundings.
+  // For 1, 2, 3, 4 keys: log n; mean distances 0, 1/2, 1, 3/2; 1/n. 1e-6 is ten f32 roundings.
   CHECK(std::abs(heads[1].entropy - std::log(24.0) / 4) < 1e-6);
   CHECK(std::abs(heads[1].span - 0.75) < 1e-6);
   CHECK(std::abs(heads[1].maximum - (1 + 0.5 + 1 / 3.0 + 0.25) / 4) < 1e-6);

@@ -36,7 +36,7 @@ TEST_CASE("a cache gives the positions of queries and keys") {
   CHECK(cache.keys() == Positions{{0, 1, 2}, {-1, 0, 1}});
   cache.advance(2, 1);  // overwrites the oldest
   CHECK(cache.keys() == Positions{{3, 1, 2}, {2, 0, 1}});
-  cache.advance(2, 2);  // oldest first again; all visible in this call
+  cache.advance(2, 2);  // oldest first again, all visible
   CHECK(cache.keys() == Positions{{1, 2, 3, 4, 5}, {0, 1, 2, 3, 4}});
   CHECK(cache.size() == 3);
   cache.advance(2, 1);
@@ -72,7 +72,7 @@ TEST_CASE("a packed cache returns the rounded keys and values of all its tokens"
   for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8})
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
       nn::KVCache cache({.capacity = 5, .sliding = true, .precision = precision});
-      std::vector<std::vector<double>> keys, values;        // rows of 3 and 5 values, by position
+      std::vector<std::vector<double>> keys, values;        // rows of 3 and 5 values
       for (const std::int64_t T : {3, 1, 1, 1, 1, 4, 1}) {  // append, ring, move, ring
         cache.advance(1, T);
         const Tensor k = randn({1, 1, T, 3}, dtype), v = randn({1, 1, T, 5}, dtype) * 40;

@@ -22,7 +22,6 @@ namespace {
 using naive::numbers;
 using nn::Tokens;
 
-/// Returns logits(call) for every sequence and counts the calls.
 struct MadeUp final : nn::DecoderState {
   std::function<std::vector<double>(int call)> logits;
   int calls = 0, empty = 0;
@@ -38,7 +37,6 @@ struct MadeUp final : nn::DecoderState {
   }
 };
 
-/// Prefers token n at call n.
 MadeUp counting() {
   return MadeUp([](int call) {
     std::vector<double> row(8, -9);
@@ -68,7 +66,7 @@ TEST_CASE("generation ends when the callback returns false") {
 }
 
 TEST_CASE("beam search stops calling the model once all its texts have ended") {
-  MadeUp model([](int) { return std::vector<double>{0}; });  // the only token is the end
+  MadeUp model([](int) { return std::vector<double>{0}; });  // the end token only
   const auto found = nn::beam_search(model, {0}, {.beams = 2, .tokens = 5, .end = 0});
   REQUIRE(found.size() == 1);
   CHECK(found[0].tokens == Tokens{0});
@@ -92,7 +90,7 @@ TEST_CASE("a state with positions in its heads keeps exactly one window") {
     nn::GPT model(options);
     enlarge(model);
     options.context = 40;
-    nn::GPT whole(options);  // without a window limit
+    nn::GPT whole(options);  // no window limit
     whole.to(Dtype::f64);
     whole.load_state_dict(model.state_dict());
     whole.eval();
@@ -137,7 +135,7 @@ TEST_CASE("a GPT that refuses tokens leaves its cache unchanged") {
   const nn::GPT gpt = tiny_gpt();
   nn::KVCache cache({.capacity = 40}), untouched({.capacity = 40});
   for (nn::KVCache* each : {&cache, &untouched}) static_cast<void>(gpt(ids_of(1, 3), each));
-  CHECK_THROWS_AS(gpt(ids_of(1, 22), &cache), ShapeError);  // 25 tokens, but a context of 24
+  CHECK_THROWS_AS(gpt(ids_of(1, 22), &cache), ShapeError);  // 25 tokens, context 24
   CHECK(cache.size() == 3);
   CHECK_THROWS_AS(gpt(full({1, 1}, 99, Dtype::i64), &cache), IndexError);
   CHECK_THROWS_AS(gpt(ids_of(2, 1), &cache), ShapeError);  // another batch size

@@ -20,7 +20,6 @@
 namespace gradus::testing::test_dropout_places {
 namespace {
 
-/// f's result with a fresh seed.
 Numbers drawn(const std::function<Tensor()>& f) {
   seed(7);
   return numbers(f());
@@ -29,7 +28,6 @@ Numbers drawn(const std::function<Tensor()>& f) {
 /// Sums of about 24 terms of order 1, a few layers deep.
 bool close(const Numbers& a, const Numbers& b) { return near(a, b, 1e-12); }
 
-/// Compares with `by_hand` in training (p = 0.4) and in evaluation (p = 0).
 template <class Model>
 void drops(Model& model, const std::function<Tensor()>& run,
            const std::function<Tensor(double p)>& by_hand) {
@@ -89,7 +87,7 @@ TEST_CASE("GPT applies dropout to its embedding and blocks") {
   expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of what GPT embeds");
 }
 
-/// Counts the dropouts in f, except those fused into sums or attention.
+/// Except those fused into sums or attention.
 int dropouts(const std::function<void()>& f) {
   struct Counter : Observer {
     int count = 0;

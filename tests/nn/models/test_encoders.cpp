@@ -38,11 +38,11 @@ TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged"
     ++chosen, least += given[i] == first, hidden += seen[i] == mask,
         other += seen[i] != mask && seen[i] != given[i];
   }
-  // Four standard deviations of a share p of m draws: 4 √(p (1 − p) / m).
+  // Four deviations of a share p of m draws: 4 √(p (1 − p) / m).
   CHECK(std::abs(chosen / may - 0.15) < 4 * std::sqrt(0.15 * 0.85 / may));
   CHECK(std::abs(hidden / chosen - 0.8) < 4 * std::sqrt(0.8 * 0.2 / chosen));
   CHECK(std::abs(least / chosen - 1.0 / 46) < 4 * std::sqrt(1.0 / 46 / chosen));
-  // Uniform over 46 ids: standard deviation √((46² − 1) / 12) = 13.3.
+  // Uniform over 46 ids: deviation √((46² − 1) / 12) = 13.3.
   CHECK(std::abs(ids / other - (first + vocab - 1) / 2.0) < 4 * 13.3 / std::sqrt(other));
   // A random token equals the old one once in 46.
   CHECK(std::abs(other / chosen - 0.1 * 45 / 46) < 4 * std::sqrt(0.1 * 0.9 / chosen));
@@ -101,7 +101,7 @@ TEST_CASE("a vision Transformer reads its class token and ignores the order of p
   const Tensor before = model(x);
   CHECK(numbers(model(halves)) != numbers(before));
   const Tensor moved = index_select(model.position, 1, tensor(Ids{0, 3, 4, 1, 2}, {5}));
-  model.position.copy_(moved);  // moves positions along with the patches
+  model.position.copy_(moved);
   check_equal(model(halves), before);
 }
 

@@ -24,7 +24,7 @@ nn::GPTOptions small() {
   return {.vocab = 11, .context = 8, .layers = 2, .block = {.width = 16, .heads = 2}};
 }
 
-/// 0, 3, 6, 9, 1, …: each token determines the next.
+/// 0, 3, 6, 9, 1, …
 Tensor counting(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < B * T; ++i) out.push_back((i / T + (i % T + first) * 3) % 11);
@@ -37,8 +37,8 @@ TEST_CASE("GPT starts with a loss of ln V") {
   seed(1);
   const nn::GPT gpt({.vocab = 65, .context = 16, .layers = 4, .block = {.width = 64, .heads = 4}});
   const Tensor ids = randint(0, 65, {8, 16}), targets = randint(0, 65, {8, 16});
-  // Logits are sums of 64 products of a normed value and a weight: deviation 0.02 √64 = 0.16. This
-  // adds 0.16² / 2 to ln V. The mean over 128 targets has an error of 0.16 / √128.
+  // Logits are sums of 64 products: deviation 0.02 √64 = 0.16, which adds 0.16² / 2 to ln V. The
+  // mean over 128 targets errs by 0.16 / √128.
   CHECK(std::abs(gpt.loss(ids, targets).item() - std::log(65)) < 0.1);
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("the output head shares the token embedding") {
   nn::GPT gpt(small());
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2}, {1, 2});
   gpt.loss(ids, ids).backward();
-  // Token 7 is not in the input: its gradient comes only from the head.
+  // Token 7 is not in the input.
   bool from_head = false;
   for (const float each : slice(gpt.token.weight.grad(), 0, 7, 8).to_vector<float>())
     from_head |= each != 0;
@@ -70,12 +70,12 @@ TEST_CASE("the output head shares the token embedding") {
   }
   const Numbers after = numbers(gpt(ids));
   for (std::size_t i = 0; i < after.size(); ++i)
-    CHECK((after[i] == before[i]) == (i % 11 != 7));  // only the logits of token 7 change
+    CHECK((after[i] == before[i]) == (i % 11 != 7));  // only token 7's logits change
 }
 
 TEST_CASE("an embedding factor equals a larger table") {
   nn::GPTOptions options = small();
-  options.tied = false;  // so that `scale` affects only the embedding
+  options.tied = false;  // `scale` must not affect the head
   nn::GPT plain(options);
   options.embedding_factor = 2;
   nn::GPT scaled(options);
@@ -117,7 +117,7 @@ TEST_CASE("dropout is off in evaluation, where kernel and formula agree") {
   CHECK(a == numbers(gpt(ids)));
   const FormulaScope formula;
   const Numbers b = numbers(gpt(ids));
-  // Logits of size 0.1 after two blocks: some twenty ops of a few roundings each.
+  // Logits of size 0.1, some twenty ops of a few roundings each.
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-5);
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("GPT::parameter_count equals the number of parameters of the model") {
   CHECK(nn::GPT::parameter_count(many) == nn::GPT::parameter_count(one) + kOdd - 1);
   nn::GPTOptions huge;
   huge.vocab = huge.context = huge.layers = huge.block.width = huge.block.heads = INT64_MAX;
-  CHECK(nn::GPT::parameter_count(huge) > 1e50);  // must not overflow
+  CHECK(nn::GPT::parameter_count(huge) > 1e50);
 }
 
 }  // namespace gradus::testing::test_gpt

@@ -65,7 +65,6 @@ void check(const nn::Norm& layer, const BlockOptions& wanted) {
   CHECK(layer.options.eps == wanted.norm_eps);
 }
 
-/// Checks every layer of a model with these block options.
 void check_model(const char* name, nn::Module& model, const BlockOptions& wanted) {
   int layers = 0;
   for (const auto& [path, module] : model.named_modules()) {

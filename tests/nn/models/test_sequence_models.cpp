@@ -28,7 +28,7 @@ examples::Recommender tiny_recommender() {
   return model;
 }
 
-/// Drops the score of padding, which is −∞.
+/// Without padding, whose score is −∞.
 Tensor of_items(const Tensor& scores) { return slice(scores, -1, 1, 13); }
 
 TEST_CASE("a translator ignores padding and later tokens and mixes no examples") {
@@ -110,10 +110,10 @@ TEST_CASE("a recommender never recommends padding and learns nothing from it") {
   const auto gradient = numbers(model.item.weight.grad());
   for (std::size_t c = 0; c < 8; ++c) CHECK(gradient[c] == 0);
   CHECK(gradient[8] != 0);
-  // Three items use the first three positions, regardless of padding.
+  // Three items use the first three positions, whatever the padding.
   const auto moved = numbers(model.position.weight.grad());
   for (std::size_t i = 0; i < moved.size(); ++i) CHECK((moved[i] != 0) == (i < 3 * 8));
-  // Ignored targets do not count: the mean is over three positions.
+  // The mean ignores missing targets.
   const Tensor last = tensor(Ids{0, 0, 0, 0, 7}, {1, 5}),
                first = tensor(Ids{0, 0, 11, 5, 0}, {1, 5});
   const NoGrad off;

@@ -14,7 +14,7 @@ namespace {
 
 enum class From { constant, uniform, normal, truncated };
 
-/// `size`: the value, a uniform distribution's bound, or a normal distribution's deviation.
+/// `size`: value, bound, or deviation.
 struct Start {
   From from;
   double size;
@@ -29,13 +29,13 @@ void check_start(const std::string& name, const std::vector<double>& x, const St
     CHECK(x == std::vector<double>(x.size(), float(size)));
     return;
   }
-  // Truncation at 2 deviations leaves 0.8796 of the deviation. For n normal values, the relative
-  // error of the deviation is 1 / √2n; for the others less.
+  // Truncation at 2 deviations leaves 0.8796. The measured deviation of n normal values errs by 1 /
+  // √2n, of the others by less.
   const double part = start.from == From::uniform     ? 1 / std::sqrt(3.0)
                       : start.from == From::truncated ? 0.8796
                                                       : 1;
   CHECK(std::abs(deviation / (part * size) - 1) < 5 / std::sqrt(2 * n));
-  // The largest of n: near the bound; for normal values above 2.5 (1000 miss it with 4e-6).
+  // The largest of n: near the bound; of normal values above 2.5 (missed with p = 4e-6 for 1000).
   if (start.from == From::uniform) CHECK((most <= size * (1 + 1e-6) && most > size * (1 - 20 / n)));
   if (n < 1000) return;
   if (start.from == From::truncated) CHECK((most <= 2 * size * (1 + 1e-6) && most > 1.8 * size));
@@ -44,7 +44,6 @@ void check_start(const std::string& name, const std::vector<double>& x, const St
 
 bool in(const std::string& name, const char* word) { return name.find(word) != std::string::npos; }
 
-/// Norms start as 1 and 0, other parameters as rule(name, parameter).
 template <class Rule>
 void check_model(nn::Module& model, Rule rule) {
   for (const nn::NamedTensor& each : model.parameters()) {
@@ -55,7 +54,7 @@ void check_model(nn::Module& model, Rule rule) {
   }
 }
 
-/// The default of layers: ±1 / √in, for a bias with its weight's `in`.
+/// ±1 / √in; for a bias, its weight's `in`.
 Start layer(const nn::Module& model, std::string name, const Tensor& parameter) {
   const std::size_t at = name.rfind("bias");
   Tensor weight = parameter;

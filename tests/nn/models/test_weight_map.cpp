@@ -13,7 +13,7 @@
 namespace gradus::testing::test_weight_map {
 namespace {
 
-/// At least two of everything, all sizes different. Heads of six: pairs differ from halves.
+/// All sizes differ. Heads of six: pairs differ from halves.
 nn::GPTOptions odd() {
   return {.vocab = 11,
           .context = 5,
@@ -31,7 +31,6 @@ nn::BERTOptions words(bool shared) {
       .vocab = 11, .context = 5, .layers = 2, .block = {.width = 12, .heads = 3}, .shared = shared};
 }
 
-/// Saves `model` under the names and loads it into `other`, which has other values.
 template <class M>
 nn::StateDict check_round(const M& model, M other, const nn::WeightMap& names) {
   const nn::StateDict theirs = nn::mapped_state(model, names);
@@ -111,12 +110,11 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return a(x); }
 };
 
-/// Distinct values.
 Tensor some(const Shape& shape, double first) {
   return reshape(arange(0, numel(shape)), shape).to(Dtype::f64) + first;
 }
 
-/// The contents of Net after loading, or the error from its second line on.
+/// Net after loading, or the error from its second line on.
 std::string loaded(const nn::WeightMap& names, const nn::StateDict& theirs) {
   return outcome([&] {
     Net net;
@@ -160,7 +158,7 @@ TEST_CASE("files may omit the prefix and contain ignored tensors") {
 
 TEST_CASE("only the prefix itself is omitted from a name, not as many letters") {
   nn::WeightMap names = kPlain;
-  names.rules[1] = {"b.*", "outputs.*"};  // at least as long as the prefix
+  names.rules[1] = {"b.*", "outputs.*"};
   nn::StateDict state = plain_state("");
   state.erase("y.weight"), state.erase("y.bias");
   state["s.weight"] = some({2, 3}, 40);
@@ -168,7 +166,7 @@ TEST_CASE("only the prefix itself is omitted from a name, not as many letters") 
   const std::string said = loaded(names, state);
   CHECK(says(said, "missing     outputs.weight [2, 3], for b.weight"));
   CHECK(says(said, "unexpected  s.weight [2, 3]"));
-  names.rules[1] = {"b.*", "y.*"};  // shorter than the prefix
+  names.rules[1] = {"b.*", "y.*"};
   CHECK(says(loaded(names, plain_state("model.")), "missing     y.bias [2], for b.bias"));
 }
 
@@ -205,7 +203,7 @@ TEST_CASE("one tensor may join rows of several file tensors, and the reverse") {
   CHECK(numbers(net.first) == numbers(some({2, 3}, 20)));
   CHECK(numbers(net.second) == numbers(some({4, 3}, 26)));
   const nn::StateDict again = nn::mapped_state(net, names);
-  net.joined.detach().fill_(-1), net.first.detach().fill_(-1);  // the saved state must not change
+  net.joined.detach().fill_(-1), net.first.detach().fill_(-1);  // must not change `again`
   REQUIRE(again.size() == 3);
   for (const auto& [name, tensor] : theirs) {
     CHECK(numbers(again.at(name)) == numbers(tensor));

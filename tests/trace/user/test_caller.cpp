@@ -23,7 +23,7 @@ using gradus::Tensor;
 
 int line_of_division = 0, line_of_root = 0;
 
-/// A user's layer: forward is user code, its caller is not.
+/// forward is user code, its caller is not.
 struct Ratio : gradus::nn::Layer<Ratio> {
   gradus::nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const {

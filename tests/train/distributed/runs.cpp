@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kVocab = 40, kWidth = 48;
 
-/// 17,000 parameters, in tensors whose sizes no number of processes divides.
+/// No number of processes divides its 17,000 parameters' tensors.
 struct Net : nn::Layer<Net> {
   nn::Embedding embedding{kVocab, kWidth};
   nn::Linear up{kWidth, 150}, down{150, kWidth}, head{kWidth, kVocab};
@@ -33,7 +33,7 @@ struct Net : nn::Layer<Net> {
   }
 };
 
-/// 50 sequences of 2 to 12 tokens in batches of 4; the last batch of a pass has 2.
+/// 50 sequences in batches of 4; the last batch has 2.
 struct Ragged {
   Ragged() {
     const RandomStream random{11, 0, 0};

@@ -16,15 +16,15 @@ struct ShardedRun {
   std::string optimizer = "adamw";  // adamw, sgd, lion or muon
   double clip_norm = 0.5, clip_value = 0;
   bool resume = false;
-  bool worsens = false;  // the evaluated loss rises, so the run stops early
-  int stop_rank = -1;    // this process gets a stop request one step before stop_step
+  bool worsens = false;  // the evaluated loss rises, which stops the run early
+  int stop_rank = -1;    // gets a stop request just before stop_step
   std::int64_t stop_step = 0;
   /// Called before each loss.
   std::function<void(nn::Module& model, std::int64_t i)> before = {};
 };
 
-/// Trains. On rank 0, returns a checksum of all weights, buffers and moments in the checkpoint, and
-/// the contents of metrics.jsonl. Must be equal for any number of processes.
+/// On rank 0, returns a checksum of the checkpoint's tensors, and metrics.jsonl. Must be equal for
+/// any number of processes.
 std::string run_sharded(const ShardedRun& how, distributed::Transport& transport);
 
 }  // namespace gradus::testing

@@ -10,7 +10,7 @@ namespace {
 
 using distributed::ShardRange;
 
-/// From left to right, the largest node that begins there and fits in the range.
+/// Always takes the largest node that begins here and fits.
 std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   std::vector<ShardRange> nodes;
   while (begin < end) {
@@ -22,7 +22,7 @@ std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   return nodes;
 }
 
-/// Values whose f32 sum depends on the order: 2^24 absorbs a 1, but not a 2.
+/// Summation order matters: 2^24 absorbs a 1, but not a 2.
 float number(std::int64_t shard) {
   const float some[] = {16777216.0F, 1.0F, 3.0F, -16777216.0F, 1.0F, 1.0F, 0.5F};
   return some[shard * shard % 7];

@@ -21,7 +21,7 @@ using distributed::ShardedOptimizer;
 using distributed::Transport;
 using Floats = std::vector<float>;
 
-/// Smaller and larger than the cut granularity of 1,024 elements.
+/// Parameters are cut at 1,024 elements.
 const std::vector<Shape> kShapes = {{3, 5}, {2100}, {1}, {5, 240}, {1024}, {40}};
 
 struct Set {
@@ -40,7 +40,7 @@ struct Set {
     }
     optimizer->warn_params_without_grad(false);
   }
-  std::vector<nn::NamedTensor> parameters() const {  // in the order of the groups
+  std::vector<nn::NamedTensor> parameters() const {
     std::vector<nn::NamedTensor> out;
     for (const optim::Group& group : optimizer->groups())
       out.insert(out.end(), group.parameters.begin(), group.parameters.end());
@@ -56,7 +56,7 @@ struct Set {
   }
 };
 
-/// The gradients of all parameters in one tensor, in the order of the groups.
+/// All gradients in one tensor, in the order of the groups.
 Tensor gradient(std::int64_t step) {
   seed(100 + static_cast<std::uint64_t>(step));
   return randn({15 + 2100 + 1 + 1200 + 1024 + 40});
@@ -79,7 +79,7 @@ void step_whole(Set& set, std::int64_t step) {
 
 double step_part(ShardedOptimizer& sharded, std::int64_t step) {
   const Tensor all = gradient(step);
-  // Gradients that are not reached must not count in the norm.
+  // Unreached gradients must not count in the norm.
   const Tensor part = kernel::copy(optim::part_of(all, sharded.begin(), sharded.end()));
   return sharded.step(part, reached(step), {.clip_norm = 0.5, .factor = 0.5});
 }
@@ -91,7 +91,6 @@ std::string text(const nn::StateDict& state) {
   return out;
 }
 
-/// Two steps, saving and restoring the state, and one more step.
 void compare(int kind, Transport& transport) {
   Set whole(kind), part(kind), again(kind);
   ShardedOptimizer sharded(*part.optimizer, transport), resumed(*again.optimizer, transport);

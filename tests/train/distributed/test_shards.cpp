@@ -67,7 +67,7 @@ TEST_CASE("an infinite gradient changes the weights of all ranks, or none with o
           stop);
       const double norm = shards.update({.only_finite = only_finite}, 0);
       require<Error>(!std::isfinite(norm), "a norm of ", norm);
-      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {  // one in each rank's part
+      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {  // one for each rank
         const bool changed = !std::isfinite(net.weight.to_vector<float>()[i]);
         require<Error>(changed != only_finite, "weight ", i, " of rank ", transport.rank());
       }
@@ -75,7 +75,6 @@ TEST_CASE("an infinite gradient changes the weights of all ranks, or none with o
     });
 }
 
-/// A parameter that the loss reaches, one that it does not, and two buffers.
 struct Counted : nn::Layer<Counted> {
   Tensor first = nn::parameter(tensor({1.0, 2.0}, Dtype::f64)),
          second = nn::parameter(tensor({3.0, 4.0}, Dtype::f64)), moved = zeros({2}, Dtype::f64),
@@ -100,7 +99,7 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
       bool stop = transport.rank() == 1;  // a stop request on one rank
       const double mean = shards.gradients(
           3,
-          [&](std::int64_t i) {  // i = 6 with one token, i = 7 with three
+          [&](std::int64_t i) {  // i = 6 (one token), then 7 (three)
             net.moved.fill_(static_cast<double>(i));
             return train::BatchLoss(net(full({2}, static_cast<double>(i), Dtype::f64)),
                                     i == 6 ? 1 : 3);
@@ -180,7 +179,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
 TEST_CASE("a parameter stays if no shard reaches it and moves if one does") {
   const Folder here;
   ShardedRun how;
-  how.directory = here / "run", how.shards = 2, how.steps = 2;  // i = 0 … 3; reached at 3
+  how.directory = here / "run", how.shards = 2, how.steps = 2;  // i = 0 … 3; 3 reaches it
   std::vector<std::vector<float>> rare;
   how.before = [&](nn::Module& model, std::int64_t i) {
     for (const nn::NamedTensor& each : model.parameters())
@@ -188,12 +187,11 @@ TEST_CASE("a parameter stays if no shard reaches it and moves if one does") {
   };
   run_sharded(how, distributed::alone());
   REQUIRE(rare.size() == 2);
-  CHECK(rare[0] == rare[1]);  // no weight decay either
+  CHECK(rare[0] == rare[1]);  // no weight decay
   const io::Checkpoint end = io::load_checkpoint(train::RunFiles{how.directory}.checkpoint());
   CHECK(end.tensors.at("model.rare.weight").to_vector<float>() != rare[1]);
 }
 
-/// The weights after three steps on 12 rows, cut into shards of these sizes.
 std::vector<double> on_rows(const std::string& directory, const std::vector<std::int64_t>& sizes) {
   seed(3);
   nn::Linear net(4, 2);
@@ -231,7 +229,7 @@ TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
        {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
     const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
     REQUIRE(parts.size() == whole.size());
-    for (std::size_t i = 0; i < whole.size(); ++i)  // the order of summation differs: f64 rounding
+    for (std::size_t i = 0; i < whole.size(); ++i)  // reordered sums: f64 rounding
       CHECK(std::abs(parts[i] - whole[i]) <= 1e-13);
   }
 }
@@ -264,7 +262,7 @@ TEST_CASE("moments are stored once across processes, and bytes sent match the fo
           const std::int64_t sent = transport.bytes_sent() - before;
           require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ",
                          shards.bytes_a_step());
-          // The bytes of a ring all-reduce, plus messages.
+          // A ring all-reduce, plus messages.
           const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
           require<Error>(fewer > 0 || std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent,
                          " of ", ring);
@@ -280,7 +278,7 @@ struct Line : nn::Layer<Line> {
   Tensor forward(double x) const { return sum(w * x); }
 };
 
-/// The mean loss of two processes with one shard each, or the error.
+/// Two processes with one shard each.
 std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::int64_t)>& loss) {
   return outcome([&] {
     std::string text;
@@ -299,7 +297,7 @@ std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::
 
 TEST_CASE("random numbers continue after the shard that drew most") {
   for (const int size : {1, 2})
-    for (const std::int64_t more : {0, 1})  // this shard draws five values, the other two
+    for (const std::int64_t more : {0, 1})  // draws five values; the other shard two
       distributed::run_threads(size, [&](distributed::Transport& t) {
         Line net;
         optim::SGD optimizer(net.parameters());
@@ -331,7 +329,7 @@ TEST_CASE("shard counts must not be negative or all 0") {
   CHECK(of_count(0, 1) == "6");
   CHECK(of_count(3, 1) == "3.75");
   CHECK(of_count(-1, 1) == "shards: a loss of -1 tokens");
-  // Only one shard is wrong: if two processes fail, either may be reported.
+  // Only one: if two processes fail, either may be reported.
   CHECK(of_count(1, -5) == "shards: a loss of -5 tokens");
   CHECK(of_count(0, 0) == "shards: the losses of all 2 shards are of 0 tokens");
 }

@@ -15,7 +15,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The results of `work` on each rank, or the error that ended them.
 std::string of_each(int size, const std::function<std::string(Transport&)>& work) {
   std::vector<std::string> lines(static_cast<std::size_t>(size));
   const std::string end = outcome([&] {
@@ -41,7 +40,7 @@ std::string letters(int rank) {
   return std::string(static_cast<std::size_t>((3 + rank) % 4), static_cast<char>('a' + rank));
 }
 
-/// Seconds that rank 0 waits for an exchange of sizes[from][to] bytes at 1 MB/s.
+/// Seconds that rank 0 waits at 1 MB/s.
 double waited(const std::vector<std::vector<std::size_t>>& sizes) {
   double seconds = 0;
   const int size = static_cast<int>(sizes.size());
@@ -108,7 +107,7 @@ TEST_CASE("time in exchanges is counted, and a simulated network takes time") {
                            {.latency_seconds = 0.001, .bytes_per_second = 1e6});
   const double taken = now() - begin;
   for (std::size_t r = 0; r < 2; ++r) {
-    CHECK(waited[r] >= 3 * 0.003);  // for each: 1 ms latency, 2 ms for 2,000 bytes
+    CHECK(waited[r] >= 3 * 0.003);  // each: 1 ms latency, 2 ms for 2,000 bytes
     CHECK(waited[r] <= taken);
     CHECK(sent[r] == 6000);
   }

@@ -56,7 +56,6 @@ TEST_CASE("a frozen parameter does not change") {
   CHECK(problem.p.to_vector<double>() == before);
 }
 
-/// Jordan's five iterations, on the matrix itself.
 Tensor plain_newton_schulz(const Tensor& x) {
   Tensor y = x / sqrt(sum(square(x)));
   for (int i = 0; i < 5; ++i) {
@@ -74,7 +73,7 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
     CHECK(max(abs(y - turned)).item() < 1e-12);
     CHECK(max(abs(matmul(y, transpose(y)) - eye(shape[0]).to(Dtype::f64))).item() < 0.6);
   }
-  // A diagonal matrix stays diagonal, with entries between 0.68 and 1.14.
+  // A diagonal matrix stays diagonal; entries become 0.68 to 1.14.
   const Tensor d = tensor(std::vector<double>{3, 0, 0, 0, -1, 0, 0, 0, 0.5}, {3, 3});
   const std::vector<double> y = optim::newton_schulz(d).to_vector<double>();
   for (std::size_t i = 0; i < 9; ++i)
@@ -83,8 +82,8 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
   CHECK(optim::newton_schulz(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
-/// For each row (of a tall matrix: column): normalize, subtract the components along the rows
-/// before it, normalize again.
+/// Normalizes each row (of a tall matrix: column), subtracts its components along earlier ones,
+/// normalizes again.
 Tensor plain_mud(const Tensor& x) {
   const auto n = static_cast<std::size_t>(std::min(x.size(0), x.size(1)));
   const bool tall = x.size(0) > x.size(1);
@@ -221,18 +220,18 @@ TEST_CASE("a step within backward equals the step after it and leaves no gradien
         after->step({.factor = 0.5});
         const Tensor loss = mse_loss(other(x), y) + 0.0 * sum(square(other.head.weight));
         within->step_in_backward(0.5);
-        loss.backward();  // head.weight is used twice: the step must wait for both
+        loss.backward();  // used twice: the step must wait for both
         for (const nn::NamedTensor& each : other.parameters())
           CHECK_FALSE(each.tensor.grad().defined());
       }
       CHECK(within->steps() == 5);
       CHECK(weights_of(one) == weights_of(other));
-      mse_loss(other(x), y).backward();  // a backward without step_in_backward keeps gradients
+      mse_loss(other(x), y).backward();  // keeps its gradients
       CHECK(other.encoder.weight.grad().defined());
     }
     other.zero_grad();
     const std::vector<float> before = weights_of(other);
-    mse_loss(other(x), y).backward();  // the optimizer is destroyed
+    mse_loss(other(x), y).backward();
     CHECK(weights_of(other) == before);
   }
 }
@@ -252,7 +251,6 @@ nn::NamedTensor trained(const std::string& name, const Shape& shape, double grad
   return out;
 }
 
-/// Records events as text.
 struct Told final : Observer {
   std::string text;
   void on_update_begin(const Update& u) override { add("begin", u); }
@@ -299,7 +297,7 @@ TEST_CASE("the state of an optimizer has PyTorch's names, with those of the para
 }
 
 TEST_CASE("Muon updates each matrix as one piece, however large") {
-  const Shape wide{8, 8200};  // more than one piece of the other optimizers
+  const Shape wide{8, 8200};  // several pieces for other optimizers
   const nn::NamedTensor w = trained("w", wide);
   const Tensor before = w.tensor.detach().clone();
   const double norm = std::sqrt(sum(w.tensor.grad() * w.tensor.grad()).item());
@@ -330,7 +328,7 @@ TEST_CASE("observers see each parameter before and after its update, and each st
   Told told;
   const ObserverScope scope(told);
   optimizer.step({.factor = 0.5});
-  // The parameter is 1 and its gradient −1.
+  // p = 1, dp = −1
   CHECK(told.text ==
         "begin SGD a 0.25 1\nbegin SGD b 0.125 1\nend SGD a 0.25 1.25\nend SGD b 0.125 1.125\n"
         "step 1\n");
@@ -340,7 +338,7 @@ TEST_CASE("an average begins as the weights, resumes, and its scope restores the
   Tensor w = nn::parameter(tensor(Doubles{1, 2}));
   optim::EMA ema({{"w", w}}, 0.75), again({{"w", w}}, 0.75);
   {
-    const optim::EMA::Scope none(ema);  // no average yet
+    const optim::EMA::Scope none(ema);
     CHECK(w.detach().to_vector<double>() == Doubles{1, 2});
   }
   const auto average = [](const optim::EMA& of) {
@@ -367,8 +365,8 @@ TEST_CASE("an average begins as the weights, resumes, and its scope restores the
 
 using Parameters = std::vector<nn::NamedTensor>;
 
-/// Small integers: sums of their squares are exact, so a norm has the same bits however the
-/// parameters are cut.
+/// Sums of squares of small integers are exact, so a norm does not depend on how parameters are
+/// cut.
 std::vector<float> whole_numbers(std::size_t count, unsigned step) {
   std::mt19937 random(step);
   std::vector<float> out(count);
@@ -390,7 +388,6 @@ const std::vector<std::function<Made(const Parameters&)>> kElementwise = {
     [](auto& p) { return std::make_unique<optim::AdamW>(p); },
     [](auto& p) { return std::make_unique<optim::Lion>(p, optim::LionOptions{0.1}); }};
 
-/// The values after three clipped steps, cut into tensors of these sizes.
 std::vector<float> after_steps(const std::function<Made(const Parameters&)>& make,
                                const std::vector<std::size_t>& sizes, bool in_backward) {
   Parameters parameters;
@@ -421,7 +418,7 @@ std::vector<float> after_steps(const std::function<Made(const Parameters&)>& mak
 }
 
 TEST_CASE("updating a large parameter equals updating its parts") {
-  constexpr std::size_t kPiece = 65536;  // elements that an optimizer updates together
+  constexpr std::size_t kPiece = 65536;  // elements per piece
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
     const auto& make = kElementwise[which];

@@ -20,7 +20,7 @@ using Made = std::unique_ptr<optim::Optimizer>;
 enum class Rule { sgd, momentum, nesterov, adam, adamw, lion, muon, mud };
 enum class Clip { none, norm, value };
 
-/// Settings of the second parameter's group. Negative: the optimizer's default.
+/// Of the second group. Negative: default.
 struct Own {
   double rate = -1, decay = -1;
   bool any() const { return rate >= 0 || decay >= 0; }
@@ -33,14 +33,14 @@ struct Setup {
   Own own;
   bool schedule;
   int accumulate;
-  bool in_backward, stops;  // each step uses a new optimizer with the restored state
+  bool in_backward, stops;  // new optimizer and restored state for each step
   bool turns_matrices() const { return rule == Rule::muon || rule == Rule::mud; }
 };
 
 constexpr double kRate = 0.1, kAdamRate = 0.05;
 constexpr double kMomentum = 0.9, kBeta1 = 0.8, kBeta2 = 0.95, kEps = 1e-3, kNorm = 1.5,
                  kValue = 0.7;
-constexpr std::int64_t kRows = 3, kColumns = 2;  // of the matrix; the other parameter is a vector
+constexpr std::int64_t kRows = 3, kColumns = 2;  // the other parameter is a vector
 constexpr int kSteps = 4;
 
 std::vector<optim::Group> groups_of(const Setup& s, const std::vector<nn::NamedTensor>& all) {
@@ -78,14 +78,13 @@ Made make(const Setup& s, const std::vector<nn::NamedTensor>& all) {
   }
 }
 
-/// One parameter in plain doubles.
 struct Plain {
   List p, m, v;
   double rate, decay;
   bool matrix;
 };
 
-/// a bᵀ with `columns` columns each; if `turned`, a b for a square a.
+/// a bᵀ; if `turned`, a b for a square a.
 List times(const List& a, const List& b, std::size_t rows, std::size_t columns, bool turned) {
   const std::size_t width = turned ? rows : columns, depth = turned ? columns : rows;
   List out(rows * width);
@@ -111,8 +110,7 @@ List orthogonal(List x) {
   return x;
 }
 
-/// Normalizes the columns, subtracts from each its components along the earlier columns, and
-/// normalizes again.
+/// Normalizes columns, subtracts components along earlier ones, normalizes again.
 List decorrelated(List x) {
   const auto dot = [&](const List& a, const List& b, std::size_t i, std::size_t j) {
     double sum = 0;
@@ -135,7 +133,7 @@ List decorrelated(List x) {
   return x;
 }
 
-/// The rules as in their papers. g is already clipped; t counts from 1.
+/// As in the papers. g is already clipped; t counts from 1.
 void update(const Setup& s, Plain& x, const List& g, double factor, int t) {
   const double lr = x.rate * factor, wd = x.decay;
   List direction;
@@ -180,7 +178,7 @@ void clip(const Setup& s, std::array<List, 2>& g) {
                                      : each;
 }
 
-/// The constants c of the loss Σ c p + ½ p², whose gradient is c + p.
+/// c of the loss Σ c p + ½ p², whose gradient is c + p.
 Tensor constants(const Tensor& p, int step, int k) {
   return values(p.shape(), 10 * step + 3 * k + (p.rank() == 2 ? 1 : 2));
 }
@@ -240,7 +238,6 @@ std::map<std::string, Tensor> copy_of_state(const optim::Optimizer& optimizer) {
   return copy;
 }
 
-/// Compares the parameters with the formula after each step.
 void walk(const Setup& s) {
   CAPTURE(int(s.rule), int(s.clip), s.decay, s.own.rate, s.own.decay, s.schedule, s.accumulate,
           s.in_backward, s.stops);
@@ -252,8 +249,8 @@ void walk(const Setup& s) {
     library_step(s, x, *optimizer, step);
     for (std::size_t i = 0; i < 2; ++i) {
       const List now = (i == 0 ? x.matrix : x.vector).to_vector<double>();
-      // Some 30 roundings of 2⁻⁵³ per step. Newton-Schulz (slopes up to 3.4, five times) and 1 /
-      // eps for Adam's small v magnify them by at most a few hundred.
+      // Some 30 roundings of 2⁻⁵³ per step, magnified at most a few hundred times: by Newton-Schulz
+      // (slopes up to 3.4, five times) and 1 / eps for Adam's small v.
       for (std::size_t j = 0; j < now.size(); ++j)
         CHECK(std::abs(now[j] - plain[i].p[j]) <= 1e-12 * (1 + std::abs(now[j])));
     }

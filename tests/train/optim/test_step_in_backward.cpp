@@ -102,7 +102,7 @@ TEST_CASE("each parameter is updated fully or not at all when backward runs out 
       failed = true;
     }
     memory::set_limit(0);
-    std::vector<bool> moments_moved;  // they start at 0; all must move or none
+    std::vector<bool> moments_moved;  // from 0; all or none
     for (const nn::NamedTensor& each : chain.parameters) {
       bool all = true, any = false;
       for (const auto& [name, tensor] : optimizer->state_dict())
