@@ -31,21 +31,21 @@ namespace gradus::testing {
 
 using examples::Part;
 
-/// The part whose examples are replaced by others.
+/// This part gets other examples.
 inline std::optional<Part> exchanged;
-/// Replaces translate's target sentences of a part.
+/// Replaces translate's target sentences.
 inline std::map<Part, std::vector<std::string>> translations_wanted;
-/// Each request for examples by listen and vision: part, block.
+/// Requests for examples by listen and vision: part, block.
 inline std::vector<std::pair<Part, std::int64_t>> asked;
 constexpr std::int64_t kSeed = 12;
 
 struct Application {
   std::string name;
   int (*main)(int, char**);
-  std::string flags;     // of train, without --out
+  std::string flags;     // for train, without --out
   bool has_test = true;  // gpt has no test part
 
-  /// Runs the application in `here`, after writing the files that it learns from.
+  /// Writes the files that it learns from and runs it in `here`.
   Outcome run(const Workplace& here, const std::string& arguments) const;
   Outcome train(const Workplace& here, const std::string& out) const {
     return run(here, "train " + flags + " --out " + out);

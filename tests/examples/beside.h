@@ -7,7 +7,7 @@
 
 namespace gradus::testing {
 
-/// Whitespace is collapsed to single blanks.
+/// With single blanks.
 std::string beside_vision(const Workplace& here);
 std::string beside_listen(const Workplace& here);
 std::string beside_recommend(const Workplace& here);

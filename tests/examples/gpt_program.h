@@ -25,7 +25,7 @@ inline std::string contents(const fs::path& path) {
 }
 
 struct Outcome {
-  int code;  // 128 + n if killed by signal n
+  int code;  // 128 + n for signal n
   std::string out, err;
 };
 
@@ -34,7 +34,7 @@ struct Workplace {
   fs::path directory;
 
   Workplace() {
-    std::random_device random;  // a process id may repeat in another container
+    std::random_device random;  // process ids repeat in containers
     do {
       directory = fs::temp_directory_path() / ("gradus-program-" + std::to_string(random()));
     } while (!fs::create_directory(directory));
@@ -64,17 +64,16 @@ struct Workplace {
 inline const std::string kSmall =
     "--layers 1 --width 16 --heads 2 --context 8 --batch 4 --threads 1 ";
 
-/// Shell code that waits until `condition` holds or process $p has ended.
+/// Shell: waits until `condition` holds or process $p has ended.
 inline std::string until(const std::string& condition) {
   return "until " + condition + " || ! kill -0 $p 2>/dev/null; do sleep 0.01; done; ";
 }
 
-/// Shell code that waits for the first checkpoint of a run, which is process $p.
+/// Shell: waits for the first checkpoint of process $p.
 inline std::string saved(const std::string& run) {
   return until("[ -e " + run + "/checkpoint.safetensors ]");
 }
 
-/// Checks that two runs have identical files.
 inline void check_same(const Workplace& here, const std::string& run, const std::string& other,
                        const std::vector<std::string>& files = {"metrics.jsonl",
                                                                 "model.safetensors"}) {
@@ -84,7 +83,7 @@ inline void check_same(const Workplace& here, const std::string& run, const std:
   }
 }
 
-/// Checks for exit code 2 and a single error line that contains `words`.
+/// Exit code 2 and one error line that contains `words`.
 inline void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
   CAPTURE(outcome.err);
   CHECK(outcome.code == 2);

@@ -10,15 +10,14 @@
 namespace gradus::testing {
 
 struct Result {
-  std::map<std::string, std::string> training;  // everything that training produced, by name
-  std::vector<std::string> judged;              // the evaluations, as lines
-  std::string weights;                          // the best ones
-  std::string out;                              // the printed summary
+  std::map<std::string, std::string> training;  // by name
+  std::vector<std::string> judged;              // evaluations, as lines
+  std::string weights;                          // the best
+  std::string out;                              // the summary
 };
 
 std::vector<std::string> lines_of(const std::string& text);
 
-/// Runs `train` with these flags and --out `name`.
 Result result_of(const Application& app, const Workplace& here, const std::string& flags,
                  const std::string& name);
 

@@ -40,7 +40,7 @@ void become(const Workplace& here, const std::string& words) {
   const rlimit seconds{kSeconds, kSeconds};
   ::setrlimit(RLIMIT_CPU, &seconds);
   ::setenv(kWords, words.c_str(), 1);
-  // The leak check suspends the process, and a Ctrl-C at that time would hang it.
+  // The leak check suspends the process; a Ctrl-C would hang it.
   if (kAddressSanitizer) ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
   const int err = ::open((here.directory / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   const int out = ::open((here.directory / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);

@@ -13,14 +13,13 @@ namespace gradus::testing {
 inline constexpr bool kMeasured = !kAddressSanitizer && !kThreadSanitizer;
 
 struct Ended {
-  int code;          // 128 + n if killed by signal n
+  int code;          // 128 + n for signal n
   double seconds;    // CPU time
-  double megabytes;  // peak resident memory; 0 if killed by a signal
+  double megabytes;  // peak resident memory; 0 after a signal
   std::string err;
 };
 
-/// Runs an application in `here`. `limit` is in bytes, for memory::set_limit; with a limit, a slow
-/// process gets Ctrl-C repeatedly.
+/// `limit`: bytes for memory::set_limit; if set, a slow process gets Ctrl-C repeatedly.
 Ended run_subprocess(const Application& app, const Workplace& here,
                      const std::vector<std::string>& words, std::int64_t limit = 0);
 

@@ -21,7 +21,7 @@ using Atoms = std::vector<std::int64_t>;
 struct Published {
   std::string reaction;
   double confidence;
-  Atoms reactant;  // for each atom of the product
+  Atoms reactant;  // for each product atom
 };
 const std::vector<Published> kPublished = {
     {"CC(C)S.CN(C)C=O.Fc1cccnc1F.O=C([O-])[O-].[K+].[K+]>>CC(C)Sc1ncccc1F",
@@ -56,7 +56,7 @@ TEST_CASE("SMILES are read as atoms, elements and bonds") {
                                               "C", "C", "C", "Na"});
   CHECK(r.reactant_atoms == 10);
   CHECK(r.tokens[static_cast<std::size_t>(r.split)] == ">>");
-  CHECK(r.neighbours[0] == Atoms{1, 4});     // the fifth atom closes the ring
+  CHECK(r.neighbours[0] == Atoms{1, 4});     // closes the ring
   CHECK(r.neighbours[7] == Atoms{6, 8, 9});  // a branch returns to its start
   CHECK(r.neighbours[12] == Atoms{11, 10, 13});
   CHECK(mapped_text(r, {.reactant = {4, -1, 0, -1}, .confidence = {}}) ==

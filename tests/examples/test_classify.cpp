@@ -65,7 +65,7 @@ TEST_CASE("kind_of classifies files by their paths") {
   CHECK((kind_of("test.sh") == 5 && kind_of("LICENSE") == -1 && kind_of("data.txt") == -1));
 }
 
-/// A tree with `each` files of each kind, whose lines differ between kinds.
+/// Lines differ between kinds.
 void write_tree(const Workplace& here, int each) {
   const char* const names[kKinds] = {"a/%.h", "a/%.cpp", "tests/%.cpp", "a/%.py", "%.md", "%.sh"};
   const char* const lines[kKinds] = {"class Shape;\n", "  return x + 1;\n",  "  CHECK(y == 2);\n",
@@ -114,7 +114,7 @@ TEST_CASE("a tree is split by entire files, and its snippets begin at lines") {
       CHECK((ids[5 * i + static_cast<std::size_t>(t)] == WordList::kPadding) ==
             (t >= some.lengths[i]));
   }
-  // A file with two pieces per line; a snippet has as many lines as fit.
+  // Two pieces per line; a snippet has as many lines as fit.
   SourceFile lines = files[0];
   lines.text = "a\nb\nc\nd\ne\nf\ng\nh\ni\n";
   std::vector<SourceFile> all;
@@ -147,7 +147,7 @@ TEST_CASE("a tree is split by entire files, and its snippets begin at lines") {
   CHECK(bag[WordList::kStart] == std::log1p(1.0f));
   CHECK(bag[WordList::kPadding] == 0.0f);
   CHECK(bag[static_cast<std::size_t>(words.encode("return")[0])] == std::log1p(1.0f));
-  const Snippets strange = examples::snippets_of("Z Y return", words, 5);  // two unknown words
+  const Snippets strange = examples::snippets_of("Z Y return", words, 5);
   const std::vector<float> other = examples::bags_of(strange, words.size()).to_vector<float>();
   CHECK(other[WordList::kUnknown] == std::log1p(2.0f));
   CHECK(other[WordList::kPadding] == 0.0f);

@@ -17,10 +17,10 @@ namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 struct Section {
-  std::string title;               // "03 Where does …", from "## 03 Where does …"
+  std::string title;               // from "## 03 Where does …"
   std::vector<Lines> quotes;       // between "```text" and "```"
   std::vector<Lines> code;         // between "```cpp" and "```"
-  std::size_t debugger_lines = 0;  // lines that begin with "(gdb) "
+  std::size_t debugger_lines = 0;  // begin with "(gdb) "
 };
 
 std::vector<Section> sections_of(const std::string& document) {
@@ -40,8 +40,7 @@ std::vector<Section> sections_of(const std::string& document) {
   return sections;
 }
 
-/// Checks that the lines of `quote` occur in `original`, in order. "    …" stands for omitted
-/// lines.
+/// `original` has the lines of `quote`, in order. "    …" stands for omitted lines.
 void check_quote(const std::string& document, const Lines& quote, const Lines& original) {
   auto at = original.begin();
   for (const std::string& line : quote) {
@@ -53,7 +52,7 @@ void check_quote(const std::string& document, const Lines& quote, const Lines& o
   }
 }
 
-/// The lessons' names by number, like "03_tensors". Lesson 00 is examples/nano.
+/// By number, like "03_tensors"; 00 is examples/nano.
 Lines lessons() {
   Lines names = {"00_nano"};
   for (const auto& entry : fs::directory_iterator(GRADUS_SOURCE_DIR "/examples")) {

@@ -15,7 +15,7 @@ namespace {
 using examples::Example;
 using examples::Labelled;
 
-/// Equal words, or values within a relative 1/500, far above rounding.
+/// Values may differ by 1/500, far above rounding.
 bool same_word(const std::string& is, const std::string& wanted) {
   if (is == wanted) return true;
   char *end_is = nullptr, *end_wanted = nullptr;
@@ -38,7 +38,6 @@ void check_data(const std::string& name, const std::string& text) {
   }
 }
 
-/// The label and some values of each example.
 std::string labelled(const Labelled& examples) {
   const std::vector<float> x = examples.x.to_vector<float>();
   const std::vector<std::int64_t> kinds = examples.y.to_vector<std::int64_t>();

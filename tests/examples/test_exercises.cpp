@@ -19,7 +19,7 @@ using testing::Workplace;
 
 const std::string kProgram = "'" GRADUS_BINARY_DIR "/exercises'";
 
-/// The output of grade_all with another backward for exercise `number` (from 1).
+/// The output of grade_all with another backward.
 std::string text_with(std::size_t number, check::Vjp backward) {
   std::vector<Exercise> all = exercises();
   all[number - 1].backward = std::move(backward);
@@ -51,7 +51,7 @@ Tensors attention_without_factor_in_q(const Tensors& in, const Tensor& dy) {
   return dx;
 }
 
-/// One for each exercise, in order.
+/// In order.
 std::vector<Mistake> mistakes() {
   return {
       {"the mean's gradient",

@@ -8,12 +8,12 @@
 namespace gradus::testing::test_flags {
 namespace {
 
-/// Values of a flag that differ in effect from the usual run and from each other.
+/// Each value changes the result in another way.
 struct Other {
   std::string flag;
   std::vector<std::string> values;
-  bool learns = true;     // false: changes only evaluations
-  std::string with = {};  // flags that must be set, also in the usual run
+  bool learns = true;     // false: only evaluations change
+  std::string with = {};  // flags that it needs, also in the usual run
 };
 
 const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},
@@ -46,13 +46,12 @@ const std::map<std::string, std::vector<Other>> kOfOne = {
     {"listen", {{"--tested", {"10"}, false}}},
     {"vision", {{"--tested", {"10"}, false}, {"--patch", {"6"}}}}};
 
-/// Flags that do not set what is learned: paths, time, memory, and --from and --config, which
-/// combine others.
+/// Not settings of what is learned: paths, time, memory, and --from and --config, which combine
+/// others.
 const std::set<std::string> kElsewhere = {"--help",    "--out",      "--resume",
                                           "--minutes", "--no-trial", "--checkpoint",
                                           "--tree",    "--from",     "--config"};
 
-/// `flags` with one value changed.
 std::string changed(const std::string& flags, const Other& other, const std::string& value) {
   std::istringstream in(flags);
   std::string out;

@@ -71,7 +71,7 @@ TEST_CASE("a killed or interrupted run resumes bit for bit") {
       "train text.txt --steps 3000 --eval-every 100 --dropout 0.1 " + kSmall + "--out ";
   REQUIRE(here.gpt(train + "whole").code == 0);
 
-  // Killed at various moments, a run leaves a checkpoint that can be resumed.
+  // A run killed at any moment can be resumed.
   const Outcome killed = here.shell(Workplace::program() + " " + train + "killed & p=$!; " +
                                     saved("killed") + "sleep 0.1; kill -9 $p; wait $p");
   CHECK(killed.code == 137);
@@ -100,13 +100,12 @@ TEST_CASE("a loss that is not finite is traced to its operation") {
   for (const char* words : {"not finite at step", " made ", " from [", "(in GPT", "--lr"})
     CHECK(bad.err.find(words) != std::string::npos);
   CHECK(contents(here.directory / "run/metrics.jsonl").find("\"loss\": null") != std::string::npos);
-  // The checkpoint is valid: resuming reaches the same error.
+  // The checkpoint is valid: resuming gives the same error.
   const Outcome again = here.gpt("train --threads 1 --resume --out run");
   CHECK(again.code == 2);
   const std::size_t at = bad.err.find("gpt: the loss");
   CHECK(again.err.find(bad.err.substr(at, bad.err.find("(node") - at)) != std::string::npos);
 
-  // The environment variable enables the check from the first op on.
   const Outcome asked =
       here.shell("GRADUS_CHECK_NAN=1 " + Workplace::program() + " " + train + "b");
   CAPTURE(asked.err);

@@ -15,7 +15,7 @@ constexpr bool kThreadSanitizer = false;
 namespace gradus::testing::test_gpt_faults {
 namespace {
 
-/// Shell code for a background run with process id $p that has saved once.
+/// Shell: a background run with process id $p that has saved once.
 std::string in_background(const std::string& arguments, const std::string& directory) {
   return Workplace::program() + " train text.txt --no-trial " + kSmall + arguments + " --out " +
          directory + " 2>background & p=$!; " + saved(directory);
@@ -31,7 +31,7 @@ TEST_CASE("only one process may write into a run, and its lock ends with it") {
   std::string owner = second.out.substr(6, second.out.find('.') - 6);
   check_refused(second, {"run: process " + owner + " ", "wait"});
 
-  // Resuming removes the killed run's temporary files, but not similar user files.
+  // Temporary files of the killed run are removed, similar user files are not.
   here.write("run/checkpoint.safetensors.tmp-4711-0", "half a checkpoint");
   here.write("run/notes.txt.tmp-1-2", "mine");
   const Outcome third =
@@ -50,11 +50,11 @@ TEST_CASE("a run that was killed before its first checkpoint can be started agai
   here.write("run/metrics.jsonl", "");
   const std::string train = "train text.txt --out run --no-trial --steps 2 " + kSmall;
   CHECK(here.gpt(train).code == 0);
-  fs::remove(here.directory / "run/checkpoint.safetensors");  // the trained model is still there
+  fs::remove(here.directory / "run/checkpoint.safetensors");
   check_refused(here.gpt(train), {"holds a run already", "--out"});
 }
 
-/// With space again, the resumed run equals an uninterrupted one.
+/// Equals an uninterrupted run.
 void check_goes_on(const Workplace& here, const std::string& run) {
   REQUIRE(here.gpt("train --threads 1 --no-trial --resume --out " + run).code == 0);
   check_same(here, run, "whole");
@@ -66,8 +66,8 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   REQUIRE(here.gpt("train text.txt --out whole " + sizes + kSmall).code == 0);
   const auto checkpoint = fs::file_size(here.directory / "whole/checkpoint.safetensors");
   const auto metrics = fs::file_size(here.directory / "whole/metrics.jsonl");
-  REQUIRE(metrics > 2 * checkpoint);  // so that the log exceeds the limit first
-  // A limit on file size (in blocks of 512 bytes) acts like a full disk.
+  REQUIRE(metrics > 2 * checkpoint);  // the log exceeds the limit first
+  // A file size limit, in blocks of 512 bytes, acts like a full disk.
   const auto blocks = [](std::uintmax_t bytes) {
     return "ulimit -f " + std::to_string(bytes / 512) + "; " + Workplace::program() + " train ";
   };
@@ -81,17 +81,17 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   CHECK(here.gpt("sample run --tokens 3").code == 0);
   check_goes_on(here, "run");
 
-  // The thread sanitizer maps a larger file at startup.
+  // Its runtime maps a larger file.
   if (kThreadSanitizer) return;
 
-  // A checkpoint that does not fit leaves the previous one intact.
+  // If a checkpoint does not fit, the previous one stays intact.
   here.shell(in_background(sizes, "late") + "kill -9 $p; wait $p 2>background");
   const Outcome late = here.shell(blocks(checkpoint / 2) + "--resume --out late 2>all; code=$?; " +
                                   "tail -n 1 all >&2; exit $code");
   check_refused(late, {"late/", "Stopped at step", "--resume"});
   check_goes_on(here, "late");
 
-  // Without any checkpoint, the user must be able to start again.
+  // Without a checkpoint, the user can start again.
   const Outcome none =
       here.shell(blocks(checkpoint / 2) + "text.txt --out none --no-trial " + sizes + kSmall +
                  " 2>all; code=$?; tail -n 1 all >&2; exit $code");

@@ -15,7 +15,7 @@ namespace {
 
 const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
 
-/// Copies the model and adds a tokenizer of 35 characters for its 37 tokens.
+/// With a tokenizer of 35 characters for 37 tokens.
 void write_model(const Workplace& here, const std::string& family) {
   fs::create_directories(here.directory / family);
   for (const char* file : {"config.json", "model.safetensors"})
@@ -62,7 +62,7 @@ TEST_CASE("gpt logits prints the logits of transformers, one line per position")
         apart = std::max(apart, std::abs(rows[t][v] - static_cast<double>(wanted[t * 37 + v])));
       }
     }
-    CHECK(apart < 1e-5 * largest);  // f32: tests/io/pretrained/test_pretrained.cpp
+    CHECK(apart < 1e-5 * largest);  // see tests/io/pretrained/test_pretrained.cpp
   }
 }
 
@@ -87,7 +87,6 @@ TEST_CASE("gpt fine-tunes a pretrained model with adapters and exports the resul
   CAPTURE(trained.err, trained.out);
   REQUIRE(trained.code == 0);
   CHECK(trained.err.find("adapters in *.qkv_proj,*.up") != std::string::npos);
-  // Frozen parameters did not change.
   const auto before = io::load_safetensors(kFamilies + "llama/model.safetensors").tensors;
   const auto after =
       io::load_safetensors((here.directory / "run/model.safetensors").string()).tensors;
@@ -101,12 +100,12 @@ TEST_CASE("gpt fine-tunes a pretrained model with adapters and exports the resul
   const auto apart = printed(here.gpt("logits run --ids 1,2,3"));
   const auto merged = printed(here.gpt("logits merged --ids 1,2,3"));
   for (std::size_t t = 0; t < 3; ++t)
-    for (std::size_t v = 0; v < 37; ++v)  // merging rounds each f32 weight once
+    for (std::size_t v = 0; v < 37; ++v)  // merging rounds each weight once
       CHECK(std::abs(apart[t][v] - merged[t][v]) < 1e-4);
   REQUIRE(here.gpt("export run adapters --adapters").code == 0);
   const auto adapters =
       io::load_safetensors((here.directory / "adapters/adapters.safetensors").string()).tensors;
-  CHECK(adapters.size() == 2 * 2 * 3);  // two layers, two projections; A, B and scale
+  CHECK(adapters.size() == 2 * 2 * 3);  // layers, projections; A, B and scale
 }
 
 TEST_CASE("with given weights, the seed of gpt train selects the windows, and flags apply") {

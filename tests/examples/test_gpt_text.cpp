@@ -14,7 +14,7 @@
 namespace gradus::testing::test_gpt_text {
 namespace {
 
-/// The first number in `words` after `before`, or NaN.
+/// The first number after `before`, or NaN.
 double number_after(const std::string& words, const std::string& before) {
   const std::size_t found = words.find(before);
   if (found == std::string::npos) return std::nan("");
@@ -26,7 +26,7 @@ const std::string kQuick = kSmall + "--no-trial --steps 4 --eval-every 2 ";
 
 TEST_CASE("gpt train needs only a text") {
   const Workplace here;
-  // 2,031 characters: the smallest sizes, the last tenth held out, a directory after the name.
+  // 2,031 characters: the smallest sizes.
   Outcome done = here.gpt("train text.txt --steps 2");
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
@@ -61,8 +61,8 @@ TEST_CASE("trial steps change nothing and estimate memory and time") {
   REQUIRE(here.gpt(train + "untried --no-trial").code == 0);
   check_same(here, "tried", "untried",
              {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"});
-  // Activations, weights and checkpoint, which the trial sees or computes: 60 MB on top of 15 MB
-  // for the program. The allocator's rounding and caching may add a fifth.
+  // Activations, weights and checkpoint: 60 MB on top of the program's 15 MB. The allocator may add
+  // a fifth.
   CAPTURE(tried.err);
   const double said = number_after(tried.err.substr(tried.err.find("estimate")), " and ");
   const double held = number_after(tried.err.substr(tried.err.find("took")), ", and ");
@@ -70,7 +70,7 @@ TEST_CASE("trial steps change nothing and estimate memory and time") {
   CHECK(said < 1.25 * held);
 }
 
-/// The number of logged steps must equal the logged goal.
+/// The log has as many steps as its goal.
 void check_log_agrees(const Workplace& here, const std::string& run) {
   const std::string log = (here.directory / run / "metrics.jsonl").string();
   const auto losses = train::read_metric(log, "loss"), goals = train::read_metric(log, "steps");
@@ -225,7 +225,7 @@ TEST_CASE("the entropies of a text are those of single tokens and of pairs") {
   corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
   corpus.training = corpus.tokenizer->encode("abac");
   const auto [unigram, bigram] = examples::entropies(corpus);
-  // Half of the tokens are a, a quarter each b and c. Two of three pairs begin with a.
+  // a is half of the tokens, b and c a quarter each. Two of three pairs begin with a.
   CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);
   CHECK(std::abs(bigram - 2.0 / 3 * std::log(2.0)) < 1e-15);
 }
@@ -255,7 +255,7 @@ TEST_CASE("words and byte pairs work in train, resume, info, sample and eval") {
                               ? number_after(judged.out.substr(judged.out.find("perplexity")), ", ")
                               : 0;
     CHECK(has(judged.out, "nats a byte"));
-    CHECK(a_byte < 0.7 * a_token);  // tokens of this text have at least two bytes
+    CHECK(a_byte < 0.7 * a_token);  // tokens have at least two bytes
     std::ofstream(here.directory / kind / "tokenizer.json") << "{}";  // must be read
     check_refused(here.gpt("train --resume --out " + kind), {"tokenizer.json"});
   }
@@ -269,7 +269,7 @@ TEST_CASE("a separate text can be held out") {
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
   CHECK(has(done.err, "held out: val.txt, 34"));
-  // The best held-out loss must be that of the saved weights.
+  // The loss of the saved weights.
   const double best = number_after(done.out, "held-out loss");
   CHECK(number_after(here.gpt("eval run val.txt").out, "") == best);
   CHECK(here.gpt("train --resume --out run").code == 0);
@@ -297,7 +297,7 @@ TEST_CASE("gpt refuses unsuitable texts and reports the reason") {
                 {"short.txt", "9 tokens"});
   check_refused(here.gpt("train text.txt --val empty.txt"), {"empty.txt", "no text"});
   check_refused(here.gpt("train text.txt/inner"), {"text.txt/inner"});
-  if (fs::exists("/proc/self/mem"))  // opens, but cannot be read
+  if (fs::exists("/proc/self/mem"))  // cannot be read
     check_refused(here.gpt("train /proc/self/mem"), {"/proc/self/mem", "cannot read"});
   if (::geteuid() != 0) {  // root may read everything
     fs::permissions(here.directory / "short.txt", fs::perms::none);
@@ -308,7 +308,7 @@ TEST_CASE("gpt refuses unsuitable texts and reports the reason") {
 
 TEST_CASE("a held-out loss that rises three times is reported once, and training continues") {
   const Workplace here;
-  std::string noise;  // can only be memorized
+  std::string noise;  // only memorizable
   for (unsigned i = 0, x = 1; i < 900; ++i)
     noise += static_cast<char>('a' + (x = x * 69069 + 1) % 23);
   here.write("noise.txt", noise);
@@ -353,8 +353,7 @@ TEST_CASE("sample --follow prints complete characters as they are drawn") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --tokenizer byte --config cpu --no-trial --steps 1 --out run")
               .code == 0);
-  // An untrained model draws random bytes. Stops at the first output: without --follow that would
-  // be a buffer of 4096 bytes.
+  // Stops at the first output: without --follow that would be a buffer of 4096 bytes.
   const Outcome seen = here.shell(
       Workplace::program() + " sample run --tokens 1000000 --follow >drawn & p=$!; " +
       until("[ -s drawn ]") + "kill -STOP $p; cp drawn part; kill -CONT $p; kill -INT $p; wait $p");

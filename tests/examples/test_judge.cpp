@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 using examples::Judge;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// RAII guard that limits the memory of tensors.
+/// RAII guard.
 struct Limit {
   explicit Limit(std::int64_t bytes) { memory::set_limit(bytes); }
   ~Limit() { memory::set_limit(0); }
@@ -103,7 +103,7 @@ TEST_CASE("errors name the flag or field, and memory limits apply") {
 
 TEST_CASE("training memory covers weights, gradients, two moments, and the largest extra") {
   using examples::Need;
-  CHECK(Need{.parameters = 100}.training() == 2800);  // f32: 4 copies of 4 bytes, and 3 saved ones
+  CHECK(Need{.parameters = 100}.training() == 2800);  // f32: 4 copies, and 3 saved ones
   CHECK(Need{.parameters = 100, .step = 1201}.training() == 2801);
   CHECK(Need{.parameters = 100, .step = 2, .evaluation = 1300, .data = 7}.training() == 2907);
   CHECK(Need{.parameters = 100, .step = 9999, .data = 7}.using_it() == 400);
@@ -113,7 +113,6 @@ std::string without(const std::string& words, const std::string& flag) {
   return std::regex_replace(words, std::regex(flag + " [^ ]+"), "");
 }
 
-/// The first group of each match of `what`.
 std::vector<std::string> all_of(const std::string& text, const char* what) {
   const std::regex wanted(what);
   std::vector<std::string> found;
@@ -122,7 +121,7 @@ std::vector<std::string> all_of(const std::string& text, const char* what) {
   return found;
 }
 
-/// Arguments other than the tested flag, for a run in "kept".
+/// The other arguments, for a run in "kept".
 std::string words_for(const Application& app, const std::string& command) {
   if (command == "train") return app.flags + " --out fresh";
   static const std::map<std::string, std::string> all = {
@@ -139,7 +138,7 @@ std::string words_for(const Application& app, const std::string& command) {
   return all.at(app.name + " " + command);
 }
 
-/// Tries a negative value for each numeric flag. Returns the number of flags.
+/// No flag accepts negative values. Returns the number of flags.
 int check_flags(const Application& app, const Workplace& here) {
   int tried = 0;
   const std::string help = app.run(here, "--help").out;
@@ -158,7 +157,6 @@ int check_flags(const Application& app, const Workplace& here) {
   return tried;
 }
 
-/// Tries a negative value for each field of settings.json.
 int check_fields(const Application& app, const Workplace& here) {
   const Json whole = Json::parse(contents(here.directory / "kept/settings.json"));
   int tried = 0;
@@ -189,7 +187,6 @@ TEST_CASE("every number of every application is validated") {
   }
 }
 
-/// An invalid field of settings.json, and the expected message.
 struct Wrong {
   const char *key, *value;  // JSON
   std::vector<std::string> say;
@@ -261,14 +258,14 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
   check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deep"}, true);
   check(std::string(4'000'001, ' '), {"has 4000001 bytes"}, true);
   Json json = whole;
-  json["batch"] = 100'000'000;  // needs memory only for training
+  json["batch"] = 100'000'000;  // matters only for training
   here.write("run/settings.json", json.dump());
   CHECK(gpt.run(here, "sample run --tokens 1").code == 0);
   json = whole;
   json["vocab"] = 20;
   here.write("run/settings.json", json.dump());
   check_refused(gpt.run(here, "train --resume --out run"), {"vocab 20", "kinds of tokens"});
-  json = whole, json["context"] = 400;  // longer than the held-out tenth
+  json = whole, json["context"] = 400;  // exceeds the held-out tenth
   here.write("run/settings.json", json.dump());
   check_refused(gpt.run(here, "train --resume --out run"), {"context of 400", "at least 401"});
   json = whole, json["width"] = 16;

@@ -7,13 +7,12 @@
 namespace gradus::testing::test_judge_memory {
 namespace {
 
-/// `words` with another value for a flag.
 std::string with(const std::string& words, const std::string& flag, const std::string& value) {
   return std::regex_replace(words, std::regex(" " + flag + " [^ ]+"), "") + " " + flag + " " +
          value;
 }
 
-/// The estimate in the error with a limit of 1 byte, which comes before any allocation.
+/// The error with a limit of 1 byte contains the estimate.
 double estimate(const Application& app, const Workplace& here, const std::string& command) {
   memory::set_limit(1);
   const Outcome said = app.run(here, command);
@@ -26,10 +25,10 @@ double estimate(const Application& app, const Workplace& here, const std::string
   return std::stod(found[1]) * units.at(found[2]);
 }
 
-/// Sizes dominated by parameters, a step or an evaluation, and the largest allowed ratio of actual
-/// to estimated memory. Of the 14 to 20 widths per token that a block keeps for a step, the
-/// estimate counts the 8 that every option needs: hence 3. For evaluations it counts only gpt's
-/// head weights; the other applications evaluate up to 250 examples together.
+/// Sizes dominated by parameters, a step or an evaluation, and the allowed ratio of actual to
+/// estimated memory. For a step, a block keeps 14 to 20 widths per token; the estimate counts 8,
+/// which every option needs: hence 3. For evaluations it counts only gpt's head weights; other
+/// applications evaluate up to 250 examples together.
 struct Size {
   std::string app, flags;
   double most = 3;
@@ -82,7 +81,7 @@ void check(const Size& size) {
   CHECK(done.code == 0);
   CHECK(said > 10);
   if (!kMeasured) return;
-  CHECK(taken > 0.98 * said);  // the estimate is rounded
+  CHECK(taken > 0.98 * said);  // rounded
   CHECK(taken < size.most * said);
 }
 

@@ -33,12 +33,11 @@ using namespace examples;
 using naive::numbers;
 using Weights = std::map<std::string, Tensor>;
 
-/// The loss and accuracy of weights on a part.
 struct Judged {
   double loss = 0, accuracy = 0;
 };
 
-/// The loss −log p(right) for scores [V], and whether `right` scores highest.
+/// −log p(right) for scores [V], and whether `right` is the highest.
 Judged judged(const std::vector<double>& scores, std::int64_t right) {
   double total = 0;
   for (const double score : scores) total += std::exp(score);
@@ -144,7 +143,7 @@ nn::Translator translator(const Task& task, const Weights& weights) {
               weights);
 }
 
-/// Over all target tokens, including ends.
+/// Over all target tokens, with ends.
 Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   const Task task = make_task_of_test("dates", 40, kSeed);
   const nn::Translator model = translator(task, weights);
@@ -161,7 +160,7 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   return mean;
 }
 
-/// Over all tokens but the first, each given its predecessors in the window.
+/// Over all tokens but the first, given the window before it.
 Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   CLI::App app;
   GptFlags flags(app);
@@ -184,8 +183,8 @@ std::string nothing(const Workplace&) { return ""; }
 
 struct Way {
   Judged (*judge)(const Workplace&, const Weights&, Part);
-  std::string judge_by, said;  // the metric; the summary line with the test result
-  std::string (*beside)(const Workplace&) = nothing;  // expected lines of baselines
+  std::string judge_by, said;                         // metric; summary line
+  std::string (*beside)(const Workplace&) = nothing;  // of baselines
 };
 const std::map<std::string, Way> kWays = {
     {"gpt", {judge_gpt, "held_out_loss", "loss %.4f nats"}},
@@ -207,7 +206,6 @@ Weights best_of(const Workplace& here) {
   return io::load_safetensors((here.directory / "run/model.safetensors").string()).tensors;
 }
 
-/// Random, untrained weights.
 Weights drawn_like(const Weights& weights) {
   seed(1);
   Weights drawn;
@@ -222,7 +220,6 @@ std::string squeezed(const std::string& text) {
   return out;
 }
 
-/// The expected summary line.
 std::string said(const Way& way, const Judged& judged) {
   char line[100];
   const double number = way.said.find("loss") == std::string::npos ? judged.accuracy : judged.loss;
@@ -240,7 +237,7 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     const Outcome outcome = app.train(here, "run");
     CAPTURE(outcome.err, outcome.out);
     REQUIRE(outcome.code == 0);
-    if (!asked.empty()) {  // new examples in each step; finally the logistic regression's
+    if (!asked.empty()) {  // then for logistic regression
       std::vector<std::pair<Part, std::int64_t>> wanted = {{Part::validation, 0}};
       for (std::int64_t step = 0; step < 6; ++step) wanted.emplace_back(Part::training, step);
       wanted.emplace_back(Part::training, 0), wanted.emplace_back(Part::test, 0);
@@ -253,8 +250,8 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
       return way.judge(here, weights, part);
     };
     const std::string log = (here.directory / "run/metrics.jsonl").string();
-    // Scores are f32 sums of some tens of terms near 1: a relative 1e-6, times ten for a chain of
-    // such sums. A mean over unequal batches would be off by 1e-3 or more.
+    // f32 sums of some tens of terms near 1: a relative 1e-6, times ten for chained sums. A mean
+    // over unequal batches is off by 1e-3 or more.
     const auto near = [](double a, double b) { return std::abs(a - b) < 1e-5 * (1 + std::abs(b)); };
     const Judged last = judge(last_of(here), Part::validation),
                  best = judge(best_of(here), Part::validation);
@@ -264,13 +261,13 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     for (const auto& [step, value] : train::read_metric(log, way.judge_by))
       record = by_loss ? std::min(record, value) : std::max(record, value);
     CHECK(near(record, by_loss ? best.loss : best.accuracy));
-    if (app.main == gpt_main)  // which prints only the number
+    if (app.main == gpt_main)  // prints only the number
       CHECK(("loss " + app.run(here, "eval run held_out.txt").out).starts_with(said(way, best)));
     if (way.said.empty()) continue;
     const std::string final = said(way, judge(best_of(here), Part::test));
     INFO(final);
     CHECK(has(squeezed(outcome.out), final));
-    if (app.main == gpt_main) {  // its summary is the best evaluation
+    if (app.main == gpt_main) {  // prints the best evaluation
       apart = apart || said(way, best) != said(way, last);
       continue;
     }
@@ -282,10 +279,9 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     CHECK(has(squeezed(again.out), other));
     CHECK(again.out != outcome.out);
   }
-  CHECK(apart);  // else best and last weights could not be told apart
+  CHECK(apart);  // distinguishes best and last weights
 }
 
-/// Greedy decoding without a cache.
 std::vector<std::string> plainly_translated(const nn::Translator& model, const Task& task,
                                             const std::vector<Example>& examples) {
   const NoGrad off;
@@ -309,7 +305,7 @@ TEST_CASE("the summary of translate is about the best weights and the test examp
   const Workplace here;
   REQUIRE(app.train(here, "run").code == 0);
   const Task task = make_task_of_test("dates", 40, kSeed);
-  seed(8);  // not the run's seed, so that other weights give other results
+  seed(8);  // so that results differ from the run's
   const nn::Translator kept = translator(task, {});
   io::save_safetensors((here.directory / "run/model.safetensors").string(), kept.state_dict());
   translations_wanted[Part::test] = plainly_translated(kept, task, task.test);
@@ -319,7 +315,7 @@ TEST_CASE("the summary of translate is about the best weights and the test examp
   CHECK(has(again.out, "100.0 % of 40 exactly right"));
   CHECK(has(judged.out, "100.0 % of 40 exactly right"));
 
-  // During training, it evaluates the current weights on the validation part.
+  // During training, translate evaluates the current weights on the validation part.
   translations_wanted[Part::validation] =
       plainly_translated(translator(task, last_of(here)), task, task.validation);
   const Outcome exact = app.train(here, "exact");

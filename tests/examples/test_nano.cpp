@@ -19,7 +19,7 @@
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing::test_nano {
-namespace nano {  // the file includes only the standard headers above
+namespace nano {  // includes only the standard headers above
 #include "gradus/examples/nano/main.cpp"
 }  // namespace nano
 namespace {
@@ -33,8 +33,7 @@ Tensor matrix(const nano::Tensor& x, Field field) {
   return tensor(std::vector<double>(first, first + x.size), {rows, columns});
 }
 
-/// nano's values or gradients under the library's names. Transposes matrices: nano's are [in, out],
-/// the library's [out, in].
+/// Values or gradients under the library's names, with nano's [in, out] matrices transposed.
 std::map<std::string, Tensor> by_name(const nano::GPT& model, Field field) {
   const auto turned = [&](const nano::Tensor& x) { return transpose(matrix(x, field), 0, 1); };
   std::map<std::string, Tensor> all = {{"token.weight", matrix(model.token, field)},
@@ -81,8 +80,7 @@ TEST_CASE("nano's loss and gradients equal the library's to the last digits") {
   const Tensor loss = model.loss(ids(x), ids(y));
   loss.backward();
 
-  // Sums of at most a hundred terms, some twenty ops deep: roundings of 1e-16 add up to a few 1e-15
-  // of the largest value.
+  // Sums of at most a hundred terms, some twenty ops deep: a few 1e-15 of the largest value.
   const double tolerance = 1e-13;
   CHECK(std::abs(loss.item() / small_loss.value[0] - 1) < tolerance);
   std::map<std::string, Tensor> gradients = by_name(small, &nano::Tensor::grad);

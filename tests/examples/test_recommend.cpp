@@ -57,8 +57,8 @@ TEST_CASE("histories follow the rules of the synthetic world") {
     back += std::min(steps[0], steps[1]);
   }
   CHECK(three_alike < triples / 10);  // almost never
-  CHECK(on > returns * 3 / 4);        // the next on the shelf, in the user's direction
-  CHECK(back < returns / 20);         // the opposite direction
+  CHECK(on > returns * 3 / 4);        // the next on the shelf
+  CHECK(back < returns / 20);         // against the user's direction
   CHECK(far_returns > returns / 10);  // to shelves left long ago
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("ranks, hit rate and NDCG follow their definitions") {
   CHECK(rank_of(9, scores) == kItems);
   const Quality quality = quality_of({1, 3, 10, 11, 200});
   CHECK(quality.hit_rate == 0.6);
-  CHECK(std::abs(quality.ndcg - (1 + 0.5 + 1 / std::log2(11.0)) / 5) < 1e-15);  // a few roundings
+  CHECK(std::abs(quality.ndcg - (1 + 0.5 + 1 / std::log2(11.0)) / 5) < 1e-15);
 }
 
 TEST_CASE("popularity and Markov baselines rank by their counts") {
@@ -85,10 +85,10 @@ TEST_CASE("popularity and Markov baselines rank by their counts") {
   CHECK(rank_of(3, chain.after(2)) == 1);  // 2 → 3 twice, 2 → 4 once
   CHECK(rank_of(4, chain.after(2)) == 2);
   CHECK(rank_of(2, chain.after(1)) == 1);
-  CHECK(rank_of(3, chain.after(1)) == 2);  // never seen: the most popular of the others
+  CHECK(rank_of(3, chain.after(1)) == 2);  // never seen: the most popular
   CHECK(rank_of(3, chain.after(9, 2)) == 1);
-  CHECK(rank_of(4, chain.after(1, 2)) == 2);  // each once; after 2 only, 3 is likelier
-  CHECK(rank_of(3, chain.after(8, 2)) == 1);  // unseen: falls back to 2 only
+  CHECK(rank_of(4, chain.after(1, 2)) == 2);  // each once; after 2, 3 is likelier
+  CHECK(rank_of(3, chain.after(8, 2)) == 1);  // unseen: only 2 counts
   CHECK(chain.after(1, 2)[4] > 1);
   CHECK(chain.after(8, 2)[3] < 1);
 }

@@ -36,7 +36,7 @@ struct Flags : examples::RunFlags {
   }
 };
 
-/// A toy application. Gets Ctrl-C in step `stop_at`.
+/// Gets Ctrl-C in step `stop_at`.
 int learn(Flags& flags, std::int64_t stop_at) {
   const examples::DirectoryLock lock = flags.begin();
   seed(static_cast<std::uint64_t>(flags.seed));
@@ -60,7 +60,6 @@ struct Outcome {
   std::string out, err;
 };
 
-/// Runs the toy program with these arguments and captures its output and errors.
 Outcome run(const Folder& here, std::vector<std::string> words, std::int64_t stop_at = -1) {
   CLI::App app("a toy");
   Flags flags;
@@ -200,7 +199,7 @@ TEST_CASE("a directory in which another process is at work is refused with that 
 }
 
 #ifdef F_SETLEASE
-/// Starts a run in `directory` in another process. Exit code 3 if it is rejected.
+/// In another process. Exit code 3 if rejected.
 pid_t begin_elsewhere(const std::string& directory) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -217,8 +216,7 @@ pid_t begin_elsewhere(const std::string& directory) {
   ::_exit(code);
 }
 
-// This process holds a lease on run.lock, so that the other process blocks when it opens the file,
-// after all earlier checks.
+// A lease on run.lock blocks the other process when it opens the file, after all earlier checks.
 TEST_CASE("a run that comes to an end while another begins in its directory is not overwritten") {
   const Folder here;
   for (const bool taken : {false, true}) {
@@ -226,7 +224,7 @@ TEST_CASE("a run that comes to an end while another begins in its directory is n
     std::filesystem::create_directory(directory);
     const int file = ::open((directory + "/run.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     REQUIRE(file >= 0);
-    const auto before = std::signal(SIGIO, SIG_IGN);  // sent when the lease is broken
+    const auto before = std::signal(SIGIO, SIG_IGN);  // sent when the lease breaks
     if (::fcntl(file, F_SETLEASE, F_WRLCK) != 0) {
       WARN("skipped: no leases on the files of " << directory);
       return;

@@ -23,7 +23,7 @@ std::string shown(const std::string& text) {
   return all;
 }
 
-/// Deviations of 0.5, so that each token and position matters.
+/// Large weights, so that each token and position matters.
 nn::BERT model_for(const io::PretrainedTokenizer& tokenizer) {
   seed(3);
   nn::BERT model(
@@ -36,7 +36,7 @@ nn::BERT model_for(const io::PretrainedTokenizer& tokenizer) {
   return model;
 }
 
-/// The normalized mean of the token vectors, one text at a time.
+/// The normalized mean, one text at a time.
 std::vector<double> by_hand(const nn::BERT& model, const Ids& ids) {
   const auto x = model(tensor(ids, {1, std::ssize(ids)})).to_vector<float>();
   std::vector<double> mean(8);
@@ -65,7 +65,7 @@ TEST_CASE("a sentence's vector is the mean over its tokens, independent of its b
   const auto tokenizer = io::PretrainedTokenizer::parse(io::read_text(path), path);
   const nn::BERT model = model_for(tokenizer);
   std::vector<std::string> texts;
-  for (int i = 0; i < 18; ++i) {  // more than one batch; longer ones first
+  for (int i = 0; i < 18; ++i) {  // more than a batch
     texts.emplace_back("the");
     for (int k = i; k < 18; ++k) texts.back() += " " + std::string(1, static_cast<char>('a' + k));
   }
@@ -79,8 +79,7 @@ TEST_CASE("a sentence's vector is the mean over its tokens, independent of its b
     Ids ids = tokenizer.encode_whole(texts[i]);
     if (ids.size() > 256) ids.erase(ids.begin() + 255, ids.end() - 1);  // keeps [SEP]
     const std::vector<double> expected = by_hand(model, ids);
-    for (std::size_t k = 0; k < 8; ++k)  // some roundings of f32
-      CHECK(std::abs(found[8 * i + k] - expected[k]) < 1e-4);
+    for (std::size_t k = 0; k < 8; ++k) CHECK(std::abs(found[8 * i + k] - expected[k]) < 1e-4);
   }
 }
 

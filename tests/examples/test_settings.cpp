@@ -8,7 +8,7 @@
 namespace gradus::testing::test_settings {
 namespace {
 
-/// Changes a line's value: halves numbers, replaces names, negates booleans.
+/// Halves numbers, replaces names, negates booleans.
 std::string other(const std::string& line) {
   const std::size_t colon = line.find("\": ");
   if (colon == std::string::npos) return line;
@@ -31,7 +31,6 @@ std::string other(const std::string& line) {
   return field + out.str() + (whole && value.find('.') != std::string::npos ? ".0" : "") + end;
 }
 
-/// Reads `json` and writes it again.
 std::string written(const std::string& json) {
   CLI::App app;
   examples::GptFlags flags(app);
@@ -54,14 +53,14 @@ TEST_CASE("each setting of a gpt run is restored from settings.json") {
   std::istringstream in(all);
   std::size_t at = 0, changed = 0;
   for (std::string line; std::getline(in, line); at += line.size() + 1) {
-    if (line.find("\"program\"") != std::string::npos) continue;  // has only one value
+    if (line.find("\"program\"") != std::string::npos) continue;  // has one value
     std::string text = all;
     text.replace(at, line.size(), other(line));
     INFO(line);
     changed += text != all;
     CHECK(written(text) == text);
   }
-  CHECK(changed > 20);  // all fields but the files' and the program's
+  CHECK(changed > 20);  // most fields
 }
 
 }  // namespace

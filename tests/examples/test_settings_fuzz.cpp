@@ -12,8 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string>;
 
-constexpr std::int64_t kMemory = 50'000'000;  // memory limit of a run, in bytes
-constexpr double kMost = 200;                 // memory limit of its process, in MB
+constexpr std::int64_t kMemory = 50'000'000;  // bytes; limit of a run
+constexpr double kMost = 200;                 // MB; limit of its process
 
 Json any_value(std::mt19937& random) {
   static const Json some =
@@ -23,7 +23,6 @@ Json any_value(std::mt19937& random) {
   return some[random() % some.size()];
 }
 
-/// A value near `value`, or any.
 Json another(const Json& value, std::mt19937& random) {
   if (!value.is_number() || random() % 2 == 0) return any_value(random);
   static const std::vector<double> factors = {0, 0.5, 2, 3, 10, 1000, -1};
@@ -42,7 +41,6 @@ std::vector<std::string> keys_of(const Json& json) {
   return keys;
 }
 
-/// Corrupts settings: changed, missing or unknown fields, or invalid JSON.
 std::string spoilt(const std::string& settings, std::mt19937& random) {
   Json json = Json::parse(settings);
   const std::vector<std::string> keys = keys_of(json);
@@ -72,7 +70,6 @@ std::string spoilt(const std::string& settings, std::mt19937& random) {
   return json.dump(2);
 }
 
-/// The command line of a new run with one or two flags changed.
 Words spoilt_flags(const std::string& train, const std::string& settings, std::mt19937& random) {
   Words words = words_of(train);
   const Json json = Json::parse(settings);
@@ -89,7 +86,6 @@ Words spoilt_flags(const std::string& train, const std::string& settings, std::m
   return words;
 }
 
-/// A command that uses a run.
 Words use_of(const std::string& app) {
   static const std::map<std::string, std::string> all = {
       {"gpt", "sample run --tokens 3"},  {"translate", "run run 8"},
@@ -98,7 +94,6 @@ Words use_of(const std::string& app) {
   return words_of(all.at(app));
 }
 
-/// The maxima over all inputs of an application.
 struct Worst {
   double seconds = 0, megabytes = 0;
   int inputs = 0, refused = 0;

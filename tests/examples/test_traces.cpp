@@ -76,7 +76,7 @@ TEST_CASE("gradus-trace finds the first differing value") {
   CHECK(same.code == 0);
   CHECK(same.out.find("no difference in ") == 0);
 
-  // Changes a value of the last result and updates its checksum.
+  // Changes a value and updates its checksum.
   std::string page = contents(here.directory / "b.html"), text = tape_of(page);
   Json tape = Json::parse(text);
   const std::size_t out = tape["ops"]["rows"].back()[2];

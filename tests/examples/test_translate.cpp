@@ -58,7 +58,7 @@ TEST_CASE("no text means two dates") {
           if (is_first || at->second == day) continue;
           FAIL(text << " is " << at->second << " and " << day);
         }
-  CHECK(longest <= 60);  // far below the model's limit
+  CHECK(longest <= 60);
 }
 
 TEST_CASE("held-out days are new, and a task is a function of its seed") {
@@ -138,7 +138,7 @@ TEST_CASE("held-out word pairs are not in the training examples") {
   for (const Example& each : task.test) tested = tested || has(each.source, "big dog");
   CHECK(tested);
   for (const std::vector<Example>* some : {&task.training, &task.test})
-    for (const Example& each : *some) {  // the vocabulary has all words
+    for (const Example& each : *some) {  // vocabulary
       CHECK(task.source.decode(task.source.encode(each.source)) == each.source);
       longest = std::max(longest, task.target.encode(each.target).size());
     }

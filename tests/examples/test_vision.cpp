@@ -24,15 +24,15 @@ float ink(const std::vector<float>& picture, std::int64_t x, std::int64_t y) {
 }
 
 TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
-  // 1 has a stem in the middle of its 4 x 6 grid, from 8 pixels above the picture's center (11.5,
-  // 11.5) to a foot 8 below. A pen of width 2 covers pixels within 1 of it.
+  // A stem, 8 pixels above to 8 below the center (11.5, 11.5), and a foot. A pen of width 2 covers
+  // what is within 1.
   const std::vector<float> one = draw_digit(1, Hand{}, {});
   CHECK(ink(one, 11, 11) == 1.0f);
   CHECK(ink(one, 12, 11) == 1.0f);
   CHECK(ink(one, 10, 11) == 0.0f);  // 1.5 from the stem
   CHECK(ink(one, 13, 11) == 0.0f);
   CHECK(ink(one, 11, 2) == 0.0f);  // 1.5 above its top
-  CHECK(ink(one, 8, 19) == 1.0f);  // the foot: x from 7.5 to 15.5, y = 19.5
+  CHECK(ink(one, 8, 19) == 1.0f);  // the foot: 7.5 to 15.5, y = 19.5
   CHECK(ink(one, 8, 20) == 1.0f);
   CHECK(ink(one, 5, 20) == 0.0f);
   CHECK(ink(one, 8, 21) == 0.0f);
@@ -42,22 +42,22 @@ TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
     for (std::int64_t x = 3; x < kSide; ++x) CHECK(ink(moved, x, y) == ink(one, x - 3, y - 1));
   const std::vector<float> turned = draw_digit(1, Hand{.angle = std::numbers::pi / 2}, {});
   for (std::int64_t y = 0; y < kSide; ++y)
-    for (std::int64_t x = 0; x < kSide; ++x)  // counter-clockwise: right becomes up
+    for (std::int64_t x = 0; x < kSide; ++x)  // counter-clockwise
       CHECK(std::abs(ink(turned, y, kSide - 1 - x) - ink(one, x, y)) < 1e-5f);
   const std::vector<float> half = draw_digit(0, Hand{.scale = 0.5}, {});
   CHECK(ink(half, 11, 7) > 0.5f);  // its top is 4 pixels above the center
   CHECK(ink(half, 11, 3) == 0.0f);
   CHECK(ink(draw_digit(1, Hand{.pen = 4}, {}), 10, 11) == 1.0f);
-  CHECK(ink(draw_digit(1, Hand{.slant = 0.5}, {}), 13, 8) > 0.9f);  // leans to the right
+  CHECK(ink(draw_digit(1, Hand{.slant = 0.5}, {}), 13, 8) > 0.9f);
   CHECK_REFUSES(ValueError, draw_digit(10, Hand{}, {}), "digit 10", "0", "9");
 }
 
 TEST_CASE("noise has its deviation, hands their ranges, and a seed its pictures") {
   std::vector<float> noisy = draw_digit(7, Hand{.down = 100, .noise = 0.1}, {3, 0, 0});
-  double squares = 0;  // no ink is visible; clipping at 0 halves the variance
+  double squares = 0;  // clipping at 0 halves the variance
   for (const float each : noisy) squares += each * each;
   const double n = static_cast<double>(noisy.size());
-  // n values max(0, z)²: mean ½, variance 3/2 − 1/4; four deviations
+  // max(0, z)²: mean ½, variance 3/2 − 1/4; four deviations
   CHECK(std::abs(squares / n / 0.01 - 0.5) < 4 * std::sqrt(1.25 / n));
 
   double least = 1, most = -1;

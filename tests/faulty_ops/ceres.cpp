@@ -17,8 +17,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// A case as a cost function. Differentiable inputs are parameter blocks; the vjp of one output
-/// gives one row of each Jacobian.
+/// Differentiable inputs are parameter blocks; a vjp gives one row of each Jacobian.
 class Cost : public ceres::CostFunction {
  public:
   Cost(const Case& subject, Spoil spoil) : case_(subject), spoil_(std::move(spoil)) {
@@ -143,7 +142,7 @@ int compared() {
   for (const auto& family :
        {faulty_elementwise(), faulty_norm(), faulty_product(), faulty_indexing()})
     for (const FaultyOp& faulty : family) {
-      if (faulty.cause == "NOT LINEAR") continue;  // cost functions have no dy
+      if (faulty.cause == "NOT LINEAR") continue;  // no dy here
       const Cost cost(faulty.subject, faulty.spoil);
       Row row;
       judge(cost, row);

@@ -32,7 +32,7 @@ namespace {
 using Numbers = std::vector<double>;
 using faulty_tensor_ops::Tensors;
 
-/// A faulty op of either type, as functions of its differentiable inputs.
+/// Either type of faulty op, as functions of its differentiable inputs.
 struct Exhibit {
   std::string name, family, cause;
   int order = 1;
@@ -168,7 +168,7 @@ void print_tensor(const Tensor& x, long long block) {
   std::printf(" %lld", static_cast<long long>(x.offset()));
 }
 
-/// The results of one op. Keeps their memory alive, so that an address identifies one block.
+/// Keeps results alive, so that an address identifies one block.
 struct Kept {
   std::size_t faulty = 0;
   Tensors results;

@@ -9,7 +9,7 @@ using namespace gradus;
 
 namespace {
 
-/// Allocates memory. Reads the address, because clang removes unused allocations.
+/// Reads the address, because clang removes unused allocations.
 int take(std::size_t bytes) {
   const std::vector<char> taken(bytes);
   const char* volatile first = taken.data();
@@ -18,7 +18,7 @@ int take(std::size_t bytes) {
 
 int broken_read(std::string_view input) {
   const char fault = input.empty() ? ' ' : input[0];
-  if (fault == 't')  // takes a quarter of a second
+  if (fault == 't')  // a quarter of a second
     for (const std::clock_t start = std::clock(); std::clock() - start < CLOCKS_PER_SEC / 4;) {
     }
   if (fault == 'm') return take(fuzz::kConstantBytes + 100 * input.size() + 1);

@@ -22,11 +22,11 @@ gradus::fuzz::Target target = nullptr;
 
 void feed(const std::string& what, const Input& input) {
   std::printf("%s\n", what.c_str());
-  std::fflush(stdout);  // the last line before a crash names its input
+  std::fflush(stdout);  // names the input of a crash
   target(input.data(), input.size());
 }
 
-/// Repeats one byte, and a longer part, at some 12 positions.
+/// One byte, and a longer part, at some 12 positions.
 void feed_repeated(const std::string& name, const Input& input) {
   const std::size_t step = std::max<std::size_t>(1, input.size() / 12);
   for (std::size_t at = 0; at < input.size(); at += step)
@@ -44,8 +44,7 @@ void feed_cut(const std::string& name, const Input& input) {
          {input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size)});
 }
 
-/// Tries five other bytes at up to 200 positions: plus one, top bit flipped, and three that formats
-/// use.
+/// Five other bytes at up to 200 positions: plus one, top bit flipped, and three that formats use.
 void feed_changed(const std::string& name, const Input& input) {
   const std::size_t step = std::max<std::size_t>(1, input.size() / 200);
   for (std::size_t at = 0; at < input.size(); at += step)

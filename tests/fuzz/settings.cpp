@@ -8,7 +8,6 @@ using namespace gradus;
 
 namespace {
 
-/// Reads `json` and writes it again.
 std::string written(const std::string& json) {
   CLI::App app;
   examples::GptFlags flags(app);

@@ -15,7 +15,7 @@
 namespace gradus::fuzz {
 namespace {
 
-/// Bytes of operator new. Tensors' values are counted by memory::usage().
+/// Of operator new; memory::usage() counts tensors' values.
 std::atomic<std::int64_t> live{0}, peak{0};
 
 void count(std::int64_t bytes) {
@@ -23,7 +23,7 @@ void count(std::int64_t bytes) {
   if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
 }
 
-/// A larger single allocation ends the program before it burdens the machine.
+/// A larger allocation ends the program at once.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -80,7 +80,7 @@ void Watch::check() const {
 
 }  // namespace gradus::fuzz
 
-// Replaces all forms of operator new and delete that the library may call.
+// All forms of operator new and delete that the library may call.
 using gradus::fuzz::allocate;
 using gradus::fuzz::allocate_or_throw;
 using gradus::fuzz::release;

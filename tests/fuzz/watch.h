@@ -24,21 +24,19 @@ inline std::string_view text_of(Bytes bytes) {
 
 inline constexpr double kSeconds = 0.2;
 inline constexpr std::int64_t kTimesItsSize = 100;
-/// Readers' own buffers do not grow with the input. Streams, messages and the JSON library's number
-/// buffers are a few kB; read_numbers converts in pieces of at most 128 KiB.
+/// For buffers that do not grow with the input: streams, messages and the JSON library's a few kB
+/// each, read_numbers at most 128 KiB.
 inline constexpr std::int64_t kConstantBytes = 256 << 10;
 
 [[noreturn]] void violated(const std::string& what);
 
-/// Reports a violation unless `holds`, such as an input that must round-trip.
 inline void law(bool holds, const char* what) {
   if (!holds) violated(std::string("not so: ") + what);
 }
 
-/// Requires one line of at most 1,000 bytes of UTF-8 without control characters.
+/// One line of at most 1,000 bytes of UTF-8 without control characters.
 void check_message(std::string_view message);
 
-/// Measures time and memory since its construction.
 class Watch {
  public:
   Watch(std::size_t input_bytes, std::int64_t constant_bytes);
@@ -49,7 +47,7 @@ class Watch {
   std::clock_t start_;
 };
 
-/// The result of `read`, or nothing if it throws a FileError. Checks the limits for `input_bytes`.
+/// Nothing if `read` throws a FileError. Checks the limits.
 template <class F>
 auto read_within_limits(std::size_t input_bytes, F read,
                         std::int64_t constant_bytes = kConstantBytes)
@@ -71,5 +69,5 @@ auto read_within_limits(std::size_t input_bytes, F read,
 
 }  // namespace gradus::fuzz
 
-/// Defined by each target; called by libFuzzer or replay.cpp. Returns 0.
+/// Called by libFuzzer or replay.cpp. Returns 0.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -9,17 +9,16 @@ namespace gradus::mutation {
 
 struct Case {
   std::string name;
-  std::function<std::string()> run;  // returns "" or the failure; may throw
-  std::string file = {};             // of a test, such as tests/engine/test_shape.cpp
+  std::function<std::string()> run;  // "" or the failure; may throw
+  std::string file = {};             // of a test: tests/engine/test_shape.cpp
 };
 using Cases = std::vector<Case>;
 
-/// Registers the cases of a file.
 struct CaseSource {
   explicit CaseSource(Cases (*make)());
 };
 
-/// True if memory outside of a tensor's elements was written.
+/// Outside of a tensor's elements.
 bool memory_was_overrun();
 
 }  // namespace gradus::mutation

@@ -31,7 +31,7 @@
 #include "gradus/tests/mutation/mutant.h"
 
 /// Disables signal handlers: Catch2's allocates, and would deadlock after a crash within malloc.
-/// std::signal is not affected.
+/// std::signal still works.
 extern "C" int sigaction(int, const struct sigaction*, struct sigaction* before) noexcept {
   if (before) *before = {};
   return 0;
@@ -45,15 +45,15 @@ unsigned char* gradus_mutants_reached = nullptr;
 namespace mutation {
 namespace {
 
-constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // a mutated size must not exhaust the machine
+constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // mutated sizes must not exhaust the machine
 constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr uid_t kNobody = 65534;
-constexpr double kPatience = 0.4;  // CPU seconds beyond ten times the case's usual time
-constexpr double kWait = 5;        // additional wall-clock seconds, for deadlocks
+constexpr double kPatience = 0.4;  // CPU seconds beyond ten times the usual
+constexpr double kWait = 5;        // more wall-clock seconds, for deadlocks
 constexpr double kLongest = 3;     // CPU seconds; longer cases are not used
-constexpr double kBudget = 1;      // CPU seconds of all cases for one mutant
+constexpr double kBudget = 1;      // CPU seconds per mutant
 constexpr std::size_t kMostSites = std::size_t{1} << 22;
-constexpr std::size_t kMostReached = std::size_t{1} << 28;  // sites, by all cases together
+constexpr std::size_t kMostReached = std::size_t{1} << 28;  // sites of all cases
 
 using Makers = std::vector<Cases (*)()>;
 Makers& makers() {
@@ -112,12 +112,11 @@ void set_timer(__itimer_which clock, double seconds) {
   setitimer(clock, &timer, nullptr);
 }
 
-/// Limits CPU time, which does not depend on the load, and wall-clock time for blocked cases.
+/// CPU time, independent of the load, and wall-clock time for blocked cases.
 void set_alarm(double seconds) {
   set_timer(ITIMER_PROF, seconds), set_timer(ITIMER_REAL, kWait + seconds);
 }
 
-/// `count` zeros in memory shared with child processes.
 template <class T>
 T* shared(std::size_t count) {
   void* const place = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
@@ -126,7 +125,7 @@ T* shared(std::size_t count) {
   return static_cast<T*>(place);
 }
 
-/// Creates a folder for one process and drops root's rights, as a mutant may write to any path.
+/// Drops root's rights, as a mutant may write to any path.
 std::filesystem::path own_folder(const std::string& scratch, int job) {
   const auto folder = std::filesystem::absolute(scratch) / std::to_string(job);
   std::filesystem::create_directories(folder);
@@ -144,7 +143,7 @@ void empty(const std::filesystem::path& folder) {
     std::filesystem::remove_all(entry, ignored);
 }
 
-/// Runs body(folder) in `jobs` processes in parallel. Returns false if one fails.
+/// False if a process fails.
 template <class Body>
 bool side_by_side(int jobs, const std::string& scratch, Body body) {
   std::fflush(stdout);
@@ -159,7 +158,7 @@ bool side_by_side(int jobs, const std::string& scratch, Body body) {
   return good;
 }
 
-/// CPU seconds of this process and of its ended children.
+/// Includes ended children.
 double seconds_computed() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -171,7 +170,7 @@ double seconds_computed() {
   return seconds;
 }
 
-/// The time of a case without a mutant, and its sites: reached[begin] … of Learned.
+/// Without a mutant. Its sites are reached[begin] … of Learned.
 struct Known {
   double seconds;
   std::size_t begin, count;
@@ -180,10 +179,10 @@ struct Known {
 struct Learned {
   Known* known;
   int* reached;
-  std::atomic<std::size_t>* used;  // entries of `reached` in use
+  std::atomic<std::size_t>* used;  // of `reached`
 };
 
-/// Runs one case without a mutant. If it fails or is too slow, it counts as reaching nothing.
+/// A case that fails or is too slow reaches nothing.
 void learn(const Case& one, std::size_t sites, Known& known, const Learned& learned) {
   std::memset(gradus_mutants_reached, 0, sites);
   const double start = seconds_computed();
@@ -229,7 +228,7 @@ std::vector<Task> read_tasks(const char* file) {
   return tasks;
 }
 
-/// The seconds of a case, with a discount for a test named after the source or its component.
+/// Seconds, less for tests named after the source or its component.
 double price(const Case& one, double seconds, const std::filesystem::path& source) {
   const std::size_t name = one.file.rfind("/test_");
   if (name != one.file.npos && one.file.find("_" + source.stem().string(), name) != one.file.npos)
@@ -237,7 +236,7 @@ double price(const Case& one, double seconds, const std::filesystem::path& sourc
   return one.file.starts_with("tests/" + source.begin()->string() + "/") ? seconds / 10 : seconds;
 }
 
-/// The cheapest cases that reach the mutant, within the budget; at least one.
+/// The cheapest within the budget, at least one.
 std::vector<int> affordable(std::vector<int> reaching, const Task& task, const Cases& cases,
                             const Known* known) {
   const auto price_of = [&](int i) {
@@ -256,7 +255,7 @@ std::vector<int> affordable(std::vector<int> reaching, const Task& task, const C
   return some;
 }
 
-/// The first case that detects the mutant, or "".
+/// The first case's name, or "".
 std::string detected_by(int mutant, const std::vector<int>& some, const Cases& cases,
                         const Known* known) {
   return in_child([&]() -> std::string {

@@ -8,14 +8,14 @@ namespace gradus {
 extern int gradus_mutant;                      // 0: none
 extern unsigned char* gradus_mutants_reached;  // indexed by a site's first mutant
 
-/// True if the active mutant is one of first … last, which share a site.
+/// Mutants first … last share a site.
 inline bool gradus_mutant_among(int first, int last) {
   if (gradus_mutants_reached) gradus_mutants_reached[first] = 1;
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
 }
 
-/// Converts `x`, which replaces an expression of type To, so that `c ? x : y` keeps the type of y.
-/// A temporary must not replace a class reference, as it would dangle.
+/// Keeps the type To of the expression that `x` replaces. A temporary must not replace a class
+/// reference, as it would dangle.
 template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {
   using T = std::decay_t<To>;
@@ -26,11 +26,11 @@ constexpr decltype(auto) gradus_like(X&& x) {
     return static_cast<T>(static_cast<X&&>(x));
   } else {
     static_assert(!std::is_pointer_v<T>, "a pointer to const would stand for one that is not");
-    return static_cast<X&&>(x);  // such as a Gradient for a Tensor
+    return static_cast<X&&>(x);  // e.g. a Gradient for a Tensor
   }
 }
 
-/// Replaces an option `x` by its type's default, as if it were not passed on.
+/// An option's default, as if `x` were not passed on.
 template <class X>
 decltype(auto) gradus_unset(X&& x) {
   using T = std::remove_cvref_t<X>;

@@ -20,14 +20,14 @@ constexpr std::int64_t kMostDifferences = 300;  // input elements
 std::string differences(const Sample& sample, bool second) {
   std::int64_t elements = 0;
   for (const Tensor& x : sample.inputs) elements += x.numel();
-  if (elements > kMostDifferences) return "";  // the oracle checks these faster
+  if (elements > kMostDifferences) return "";  // the oracle is faster
   check::Options options;
   options.differentiable = testing::wanted_inputs(sample);
-  options.conditions = options.smallest = false;  // other cases test the conditions
+  options.conditions = options.smallest = false;  // tested by other cases
   const check::Report report = second
                                    ? check::second(sample.op, sample.f, sample.inputs, options)
                                    : check::gradients(sample.op, sample.f, sample.inputs, options);
-  // Rounding differs in this build: a derivative of exactly 0 may be inconclusive.
+  // Other rounding: a derivative of 0 may be inconclusive.
   return report.verdict != check::Verdict::fail ? "" : "not the derivative";
 }
 
@@ -38,7 +38,7 @@ std::string second(const Sample& sample) {
   return sample.differences && sample.second ? differences(sample, true) : "";
 }
 
-/// The same values with fewer inputs that require a gradient.
+/// With fewer inputs that require a gradient.
 std::string with_fewer(const Sample& sample, const std::vector<bool>& wanted,
                        const Result& expected) {
   for (const Backward way : {Backward::kernels, Backward::recorded}) {

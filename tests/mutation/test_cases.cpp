@@ -9,7 +9,7 @@ namespace gradus::mutation {
 namespace {
 
 Catch::Session& session() {
-  static Catch::Session only;  // Catch2 2 allows only one
+  static Catch::Session only;  // as Catch2 2 requires
   return only;
 }
 
@@ -17,7 +17,7 @@ struct Test {
   std::string name, file;
 };
 
-/// All tests but slow and hidden ones, and those that start programs.
+/// Without slow and hidden tests, and those that start programs.
 std::vector<Test> all_tests() {
   std::vector<Test> all;
   const auto& registry = Catch::getRegistryHub().getTestCaseRegistry();
@@ -36,7 +36,7 @@ std::vector<Test> all_tests() {
   return all;
 }
 
-/// Escapes a name for Catch2's command line.
+/// For Catch2's command line.
 std::string quoted(const std::string& name) {
   std::string out;
   for (const char c : name) {

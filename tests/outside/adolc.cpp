@@ -10,7 +10,7 @@ using V = std::vector<double>;
 
 V f(const V& x) { return {x[0] * std::exp(x[1]), x[0] * x[1]}; }
 
-/// The second output is recorded as a constant if it leaves adouble.
+/// The second output may be recorded as a constant.
 void record(short tape, const V& x, bool leaves_adouble) {
   trace_on(tape);
   adouble a[2];

@@ -35,7 +35,6 @@ struct Functor {
   }
 };
 
-/// Rotates a point by a unit quaternion.
 struct Turned {
   template <class T>
   bool operator()(const T* q, const T* x, T* r) const {
@@ -44,7 +43,7 @@ struct Turned {
   }
 };
 
-/// Uses the Jacobian of the inverse rotation, which is equal at the identity.
+/// The inverse rotation's Jacobian, which is equal at the identity.
 struct WrongTurn : ceres::SizedCostFunction<3, 4, 3> {
   ceres::AutoDiffCostFunction<Turned, 3, 4, 3> right{new Turned};
   bool Evaluate(double const* const* x, double* r, double** j) const override {

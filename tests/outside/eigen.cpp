@@ -7,7 +7,7 @@ namespace check = gradus::check;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// A functor for NumericalDiff and LevenbergMarquardt.
+/// For NumericalDiff and LevenbergMarquardt.
 struct Residuals {
   using InputType = VectorXd;
   using ValueType = VectorXd;
@@ -30,7 +30,7 @@ T smooth(const Eigen::Matrix<T, Eigen::Dynamic, 1>& x) {
   return x[0] * x[0] * x[1] + exp(x[1]);
 }
 
-/// A function that casts its input to double, which loses the derivative.
+/// The cast loses a derivative.
 template <class T>
 T through_a_cast(const Eigen::Matrix<T, Eigen::Dynamic, 1>& x) {
   if constexpr (std::is_same_v<T, double>)

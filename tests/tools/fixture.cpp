@@ -22,7 +22,7 @@ struct Tiny : nn::Layer<Tiny> {
   Tensor forward(const Tensor& x) const { return down(tanh(up(x))); }
 };
 
-struct Cube final : Op {  // a custom op: y = x³, dx = 3 x² dy
+struct Cube final : Op {  // y = x³, dx = 3 x² dy
   Saved x;
   const char* name() const override { return "cube"; }
   Tensor forward(const Tensor& in) {
@@ -35,7 +35,7 @@ struct Cube final : Op {  // a custom op: y = x³, dx = 3 x² dy
   }
 };
 
-/// Raw bytes in place of an object, as before a variable is initialized.
+/// Raw bytes, like an uninitialized variable.
 template <class T>
 struct Unborn {
   explicit Unborn(int byte) { std::memset(bytes, byte, sizeof bytes); }
@@ -45,7 +45,7 @@ struct Unborn {
 
 void look() { std::puts("here"); }
 
-/// Copies a Tensor's bytes and replaces the pointer at the position of `part`.
+/// Copies a Tensor and replaces the pointer at `part`.
 void damage(Unborn<Tensor>& copy, const Tensor& from, const void* part, std::uintptr_t pointer) {
   std::memcpy(copy.bytes, static_cast<const void*>(&from), sizeof from);
   const auto at = static_cast<const char*>(part) - reinterpret_cast<const char*>(&from);
@@ -121,7 +121,7 @@ void graph() {
   look();
 }
 
-/// A function that only calls the standard library, for `step`.
+/// Calls only the standard library.
 double standard_library(const std::vector<double>& values) {
   double largest = 0;
   for (const double v : values) largest = std::max(largest, v);

@@ -12,7 +12,7 @@ int main() {
   gradus::distributed::Shards shards(model, optimizer, processes, 4);
   const double before = model.weight.item();
   bool stop = false;
-  // The gradient of a shard's loss is its index: 0, 1, 2, 3, with mean 1.5.
+  // The gradients are 0, 1, 2, 3, with mean 1.5.
   shards.gradients(
       0, [&](std::int64_t shard) { return gradus::sum(model.weight) * static_cast<double>(shard); },
       stop);
