@@ -7,7 +7,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// 2, 3, 5 or 3, 3, 3.
+/// Sizes 2, 3, 5 or 3, 3, 3.
 struct Sides {
   Index m, k, n;
 };

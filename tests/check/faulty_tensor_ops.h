@@ -23,7 +23,7 @@ struct Host {
   Tensors inputs;
 };
 
-/// "": no cause explains it
+/// A cause of "" means that no cause explains the fault.
 struct FaultyOp {
   std::string name;
   Host host;

@@ -36,7 +36,7 @@ struct Case {
 
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
-// Compile the checker's templates once.
+// Wrappers that compile the checker's templates once.
 Report run(const std::string& name, const Functions& functions, const std::vector<Input>& inputs,
            const Options& options = {});
 Report run(const Case& c, const Options& options = {});

@@ -13,7 +13,7 @@ namespace gradus {
 
 namespace op {
 
-/// Wrong for a leaf's second node.
+/// The backward of a leaf's second node is wrong.
 struct Jealous final : Op {
   static inline std::uint64_t latest = 0;  // the last leaf
   Saved x;
@@ -49,7 +49,7 @@ struct Rewriting final : Op {
   }
 };
 
-/// Wrong if `wrong_for` of the inputs need a gradient.
+/// The backward is wrong if `wrong_for` of the inputs need a gradient.
 struct Product final : Op {
   Saved a, b, c;
   int wrong_for = 0;

@@ -86,7 +86,7 @@ void c_squares(const float* x, float* y) {
   for (int i = 0; i < 3; ++i) y[i] = x[i] * x[i];
 }
 
-/// As the checker uses Eigen's matrices.
+/// The members of Eigen's matrices that the checker uses.
 template <bool RowMajor>
 struct Grid {
   enum { IsRowMajor = RowMajor };

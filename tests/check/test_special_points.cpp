@@ -37,7 +37,7 @@ TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails",
     passes(scalar("max", largest, first, {x}));
     fails(scalar("max", largest, all, {x}), "move together");
   }
-  // In two inputs.
+  // The tied elements may be in two inputs.
   const auto max = [](const Arguments& in) { return std::max(in[0][0], in[1][0]); };
   passes(scalar("maximum", max,
                 [](const Arguments& in) {
@@ -51,7 +51,7 @@ TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails",
                },
                {{2}, {2}}),
         "move together");
-  // Equal elements at independent kinks.
+  // Equal elements at independent kinks are not ties.
   passes(run(elementwise("relu", {0, 0, 1}, relu, sigma)));
   passes(run(elementwise("abs", {0, 0, 0}, absolute, sign)));
 }

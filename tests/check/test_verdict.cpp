@@ -68,7 +68,7 @@ void for_each_judged(Law law) {
   }
 }
 
-/// Scales everything with the derivative's unit.
+/// Scales everything that has the derivative's unit.
 Slope times(Slope s, double c) {
   for (double* const each : {&s.value, &s.change, &s.left, &s.right}) *each *= c;
   for (double* const each : {&s.noise, &s.jitter, &s.turn, &s.bend}) *each *= std::abs(c);

@@ -7,7 +7,7 @@
 
 namespace gradus::testing {
 
-/// With single blanks.
+/// Whitespace is collapsed.
 std::string beside_vision(const Workplace& here);
 std::string beside_listen(const Workplace& here);
 std::string beside_recommend(const Workplace& here);

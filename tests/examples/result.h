@@ -12,7 +12,7 @@ namespace gradus::testing {
 struct Result {
   std::map<std::string, std::string> training;  // by name
   std::vector<std::string> judged;              // evaluations, as lines
-  std::string weights;                          // the best
+  std::string weights;                          // the best ones
   std::string out;                              // the summary
 };
 

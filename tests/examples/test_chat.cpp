@@ -72,7 +72,7 @@ void add_turn(nn::Tokens& ids, const std::string& role, const std::string& text)
 
 struct Talked {
   std::string out;
-  int ended = 0;  // with the end token
+  int ended = 0;  // answers that ended with the end token
 };
 
 /// Without a cache. Answer n uses the random numbers of turn n.

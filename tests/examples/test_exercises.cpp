@@ -51,7 +51,7 @@ Tensors attention_without_factor_in_q(const Tensors& in, const Tensor& dy) {
   return dx;
 }
 
-/// In order.
+/// One for each exercise, in order.
 std::vector<Mistake> mistakes() {
   return {
       {"the mean's gradient",

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 using examples::Judge;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-/// RAII guard.
+/// RAII guard for memory::set_limit.
 struct Limit {
   explicit Limit(std::int64_t bytes) { memory::set_limit(bytes); }
   ~Limit() { memory::set_limit(0); }

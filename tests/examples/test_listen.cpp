@@ -22,7 +22,7 @@ using examples::make_sound;
 using examples::Sound;
 using examples::Voice;
 
-/// Upward, per second.
+/// Upward zero crossings per second.
 double crossings(const std::vector<float>& sound, double begin, double end) {
   double count = 0;
   const auto last = static_cast<std::size_t>(end * kRate) - 1;

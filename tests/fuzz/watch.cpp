@@ -15,7 +15,7 @@
 namespace gradus::fuzz {
 namespace {
 
-/// Of operator new; memory::usage() counts tensors' values.
+/// Bytes of operator new. memory::usage() counts tensors' values.
 std::atomic<std::int64_t> live{0}, peak{0};
 
 void count(std::int64_t bytes) {

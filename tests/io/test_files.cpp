@@ -21,7 +21,7 @@
 namespace gradus::testing::test_files {
 namespace {
 
-/// RAII guard.
+/// RAII guard that passes file changes to `watch`.
 struct Watched {
   explicit Watched(std::function<int(const io::FileChange&)> watch) {
     io::file_watch = std::move(watch);

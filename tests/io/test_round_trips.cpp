@@ -372,7 +372,7 @@ TEST_CASE("bpe: Hugging Face's files may list their ids in any order") {
   std::string text;
   for (int i = 0; i < 40; ++i) text += any_text(random, 9) + " the" + any_text(random, 3);
   const io::BpeTokenizer own = io::BpeTokenizer::train(text, 300);
-  Ids order(static_cast<std::size_t>(own.vocab_size()));  // of the other one
+  Ids order(static_cast<std::size_t>(own.vocab_size()));  // the other one's ids
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
   std::shuffle(order.begin(), order.end(), random);
   std::string vocab = "{", merges;

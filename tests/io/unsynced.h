@@ -5,7 +5,6 @@
 
 namespace gradus::testing {
 
-/// RAII guard.
 struct Unsynced {
   Unsynced() {
     io::file_watch = [](const io::FileChange& change) {

@@ -18,7 +18,7 @@ struct CaseSource {
   explicit CaseSource(Cases (*make)());
 };
 
-/// Outside of a tensor's elements.
+/// True if memory outside of a tensor's elements was written.
 bool memory_was_overrun();
 
 }  // namespace gradus::mutation

@@ -368,7 +368,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
         steps[static_cast<std::size_t>(transport.rank())] = run.run();
       });
     });
-    const std::int64_t last = asked < 0 ? 8 : 1;  // the first is the best
+    const std::int64_t last = asked < 0 ? 8 : 1;  // the first evaluation is best
     CHECK(steps == std::vector<std::int64_t>(3, last));
     CHECK(count_of(said, "step 2/12 ") == std::size_t{asked < 0});
     CHECK(count_of(said, "in 3 evaluations: stopped") == std::size_t{asked < 0});

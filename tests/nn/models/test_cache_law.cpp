@@ -22,7 +22,7 @@ struct Dice {
   RandomStream random;
   std::int64_t at = 0;
   std::int64_t below(std::int64_t n) { return random.below(at++, n); }
-  /// With repetition, in random order.
+  /// A random choice with repetition.
   Ids some_of(std::int64_t n, std::int64_t most) {
     Ids chosen(static_cast<std::size_t>(1 + below(most)));
     for (std::int64_t& each : chosen) each = below(n);

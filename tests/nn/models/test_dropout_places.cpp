@@ -87,7 +87,7 @@ TEST_CASE("GPT applies dropout to its embedding and blocks") {
   expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of what GPT embeds");
 }
 
-/// Except those fused into sums or attention.
+/// Counts dropouts that are not fused into sums or attention.
 int dropouts(const std::function<void()>& f) {
   struct Counter : Observer {
     int count = 0;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kVocab = 40, kWidth = 48;
 
-/// No number of processes divides its 17,000 parameters' tensors.
+/// 17,000 parameters, in tensors whose sizes no number of processes divides.
 struct Net : nn::Layer<Net> {
   nn::Embedding embedding{kVocab, kWidth};
   nn::Linear up{kWidth, 150}, down{150, kWidth}, head{kWidth, kVocab};

@@ -278,7 +278,7 @@ struct Line : nn::Layer<Line> {
   Tensor forward(double x) const { return sum(w * x); }
 };
 
-/// Two processes with one shard each.
+/// Runs two processes with one shard each.
 std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::int64_t)>& loss) {
   return outcome([&] {
     std::string text;

@@ -20,7 +20,7 @@ using Made = std::unique_ptr<optim::Optimizer>;
 enum class Rule { sgd, momentum, nesterov, adam, adamw, lion, muon, mud };
 enum class Clip { none, norm, value };
 
-/// Of the second group. Negative: default.
+/// Settings of the second group. Negative: default.
 struct Own {
   double rate = -1, decay = -1;
   bool any() const { return rate >= 0 || decay >= 0; }
@@ -178,7 +178,7 @@ void clip(const Setup& s, std::array<List, 2>& g) {
                                      : each;
 }
 
-/// c of the loss Σ c p + ½ p², whose gradient is c + p.
+/// The constants c of the loss Σ c p + ½ p², whose gradient is c + p.
 Tensor constants(const Tensor& p, int step, int k) {
   return values(p.shape(), 10 * step + 3 * k + (p.rank() == 2 ? 1 : 2));
 }
