@@ -96,7 +96,7 @@ inline double d_gelu(double x) {
   return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) + x * density;
 }
 
-/// In UTF-8 characters.
+/// The length of the longest line in UTF-8 characters.
 Index longest_line(const std::string& text);
 
 }  // namespace gradus::raw_cases

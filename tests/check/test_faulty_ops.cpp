@@ -13,7 +13,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// Any family, size and scale.
+/// A random case of any family, size and scale.
 Case random_case(std::uint64_t seed) {
   Random random(seed);
   const auto side = [&random] { return static_cast<Index>(1 + random.below(4)); };

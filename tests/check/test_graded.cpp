@@ -85,7 +85,7 @@ TEST_CASE("graded errors: two equal gradients may differ only by rounding") {
 TEST_CASE("graded errors: f32 gradients may err only by rounding") {
   Options mine;
   mine.smallest = false;
-  // 8 √n 2⁻²⁴ of the gradient and its terms: 1.7e-6 for 12 elements.
+  // 8 √n 2⁻²⁴ of the gradient and its terms: 1.7e-6 for 12 elements. The smallest have the least.
   for (const std::int64_t rows : {3, 30}) {
     const Tensor x = values({rows, 4}).to(Dtype::f32);
     graded(6e-6 * std::sqrt(double(rows) / 3), 5, [&](double error) {

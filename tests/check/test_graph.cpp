@@ -151,7 +151,8 @@ TEST_CASE("graph: only the operation with a wrong backward is reported") {
   }
 }
 
-// For a quiet machine: the limit includes the step itself.
+// Run by hand on a quiet machine, because the limit includes the step itself:
+// gradus_tests_check "graph: a step of the cpu preset*"
 TEST_CASE("graph: a step of the cpu preset takes at most five seconds, right or wrong", "[.]") {
   nn::GPT model(nn::gpt_preset("cpu").options);
   model.train();

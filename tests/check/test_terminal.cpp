@@ -17,7 +17,7 @@ namespace {
 
 using testing::has;
 
-/// "" if no terminal can be opened.
+/// Returns "" if no terminal can be opened.
 std::string on_a_terminal(const std::function<void()>& f) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "";

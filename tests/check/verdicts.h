@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-/// Collapses whitespace.
+/// The report's text with whitespace collapsed.
 inline std::string flat(const check::Report& report) {
   std::string result;
   for (const char c : report.text()) {

@@ -83,7 +83,7 @@ inline void check_same(const Workplace& here, const std::string& run, const std:
   }
 }
 
-/// Exit code 2 and one error line that contains `words`.
+/// Requires exit code 2 and one error line that contains `words`.
 inline void check_refused(const Outcome& outcome, const std::vector<std::string>& words) {
   CAPTURE(outcome.err);
   CHECK(outcome.code == 2);

@@ -20,7 +20,7 @@ const std::string kTemplate =
     "+ '<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}"
     "{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-/// One token per byte.
+/// A tokenizer with one token per byte.
 void write_tokenizer(const Workplace& here) {
   std::string bytes;
   for (int b = 0; b < 256; ++b) bytes += static_cast<char>(b);
@@ -75,7 +75,7 @@ struct Talked {
   int ended = 0;  // answers that ended with the end token
 };
 
-/// Without a cache. Answer n uses the random numbers of turn n.
+/// The same without a cache. Answer n uses the random numbers of turn n.
 Talked naive_talk(const nn::GPT& model, const std::string& system,
                   const std::vector<std::string>& said, const nn::GenerateOptions& options,
                   std::uint64_t drawn_by) {

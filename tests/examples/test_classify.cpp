@@ -65,7 +65,7 @@ TEST_CASE("kind_of classifies files by their paths") {
   CHECK((kind_of("test.sh") == 5 && kind_of("LICENSE") == -1 && kind_of("data.txt") == -1));
 }
 
-/// Lines differ between kinds.
+/// Writes files whose lines differ between kinds.
 void write_tree(const Workplace& here, int each) {
   const char* const names[kKinds] = {"a/%.h", "a/%.cpp", "tests/%.cpp", "a/%.py", "%.md", "%.sh"};
   const char* const lines[kKinds] = {"class Shape;\n", "  return x + 1;\n",  "  CHECK(y == 2);\n",

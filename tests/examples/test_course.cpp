@@ -52,7 +52,7 @@ void check_quote(const std::string& document, const Lines& quote, const Lines& o
   }
 }
 
-/// By number, like "03_tensors"; 00 is examples/nano.
+/// The lessons' names by number, like "03_tensors"; 00 is examples/nano.
 Lines lessons() {
   Lines names = {"00_nano"};
   for (const auto& entry : fs::directory_iterator(GRADUS_SOURCE_DIR "/examples")) {

@@ -54,7 +54,7 @@ TEST_CASE("a run that was killed before its first checkpoint can be started agai
   check_refused(here.gpt(train), {"holds a run already", "--out"});
 }
 
-/// Equals an uninterrupted run.
+/// The resumed run equals an uninterrupted one.
 void check_goes_on(const Workplace& here, const std::string& run) {
   REQUIRE(here.gpt("train --threads 1 --no-trial --resume --out " + run).code == 0);
   check_same(here, run, "whole");
@@ -81,7 +81,7 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   CHECK(here.gpt("sample run --tokens 3").code == 0);
   check_goes_on(here, "run");
 
-  // Its runtime maps a larger file.
+  // The thread sanitizer's runtime maps a larger file.
   if (kThreadSanitizer) return;
 
   // If a checkpoint does not fit, the previous one stays intact.

@@ -26,7 +26,7 @@ const std::string kQuick = kSmall + "--no-trial --steps 4 --eval-every 2 ";
 
 TEST_CASE("gpt train needs only a text") {
   const Workplace here;
-  // 2,031 characters: the smallest sizes.
+  // 2,031 characters select the smallest sizes.
   Outcome done = here.gpt("train text.txt --steps 2");
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
@@ -269,7 +269,7 @@ TEST_CASE("a separate text can be held out") {
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
   CHECK(has(done.err, "held out: val.txt, 34"));
-  // The loss of the saved weights.
+  // The best loss is that of the saved weights.
   const double best = number_after(done.out, "held-out loss");
   CHECK(number_after(here.gpt("eval run val.txt").out, "") == best);
   CHECK(here.gpt("train --resume --out run").code == 0);

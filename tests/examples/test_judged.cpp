@@ -143,7 +143,7 @@ nn::Translator translator(const Task& task, const Weights& weights) {
               weights);
 }
 
-/// Over all target tokens, with ends.
+/// Means over all target tokens, including ends.
 Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   const Task task = make_task_of_test("dates", 40, kSeed);
   const nn::Translator model = translator(task, weights);
@@ -160,7 +160,7 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   return mean;
 }
 
-/// Over all tokens but the first, given the window before it.
+/// Means over all tokens but the first, each given its window.
 Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   CLI::App app;
   GptFlags flags(app);

@@ -36,7 +36,7 @@ struct Flags : examples::RunFlags {
   }
 };
 
-/// Gets Ctrl-C in step `stop_at`.
+/// A toy application that gets Ctrl-C in step `stop_at`.
 int learn(Flags& flags, std::int64_t stop_at) {
   const examples::DirectoryLock lock = flags.begin();
   seed(static_cast<std::uint64_t>(flags.seed));
@@ -199,7 +199,7 @@ TEST_CASE("a directory in which another process is at work is refused with that 
 }
 
 #ifdef F_SETLEASE
-/// In another process. Exit code 3 if rejected.
+/// Starts a run in another process. Exit code 3 if it is rejected.
 pid_t begin_elsewhere(const std::string& directory) {
   const pid_t child = ::fork();
   if (child != 0) return child;

@@ -9,7 +9,7 @@ using namespace gradus;
 
 namespace {
 
-/// Nothing if another part is wrong.
+/// Returns nothing if another part is wrong.
 std::optional<std::string> with_right_checksum(fuzz::Bytes input) {
   try {
     io::parse_checkpoint(input, "input");

@@ -7,7 +7,7 @@ using namespace gradus;
 
 namespace {
 
-/// Also as the wrong types.
+/// Also reads values as the wrong types.
 void look_at(const io::Json& value) {
   for (const auto ask :
        {+[](const io::Json& v) { (void)v.text(); }, +[](const io::Json& v) { (void)v.as_int(); },

@@ -23,7 +23,7 @@ void count(std::int64_t bytes) {
   if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
 }
 
-/// A larger allocation ends the program at once.
+/// A larger allocation ends the program immediately.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {

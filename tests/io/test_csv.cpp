@@ -61,7 +61,7 @@ TEST_CASE("csv: a fault is reported with its line and column") {
 }
 
 TEST_CASE("csv: the decimal point does not depend on the locale") {
-  // The locales may be missing.
+  // The locales may not be installed.
   for (const char* name : {"C", "de_DE.UTF-8", "fr_FR.UTF-8"}) {
     if (std::setlocale(LC_ALL, name) == nullptr) continue;
     const Folder folder;

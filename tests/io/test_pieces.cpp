@@ -16,7 +16,7 @@ int kind(char c) {
   return c >= '0' && c <= '9' ? 2 : 3;
 }
 
-/// Before long pieces are cut.
+/// The length of the first piece, before long pieces are cut.
 std::size_t first_of(const std::string& text) {
   for (const std::string each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
     if (text.rfind(each, 0) == 0) return each.size();

@@ -94,7 +94,7 @@ TEST_CASE("arrays, weights and checkpoints of any contents return bit for bit") 
   }
 }
 
-/// binary16, or the upper half of binary32.
+/// The value of a binary16, or of the upper half of a binary32.
 float plain_half(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
   const int exponent = static_cast<int>(bits >> fraction_bits) & top;

@@ -143,7 +143,7 @@ void empty(const std::filesystem::path& folder) {
     std::filesystem::remove_all(entry, ignored);
 }
 
-/// False if a process fails.
+/// Returns false if a process fails.
 template <class Body>
 bool side_by_side(int jobs, const std::string& scratch, Body body) {
   std::fflush(stdout);
@@ -158,7 +158,7 @@ bool side_by_side(int jobs, const std::string& scratch, Body body) {
   return good;
 }
 
-/// Includes ended children.
+/// CPU seconds, including ended children.
 double seconds_computed() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -170,7 +170,7 @@ double seconds_computed() {
   return seconds;
 }
 
-/// Without a mutant. Its sites are reached[begin] … of Learned.
+/// A case without a mutant. Its sites are reached[begin] … of Learned.
 struct Known {
   double seconds;
   std::size_t begin, count;
@@ -236,7 +236,7 @@ double price(const Case& one, double seconds, const std::filesystem::path& sourc
   return one.file.starts_with("tests/" + source.begin()->string() + "/") ? seconds / 10 : seconds;
 }
 
-/// The cheapest within the budget, at least one.
+/// The cheapest cases within the budget, at least one.
 std::vector<int> affordable(std::vector<int> reaching, const Task& task, const Cases& cases,
                             const Known* known) {
   const auto price_of = [&](int i) {
@@ -255,7 +255,7 @@ std::vector<int> affordable(std::vector<int> reaching, const Task& task, const C
   return some;
 }
 
-/// The first case's name, or "".
+/// The first case that detects the mutant, or "".
 std::string detected_by(int mutant, const std::vector<int>& some, const Cases& cases,
                         const Known* known) {
   return in_child([&]() -> std::string {

@@ -38,7 +38,7 @@ std::string second(const Sample& sample) {
   return sample.differences && sample.second ? differences(sample, true) : "";
 }
 
-/// With fewer inputs that require a gradient.
+/// Compares results with fewer inputs that require a gradient.
 std::string with_fewer(const Sample& sample, const std::vector<bool>& wanted,
                        const Result& expected) {
   for (const Backward way : {Backward::kernels, Backward::recorded}) {

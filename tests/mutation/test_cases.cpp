@@ -36,7 +36,7 @@ std::vector<Test> all_tests() {
   return all;
 }
 
-/// For Catch2's command line.
+/// Escapes a name for Catch2's command line.
 std::string quoted(const std::string& name) {
   std::string out;
   for (const char c : name) {

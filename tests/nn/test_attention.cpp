@@ -35,7 +35,7 @@ using naive::Numbers;
 using naive::numbers;
 using nn::MultiHeadAttention;
 
-/// In f32 ulps of the largest value. Two matmuls and a softmax make a few each.
+/// The largest error in f32 ulps of the largest value. Two matmuls and a softmax make a few each.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());

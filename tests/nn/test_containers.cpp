@@ -50,7 +50,7 @@ struct Scaled : nn::Layer<Scaled> {
   Tensor bias = nn::parameter(randn({2}));
 };
 
-// By value: a reference would share weights.
+// Containers take layers by value: a reference would share weights.
 static_assert(std::is_constructible_v<nn::Sequential, nn::Linear>);
 static_assert(!std::is_constructible_v<nn::Sequential, nn::Linear&>);
 static_assert(!std::is_constructible_v<nn::Sequential, nn::Embedding, int>);

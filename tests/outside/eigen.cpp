@@ -7,7 +7,7 @@ namespace check = gradus::check;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// For NumericalDiff and LevenbergMarquardt.
+/// A functor for NumericalDiff and LevenbergMarquardt.
 struct Residuals {
   using InputType = VectorXd;
   using ValueType = VectorXd;

@@ -39,7 +39,7 @@ struct BadKernel final : Op {
   }
 };
 
-/// A NaN gradient for b.
+/// Returns a NaN gradient for b.
 struct BadSecond final : Op {
   const char* name() const override { return "bad_second"; }
   Tensor forward(const Tensor& a, const Tensor&) { return a.clone(); }

@@ -63,7 +63,7 @@ Lines formulas_of(const std::string& op) {
   return out;
 }
 
-/// 1-based; null if none.
+/// The line's number from 1, or null.
 Json first_with(const Lines& lines, std::size_t first, const std::string& part) {
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (contains(lines[i], part)) return first + i;

@@ -34,7 +34,7 @@ Tensor part(const Tensor& x, std::int64_t i, std::int64_t n) {
   return slice(x, 0, i * n, (i + 1) * n);
 }
 
-/// Learns 48 points of a plane.
+/// A run that learns 48 points of a plane.
 struct Task {
   Task() : x((seed(5), randn({48, 3}))), y(sum(x, {1}, true)) {}
   Tensor x, y;

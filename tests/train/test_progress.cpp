@@ -48,7 +48,7 @@ std::string masked(std::string text) {
   return text;
 }
 
-/// "" without a terminal.
+/// Returns "" without a terminal.
 template <class F>
 std::string on_terminal(F f) {
   const int ours = ::posix_openpt(O_RDWR | O_NOCTTY);

@@ -37,7 +37,7 @@ class DefaultDtype {
 
 std::vector<double> doubles(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
-/// Relative to the largest value of `wanted`.
+/// The largest difference, relative to the largest value of `wanted`.
 double difference(const Tensor& got, const Tensor& wanted) {
   REQUIRE(got.shape() == wanted.shape());
   const std::vector<double> a = doubles(got), b = doubles(wanted);

@@ -372,7 +372,7 @@ TEST_CASE("tokenizer.json: added tokens match their own text, the longest first"
     CHECK_THROWS_AS(made.bytes_of(id), IndexError);
     CHECK_THROWS_AS(parse(word_pieces()).bytes_of(id), IndexError);
   }
-  t["model"]["vocab"].emplace("x y", 9);  // need not consist of byte letters
+  t["model"]["vocab"].emplace("x y", 9);  // without byte letters: taken literally
   t["added_tokens"] = json::array({{{"id", 9}, {"content", "x y"}}});
   CHECK(ids(t, "bx yb") == Ids{1, 9, 1});
 }

@@ -95,7 +95,7 @@ TEST_CASE("a recommender ignores padding and later items and mixes no users") {
     const Tensor padded = cat({zeros({2, more}, Dtype::i64), items}, 1);
     check_equal(slice(of_items(model(padded)), 1, more, more + 5), plain);
   }
-  // batched with a longer history
+  // Batched with a longer history.
   const Tensor mixed = tensor(Ids{7, 8, 3, 1, 4, 11, 5, 0, 0, 9, 2, 6, 12, 3}, {2, 7});
   check_equal(slice(select(of_items(model(mixed)), 0, 1), 0, 2, 7), select(plain, 0, 1));
 }

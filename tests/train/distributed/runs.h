@@ -17,7 +17,7 @@ struct ShardedRun {
   double clip_norm = 0.5, clip_value = 0;
   bool resume = false;
   bool worsens = false;  // the evaluated loss rises, which stops the run early
-  int stop_rank = -1;    // gets a stop request just before stop_step
+  int stop_rank = -1;    // gets a stop request in the step before stop_step
   std::int64_t stop_step = 0;
   /// Called before each loss.
   std::function<void(nn::Module& model, std::int64_t i)> before = {};

@@ -328,7 +328,7 @@ TEST_CASE("observers see each parameter before and after its update, and each st
   Told told;
   const ObserverScope scope(told);
   optimizer.step({.factor = 0.5});
-  // p = 1, dp = −1
+  // The parameter is 1, its gradient −1.
   CHECK(told.text ==
         "begin SGD a 0.25 1\nbegin SGD b 0.125 1\nend SGD a 0.25 1.25\nend SGD b 0.125 1.125\n"
         "step 1\n");
