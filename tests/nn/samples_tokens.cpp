@@ -85,7 +85,7 @@ List<T> features_of(nn::LinearAttentionKind kind, const List<T>& x, const std::v
   return y;
 }
 
-/// [T, 3C] → [T, C]
+/// Linear attention: packed projections [T, 3C] → [T, C].
 template <class N>
 List<N> mixed(const List<N>& qkv, std::int64_t T, std::int64_t H, std::int64_t D, bool causal,
               nn::LinearAttentionKind kind, const std::vector<double>& w) {

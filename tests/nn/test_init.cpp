@@ -74,6 +74,7 @@ TEST_CASE("a truncated normal stays inside its bounds and has the right moments"
   init::truncated_normal_(x, 1, 2, 0, 4);
   const Statistics s = statistics(x);
   CHECK((s.low >= 0 && s.high <= 4 && s.low < 0.01 && s.high > 3.99));
+  // mean + deviation (φ(α) − φ(β)) / (Φ(β) − Φ(α)), α = −½, β = 1½
   const double phi_a = 0.3520653, phi_b = 0.1295176, part = 0.9331928 - 0.3085375;
   CHECK(std::abs(s.mean - (1 + 2 * (phi_a - phi_b) / part)) < kMean * s.deviation);
   // Independent: two of a hundred are equal once in 10^11.

@@ -33,6 +33,7 @@ double roundings(const Tensor& x, const Numbers& right) {
   return worst / scale / 0x1p-24;
 }
 
+/// (x − mean) / √(variance + 1e-5) per column of x [N, C], and the statistics.
 struct Columns {
   Numbers normal, mean, variance;  // variance with n − 1, as the running one
 };

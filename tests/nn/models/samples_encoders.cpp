@@ -78,7 +78,7 @@ N mean_loss(const List<N>& logits, const std::vector<std::int64_t>& targets) {
   return loss / count;
 }
 
-/// p: bert, dense (2), norm (2), bias
+/// MaskedLM's logits. p: bert, dense (2), norm (2), bias
 template <class N>
 List<N> words(const std::vector<std::int64_t>& tokens, const Parameters<N>& p) {
   const List<N> x = bert(tokens, kOneSegment, p, true);

@@ -22,7 +22,7 @@ struct Dice {
   RandomStream random;
   std::int64_t at = 0;
   std::int64_t below(std::int64_t n) { return random.below(at++, n); }
-  /// A random choice with repetition.
+  /// Up to `most` of `n` examples, with repetition.
   Ids some_of(std::int64_t n, std::int64_t most) {
     Ids chosen(static_cast<std::size_t>(1 + below(most)));
     for (std::int64_t& each : chosen) each = below(n);
@@ -39,6 +39,7 @@ List picked(const List& from, const Ids& which) {
 
 enum class Padding { none, any, level };
 
+/// Texts that grow, and their cache.
 struct Walk {
   const nn::GPT& model;
   nn::CacheOptions size;
@@ -136,7 +137,7 @@ struct Walk {
   }
 };
 
-/// The copy must continue independently.
+/// Random calls. A copy of the walk must continue independently.
 void wander(Walk& walk) {
   std::optional<Walk> copy;
   for (int n = 0; n < 9; ++n) {

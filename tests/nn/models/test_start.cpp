@@ -29,8 +29,8 @@ void check_start(const std::string& name, const std::vector<double>& x, const St
     CHECK(x == std::vector<double>(x.size(), float(size)));
     return;
   }
-  // Truncation at 2 deviations leaves 0.8796. The measured deviation of n normal values errs by 1 /
-  // √2n, of the others by less.
+  // Truncation at 2 deviations leaves 0.8796 of the deviation. The measured deviation of n normal
+  // values errs by 1 / √2n, of other values by less.
   const double part = start.from == From::uniform     ? 1 / std::sqrt(3.0)
                       : start.from == From::truncated ? 0.8796
                                                       : 1;
