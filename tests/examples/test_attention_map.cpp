@@ -67,7 +67,7 @@ TEST_CASE("long sequences are drawn in at most 128 cells a side, by maximum") {
 
 TEST_CASE("head_of selects one head of one example") {
   seed(3);
-  const Tensor weights = softmax(randn({2, 3, 4, 5}), -1);
+  const Tensor weights = softmax(randn({2, 3, 4, 5}), -1);  // B 2, H 3, T 4, S 5
   const std::vector<std::string> q(4, "q"), k(5, "k");
   const plot::AttentionMap head = plot::head_of({"one", weights}, 2, q, k, 1);
   CHECK(head.title == "one, head 2");

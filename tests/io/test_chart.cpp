@@ -67,6 +67,7 @@ TEST_CASE("a curve of many points is drawn as a mean over a band") {
   const std::string picture = svg({"", "", "", {many}, {}});
   CHECK(count(picture, "class=\"band c0\"") == 1);
   CHECK(picture.size() < 40'000);
+  // The mean is 2, in the middle of the band from 1 to 3.
   const std::string line = picture.substr(picture.find("class=\"line c0\" d=\"M7", 0));
   CHECK(has(picture, " 235.0"));
   CHECK(has(picture, " 76.0"));

@@ -29,7 +29,7 @@ bool one_character(std::string_view bytes) {
   return least[n] <= c && c < 0x110000 && (c < 0xD800 || c > 0xDFFF);
 }
 
-/// A proper prefix of a character.
+/// True if `bytes` is a proper prefix of a character.
 bool beginning(const std::string& bytes) {
   if (bytes.size() > 3) return false;
   for (const char next : {'\x80', '\xBF'})  // every range has one of these
@@ -94,8 +94,8 @@ TEST_CASE("text: invalid UTF-8 is reported by its offset and replaced part by pa
        "c",
        "ab" + r + "c"},
       {"\x80", r},
-      {"\xC0\xAF", r + r},  // overlong
-      {"\xE0\x80\xAF", r + r + r},
+      {"\xC0\xAF", r + r},                  // overlong
+      {"\xE0\x80\xAF", r + r + r},          // overlong
       {"\xED\xA0\x80", r + r + r},          // surrogate
       {"\xF4\x90\x80\x80", r + r + r + r},  // above U+10FFFF
       {"\xF5", r},

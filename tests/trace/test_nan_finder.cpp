@@ -192,7 +192,7 @@ TEST_CASE("gradients that overflow when accumulated are found") {
 TEST_CASE("a NaN in the given starting gradient is reported as such") {
   const Tensor y = exp(leaf({0, 1}));
   CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was given so to backward()"));
-  const auto after_another = [] {  // whose nodes are newer
+  const auto after_another = [] {  // the other's nodes are newer
     const Tensor x = leaf({0, 1}), older = exp(x), younger = exp(x);
     sum(younger).backward();
     older.backward(tensor({1, kNan}));

@@ -73,7 +73,7 @@ void pieces(Trace&) {
   sum(checkpoint([](const std::vector<Tensor>& in) { return in[0] * in[0]; }, {x})).backward();
 }
 
-/// One is an input of another; one gets two gradients.
+/// One output is an input of another; one gets two gradients.
 void outputs(Trace&) {
   const Tensor x = quarters({2}).requires_grad_(), y = x * x, z = y * y;
   backward({z, y, y}, {ones({2}), ones({2}), quarters({2})});
@@ -85,7 +85,7 @@ void second_derivative(Trace&) {
   sum(dx * x).backward();
 }
 
-/// As a formula, then as one op. Only the first example is shown.
+/// Attention as a formula, then as one op. Only the first example is shown.
 void attentions(Trace&) {
   const Tensor q = zeros({2, 1, 2, 2}).requires_grad_(), v = quarters({2, 1, 2, 2});
   {
@@ -211,7 +211,7 @@ std::size_t rows_in(const ReadTape& tape, const std::string& name) {
   return table.is_array() ? table.size() : table.at("rows").size();
 }
 
-/// An id, a list of ids, or null.
+/// `cell` is an id, a list of ids, or null.
 bool points_inside(const Json& cell, std::size_t rows) {
   if (cell.is_null()) return true;
   if (cell.is_array())
@@ -239,7 +239,7 @@ std::vector<double> sum_down(const std::vector<double>& x, std::size_t n) {
   return out;
 }
 
-/// Up to f32 rounding of a few values below 8.
+/// Equal up to f32 rounding of a few values below 8.
 bool equal_sums(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::abs(x - y) <= 8 * 0x1p-23; });

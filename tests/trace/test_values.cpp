@@ -106,7 +106,7 @@ std::vector<double> doubles_of(const Json& list) {
   return out;
 }
 
-/// Up to f32 rounding of sums of some thousand f64; NaN equals NaN.
+/// Equal up to f32 rounding of sums of some thousand f64; NaN equals NaN.
 bool near(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
     return x == y || (std::isnan(x) && std::isnan(y)) ||

@@ -128,7 +128,7 @@ TEST_CASE("mistake 9: training under NoGrad") {
 }
 
 TEST_CASE("mistake 10: a transposed mask") {
-  const Tensor q = randn({2, 1, 3, 4}), k = randn({2, 1, 5, 4});
+  const Tensor q = randn({2, 1, 3, 4}), k = randn({2, 1, 5, 4});  // B 2, T 3, S 5
   const auto attend = [&](const Tensor& allowed) {
     scaled_dot_product_attention(q, k, k, dense_mask(allowed));
   };

@@ -36,7 +36,7 @@ class Variable {
   bool there_ = false;
 };
 
-/// To "step 1/10  loss 2.5000  RATE  left TIME".
+/// Masks rates and times: "step 1/10  loss 2.5000  RATE  left TIME".
 std::string masked(std::string text) {
   for (std::size_t at = 0; (at = text.find("  left ", at)) != std::string::npos;) {
     const std::size_t rate = text.rfind("  ", at - 1) + 2;

@@ -124,7 +124,7 @@ std::vector<std::int64_t> lengths_of(const Tensors& golden) {
   return golden.at("lengths").to_vector<std::int64_t>();
 }
 
-/// Without a configuration: the caller makes the model.
+/// For models without a configuration, which the caller constructs.
 template <class Model, class Call>
 void check_torch(const std::string& name, Model model, const nn::WeightMap& names,
                  const Call& call) {

@@ -50,7 +50,7 @@ PretrainedTokenizer golden(const std::string& family) {
   return PretrainedTokenizer::parse(io::read_text(path), path);
 }
 
-/// 256 bytes and "ab", with `from` replaced by `to`.
+/// A tokenizer.json of 256 bytes and "ab", with `from` replaced by `to`.
 std::string changed(const std::string& from, const std::string& to) {
   std::string vocab, bytes;
   for (int b = 0; b < 256; ++b) bytes += static_cast<char>(b);
@@ -262,7 +262,7 @@ json numbered(const Words& tokens) {
   return vocab;
 }
 
-/// 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge gives 8.
+/// Ids: 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge gives 8.
 json byte_pairs() {
   return {{"pre_tokenizer", {{"type", "ByteLevel"}}},
           {"model",

@@ -107,7 +107,7 @@ bool alone(char32_t c) {
          (c < 127 && std::string("$+<=>^`|~").find(static_cast<char>(c)) != std::string::npos);
 }
 
-/// Without a regular expression: marks are single, the rest stays together.
+/// Splitters without a regular expression: marks are single, the rest stays together.
 std::vector<std::string> naive_marks(const std::u32string& text, bool bert) {
   std::vector<std::string> out;
   bool goes_on = false;
