@@ -69,7 +69,7 @@ inline std::string until(const std::string& condition) {
   return "until " + condition + " || ! kill -0 $p 2>/dev/null; do sleep 0.01; done; ";
 }
 
-/// Shell: waits for the first checkpoint of process $p.
+/// Shell: waits for the first checkpoint of the run of process $p.
 inline std::string saved(const std::string& run) {
   return until("[ -e " + run + "/checkpoint.safetensors ]");
 }

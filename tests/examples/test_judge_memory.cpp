@@ -81,7 +81,7 @@ void check(const Size& size) {
   CHECK(done.code == 0);
   CHECK(said > 10);
   if (!kMeasured) return;
-  CHECK(taken > 0.98 * said);  // rounded
+  CHECK(taken > 0.98 * said);  // the estimate is rounded
   CHECK(taken < size.most * said);
 }
 

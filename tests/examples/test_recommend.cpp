@@ -56,7 +56,7 @@ TEST_CASE("histories follow the rules of the synthetic world") {
     on += std::max(steps[0], steps[1]);
     back += std::min(steps[0], steps[1]);
   }
-  CHECK(three_alike < triples / 10);  // almost never
+  CHECK(three_alike < triples / 10);  // only what is in fashion
   CHECK(on > returns * 3 / 4);        // the next on the shelf
   CHECK(back < returns / 20);         // against the user's direction
   CHECK(far_returns > returns / 10);  // to shelves left long ago

@@ -138,7 +138,7 @@ TEST_CASE("held-out word pairs are not in the training examples") {
   for (const Example& each : task.test) tested = tested || has(each.source, "big dog");
   CHECK(tested);
   for (const std::vector<Example>* some : {&task.training, &task.test})
-    for (const Example& each : *some) {  // vocabulary
+    for (const Example& each : *some) {  // the vocabulary has all words
       CHECK(task.source.decode(task.source.encode(each.source)) == each.source);
       longest = std::max(longest, task.target.encode(each.target).size());
     }

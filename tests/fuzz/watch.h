@@ -34,7 +34,7 @@ inline void law(bool holds, const char* what) {
   if (!holds) violated(std::string("not so: ") + what);
 }
 
-/// One line of at most 1,000 bytes of UTF-8 without control characters.
+/// Requires one line of at most 1,000 bytes of UTF-8 without control characters.
 void check_message(std::string_view message);
 
 class Watch {
@@ -47,7 +47,7 @@ class Watch {
   std::clock_t start_;
 };
 
-/// Nothing if `read` throws a FileError. Checks the limits.
+/// Returns nothing if `read` throws a FileError. Checks the limits.
 template <class F>
 auto read_within_limits(std::size_t input_bytes, F read,
                         std::int64_t constant_bytes = kConstantBytes)

@@ -112,7 +112,7 @@ void set_timer(__itimer_which clock, double seconds) {
   setitimer(clock, &timer, nullptr);
 }
 
-/// CPU time, independent of the load, and wall-clock time for blocked cases.
+/// Limits CPU time, independent of the load, and wall-clock time for blocked cases.
 void set_alarm(double seconds) {
   set_timer(ITIMER_PROF, seconds), set_timer(ITIMER_REAL, kWait + seconds);
 }
