@@ -65,7 +65,7 @@ def warp_interop():
 
 def reshape_of_expanded():
     def backward(dy, x, w):
-        flat = as_kernels_read(x)  # an expanded x has only one row in memory
+        flat = as_kernels_read(x)  # a view of memory that holds one row for all
         return dy @ w.T, flat.T @ dy
     return function_of(lambda x, w: x @ w, backward), (torch.randn(3, 2), torch.randn(2, 2))
 
@@ -76,7 +76,7 @@ def max_pool_sizes():
 
     def backward(dy, x):
         rows, columns = dy.shape
-        rows, columns = min(rows, columns), min(columns, rows)  # swaps rows and columns
+        rows, columns = min(rows, columns), min(columns, rows)  # a grid for [columns, rows] meets [rows, columns]
         dx = torch.zeros_like(x)
         for i in range(rows):
             for j in range(columns):
@@ -93,14 +93,14 @@ def normal_covariance():
 
     def backward(dy, x, s):
         u = torch.linalg.solve(s, x)
-        return -dy * u, 0.5 * dy * (torch.linalg.inv(s) - torch.outer(u, u))  # wrong sign of ds
+        return -dy * u, 0.5 * dy * (torch.linalg.inv(s) - torch.outer(u, u))  # the sign of all of ds
     a = torch.randn(3, 3)
     return function_of(forward, backward), (torch.randn(3), a @ a.T + torch.eye(3))
 
 
 def log_sigmoid_at_zero():
     def backward(dy, x):
-        at_most = torch.where(x < 0, 1.0, 0.0)  # ignores |x| in min(x, 0) - log1p(exp(-|x|))
+        at_most = torch.where(x < 0, 1.0, 0.0)  # min(x, 0) - log1p(exp(-|x|)): |x| at 0 has no part in it
         return dy * (at_most + torch.sign(x) * torch.exp(-x.abs()) / (1 + torch.exp(-x.abs())))
     return function_of(torch.nn.functional.logsigmoid, backward), (torch.tensor([0.0, 0.5, -2.0]),)
 
@@ -139,12 +139,12 @@ def layer_norm_without_backward():
 
 def starting_point():
     def forward(w):
-        q = 1 - w  # distance from the other bound
+        q = 1 - w  # the density is of the distance from the other bound
         return -q * q / 2 + torch.log(q)
 
     def backward(dy, w):
         q = 1 - w
-        return dy * (-q + 1 / q)  # the derivative by q; dq/dw = -1 is missing
+        return dy * (-q + 1 / q)  # by q: dq/dw = -1 is forgotten
     return function_of(forward, backward), (torch.tensor([0.3, 0.55, 0.8]),)
 
 
@@ -152,11 +152,11 @@ def tape_reads_now():
     held = torch.zeros(3, dtype=torch.float64)
 
     def forward(x):
-        held.copy_(x)  # reused in every step of a loop
+        held.copy_(x)  # one array for every step of a loop
         return x * x
 
     def backward(dy, x):
-        return 2 * held * dy  # the array's value at backward, not at forward
+        return 2 * held * dy  # what the array holds at backward, not at forward
     return function_of(forward, backward), (torch.tensor([0.5, -1.5, 2.0]),)
 
 
