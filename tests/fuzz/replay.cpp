@@ -44,7 +44,7 @@ void feed_cut(const std::string& name, const Input& input) {
          {input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size)});
 }
 
-/// Tries five other bytes at up to 200 positions: plus one, top bit flipped, three that formats use.
+/// Tries five other bytes at up to 200 positions: plus one, top bit flipped, three of the formats.
 void feed_changed(const std::string& name, const Input& input) {
   const std::size_t step = std::max<std::size_t>(1, input.size() / 200);
   for (std::size_t at = 0; at < input.size(); at += step)
