@@ -24,7 +24,7 @@ def measure(build):
     for old in build.rglob("*.gcda"):
         old.unlink()
     test = build / "tests" / "gradus_tests_ops"
-    subprocess.run([test, "registry: values*,few heads: parts*"], check=True,
+    subprocess.run([test, "registry: values*,attention with few heads*"], check=True,
                    stdout=subprocess.DEVNULL, cwd=ROOT)
 
 
@@ -60,7 +60,7 @@ def source(place):
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "coverage").resolve()
     if not (build / "tests" / "gradus_tests_ops").exists():
-        print(f"coverage.py: no {build}/tests/gradus_tests_ops: {__doc__.splitlines()[4].strip()}",
+        print(f"coverage.py: no {build}/tests/gradus_tests_ops: {__doc__.splitlines()[3].strip()}",
               file=sys.stderr)
         return 2
     measure(build)
