@@ -12,7 +12,7 @@
 #   ./bench.sh decode --model M --peer pytorch --peer llama.cpp    next to transformers and llama.cpp
 #   ./bench.sh table                                the table of steps next to PyTorch and JAX, as Markdown
 #   ./bench.sh recipe FILE                          nanoGPT's CPU recipe in both engines
-#   ./bench.sh speedrun A --text FILE               seconds to a held-out loss: bench/records/README.md
+#   ./bench.sh speedrun A --text FILE               seconds to a held-out loss (--peer pytorch): bench/records/
 #   ./bench.sh rows                                 row kernels; GRADUS_SIMD=avx2: with narrower vectors
 #   ./bench.sh ops                                  Google Benchmark, one op at a time
 set -euo pipefail
