@@ -1,14 +1,13 @@
-// What the next token costs.
+// Times the next token.
 //
 //   ./bench.sh decode --config gpt2 --length 1024  at a position, with a cache and without
-//   ./bench.sh decode --model DIR_OR_GGUF          by how weights are kept (decode_precisions.h)
-//   ./bench.sh decode --config gpt2 --precisions   the same of random weights
+//   ./bench.sh decode --model DIR_OR_GGUF          by weight precision (decode_precisions.h)
+//   ./bench.sh decode --config gpt2 --precisions   the same with random weights
 //   ./bench.sh decode --model M --peer pytorch     a prompt and next tokens, next to other engines
 //
-// The first: a GPT of the named sizes, its context stretched to `length`, has seen all tokens but
-// one. With a cache it takes that one; without, it takes all of them again. Rounds alternate; one
-// JSON object a position with both medians and their ratio, for a quarter of the length, half of it
-// and all.
+// The first form: a GPT of the named sizes with a context of `length` has seen all tokens but one.
+// With a cache it processes that one, without it all of them, in alternating rounds. Prints one
+// JSON object per position (a quarter of the length, half, all): both medians and their ratio.
 
 #include <chrono>
 #include <cstdio>
@@ -149,13 +148,13 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--model", flags.model, "directory in the Hugging Face layout, or a GGUF file");
   app.add_option("--text", flags.text, "for perplexity")->capture_default_str();
-  app.add_flag("--precisions", flags.precisions, "by how weights are kept");
+  app.add_flag("--precisions", flags.precisions, "compare the precisions of weights");
   app.add_flag("--serve", flags.serve, "for interleave_decode.py");
   const std::map<std::string, gradus::gemm::Precision> precisions = {
       {"f32", gradus::gemm::Precision::f32},
       {"bf16", gradus::gemm::Precision::bf16},
       {"int8", gradus::gemm::Precision::int8}};
-  app.add_option("--weights", flags.weights, "their precision, with --serve")
+  app.add_option("--weights", flags.weights, "precision of the weights, with --serve")
       ->transform(CLI::CheckedTransformer(precisions));
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);

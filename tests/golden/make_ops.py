@@ -238,7 +238,7 @@ def write_optimizers(directory):
 
 def write_muon(start, gradients, tensors):
     """Muon for the matrix (and for its transpose, tall), AdamW for the vector. Skips PyTorch's
-rounding to bfloat16, so that all is float64."""
+    rounding to bfloat16, so that all is float64."""
     keep = torch.Tensor.bfloat16
     torch.Tensor.bfloat16 = lambda self: self.clone()
     options = {"muon": {}, "muon_plain": {"nesterov": False, "weight_decay": 0.3},
