@@ -16,11 +16,17 @@ struct Other {
   std::string with = {};  // flags that it needs, also in the usual run
 };
 
-const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},
-                                   {"--lr", {"0.2"}},      {"--seed", {"13"}},
-                                   {"--shards", {"2"}},    {"--layers", {"2"}},
-                                   {"--heads", {"1"}},     {"--width", {"12"}},
-                                   {"--dropout", {"0.2"}}, {"--eval-every", {"3"}, false}};
+const std::vector<Other> kOfAll = {{"--steps", {"5"}},
+                                   {"--batch", {"5"}},
+                                   {"--lr", {"0.2"}},
+                                   {"--seed", {"13"}},
+                                   {"--shards", {"2"}},
+                                   {"--layers", {"2"}},
+                                   {"--heads", {"1"}},
+                                   {"--width", {"12"}},
+                                   {"--dropout", {"0.2"}},
+                                   {"--optimizer", {"adamw"}},
+                                   {"--eval-every", {"3"}, false}};
 
 const std::map<std::string, std::vector<Other>> kOfOne = {
     {"gpt",
@@ -36,7 +42,6 @@ const std::map<std::string, std::vector<Other>> kOfOne = {
       {"--qk-norm", {"=false"}},
       {"--bias", {"=true"}},
       {"--zero-init", {"=false"}},
-      {"--optimizer", {"adamw"}},
       {"--freeze", {"blocks.*"}},
       {"--lora", {"*.qkv_proj"}},
       {"--lora-rank", {"3"}, true, "--lora *.qkv_proj"}}},

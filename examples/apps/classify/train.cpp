@@ -5,6 +5,7 @@
 #include "gradus/engine/base/error.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/examples/apps/support/optimizer.h"
 #include "gradus/examples/apps/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/loss.h"
@@ -94,9 +95,9 @@ train::TrainOptions options_of(const ClassifyFlags& flags) {
 }
 
 int train(const ClassifyFlags& flags, const Texts& texts, Reader& reader) {
-  optim::AdamW optimizer(reader.parameters(), {.lr = flags.learning_rate});
-  optimizer.warn_params_without_grad(false);  // each phase trains some parameters
-  train::Trainer trainer(reader, optimizer, two_lessons(flags.pretrain, flags.steps),
+  const auto optimizer = make_optimizer(flags, {{reader.parameters()}}, {0.9, 0.999});
+  optimizer->warn_params_without_grad(false);  // each phase trains some parameters
+  train::Trainer trainer(reader, *optimizer, two_lessons(flags.pretrain, flags.steps),
                          options_of(flags));
   keep_digest(trainer, flags, texts.digest);
   const Snippets validation = texts.validation.some(kValidation);

@@ -75,6 +75,7 @@ GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
   out = "";
   steps = 2000;
   eval_every = 250;
+  muon_rate = 0.03;
   batch = layers = heads = width = 0;  // from the config
   describe_text(train);
   add_to(train);
@@ -140,9 +141,6 @@ void GptFlags::describe_model(CLI::App& app) {
 }
 
 void GptFlags::describe_recipe(CLI::App& app) {
-  setting(app, "--optimizer", &optimizer, "muon or adamw",
-          {.optional = true, .choices = {"muon", "adamw"}})
-      .type_name("KIND");
   app.add_option("--minutes", minutes,
                  "as many steps as fit into this time, fitted again on the way");
   option(app, "--no-trial", &no_trial,
@@ -342,9 +340,8 @@ void GptFlags::choose_recipe() {
   choose("--qk-norm", qk_norm, true);
   choose("--bias", bias, false);
   choose("--zero-init", zero_init, true);
-  choose("--optimizer", optimizer, "muon");
+  ModelFlags::choose_defaults();
   if (optimizer != "muon") return;
-  choose("--lr", learning_rate, 0.03);
   beta2 = 0.95;
   weight_decay = final_factor = 0;
 }

@@ -24,7 +24,7 @@ class GptFlags : public ModelFlags {
   std::string config;                // preset of the sizes; "": by the text's size
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
   // Defaults of older runs; choose_recipe() sets those of new ones.
-  std::string positions = "learned", norm = "layer", activation = "gelu", optimizer = "adamw";
+  std::string positions = "learned", norm = "layer", activation = "gelu";
   bool bias = true, qk_norm = false, zero_init = false;
   bool checkpoint = false;   // of gradients
   std::string from;          // pretrained model to start from; "": none
@@ -65,6 +65,7 @@ class GptFlags : public ModelFlags {
   Need need() const override;
 
  protected:
+  void choose_defaults() override {}  // take() does
   std::vector<std::string> more_files() const override { return {tokenizer_file()}; }
   void read_more(SettingsFile& file) override;
   void write_more(nlohmann::ordered_json& json) const override;

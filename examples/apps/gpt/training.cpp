@@ -6,6 +6,7 @@
 
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/examples/apps/support/optimizer.h"
 #include "gradus/examples/apps/support/run.h"
 #include "gradus/io/pretrained/pretrained.h"
 #include "gradus/io/text.h"
@@ -13,13 +14,10 @@
 #include "gradus/nn/extras/packing.h"
 #include "gradus/ops/create.h"
 #include "gradus/train/data.h"
-#include "gradus/train/optim/muon.h"
 #include "pretrained.h"
 
 namespace gradus::examples {
 namespace {
-
-constexpr double kOthersRate = 0.1;  // AdamW's rate / Muon's, for embeddings and norms
 
 train::TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& tokens) {
   train::TrainOptions options = flags.options();
@@ -51,7 +49,7 @@ void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram)
   if (last < bigram) return;
   const double guessing = std::log(static_cast<double>(flags.vocab));
   const bool rose = last > std::min(1.05 * trainer.best(), 1.01 * guessing);
-  const double usual = flags.optimizer == "muon" ? 0.03 : 1e-3,
+  const double usual = flags.optimizer == "muon" ? flags.muon_rate : 1e-3,
                lower = rate > 30 * usual ? usual : rate / 4;
   const std::string what =
       rose ? str_cat(
@@ -79,16 +77,8 @@ void print_losses(const GptFlags& flags, const Corpus& corpus, const train::Trai
 std::unique_ptr<optim::Optimizer> make_optimizer(const GptFlags& flags, const nn::GPT& model) {
   std::vector<nn::NamedTensor> learnt = model.parameters();
   std::erase_if(learnt, [](const nn::NamedTensor& each) { return !each.tensor.requires_grad(); });
-  const double rate = flags.learning_rate, decay = flags.weight_decay;
-  const std::array betas{0.9, flags.beta2};
-  if (flags.optimizer == "adamw")
-    return std::make_unique<optim::AdamW>(optim::no_decay_on_1d(learnt, decay),
-                                          optim::AdamWOptions{.lr = rate, .betas = betas});
-  optim::MuonGroups groups = optim::muon_groups(learnt);
-  return std::make_unique<optim::Muon>(
-      std::move(groups.matrices), std::move(groups.others),
-      optim::MuonOptions{
-          .lr = rate, .weight_decay = decay, .adam = {.lr = kOthersRate * rate, .betas = betas}});
+  return make_optimizer(flags, optim::no_decay_on_1d(learnt, flags.weight_decay),
+                        {0.9, flags.beta2});
 }
 
 optim::Schedule make_schedule(const GptFlags& flags) {

@@ -8,6 +8,7 @@
 
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
+#include "gradus/examples/apps/support/optimizer.h"
 #include "gradus/examples/apps/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/create.h"
@@ -135,12 +136,12 @@ int train(RecommendFlags& flags) {
   const std::vector<History> judges(all.begin(), all.begin() + std::min(std::ssize(all), kJudges));
   seed(static_cast<std::uint64_t>(flags.seed));
   Recommender model = model_for(flags);
-  optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate, .betas = {0.9, 0.98}});
+  const auto optimizer = make_optimizer(flags, {{model.parameters()}});
   train::TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
   options.item = "user";
   options.loss_unit = "nats an item";
-  train::Trainer trainer(model, optimizer,
+  train::Trainer trainer(model, *optimizer,
                          optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02), options);
   say("data", io::grouped(flags.users), " users who took ", kLength, " of ", kItems,
       " items each; one began with ", name_of(all[0][0]), ", ", name_of(all[0][1]), ", ",

@@ -146,6 +146,7 @@ DirectoryLock RunFlags::begin() {
     from_json(SettingsFile::text_of(settings_file()), true);
     return DirectoryLock();
   }
+  if (!resume) choose_defaults();
   if (resume)  // must not create the directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume: leave --resume out to start a run");
@@ -254,6 +255,18 @@ void ModelFlags::add_to(CLI::App& app) {
   setting(app, "--heads", &heads, "of attention; must divide --width");
   setting(app, "--width", &width, "of the residual stream");
   setting(app, "--dropout", &dropout, "in [0, 1)");
+  setting(app, "--optimizer", &optimizer, "muon or adamw",
+          {.optional = true, .choices = {"muon", "adamw"}})
+      .type_name("KIND")
+      ->default_str("muon");
+  app.get_option("--lr")
+      ->description(str_cat("highest learning rate; for adamw ", learning_rate))
+      ->default_str(str_cat(muon_rate));
+}
+
+void ModelFlags::choose_defaults() {
+  if (!given("--optimizer")) optimizer = "muon";
+  if (optimizer == "muon" && !given("--lr")) learning_rate = muon_rate;
 }
 
 void ModelFlags::check(const Judge& judge) const {

@@ -1,17 +1,17 @@
 // Common flags of each application's `train`, and the run they describe.
 //
-//   struct Flags : RunFlags {
-//     std::int64_t width = 64;
-//     Flags() : RunFlags("translate") { steps = 1500; }
+//   struct Flags : ModelFlags {
+//     std::int64_t examples = 10'000;
+//     Flags() : ModelFlags("translate") { steps = 1500; }
 //     void add_to(CLI::App& app) {
-//       RunFlags::add_to(app);
-//       setting(app, "--width", &width, "of the residual stream");
+//       ModelFlags::add_to(app);
+//       setting(app, "--examples", &examples, "pairs to learn from");
 //     }
 //   };
 //   const DirectoryLock lock = flags.begin();
 //   Model model(flags.width);
-//   optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
-//   train::Trainer trainer(model, optimizer, schedule, flags.options());
+//   const auto optimizer = make_optimizer(flags, model.parameters());  // training/optimizer.h
+//   train::Trainer trainer(model, *optimizer, schedule, flags.options());
 //   return flags.train(trainer, loss_of, evaluate);
 #pragma once
 
@@ -80,6 +80,8 @@ class RunFlags : public Options {
             const train::Trainer::Evaluate& evaluate, const Report& report = {}) const;
 
  protected:
+  /// Called for a new run before validation: sets defaults that depend on other flags.
+  virtual void choose_defaults() {}
   /// For fields that hold more than one value.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}
@@ -93,17 +95,20 @@ class RunFlags : public Options {
   std::string program_;
 };
 
-/// Adds the sizes of a Transformer.
+/// Adds the sizes of a Transformer, and its optimizer.
 class ModelFlags : public RunFlags {
  public:
   using RunFlags::RunFlags;
   std::int64_t layers = 2, heads = 4, width = 64;
   double dropout = 0;
+  std::string optimizer = "adamw";  // of older runs; new ones choose Muon
+  double muon_rate = 0.02;          // default of --lr for Muon; learning_rate is AdamW's
 
   void add_to(CLI::App& app);
   void check(const Judge& judge) const override;
 
  protected:
+  void choose_defaults() override;
   /// `tokens` per example, `outputs` logits per token, and `rows` of parameters outside the blocks.
   Need transformer(double tokens, double rows, double outputs) const;
 };

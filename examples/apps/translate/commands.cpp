@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "gradus/engine/base/random.h"
+#include "gradus/examples/apps/support/optimizer.h"
 #include "gradus/examples/apps/support/run.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/loss.h"
@@ -84,12 +85,12 @@ int train(TranslateFlags& flags) {
   const train::PairBatches validation(pairs_of(task, task.validation), 128, 0);
   seed(static_cast<std::uint64_t>(flags.seed));
   nn::Translator model = model_for(flags, task);
-  optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate, .betas = {0.9, 0.98}});
+  const auto optimizer = make_optimizer(flags, {{model.parameters()}});
   train::TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
   options.item = "pair";
   options.loss_unit = "nats a " + task.target.unit();
-  train::Trainer trainer(model, optimizer,
+  train::Trainer trainer(model, *optimizer,
                          optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02), options);
   say("task", task.what, "; for example");
   say("", task.training[0].source, " -> ", task.training[0].target);

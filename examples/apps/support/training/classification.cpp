@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "gradus/engine/grad_mode.h"
+#include "gradus/examples/apps/support/optimizer.h"
 #include "gradus/examples/apps/support/run.h"
 #include "gradus/nn/init.h"
 #include "gradus/nn/linear.h"
@@ -62,14 +63,14 @@ Need ClassifierFlags::classifier(double tokens, double numbers) const {
 }
 
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task) {
-  optim::AdamW optimizer(model.parameters(), {.lr = flags.learning_rate});
+  const auto optimizer = make_optimizer(flags, {{model.parameters()}}, {0.9, 0.999});
   train::TrainOptions options = flags.options();
   options.judge = "accuracy";
   options.higher_is_better = true;
   options.items_per_step = flags.batch;
   options.item = "example";
   options.loss_unit = "nats an example";
-  train::Trainer trainer(model, optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps, 0),
+  train::Trainer trainer(model, *optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps, 0),
                          options);
   const Labelled validation = task.make(kValidation, Part::validation, 0);
   const auto loss_of = [&](std::int64_t step) {

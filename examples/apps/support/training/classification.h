@@ -42,7 +42,7 @@ struct Classification {
   std::string model_name, features_name;            // "Transformer", "pixels"
 };
 
-/// Trains with AdamW on new examples in each step, and keeps the best weights on validation
+/// Trains on new examples in each step, and keeps the best weights on validation
 /// examples. Prints the test accuracies of model and baselines. Returns the exit code.
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task);
 
