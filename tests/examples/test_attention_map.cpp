@@ -80,11 +80,11 @@ TEST_CASE("a map refuses wrong weights and labels") {
     change(map);
     return message_of<Error>([&] { plot::svg(map); });
   };
-  CHECK(contains(fault([](auto& m) { m.weights = ones({2}); }), "wants weights [T, S], not [2]"));
+  CHECK(contains(fault([](auto& m) { m.weights = ones({2}); }), "weights must be [T, S], got [2]"));
   CHECK(contains(fault([](auto& m) { m.weights = ones({0, 3}); }), "[0, 3] is empty"));
   CHECK(contains(fault([](auto& m) { m.keys.pop_back(); }),
-                 "2 and 2 labels for weights [2, 3]: a label for each query and each key"));
-  CHECK(contains(fault([](auto& m) { m.weights = m.weights * -1.0; }), "a weight of -1"));
+                 "2 and 2 labels for weights [2, 3]. Pass one label per query and per key."));
+  CHECK(contains(fault([](auto& m) { m.weights = m.weights * -1.0; }), "not negative, got -1"));
   CHECK(contains(fault([](auto& m) { m.weights = m.weights / 0.0; }), "must be finite"));
   const Tensor w = ones({3, 2, 2});
   const std::vector<std::string> two = {"a", "b"};

@@ -167,7 +167,7 @@ int check_fields(const Application& app, const Workplace& here) {
     json[key] = -1;
     here.write("kept/settings.json", json.dump());
     check_refused(app.run(here, "train --resume --out kept --threads 1"),
-                  {"kept/settings.json: " + key + " -1: must ", "; put back what"});
+                  {"kept/settings.json: " + key + " -1: must ", "; restore the original"});
     ++tried;
   }
   here.write("kept/settings.json", whole.dump());
@@ -193,28 +193,28 @@ struct Wrong {
 };
 const std::vector<Wrong> kWrong = {
     {"layers", "1000000", {"layers 1000000", "at most 100,000"}},
-    {"context", "10000000", {"context 10000000", "need at least", "one of them smaller"}},
-    {"batch", "100000000", {"batch 100000000", "need at least", "one of them smaller"}},
-    {"seed", "18446744073709551615", {"seed is 1844", "not a whole number that 64 bits hold"}},
-    {"width", "8.0", {"width is 8.0", "not a whole number"}},
-    {"width", "\"8\"", {"width is \"8\"", "not a whole number"}},
-    {"width", "null", {"width is null", "not a whole number"}},
+    {"context", "10000000", {"context 10000000", "need at least", "reduce one of them"}},
+    {"batch", "100000000", {"batch 100000000", "need at least", "reduce one of them"}},
+    {"seed", "18446744073709551615", {"seed is 1844", "must be a 64-bit integer"}},
+    {"width", "8.0", {"width is 8.0", "must be a 64-bit integer"}},
+    {"width", "\"8\"", {"width is \"8\"", "must be a 64-bit integer"}},
+    {"width", "null", {"width is null", "must be a 64-bit integer"}},
     {"heads", "3", {"heads 3: must divide run/settings.json: width 8"}},
     {"kv_heads", "4", {"kv_heads 4", "divide the 2 heads"}},
     {"warmup", "4", {"warmup 4", "at most the 3 steps"}},
-    {"dropout", "\"none\"", {"dropout is \"none\", and not a number"}},
-    {"dropout", "true", {"dropout is true, and not a number"}},
-    {"checkpoint", "1", {"checkpoint is 1, and not true or false"}},
+    {"dropout", "\"none\"", {"dropout is \"none\", but must be a number"}},
+    {"dropout", "true", {"dropout is true, but must be a number"}},
+    {"checkpoint", "1", {"checkpoint is 1, but must be true or false"}},
     {"positions", "\"odd\"", {"run/settings.json: positions", "odd", "rotary"}},
-    {"config", "5", {"config is 5, and not text"}},
+    {"config", "5", {"config is 5, but must be a string"}},
     {"files", "[]", {"files []", "at least one text"}},
-    {"files", "[1]", {"files is [1], and not a list of texts"}},
-    {"widht", "8", {"nothing is called \"widht\""}},
-    {"time", "3", {"time is no object"}},
+    {"files", "[1]", {"files is [1], but must be a list of strings"}},
+    {"widht", "8", {"unknown field \"widht\""}},
+    {"time", "3", {"time must be an object"}},
     {"time", R"({"seconds": -1, "evaluation_steps": 1, "most_steps": 5})", {"seconds -1"}},
     {"time", R"({"seconds": 1, "evaluation_steps": -1, "most_steps": 5})", {"evaluation_steps -1"}},
     {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 0})", {"most_steps 0"}},
-    {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})", {"called \"x\""}},
+    {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})", {"unknown field \"x\""}},
     {"time", R"({"seconds": 1, "most_steps": 5})", {"it lacks \"evaluation_steps\""}}};
 
 TEST_CASE("gpt validates its flags before it reads a text") {
@@ -233,7 +233,7 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
   const Json whole = Json::parse(contents(here.directory / "run/settings.json"));
   const auto check = [&](const std::string& file, std::vector<std::string> say, bool to_use) {
     INFO(file);
-    say.insert(say.end(), {"run/settings.json", "put back what the run began with"});
+    say.insert(say.end(), {"run/settings.json", "restore the original files"});
     here.write("run/settings.json", file);
     check_refused(gpt.run(here, "train --threads 1 --resume --out run"), say);
     if (to_use) check_refused(gpt.run(here, "sample run --tokens 1"), say);
@@ -254,8 +254,8 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
     if (old.count(key) == 0) check(json.dump(), {"it lacks \"" + key + "\""}, true);
   }
   check("{", {"parse error"}, true);
-  check("[]", {"it is no object {...}"}, true);
-  check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deep"}, true);
+  check("[]", {"it must be an object {...}"}, true);
+  check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deeply"}, true);
   check(std::string(4'000'001, ' '), {"has 4000001 bytes"}, true);
   Json json = whole;
   json["batch"] = 100'000'000;  // matters only for training
@@ -273,8 +273,8 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
   for (const char* command : {"train --resume --out run", "sample run"}) {
     const std::string said = gpt.run(here, command).err;
     CAPTURE(said);
-    CHECK(has(said, ".safetensors: is of a model of other sizes than settings.json says: "));
-    CHECK(said.find("the model has [", said.find("other sizes")) < said.find("; put back what"));
+    CHECK(has(said, ".safetensors: holds a model with other sizes than settings.json: "));
+    CHECK(said.find("the model has [", said.find("other sizes")) < said.find("; restore the original"));
   }
 }
 

@@ -17,7 +17,7 @@ double estimate(const Application& app, const Workplace& here, const std::string
   memory::set_limit(1);
   const Outcome said = app.run(here, command);
   memory::set_limit(0);
-  check_refused(said, {"need at least ", " of memory, but this process may have 1 bytes"});
+  check_refused(said, {"need at least ", " of memory, but this process may use 1 bytes"});
   std::smatch found;
   REQUIRE(std::regex_search(said.err, found, std::regex("least ([0-9.]+) (bytes|kB|MB|GB)")));
   const std::map<std::string, double> units = {

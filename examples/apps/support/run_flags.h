@@ -5,7 +5,7 @@
 //     Flags() : RunFlags("translate") { steps = 1500; }
 //     void add_to(CLI::App& app) {
 //       RunFlags::add_to(app);
-//       setting(app, "--width", &width, "of the residual stream");
+//       setting(app, "--width", &width, "size of the residual stream");
 //     }
 //   };
 //   const DirectoryLock lock = flags.begin();
