@@ -152,7 +152,7 @@ TEST_CASE("gpt chat refuses models that cannot chat in one line") {
   check_refused(here.gpt("chat model"), {"tokenizer_config.json", "chat template is not known"});
   here.write("model/tokenizer_config.json", "{}");
   check_refused(here.gpt("chat model"), {"chat_template"});
-  check_refused(here.gpt("chat ."), {"no model of other people", "gpt sample"});
+  check_refused(here.gpt("chat ."), {"not a pretrained model", "gpt sample"});
 }
 
 }  // namespace

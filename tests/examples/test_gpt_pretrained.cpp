@@ -133,7 +133,7 @@ TEST_CASE("gpt info describes a pretrained model") {
   const Workplace here;
   const Outcome told = here.gpt("info '" + kFamilies + "llama'");
   CHECK(told.code == 0);
-  CHECK(told.out.find("3 heads, 1 of keys and values, rotary positions of base 5003") !=
+  CHECK(told.out.find("3 heads, 1 for keys and values, rotary positions with base 5003") !=
         std::string::npos);
 }
 

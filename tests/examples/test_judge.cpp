@@ -264,7 +264,7 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
   json = whole;
   json["vocab"] = 20;
   here.write("run/settings.json", json.dump());
-  check_refused(gpt.run(here, "train --resume --out run"), {"vocab 20", "kinds of tokens"});
+  check_refused(gpt.run(here, "train --resume --out run"), {"vocab 20", "vocabulary of the text"});
   json = whole, json["context"] = 400;  // exceeds the held-out tenth
   here.write("run/settings.json", json.dump());
   check_refused(gpt.run(here, "train --resume --out run"), {"context of 400", "at least 401"});
