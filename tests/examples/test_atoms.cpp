@@ -72,9 +72,9 @@ TEST_CASE("malformed reactions are refused") {
   CHECK(has(refusal(">>C"), "REACTANTS>>PRODUCTS"));
   CHECK(has(refusal("CXC>>C"), "\"XC>>C\" at character 2"));
   CHECK(has(refusal("C[C>>C"), "\"[C>>C\" at character 2"));
-  CHECK(has(refusal("C(C>>C"), "a \"(\" without its \")\""));
-  CHECK(has(refusal("CC)>>C"), "a \")\" without its \"(\""));
-  CHECK(has(refusal("C1CC>>C"), "ring 1 does not end"));
+  CHECK(has(refusal("C(C>>C"), "a \"(\" has no \")\""));
+  CHECK(has(refusal("CC)>>C"), "a \")\" has no \"(\""));
+  CHECK(has(refusal("C1CC>>C"), "ring 1 is not closed"));
   CHECK(has(refusal("1CC>>C"), "ring 1 begins before any atom"));
   CHECK_REFUSES(ShapeError, map_atoms(read_reaction("C>>C"), ones({4, 4})), "[5, 5]", "[4, 4]");
 }
