@@ -134,18 +134,18 @@ def main():
     target = ROOT / "docs" / "api.md"
     text = page()
     if sys.argv[1:] == ["--check"]:
-        silent = [f"{header.relative_to(ROOT)}:{line}: {name} has no comment: say what it gives, its shapes, its "
-                  "errors, the paper or formula" for component in COMPONENTS for header in public_headers(component)
+        silent = [f"{header.relative_to(ROOT)}:{line}: {name} has no comment; describe its result, shapes and "
+                  "errors, and the paper or formula" for component in COMPONENTS for header in public_headers(component)
                   if header.parent != ROOT / "check" / "raw" or header.name == "check.h"  # the other headers are internal
                   for line, name in without_comment(header.read_text(encoding="utf-8").split("\n"))]
         if silent:
             sys.exit("\n".join(silent))
         if not target.exists() or target.read_text(encoding="utf-8") != text:
-            sys.exit("docs/api.md is not what the headers say: run tools/api.py")
+            sys.exit("docs/api.md differs from the headers; run tools/api.py")
     elif sys.argv[1:] == ["--itself"]:
         found = without_comment(SAMPLE.split("\n"))
         if found != [(2, "none"), (11, "defined")] or "after" not in names(SAMPLE.split("\n")):
-            sys.exit(f"{found} have no comment in the sample")
+            sys.exit(f"unexpected names without comment in the sample: {found}")
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:

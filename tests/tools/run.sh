@@ -45,7 +45,7 @@ step_sh() {
   refused "derive needs the name of an operation" derive
   "$root/step.sh" derive softmax | cmp - "$root/docs/derivations/softmax.md" || fail "step.sh derive softmax"
   need_gdb
-  refused "no operation is called 'sofmax': did you mean softmax" "$fixture" --at sofmax
+  refused "unknown operation 'sofmax'. Did you mean softmax" "$fixture" --at sofmax
   refused "unfold is not used in this program" "$fixture" --at unfold
 
   export HOME=$work
