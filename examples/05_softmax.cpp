@@ -60,7 +60,8 @@ void why_not_by_pieces() {
               by_pieces, loss.item());
   show("the gradient of cross_entropy, p - y", x.grad());
   expect(std::isinf(by_pieces), "p rounds to 0, and its logarithm is −∞");
-  expect(loss.item() == 1000 && same(x.grad(), tensor({{-1, 1}})), "cross_entropy never takes log p");
+  expect(loss.item() == 1000 && same(x.grad(), tensor({{-1, 1}})),
+         "cross_entropy never takes log p");
 }
 
 /// Standard deviation of scores; mean largest weight; mean |d scores| for d weights of variance 1.
@@ -89,7 +90,8 @@ void why_scaled() {
     std::printf("%5d  %6.2f  %10.2f  %11.4f    %6.2f  %10.2f  %11.4f\n", static_cast<int>(d),
                 plain.deviation, plain.largest, plain.gradient, scaled.deviation, scaled.largest,
                 scaled.gradient);
-    expect(std::abs(scaled.deviation - 1) < 0.25, "divided by √d, scores have a deviation of about 1");
+    expect(std::abs(scaled.deviation - 1) < 0.25,
+           "divided by √d, scores have a deviation of about 1");
     if (d == 1024)
       expect(plain.largest > 0.95 && plain.gradient < scaled.gradient / 5,
              "without it, one weight is near 1 and gradients almost vanish");

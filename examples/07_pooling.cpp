@@ -72,7 +72,8 @@ void four_scores() {
     expect(same(scores[2][s], sum(additive.out_proj.weight[0] * units)), "v · tanh(W q + U k)");
     expect(same(scores[3][s], sum(matmul(bilinear.proj.weight, q) * k[s])), "q · W k");
   }
-  expect(same(nn::weighted_values(b, K).output, matmul(softmax(b), K)), "the other steps are the same");
+  expect(same(nn::weighted_values(b, K).output, matmul(softmax(b), K)),
+         "the other steps are the same");
 }
 
 /// If q and k have variance 1, q · k has variance d, and softmax gives one key almost all weight.

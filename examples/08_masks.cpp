@@ -38,8 +38,10 @@ void kinds() {
   draw({{"causal_mask()", causal_mask().picture(3, 5)},
         {"causal_lower_right(3, 5)", causal_lower_right(3, 5).picture(3, 5)},
         {"causal_lower_right(5, 3)", causal_lower_right(5, 3).picture(5, 3)}});
-  expect(causal_mask().picture(2, 4) == "#...\n##..\n", "the first query is aligned with the first key");
-  expect(causal_lower_right(2, 4).picture(2, 4) == "###.\n####\n", "the last is aligned with the last");
+  expect(causal_mask().picture(2, 4) == "#...\n##..\n",
+         "the first query is aligned with the first key");
+  expect(causal_lower_right(2, 4).picture(2, 4) == "###.\n####\n",
+         "the last is aligned with the last");
   const Mask padding = padding_mask({5, 3}), prefix = causal_mask() | prefix_mask(3);
   const Mask blocks = block_sparse_mask({.length = 10, .block = 2, .window = 0, .random = 0});
   draw({{"window_mask(2)", window_mask(2).picture(5, 5)},
@@ -74,7 +76,8 @@ void three_words() {
     dense_mask(triu(ones({3, 3}), 1) > 0);
     expect(false, "an inverted causal mask is rejected");
   } catch (const Error& error) {
-    std::printf("\ntriu(…, 1) > 0, which assumes true = hidden, is rejected:\n%s\n\n", error.what());
+    std::printf("\ntriu(…, 1) > 0, which assumes true = hidden, is rejected:\n%s\n\n",
+                error.what());
   }
 }
 
@@ -97,7 +100,8 @@ void nobody_and_nan(bool formula) {
   expect(same(out, expected), "hidden keys have no effect, even if they are NaN");
   expect(same(slice(out, 2, 0, 1), zeros({1, 1, 1, 2})), "a query without keys gives 0");
   expect(same(slice(q.grad(), 2, 0, 1), zeros({1, 1, 1, 2})), "and gets no gradient");
-  expect(same(slice(k.grad(), 2, 2, 3), zeros({1, 1, 1, 2})), "a key that no query sees gets no gradient");
+  expect(same(slice(k.grad(), 2, 2, 3), zeros({1, 1, 1, 2})),
+         "a key that no query sees gets no gradient");
 }
 
 void off_by_one() {

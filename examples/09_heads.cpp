@@ -84,7 +84,8 @@ void two_heads() {
   }
   expect(same(cat(outs, -1), y), "y = [head_0 head_1]");
   const Tensor stacked = stack(outs, 1);  // [1, H 2, T 5, D 2]
-  expect(same(nn::merge_heads(stacked), y) && same(nn::split_heads(y, 2), stacked), "merge_heads undoes split_heads");
+  expect(same(nn::merge_heads(stacked), y) && same(nn::split_heads(y, 2), stacked),
+         "merge_heads undoes split_heads");
   const Tensor d = cat({cat(dq, -1), cat(dk, -1), cat(dv, -1)}, -1)[0];  // [5, 12]
   const Tensor dW = layer.qkv_proj.weight.grad();                        // [12, 4]
   show("dW = [dQ dK dV]ᵀ x", dW,

@@ -90,7 +90,8 @@ void look_inside(const nn::Translator& model) {
   draw_weights(weights[0], spell(words.source[0]), spell(words.wanted[0]));
   const nn::Tokens places = argmax(mean(weights, {0}), 1).to_vector<std::int64_t>();
   for (std::int64_t t = 0; t < kLongest; ++t)
-    expect(places[static_cast<std::size_t>(t)] == kLongest - 1 - t, "position t attends to S - 1 - t");
+    expect(places[static_cast<std::size_t>(t)] == kLongest - 1 - t,
+           "position t attends to S - 1 - t");
 
   nn::KVCache cache({.capacity = kLongest + 1});
   for (std::int64_t t = 0; t <= kLongest; ++t) {

@@ -93,8 +93,7 @@ int run() {
   std::printf("gradient descent should converge up to a learning rate of 2 / %.3f = %.4f\n\n",
               largest, 2 / largest);
 
-  std::printf("a push of 1e-4 along its eigenvector becomes, after %d steps,\n",
-              kSteps);
+  std::printf("a push of 1e-4 along its eigenvector becomes, after %d steps,\n", kSteps);
   for (const double part : {0.5, 0.9, 1.1}) {
     const double rate = part * 2 / largest, push = 1e-4;
     const double away =

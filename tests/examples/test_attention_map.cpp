@@ -54,7 +54,7 @@ TEST_CASE("labels are escaped and abbreviated") {
   CHECK(contains(drawn, ">↵</text>"));
 }
 
-TEST_CASE("long sequences are drawn in at most 128 cells a side, by maximum") {
+TEST_CASE("long sequences are drawn in at most 128 cells per side, by maximum") {
   Tensor weights = zeros({300, 200});
   weights.mutable_data<float>()[297 * 200 + 198] = 0.5f;
   const std::vector<std::string> queries(300, "q"), keys(200, "k");
@@ -74,7 +74,7 @@ TEST_CASE("head_of selects one head of one example") {
   CHECK(same(head.weights.contiguous(), select(select(weights, 0, 1), 0, 2).contiguous()));
 }
 
-TEST_CASE("a map refuses wrong weights and labels") {
+TEST_CASE("a map rejects wrong weights and labels") {
   const auto fault = [](auto change) {
     plot::AttentionMap map = small_map();
     change(map);

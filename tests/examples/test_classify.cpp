@@ -158,13 +158,14 @@ const std::string kTiny =
     "--threads 1 --tree . --pretrain 9 --steps 9 --eval-every 3 --batch 4 --layers 1 --heads 2 "
     "--width 8 --length 6 --vocabulary 40 --out ";
 
-TEST_CASE("classify trains both lessons, classifies and fills in words") {
+TEST_CASE("classify trains in both phases, classifies and fills in words") {
   const Workplace here;
   write_tree(here, 4);
   const Outcome whole = here.shell(kClassify + "train " + kTiny + "runs/run");
   CAPTURE(whole.err);
   REQUIRE(whole.code == 0);
-  for (const char* words : {"majority", "bags of words", "BERT, pre-trained", "accuracy on masked words"})
+  for (const char* words :
+       {"majority", "bags of words", "BERT, pre-trained", "accuracy on masked words"})
     CHECK(has(whole.out, words));
   const Outcome named = here.shell(kClassify + "text runs/run tests/file1.cpp");
   CHECK(named.code == 0);

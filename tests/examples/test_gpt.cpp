@@ -36,7 +36,7 @@ TEST_CASE("gpt reports usage errors in one line with exit code 2") {
   CHECK(here.gpt("--help").code == 0);
 }
 
-TEST_CASE("gpt trains, samples and evaluates, and refuses flags that do not fit the run") {
+TEST_CASE("gpt trains, samples and evaluates, and rejects flags that contradict the run") {
   const Workplace here;
   const Outcome trained = here.gpt("train text.txt --out run --steps 40 --eval-every 20 " + kSmall);
   REQUIRE(trained.code == 0);

@@ -114,9 +114,9 @@ std::string without(const std::string& words, const std::string& flag) {
 }
 
 std::vector<std::string> all_of(const std::string& text, const char* what) {
-  const std::regex wanted(what);
+  const std::regex pattern(what);
   std::vector<std::string> found;
-  for (std::sregex_iterator at(text.begin(), text.end(), wanted), end; at != end; ++at)
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
     found.push_back((*at)[1]);
   return found;
 }
@@ -133,7 +133,7 @@ std::string words_for(const Application& app, const std::string& command) {
       {"listen to", "kept --class rise"},
       {"listen make", "--class rise x.wav"},
       {"vision look", "kept"}};
-  INFO(app.name << " " << command << " has numbers that this test does not know");
+  INFO(app.name << " " << command << " has numeric flags that this test does not cover");
   REQUIRE(all.count(app.name + " " + command) == 1);
   return all.at(app.name + " " + command);
 }
@@ -214,7 +214,9 @@ const std::vector<Wrong> kWrong = {
     {"time", R"({"seconds": -1, "evaluation_steps": 1, "most_steps": 5})", {"seconds -1"}},
     {"time", R"({"seconds": 1, "evaluation_steps": -1, "most_steps": 5})", {"evaluation_steps -1"}},
     {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 0})", {"most_steps 0"}},
-    {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})", {"unknown field \"x\""}},
+    {"time",
+     R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})",
+     {"unknown field \"x\""}},
     {"time", R"({"seconds": 1, "most_steps": 5})", {"it lacks \"evaluation_steps\""}}};
 
 TEST_CASE("gpt validates its flags before it reads a text") {
@@ -226,7 +228,7 @@ TEST_CASE("gpt validates its flags before it reads a text") {
   check_refused(gpt.run(here, "train missing.txt --heads 6"), {"missing.txt"});
 }
 
-TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
+TEST_CASE("invalid fields of settings.json are reported by name, with a fix") {
   const Workplace here;
   const Application& gpt = applications().front();
   REQUIRE(gpt.train(here, "run").code == 0);
@@ -271,10 +273,11 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
   json = whole, json["width"] = 16;
   here.write("run/settings.json", json.dump());
   for (const char* command : {"train --resume --out run", "sample run"}) {
-    const std::string said = gpt.run(here, command).err;
-    CAPTURE(said);
-    CHECK(has(said, ".safetensors: holds a model with other sizes than settings.json: "));
-    CHECK(said.find("the model has [", said.find("other sizes")) < said.find("; restore the original"));
+    const std::string message = gpt.run(here, command).err;
+    CAPTURE(message);
+    CHECK(has(message, ".safetensors: holds a model with other sizes than settings.json: "));
+    CHECK(message.find("the model has [", message.find("other sizes")) <
+          message.find("; restore the original"));
   }
 }
 

@@ -154,7 +154,8 @@ TEST_CASE("an application reports usage errors in one line") {
   std::string half = settings;
   half.insert(half.find(',', half.find("\"steps\"")), ".5");
   write_bytes(here / "run/settings.json", half);
-  check_refused(run(here, {"use", out}), {"settings.json: steps is ", ".5", "must be a 64-bit integer"});
+  check_refused(run(here, {"use", out}),
+                {"settings.json: steps is ", ".5", "must be a 64-bit integer"});
   write_bytes(here / "run/settings.json", settings);
   std::filesystem::remove(here / "run/model.safetensors");
   check_refused(run(here, {"use", out}), {"model.safetensors: does not exist yet"});
@@ -168,7 +169,7 @@ TEST_CASE("an application reports usage errors in one line") {
   CHECK(run(here, {"--help"}).code == 0);
 }
 
-TEST_CASE("a directory in which another process is at work is refused with that process's number") {
+TEST_CASE("a directory that another process uses is rejected with the number of that process") {
   const Folder here;
   const std::string directory = here / "run";
   int held[2], end[2];
@@ -217,7 +218,7 @@ pid_t begin_elsewhere(const std::string& directory) {
 }
 
 // A lease on run.lock blocks the other process when it opens the file, after all earlier checks.
-TEST_CASE("a run that comes to an end while another begins in its directory is not overwritten") {
+TEST_CASE("a run that ends while another begins in its directory is not overwritten") {
   const Folder here;
   for (const bool taken : {false, true}) {
     const std::string directory = here / (taken ? "taken" : "free");
@@ -234,7 +235,7 @@ TEST_CASE("a run that comes to an end while another begins in its directory is n
     int status = 0;
     while (::fcntl(file, F_GETLEASE) == F_WRLCK && ::waitpid(child, &status, WNOHANG) == 0)
       ::usleep(1000);
-    if (taken) write_bytes(directory + "/model.safetensors", "of a run that ended just now");
+    if (taken) write_bytes(directory + "/model.safetensors", "of a run that has just ended");
     ::fcntl(file, F_SETLEASE, F_UNLCK);
     ::close(file);
     REQUIRE(::waitpid(child, &status, 0) == child);

@@ -85,7 +85,8 @@ int main(int argc, char** argv) {
   Asked asked;
   app.add_option("model", asked.model, "directory of RXNMapper's model (docs/real_models.md)")
       ->required();
-  app.add_option("reactions", asked.reactions, "reactions in SMILES, REACTANTS>>PRODUCTS")->required();
+  app.add_option("reactions", asked.reactions, "reactions in SMILES, REACTANTS>>PRODUCTS")
+      ->required();
   app.add_option("--page", asked.page, "page to write the attention of the last reaction to");
   return program(app, "atoms", argc, argv, [&] { return run(asked); });
 }

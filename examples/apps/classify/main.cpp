@@ -22,7 +22,8 @@ void ClassifyFlags::add_to(CLI::App& app) {
   setting(app, "--tree", &tree, "directory of the sources and documents");
   setting(app, "--pretrain", &pretrain, "steps of pre-training on masked words; 0: none");
   setting(app, "--length", &length, "words per snippet");
-  setting(app, "--vocabulary", &vocabulary, "size of the vocabulary, which has the most frequent words");
+  setting(app, "--vocabulary", &vocabulary,
+          "size of the vocabulary, which has the most frequent words");
 }
 
 Need ClassifyFlags::need() const {  // the tree may have fewer words than --vocabulary
@@ -43,7 +44,8 @@ nn::BERTOptions ClassifyFlags::bert(std::int64_t vocabulary_size) const {
 int main(int argc, char** argv) {
   using namespace gradus::examples;
   CLI::App app(
-      "Learns to tell from a snippet which kind of file it is from.\n  classify train    classify text "
+      "Learns to tell from a snippet which kind of file it is from.\n  classify train    classify "
+      "text "
       "runs/classify README.md");
   app.require_subcommand(1);
   ClassifyFlags flags;

@@ -9,12 +9,12 @@ void SampleFlags::add_to(CLI::App& app) {
   nn::SamplingOptions& drawn = options.sampling;
   option(app, "--prompt", &prompt, "text to continue");
   option(app, "--tokens", &options.tokens, "tokens to generate");
-  option(app, "--temperature", &drawn.temperature, "sampling temperature; 0: always the most likely token");
+  option(app, "--temperature", &drawn.temperature,
+         "sampling temperature; 0: always the most likely token");
   option(app, "--top-k", &drawn.top_k, "sample from the k most likely tokens; 0: all (0)");
   option(app, "--top-p", &drawn.top_p,
          "sample from the most likely tokens with this total probability; 1: all");
-  option(app, "--min-p", &drawn.min_p,
-         "lowest probability relative to the most likely token (0)");
+  option(app, "--min-p", &drawn.min_p, "lowest probability relative to the most likely token (0)");
   option(app, "--repetition-penalty", &drawn.repetition_penalty,
          "above 1: makes tokens less likely that already occur in the text");
   option(app, "--seed", &seed, "random seed of the sampling");
@@ -23,7 +23,8 @@ void SampleFlags::add_to(CLI::App& app) {
 
 void AttendFlags::add_to(CLI::App& app) {
   option(app, "--prompt", &prompt, "text whose attention is drawn").required();
-  option(app, "--out", &out, "output: FILE.html for all heads, FILE.svg for one (DIR/attention.html)")
+  option(app, "--out", &out,
+         "output: FILE.html for all heads, FILE.svg for one (DIR/attention.html)")
       .type_name("FILE");
   app.add_option("--layer", layer, "layer to draw, from 0 (0)");
   app.add_option("--head", head, "head to draw, from 0 (0)");
@@ -47,7 +48,8 @@ void ChatFlags::add_to(CLI::App& app) {
   options.sampling.temperature = 0.2;  // recommended by the model's authors
   options.sampling.top_p = 0.9;
   SampleFlags::add_to(app);
-  option(app, "--system", &system, "system message, which tells the model how to behave (default: its template's)");
+  option(app, "--system", &system,
+         "system message, which tells the model how to behave (default: its template's)");
   app.get_option("--prompt")
       ->description("message to answer before exiting; otherwise, each input line is a message");
 }

@@ -103,9 +103,10 @@ int info(GptFlags& flags, const std::string& directory) {
           flags.non_default_options(), "; ", io::grouped(saved.parameters), " parameters\n",
           "training   ", saved.step, " of ", steps, " steps done, batch ", flags.batch,
           ", learning rate ", flags.learning_rate, ", seed ", flags.seed, "\n", "held out   ",
-          saved.best_step > 0 ? str_cat("best loss ", std::fixed, std::setprecision(4), saved.best,
-                                        " nats per ", tokenizer->name(), " at step ", saved.best_step)
-                              : "not evaluated yet",
+          saved.best_step > 0
+              ? str_cat("best loss ", std::fixed, std::setprecision(4), saved.best, " nats per ",
+                        tokenizer->name(), " at step ", saved.best_step)
+              : "not evaluated yet",
           "\n", "state      ",
           writer > 0            ? str_cat("process ", writer, " is training it")
           : saved.step == steps ? "finished"

@@ -62,8 +62,7 @@ std::string joined_texts(const GptFlags& flags, std::string& not_text) {
     const std::string part = read_nonempty(file);
     std::size_t at = io::valid_utf8(part);
     require<FileError>(flags.tokenizer != "char" || at == part.size(), file,
-                       ": is not UTF-8 at byte ", at,
-                       "; convert it, or use --tokenizer byte");
+                       ": is not UTF-8 at byte ", at, "; convert it, or use --tokenizer byte");
     at = std::min(at, part.find('\0'));
     if (flags.tokenizer == "auto" && at < part.size() && not_text.empty())
       not_text =

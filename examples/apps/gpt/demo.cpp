@@ -40,7 +40,8 @@ int demo(GptFlags& flags, const DemoFlags& how) {
   std::printf(
       "\nNext:\n"
       "  build/release/gpt train YOUR_TEXT.txt                           # train on your own text\n"
-      "  ./step.sh 01 --at tanh                                          # step through a lesson in gdb\n"
+      "  ./step.sh 01 --at tanh                                          # step through a lesson "
+      "in gdb\n"
       "  cp -r examples/own_model mine                                   # start your own model\n");
   return 0;
 }

@@ -60,7 +60,8 @@ void GptFlags::add_weights_to(CLI::App& command, bool writes) {
         ->check(CLI::IsMember(choices))
         ->capture_default_str();
   choices.push_back("auto");
-  command.add_option("--weights", weights, "precision of the weights; auto: bf16 if that is faster")
+  command
+      .add_option("--weights", weights, "precision of the weights; auto: bf16 if that is faster")
       ->check(CLI::IsMember(choices))
       ->capture_default_str();
 }
@@ -78,7 +79,8 @@ GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
   batch = layers = heads = width = 0;  // from the config
   describe_text(train);
   add_to(train);
-  train.get_option("--out")->description("directory of the run (default: runs/NAME of the first file)");
+  train.get_option("--out")->description(
+      "directory of the run (default: runs/NAME of the first file)");
   keep("--steps", {.may_differ = true});  // --minutes changes them
   keep("--lr", {.field = "learning_rate"});
   describe_model(train);
@@ -107,16 +109,17 @@ void GptFlags::describe_model(CLI::App& app) {
           "preset of the model sizes: toy, cpu, baby12, baby64, gpt2, long (default: by text size)")
       .type_name("NAME");
   setting(app, "--context", &context, "tokens per sequence");
-  setting(app, "--positions", &positions, "position encoding: learned, rotary, alibi or relative", one_of(kPositions))
+  setting(app, "--positions", &positions, "position encoding: learned, rotary, alibi or relative",
+          one_of(kPositions))
       .type_name("KIND");
   setting(app, "--kv-heads", &kv_heads,
-          "key and value heads; must divide --heads (default: --heads)",
-          {.optional = true});
-  setting(app, "--window", &window, "tokens in the attention window, including the current one; 0: all (0)",
+          "key and value heads; must divide --heads (default: --heads)", {.optional = true});
+  setting(app, "--window", &window,
+          "tokens in the attention window, including the current one; 0: all (0)",
           {.optional = true});
   setting(app, "--norm", &norm, "normalization: layer or rms", one_of(kNorms)).type_name("KIND");
-  setting(app, "--activation", &activation, "activation function: gelu, gelu_erf, relu, relu2, silu or swiglu",
-          one_of(kActivations))
+  setting(app, "--activation", &activation,
+          "activation function: gelu, gelu_erf, relu, relu2, silu or swiglu", one_of(kActivations))
       .type_name("KIND");
   setting(app, "--qk-norm", &qk_norm, "RMS norms for queries and keys (on; --qk-norm=false: off)",
           {.optional = true});
@@ -124,15 +127,14 @@ void GptFlags::describe_model(CLI::App& app) {
   setting(app, "--zero-init", &zero_init,
           "initialize blocks to have no effect (on; --zero-init=false: as in GPT-2)",
           {.optional = true});
-  setting(app, "--checkpoint", &checkpoint,
-          "gradient checkpointing: recompute each block in the backward pass; less memory, more time",
-          {.optional = true});
-  setting(app, "--from", &from,
-          "pretrained model to start from: a directory or a .gguf file",
+  setting(
+      app, "--checkpoint", &checkpoint,
+      "gradient checkpointing: recompute each block in the backward pass; less memory, more time",
+      {.optional = true});
+  setting(app, "--from", &from, "pretrained model to start from: a directory or a .gguf file",
           {.optional = true, .may_differ = true})
       .type_name("MODEL");
-  setting(app, "--freeze", &freeze, "parameters to freeze: token.*,blocks.0.*",
-          {.optional = true})
+  setting(app, "--freeze", &freeze, "parameters to freeze: token.*,blocks.0.*", {.optional = true})
       .type_name("PATTERN");
   setting(app, "--lora", &lora, "layers to train only by LoRA adapters: *.qkv_proj",
           {.optional = true})
@@ -146,8 +148,7 @@ void GptFlags::describe_recipe(CLI::App& app) {
       .type_name("KIND");
   app.add_option("--minutes", minutes,
                  "time limit of training in minutes; sets the number of steps");
-  option(app, "--no-trial", &no_trial,
-         "skip the trial steps that estimate time and memory");
+  option(app, "--no-trial", &no_trial, "skip the trial steps that estimate time and memory");
   fact("warmup", &warmup);
   fact("final_factor", &final_factor);
   fact("beta2", &beta2);

@@ -77,8 +77,8 @@ struct Which : Options {
 /// The sound of a file, padded with silence.
 std::vector<float> sound_of(const std::string& file) {
   Wav wav = read_wav(file);
-  require<FileError>(wav.rate == kRate, file, ": has ", wav.rate, " samples per second, but the model needs ",
-                     kRate, "; resample it");
+  require<FileError>(wav.rate == kRate, file, ": has ", wav.rate,
+                     " samples per second, but the model needs ", kRate, "; resample it");
   require<FileError>(std::ssize(wav.samples) <= kSamples, file, ": has ", wav.samples.size(),
                      " samples, but the model takes at most ", kSamples, "; shorten it");
   wav.samples.resize(kSamples, 0.0f);
@@ -122,7 +122,8 @@ int main(int argc, char** argv) {
       .type_name("FILE.wav");
   which.option(made, "file", &which.file, "file to write").required()->type_name("FILE.wav");
   which.option(made, "--class", &which.name, "class of the sound").required()->type_name("NAME");
-  which.option(to, "--class", &which.name, "class of a sound to make and classify").type_name("NAME");
+  which.option(to, "--class", &which.name, "class of a sound to make and classify")
+      .type_name("NAME");
   for (CLI::App* each : {&to, &made})
     which.option(*each, "--seed", &which.seed, "random seed of the sound");
   return program(app, "listen", argc, argv, [&] {

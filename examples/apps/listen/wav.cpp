@@ -52,8 +52,8 @@ std::int64_t read_format(std::span<const std::byte> chunk, const std::string& na
   require<FileError>(channels == 1, name, ": has ", channels, " channels, but must have one");
   require<FileError>(bits == 16, name, ": has ", bits, " bits per sample, but must have 16");
   require<FileError>(rate > 0 && frame == 2 && second == 2 * rate, name, ": ", rate,
-                     " samples of 2 bytes per second contradict ", second,
-                     " bytes per second and ", frame, " per sample");
+                     " samples of 2 bytes per second contradict ", second, " bytes per second and ",
+                     frame, " per sample");
   return rate;
 }
 
@@ -89,7 +89,8 @@ Wav parse_wav(std::span<const std::byte> bytes, const std::string& name) {
       wav.samples = read_samples(content, name);
     }
   }
-  require<FileError>(!wav.samples.empty(), name, ": contains no sound, as it has no \"data\" chunk");
+  require<FileError>(!wav.samples.empty(), name,
+                     ": contains no sound, as it has no \"data\" chunk");
   return wav;
 }
 

@@ -143,8 +143,8 @@ int train(RecommendFlags& flags) {
   train::Trainer trainer(model, optimizer,
                          optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02), options);
   say("data", io::grouped(flags.users), " users with ", kLength, " of ", kItems,
-      " items each; the first user's history begins with ", name_of(all[0][0]), ", ", name_of(all[0][1]), ", ",
-      name_of(all[0][2]));
+      " items each; the first user's history begins with ", name_of(all[0][0]), ", ",
+      name_of(all[0][1]), ", ", name_of(all[0][2]));
   say("model", io::grouped(model.parameter_count()), " parameters, ", io::grouped(flags.steps),
       " steps of ", flags.batch, " users");
   const int code = flags.train(

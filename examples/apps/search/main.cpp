@@ -56,7 +56,8 @@ int run(const Asked& asked) {
   for (const std::string& path : asked.files)
     for (SourceSentence& each : sentences_of(io::read_text(path), path))
       sentences.push_back(std::move(each));
-  require(!sentences.empty(), "the documents contain no sentences; give text files, like docs/*.md");
+  require(!sentences.empty(),
+          "the documents contain no sentences; give text files, like docs/*.md");
   std::vector<std::string> texts;
   for (const SourceSentence& each : sentences) texts.push_back(each.text);
   const Tensor vectors = vectors_of(texts, model, tokenizer);            // [N, C]

@@ -37,8 +37,8 @@ DirectoryLock::DirectoryLock(const std::string& directory) {
   if (::fcntl(file_, F_SETLK, &lock) == 0) return;
   const int cause = errno;
   ::close(file_);
-  require<FileError>(cause == EACCES || cause == EAGAIN, path,
-                     ": cannot lock the file (", std::strerror(cause), "); choose another disk");
+  require<FileError>(cause == EACCES || cause == EAGAIN, path, ": cannot lock the file (",
+                     std::strerror(cause), "); choose another disk");
   fail<FileError>(directory, ": process ", lock_holder(directory),
                   " is writing to it; wait until it ends, or choose another directory");
 }

@@ -167,12 +167,12 @@ const nlohmann::json& SettingsFile::field(const std::string& key, Kind kind) {
   known_.insert(key);
   const auto expect = [&](bool right, const char* what) {
     gradus::require<FileError>(right, file_, ": ", key, " is ",
-                               io::abbreviate(at->dump(-1, ' ', true)), ", but must be ", what, kWayOn);
+                               io::abbreviate(at->dump(-1, ' ', true)), ", but must be ", what,
+                               kWayOn);
   };
   const bool fits = !at->is_number_unsigned() ||
                     at->get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
-  if (kind == Kind::whole)
-    expect(at->is_number_integer() && fits, "a 64-bit integer");
+  if (kind == Kind::whole) expect(at->is_number_integer() && fits, "a 64-bit integer");
   if (kind == Kind::number) expect(at->is_number(), "a number");
   if (kind == Kind::truth) expect(at->is_boolean(), "true or false");
   if (kind == Kind::words) expect(at->is_string(), "a string");

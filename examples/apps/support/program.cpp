@@ -38,7 +38,8 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
   int threads = 0;
   bool config_asked = false, connected = false;
   std::string what;
-  app.add_option("--threads", threads, "worker threads (0 = one per core)")->check(CLI::Range(0, 1024));
+  app.add_option("--threads", threads, "worker threads (0 = one per core)")
+      ->check(CLI::Range(0, 1024));
   app.add_flag("--build-info", config_asked, "print the build configuration");
   for (CLI::App* each : app.get_subcommands({})) {
     each->fallthrough();  // subcommands take these flags too

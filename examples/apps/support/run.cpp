@@ -38,8 +38,7 @@ void load_fitting(const std::string& file, const std::function<void()>& load) {
     std::string first;
     std::getline(lines, first);
     std::getline(lines >> std::ws, first);
-    fail<FileError>(file, ": holds a model with other sizes than settings.json: ", first,
-                    kWayOn);
+    fail<FileError>(file, ": holds a model with other sizes than settings.json: ", first, kWayOn);
   }
 }
 

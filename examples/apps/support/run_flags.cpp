@@ -236,9 +236,9 @@ int RunFlags::train(train::Trainer& trainer, const train::Trainer::LossOf& loss_
   try {
     end = trainer.run(loss_of, evaluate);
   } catch (const FileError& error) {
-    fail<FileError>(
-        error.what(), ". Stopped at step ", trainer.step(),
-        "; free disk space, then resume from the last checkpoint with: ", resume_command(program_, out));
+    fail<FileError>(error.what(), ". Stopped at step ", trainer.step(),
+                    "; free disk space, then resume from the last checkpoint with: ",
+                    resume_command(program_, out));
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   say_cost(taken.count(), trainer.step() - first);

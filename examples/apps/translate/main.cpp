@@ -41,8 +41,11 @@ void describe(CLI::App& app, Arguments& arguments) {
   arguments.flags.add_to(*app.add_subcommand("train", "train on a task"));
   CLI::App& run = add_command_on_run(app, "run", "translate texts", arguments.directory);
   add_command_on_run(app, "eval", "accuracy on held-out examples", arguments.directory);
-  run.add_option("texts", arguments.texts, "one or more texts, in quotes")->required()->type_name("TEXT");
-  run.add_option("--beams", arguments.beams, "width of the beam search, and number of translations printed")
+  run.add_option("texts", arguments.texts, "one or more texts, in quotes")
+      ->required()
+      ->type_name("TEXT");
+  run.add_option("--beams", arguments.beams,
+                 "width of the beam search, and number of translations printed")
       ->capture_default_str();
 }
 
