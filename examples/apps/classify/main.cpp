@@ -44,9 +44,8 @@ nn::BERTOptions ClassifyFlags::bert(std::int64_t vocabulary_size) const {
 int main(int argc, char** argv) {
   using namespace gradus::examples;
   CLI::App app(
-      "Learns to tell from a snippet which kind of file it is from.\n  classify train    classify "
-      "text "
-      "runs/classify README.md");
+      "Learns to classify files by a few of their lines.\n"
+      "  classify train    classify text runs/classify README.md");
   app.require_subcommand(1);
   ClassifyFlags flags;
   std::string directory, text;

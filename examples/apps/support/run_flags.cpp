@@ -148,7 +148,7 @@ DirectoryLock RunFlags::begin() {
   }
   if (resume)  // must not create the directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
-                       ": there is no checkpoint to resume: leave --resume out to start a run");
+                       ": there is no checkpoint to resume; leave out --resume to start a run");
   else
     judge(Judge());
   DirectoryLock lock(out);
@@ -167,7 +167,7 @@ DirectoryLock RunFlags::begin() {
 void RunFlags::load(const std::string& directory) {
   out = directory;
   require<FileError>(std::filesystem::exists(settings_file()), out, ": holds no ", program_,
-                     " run: there is no settings.json; train one with: ", program_, " train --out ",
+                     " run, as it has no settings.json; train one with ", program_, " train --out ",
                      out);
   from_json(SettingsFile::text_of(settings_file()));
   judge(Judge(settings_file()), false);
