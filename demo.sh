@@ -10,7 +10,7 @@ for argument in "$@"; do
   case $argument in
     --yes | -y) yes=1 ;;
     --help | -h) sed -n '2,3s/^# //p' "$0"; exit 0 ;;
-    *) echo "demo.sh: what is '$argument'? It knows --yes and --help." >&2; exit 2 ;;
+    *) echo "demo.sh: unknown option '$argument'. Use --yes or --help." >&2; exit 2 ;;
   esac
 done
 

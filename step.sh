@@ -37,7 +37,7 @@ derive() {
     exit 0
   fi
   known=$(cd docs/derivations && ls -- *.md | sed 's/[.]md$//' | tr '\n' ' ' | sed 's/ $//; s/ /, /g')
-  echo "step.sh: derive wants an operation's name, one of $known" >&2
+  echo "step.sh: derive needs the name of an operation, one of $known" >&2
   exit 2
 }
 if [ "${1-}" = derive ]; then
@@ -55,15 +55,15 @@ while [ $# -gt 0 ]; do
     --yes | -y) yes=1 ;;
     --at)
       at=${2-}
-      [ -n "$at" ] || { echo "step.sh: --at wants an operation or a node's number" >&2; exit 2; }
+      [ -n "$at" ] || { echo "step.sh: --at needs an operation or the number of a node" >&2; exit 2; }
       shift
       ;;
     --at=*) at=${1#*=} ;;
     --help | -h) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
     --) shift; break ;;
-    -*) echo "step.sh: what is '$1'? It knows --at, --yes, --help and -- …" >&2; exit 2 ;;
+    -*) echo "step.sh: unknown option '$1'. Use --at, --yes, --help or -- …" >&2; exit 2 ;;
     *)
-      [ -z "$program" ] || { echo "step.sh: one program, please: '$program' or '$1'?" >&2; exit 2; }
+      [ -z "$program" ] || { echo "step.sh: give only one program, '$program' or '$1'" >&2; exit 2; }
       program=$1
       ;;
   esac
@@ -73,13 +73,13 @@ done
 program=${program:-06_attention}
 if [[ $program = */* ]]; then
   [[ $program = /* ]] || program=$started_in/$program
-  [ -f "$program" ] && [ -x "$program" ] || { echo "step.sh: no executable $program" >&2; exit 2; }
+  [ -f "$program" ] && [ -x "$program" ] || { echo "step.sh: $program is not an executable file" >&2; exit 2; }
   setup_needs gdb
   run_in=$started_in
 else
   name=$(program_named "$program") || {
     known=$(programs | tr '\n' ' ' | sed 's/ $//; s/ /, /g')
-    echo "step.sh: no program '$program': $known, or a path to an executable" >&2
+    echo "step.sh: unknown program '$program'. Use $known, or a path to an executable" >&2
     exit 2
   }
   setup_needs g++ cmake ninja-build libcli11-dev nlohmann-json3-dev gdb

@@ -34,7 +34,7 @@ case $preset in
   step | coverage) packages="$packages gdb" ;;                             # debugger sessions are tests too
   asan) ;;
   tsan) packages="$packages clang llvm libomp-dev" ;;
-  *) echo "test.sh: no preset '$preset'. Use release, debug, step, asan, tsan or coverage." >&2; exit 2 ;;
+  *) echo "test.sh: unknown preset '$preset'. Use release, debug, step, asan, tsan or coverage." >&2; exit 2 ;;
 esac
 [ "$all" = 0 ] || packages="$packages nodejs chromium"
 # shellcheck disable=SC2086  # the list is meant to be split

@@ -39,8 +39,8 @@ int main() {
   const double d_w = d_z * x.item(), d_b = d_z;        // z = w·x + b
   std::printf("by hand   d loss/d y = %.4f  →  d loss/d z = %.4f  →  d loss/d w = %.4f\n", d_y, d_z,
               d_w);
-  expect(std::abs(w.grad().item() - d_w) < 1e-12, "the engine's d loss/d w is the chain rule's");
-  expect(std::abs(b.grad().item() - d_b) < 1e-12, "the engine's d loss/d b is the chain rule's");
+  expect(std::abs(w.grad().item() - d_w) < 1e-12, "the engine's d loss/d w equals the one by hand");
+  expect(std::abs(b.grad().item() - d_b) < 1e-12, "the engine's d loss/d b equals the one by hand");
 
   // ---- finite differences ----
   const double h = 1e-6;
@@ -49,7 +49,7 @@ int main() {
   };
   const double slope = (loss_at(w.item() + h) - loss_at(w.item() - h)) / (2 * h);
   std::printf("moving w  (loss(w + h) - loss(w - h)) / 2h = %.4f\n", slope);
-  expect(std::abs(slope - d_w) < 1e-8, "the slope of the loss is the derivative");
+  expect(std::abs(slope - d_w) < 1e-8, "the slope of the loss equals the derivative");
 
   // ---- gradient descent ----
   for (int step = 0; step < 100; ++step) {

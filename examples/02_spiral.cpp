@@ -56,7 +56,7 @@ int run(const char* file) {
   }
 
   const double right = accuracy(net, points, arms);
-  std::printf("%.1f %% of the points are on the arm it says\n", 100 * right);
+  std::printf("%.1f %% of the points are classified correctly\n", 100 * right);
   return right > 0.97 ? 0 : 1;
 }
 

@@ -19,11 +19,11 @@ namespace {
 void walk(const char* name, const Tensor& x, const Tensor& original) {
   std::printf("%-26s shape %-9s strides %-9s %s\n", name, to_string(x.shape()).c_str(),
               to_string(x.strides()).c_str(),
-              x.storage() == original.storage() ? "the same numbers" : "a copy");
+              x.storage() == original.storage() ? "shared memory" : "a copy");
 }
 
 void views() {
-  std::printf("---- one row of numbers, several ways to walk over it ----\n");
+  std::printf("---- one buffer, several ways to read it ----\n");
   Tensor x = tensor({{0, 1, 2}, {3, 4, 5}});   // [2, 3]
   const Tensor turned = transpose(x);          // [3, 2], x[i, j] = turned[j, i]
   const Tensor refilled = reshape(x, {3, 2});  // [3, 2], the same order in memory
@@ -37,8 +37,8 @@ void views() {
   show("transpose(x)", turned);
   show("reshape(x, {3, 2})", refilled);
   x.fill_(7);
-  expect(turned.to_vector<double>()[1] == 7, "a write is seen through every view");
-  expect(copied.to_vector<double>()[1] == 3, "and not by a copy");
+  expect(turned.to_vector<double>()[1] == 7, "every view sees a write");
+  expect(copied.to_vector<double>()[1] == 3, "a copy does not");
 }
 
 /// Heads need reshape and transpose. reshape by itself gives the right shape but mixes tokens.
@@ -48,13 +48,13 @@ void heads() {
   const Tensor right = transpose(reshape(x, {2, 4, 3}), 0, 1);          // [H 4, T 2, D 3]
   const Tensor wrong = reshape(x, {4, 2, 3});                           // [H 4, T 2, D 3]
   show("head 1, split and transposed", right[1], {"the", "cat"});
-  show("head 1, reshaped at once: both rows are of token \"the\"", wrong[1], {"the", "cat"});
-  expect(same(right[1], tensor({{3, 4, 5}, {103, 104, 105}})), "a head has a row of each token");
-  expect(same(wrong[1], tensor({{6, 7, 8}, {9, 10, 11}})), "a reshape does not move numbers");
+  show("head 1, only reshaped: both rows come from token \"the\"", wrong[1], {"the", "cat"});
+  expect(same(right[1], tensor({{3, 4, 5}, {103, 104, 105}})), "a head has a row for each token");
+  expect(same(wrong[1], tensor({{6, 7, 8}, {9, 10, 11}})), "a reshape does not move values");
 }
 
 void broadcasting() {
-  std::printf("---- broadcasting: what was repeated forward is summed backward ----\n");
+  std::printf("---- broadcasting: values repeated in forward are summed in backward ----\n");
   const Tensor table = tensor({{1, 2, 3}, {4, 5, 6}}).requires_grad_();  // [2, 3]
   const Tensor row = tensor({10, 20, 30}).requires_grad_();              // [3], used for both rows
   const Tensor column = unsqueeze(tensor({-1, 1}), 1).requires_grad_();  // [2, 1], for all columns
@@ -62,21 +62,21 @@ void broadcasting() {
   const Tensor dy = tensor({{1, 2, 3}, {100, 200, 300}});                // all different
   show("y = table + column · row", y);
   y.backward(dy);
-  show("dy, as it comes back", dy);
+  show("dy, the gradient of y", dy);
   show("d table = dy", table.grad());
   show("d row = Σ over rows of dy · column", row.grad());
   show("d column = Σ over columns of dy · row", column.grad());
-  expect(same(table.grad(), dy), "what was not repeated gets dy as it is");
+  expect(same(table.grad(), dy), "a tensor that is not repeated gets dy unchanged");
   expect(same(row.grad(), tensor({1 * -1 + 100 * 1, 2 * -1 + 200 * 1, 3 * -1 + 300 * 1})),
-         "each number of the row has two uses, whose gradients add up");
+         "each value of the row is used twice, and the gradients add up");
   expect(same(column.grad(), unsqueeze(tensor({1 * 10 + 2 * 20 + 3 * 30, 14000}), 1)),
-         "each number of the column has three");
+         "each value of the column is used three times");
   expect(row.grad().shape() == row.shape() && column.grad().shape() == column.shape(),
-         "a gradient has its tensor's shape");
+         "a gradient has the shape of its tensor");
 }
 
 void two_ways_back() {
-  std::printf("---- a tensor and its view: both ways lead back to the same numbers ----\n");
+  std::printf("---- a tensor and its view: both paths lead back to the same values ----\n");
   const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}}).requires_grad_();  // [2, 3]
   const Tensor last = select(x, 0, 1);                               // [3], a view of row 1
   const Tensor y = x + last;                                         // [2, 3], last repeated

@@ -74,14 +74,14 @@ void by_hand_and_by_engine() {
       "linear", [](const std::vector<Tensor>& t) { return linear(t[0], t[1], t[2]); }, {x, w, b},
       {.names = {"x", "W", "b"}});
   std::printf("finite differences agree: %s\n", report ? "yes" : report.text().c_str());
-  expect(static_cast<bool>(report), "moving each number a little moves the output as computed");
+  expect(static_cast<bool>(report), "finite differences agree with the gradients");
 }
 
 void learning() {
   seed(4);
-  const Tensor wanted = tensor({{1, -2, 0}, {0, 3, 1}, {2, 2, 2}, {0, 0, -1}});  // [out, in]
-  const Tensor x = randn({20, 3});                                               // [N, in]
-  const Tensor target = linear(x, wanted);                                       // [N, out]
+  const Tensor true_weight = tensor({{1, -2, 0}, {0, 3, 1}, {2, 2, 2}, {0, 0, -1}});  // [out, in]
+  const Tensor x = randn({20, 3});                                                    // [N, in]
+  const Tensor target = linear(x, true_weight);                                       // [N, out]
   nn::Linear layer(3, 4);
   optim::SGD optimizer(layer.parameters(), {.lr = 0.2});
   for (int step = 0; step <= 200; ++step) {
@@ -92,7 +92,7 @@ void learning() {
     optimizer.step();
   }
   show("the layer's W after 200 steps", layer.weight);
-  const Tensor error = max(abs(layer.weight - wanted));
+  const Tensor error = max(abs(layer.weight - true_weight));
   expect(error.item() < 1e-3, "the layer has found the matrix that made the targets");
 }
 

@@ -23,8 +23,8 @@ void by_pieces() {
   const Tensor x = tensor({{0.0, 2.0, 1.0, -1.0}, {0.5, 0.0, 1.0, 2.0}}).requires_grad_();
   const Tensor target = indices({1, 2});  // "the cat", "cat sat"
   const Tensor y = one_hot(target, 4, Dtype::f64);
-  std::printf("which word follows? a column for each of: the, cat, sat, mat\n");
-  std::printf("right are \"the cat\" and \"cat sat\"\n");
+  std::printf("which word comes next? columns: the, cat, sat, mat\n");
+  std::printf("targets: \"the cat\" and \"cat sat\"\n");
   show("x, the scores", x, places);
 
   const Tensor p = softmax(x);                  // [2, 4]
@@ -38,16 +38,16 @@ void by_pieces() {
   show("dx = p (dp - Σ p dp)", x.grad(), places);
   expect(same(sum(p, {1}), ones({2})), "each row of p sums to 1");
   expect(same(sum(x.grad(), {1}), zeros({2})), "so each row of dx sums to 0");
-  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p, of the mean over two rows");
+  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p / N: the loss is a mean over N rows");
 
   const Tensor logits = x.detach().requires_grad_();
   const Tensor fused = cross_entropy(logits, target);
   fused.backward();
   const Tensor p_minus_y = (p.detach() - y) / 2;
-  show("(p - y) / N, which cross_entropy computes at once", logits.grad(), places);
-  expect(std::abs(fused.item() - loss.item()) < 1e-12, "cross_entropy is the same loss");
+  show("(p - y) / N, computed directly by cross_entropy", logits.grad(), places);
+  expect(std::abs(fused.item() - loss.item()) < 1e-12, "cross_entropy gives the same loss");
   expect(same(logits.grad(), p_minus_y), "its gradient is (p − y) / N");
-  expect(same(x.grad(), p_minus_y), "and so is that of the pieces");
+  expect(same(x.grad(), p_minus_y), "the separate ops give the same gradient");
 }
 
 void why_not_by_pieces() {
@@ -56,11 +56,12 @@ void why_not_by_pieces() {
   const double by_pieces = -std::log(softmax(x.detach()).to_vector<double>()[0]);
   const Tensor loss = cross_entropy(x, target);
   loss.backward();
-  std::printf("scores 0 and 1000, target 0: by pieces the loss is %g, by cross_entropy %g,\n",
+  std::printf("scores 0 and 1000, target 0: the loss is %g by separate ops, %g by cross_entropy\n",
               by_pieces, loss.item());
-  show("with the gradient p - y", x.grad());
-  expect(std::isinf(by_pieces), "p rounds to 0, and its logarithm to −∞");
-  expect(loss.item() == 1000 && same(x.grad(), tensor({{-1, 1}})), "p is never taken the log of");
+  show("the gradient of cross_entropy, p - y", x.grad());
+  expect(std::isinf(by_pieces), "p rounds to 0, and its logarithm is −∞");
+  expect(loss.item() == 1000 && same(x.grad(), tensor({{-1, 1}})),
+         "cross_entropy never takes log p");
 }
 
 /// Standard deviation of scores; mean largest weight; mean |d scores| for d weights of variance 1.
@@ -89,10 +90,11 @@ void why_scaled() {
     std::printf("%5d  %6.2f  %10.2f  %11.4f    %6.2f  %10.2f  %11.4f\n", static_cast<int>(d),
                 plain.deviation, plain.largest, plain.gradient, scaled.deviation, scaled.largest,
                 scaled.gradient);
-    expect(std::abs(scaled.deviation - 1) < 0.25, "divided by √d, scores spread by about 1");
+    expect(std::abs(scaled.deviation - 1) < 0.25,
+           "divided by √d, scores have a deviation of about 1");
     if (d == 1024)
       expect(plain.largest > 0.95 && plain.gradient < scaled.gradient / 5,
-             "without it one weight takes all, and hardly a gradient comes through");
+             "without it, one weight is near 1 and gradients almost vanish");
   }
 }
 

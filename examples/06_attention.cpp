@@ -56,8 +56,8 @@ int main() {
   Tensor v = head({{1, 0, 0, 0, 4}, {0, 2, 0, 0, -4}, {0, 0, 3, 0, 0}});      // [1, 1, 3, 5]
   const Tensor dout = head({{1, 0, -1, 1, 0}, {0, 1, 2, 0, -0.5}}).detach();  // [1, 1, 2, 5]
   show("q, what each query looks for", q, queries);
-  show("k, what each key offers to be found by", k, keys);
-  show("v, what each key hands over", v, keys);
+  show("k, what each key is found by", k, keys);
+  show("v, what each key contributes", v, keys);
 
   // ---- the formula, op by op ----
   Recorder recorded;
@@ -68,7 +68,7 @@ int main() {
     out = scaled_dot_product_attention(q, k, v);
     out.backward(dout);
   }
-  std::printf("what ran, with the numbers of the nodes:");
+  std::printf("operations that ran, with their node ids:");
   for (const auto& [id, entry] : recorded.entries)
     std::printf("  %d %s", static_cast<int>(id), entry.name.c_str());
   const Tensor scores = recorded["scale"].y, dscores = recorded["scale"].dy;        // [1, 1, 2, 3]

@@ -38,7 +38,7 @@ void pooling() {
   show("x", x, {"the", "cat", "sat"});
   show("weights of the query 0 0 3 0", y.weights);
   show("pooled = Σ weights x", y.output);
-  show("dq of pooled's last number", pool.query.grad());
+  show("dq of the last value of pooled", pool.query.grad());
 
   const NoGrad by_hand;
   const Tensor weights = softmax(matmul(x, pool.query) / 2.0);  // [3]; √C = 2
@@ -72,7 +72,8 @@ void four_scores() {
     expect(same(scores[2][s], sum(additive.out_proj.weight[0] * units)), "v · tanh(W q + U k)");
     expect(same(scores[3][s], sum(matmul(bilinear.proj.weight, q) * k[s])), "q · W k");
   }
-  expect(same(nn::weighted_values(b, K).output, matmul(softmax(b), K)), "the rest is the same");
+  expect(same(nn::weighted_values(b, K).output, matmul(softmax(b), K)),
+         "the other steps are the same");
 }
 
 /// If q and k have variance 1, q · k has variance d, and softmax gives one key almost all weight.
@@ -87,7 +88,7 @@ void scale() {
       const double variance = mean(square(scores)).item(), expected = scaled ? 1 : d;
       std::printf("%10.2f%9.2f%14.2f", variance, mean(max(p, {-1})).item(),
                   mean(exp(attention_entropy(p))).item());
-      expect(std::abs(variance / expected - 1) < 0.4, "variance d, or 1");
+      expect(std::abs(variance / expected - 1) < 0.4, "q · k has variance d, and 1 if scaled");
     }
     std::printf("\n");
   }
@@ -107,7 +108,7 @@ void learning() {
     loss.backward();
     optimizer.step();
   }
-  expect(pool.query[0].item() > 5, "it asks for the mark");
+  expect(pool.query[0].item() > 5, "the query has learned to find the mark");
 }
 
 }  // namespace

@@ -38,8 +38,10 @@ void kinds() {
   draw({{"causal_mask()", causal_mask().picture(3, 5)},
         {"causal_lower_right(3, 5)", causal_lower_right(3, 5).picture(3, 5)},
         {"causal_lower_right(5, 3)", causal_lower_right(5, 3).picture(5, 3)}});
-  expect(causal_mask().picture(2, 4) == "#...\n##..\n", "the first query meets the first key");
-  expect(causal_lower_right(2, 4).picture(2, 4) == "###.\n####\n", "the last meets the last");
+  expect(causal_mask().picture(2, 4) == "#...\n##..\n",
+         "the first query is aligned with the first key");
+  expect(causal_lower_right(2, 4).picture(2, 4) == "###.\n####\n",
+         "the last is aligned with the last");
   const Mask padding = padding_mask({5, 3}), prefix = causal_mask() | prefix_mask(3);
   const Mask blocks = block_sparse_mask({.length = 10, .block = 2, .window = 0, .random = 0});
   draw({{"window_mask(2)", window_mask(2).picture(5, 5)},
@@ -48,12 +50,12 @@ void kinds() {
   draw({{"padding {5, 3}, example 0", padding.picture(4, 5, 0)},
         {"padding {5, 3}, example 1", padding.picture(4, 5, 1)},
         {"causal & padding, example 1", (causal_mask() & padding).picture(4, 5, 1)}});
-  expect(prefix.picture(1, 5) == "###..\n", "|: one of the two allows it");
+  expect(prefix.picture(1, 5) == "###..\n", "|: at least one of the two allows it");
   // A ring buffer of 4 in which 4 and 5 replaced 0 and 1; a prompt with padding before it.
   const Mask ring = remap_positions(window_mask(2), {{5}}, {{4, 5, 2, 3}});
   const Mask left = remap_positions(causal_mask(), {{-1, 0, 1, 2}}, {{-1, 0, 1, 2}});
-  draw({{"window 2: 5 asks 4 5 2 3", ring.picture(1, 4)}, {"-1 0 1 2", left.picture(4, 4)}});
-  expect(ring.picture(1, 4) == "##.#\n", "positions decide, not places in memory");
+  draw({{"query 5, keys 4 5 2 3", ring.picture(1, 4)}, {"positions -1 0 1 2", left.picture(4, 4)}});
+  expect(ring.picture(1, 4) == "##.#\n", "positions decide, not the order in memory");
 }
 
 /// FormulaScope runs attention op by op, which shows its weights.
@@ -69,12 +71,13 @@ void three_words() {
   const NoGrad by_hand;
   const Tensor hiding = log(tril(ones({3, 3})));  // 0 where allowed, −∞ where not
   expect(same(y.weights, softmax(matmul(q, transpose(k)) / 2.0 + hiding)), "softmax(scores - ∞)");
-  expect(same(tril(bias.grad()), bias.grad()), "no gradient goes through a hidden place");
+  expect(same(tril(bias.grad()), bias.grad()), "hidden pairs get no gradient");
   try {
     dense_mask(triu(ones({3, 3}), 1) > 0);
-    expect(false, "a causal mask in which true hides is refused");
+    expect(false, "an inverted causal mask is rejected");
   } catch (const Error& error) {
-    std::printf("\ntriu(…, 1) > 0, which would be true = hidden:\n%s\n\n", error.what());
+    std::printf("\ntriu(…, 1) > 0, which assumes true = hidden, is rejected:\n%s\n\n",
+                error.what());
   }
 }
 
@@ -90,14 +93,15 @@ void nobody_and_nan(bool formula) {
     draw({{"causal_mask(-1) & padding_mask({2})", mask.picture(3, 3)}});
     show("out", out, {"0", "1", "2"});
     show("dq", q.grad(), {"0", "1", "2"});
-    show("dk + dv, of keys that are values too", k.grad(), {"0", "1", "NaN"});
+    show("dk + dv, as keys are also values", k.grad(), {"0", "1", "NaN"});
   }
   const Tensor clean = head({{1, 0}, {2, 1}});  // [1, 1, 2, 2]
-  const Tensor alone = scaled_dot_product_attention(q, clean, clean, causal_mask(-1));
-  expect(same(out, alone), "what is hidden might as well not be there, even a NaN");
-  expect(same(slice(out, 2, 0, 1), zeros({1, 1, 1, 2})), "nobody to attend to: out 0");
-  expect(same(slice(q.grad(), 2, 0, 1), zeros({1, 1, 1, 2})), "and no gradient");
-  expect(same(slice(k.grad(), 2, 2, 3), zeros({1, 1, 1, 2})), "nor for a key that nobody sees");
+  const Tensor expected = scaled_dot_product_attention(q, clean, clean, causal_mask(-1));
+  expect(same(out, expected), "hidden keys have no effect, even if they are NaN");
+  expect(same(slice(out, 2, 0, 1), zeros({1, 1, 1, 2})), "a query without keys gives 0");
+  expect(same(slice(q.grad(), 2, 0, 1), zeros({1, 1, 1, 2})), "and gets no gradient");
+  expect(same(slice(k.grad(), 2, 2, 3), zeros({1, 1, 1, 2})),
+         "a key that no query sees gets no gradient");
 }
 
 void off_by_one() {
@@ -107,7 +111,7 @@ void off_by_one() {
     const auto masked = [&](const Tensor& x) { return layer(x, causal_mask(offset)); };
     const check::Invariance found = check::causal(masked, randn({1, 5, 4}));
     std::printf("causal_mask(%d): %s\n", offset, found.words.c_str());
-    expect(found.holds == (offset == 0), "check::causal sees a mask that is off by one");
+    expect(found.holds == (offset == 0), "check::causal detects a mask that is off by one");
   }
 }
 

@@ -65,17 +65,17 @@ void two_heads() {
   const Tensor weights = record.entries()[0].weights;  // [1, 2, 5, 5]
   const Tensor entropy = attention_entropy(weights);   // [1, 2, 5]
   y.backward(reshape(dy, {1, 5, 4}));
-  show("weights of head 0, who asks for the same kind", weights[0][0], kWords);
-  show("weights of head 1, who asks for the word before", weights[0][1], kWords);
-  show("exp(entropy): how many words each looks at, a row a head", exp(entropy[0]));
-  show("y = head 0 beside head 1", y[0], kWords);
+  show("weights of head 0, for words of the same type", weights[0][0], kWords);
+  show("weights of head 1, for the previous word", weights[0][1], kWords);
+  show("exp(entropy): how many words each word attends to, a row per head", exp(entropy[0]));
+  show("y = [head_0 head_1]", y[0], kWords);
 
   const NoGrad by_hand;
   const std::vector<Tensor> qkv = chunk(matmul(x, transpose(projection())), 3, -1);  // [1, 5, 4]
   std::vector<Tensor> outs, dq, dk, dv;
   for (std::int64_t h = 0; h < 2; ++h) {
     const Head head{columns(qkv[0], h, 2), columns(qkv[1], h, 2), columns(qkv[2], h, 2)};
-    expect(same(head.weights()[0], weights[0][h]), "a head knows only its own columns");
+    expect(same(head.weights()[0], weights[0][h]), "a head uses only its own columns");
     const std::vector<Tensor> back = head.backward(columns(reshape(dy, {1, 5, 4}), h, 2));
     outs.push_back(head.out());
     dq.push_back(back[0]);
@@ -84,12 +84,13 @@ void two_heads() {
   }
   expect(same(cat(outs, -1), y), "y = [head_0 head_1]");
   const Tensor stacked = stack(outs, 1);  // [1, H 2, T 5, D 2]
-  expect(same(nn::merge_heads(stacked), y) && same(nn::split_heads(y, 2), stacked), "views");
+  expect(same(nn::merge_heads(stacked), y) && same(nn::split_heads(y, 2), stacked),
+         "merge_heads undoes split_heads");
   const Tensor d = cat({cat(dq, -1), cat(dk, -1), cat(dv, -1)}, -1)[0];  // [5, 12]
   const Tensor dW = layer.qkv_proj.weight.grad();                        // [12, 4]
   show("dW = [dQ dK dV]ᵀ x", dW,
        {"q 0", "", "q 1", "", "k 0", "", "k 1", "", "v 0", "", "v 1", ""});
-  expect(same(matmul(transpose(d), x[0]), dW), "dW: the heads' gradients, one below the other");
+  expect(same(matmul(transpose(d), x[0]), dW), "dW: the heads' gradients, stacked");
   expect(same(entropy, sum(weights * log(weights), {-1}) * -1.0), "entropy = -Σ p log p");
 }
 
@@ -97,7 +98,7 @@ void two_heads() {
 void fewer_keys() {
   seed(1);
   const Tensor x = randn({2, 5, 12});
-  std::printf("\nC 12, H 6     qkv_proj   parameters   numbers a word in a cache\n");
+  std::printf("\nC 12, H 6     qkv_proj   parameters   cached values per word\n");
   for (const std::int64_t G : {6, 2, 1}) {
     const nn::MultiHeadAttention few({.width = 12, .heads = 6, .kv_heads = G, .bias = false});
     std::printf("G %d          %s %12d %12d\n", static_cast<int>(G),
@@ -111,7 +112,7 @@ void fewer_keys() {
     nn::MultiHeadAttention all({.width = 12, .heads = 6, .bias = false});
     all.qkv_proj.weight.copy_(cat(rows));
     all.out_proj.weight.copy_(few.out_proj.weight);
-    expect(same(few(x), all(x)), "a group shares its keys and values");
+    expect(same(few(x), all(x)), "the query heads of a group share keys and values");
   }
 }
 

@@ -70,7 +70,7 @@ double accuracy(const nn::Translator& model, std::int64_t length) {
 
 /// A row for each letter written, a column for each letter read: [T, S].
 void draw_weights(const Tensor& weights, const std::string& read, const std::string& written) {
-  std::printf("\nwho looks where: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
+  std::printf("\ncross-attention weights: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
   for (std::int64_t t = 0; t < weights.size(0); ++t) {
     std::printf("  %c ", written[static_cast<std::size_t>(t)]);
     for (const double p : weights[t].to_vector<double>())
@@ -90,13 +90,14 @@ void look_inside(const nn::Translator& model) {
   draw_weights(weights[0], spell(words.source[0]), spell(words.wanted[0]));
   const nn::Tokens places = argmax(mean(weights, {0}), 1).to_vector<std::int64_t>();
   for (std::int64_t t = 0; t < kLongest; ++t)
-    expect(places[static_cast<std::size_t>(t)] == kLongest - 1 - t, "t looks at S - 1 - t");
+    expect(places[static_cast<std::size_t>(t)] == kLongest - 1 - t,
+           "position t attends to S - 1 - t");
 
   nn::KVCache cache({.capacity = kLongest + 1});
   for (std::int64_t t = 0; t <= kLongest; ++t) {
     cache.advance(50, 1);
     const Tensor one = model.decode(slice(words.given, 1, t, t + 1), memory, {}, &cache);
-    expect(same(one, slice(logits, 1, t, t + 1)), "with the cache as without");  // [B, 1, V]
+    expect(same(one, slice(logits, 1, t, t + 1)), "the cache changes nothing");  // [B, 1, V]
   }
 }
 
@@ -116,9 +117,9 @@ int main() {
   for (const int length : {3, 5, 7}) {
     const double right = accuracy(model, length);
     std::printf("%d letters: %.1f %% of 200 new words are right\n", length, 100 * right);
-    expect(right > 0.95, "it has learnt to write backwards");
+    expect(right > 0.95, "the model has learned to write backwards");
   }
   model.to(Dtype::f64);  // so that rounding cannot hide a mistake
   look_inside(model);
-  std::printf("\nwith a cache, one letter at a time: the same numbers\n");
+  std::printf("\nwith a cache, one letter at a time: the same values\n");
 }

@@ -100,14 +100,14 @@ void follow(const nn::GPT& model, const Text& text) {
   const nn::GPTOptions& o = model.options;
   const Tensor ids = tensor(text.ids, {1, std::ssize(text.ids)});
   Tensor x = model.token(ids), weights;  // [1, T, C]
-  std::printf("the last token is \"%s\"; %zu tokens, vectors of %lld numbers\n\n",
+  std::printf("the last token is \"%s\"; %zu tokens, vectors of %lld values\n\n",
               text.tokens.back().c_str(), text.ids.size(), static_cast<long long>(o.block.width));
-  std::printf("after     length   looks most at    would say\ntokens  %8.2f\n",
+  std::printf("after       norm   attends most to  predicts\ntokens  %8.2f\n",
               select(x, 1, -1).square().sum().sqrt().item());
   for (std::size_t layer = 0; layer < model.blocks.size(); ++layer) {
     const Tensor by_module = model.blocks[layer](x, causal_mask());
     x = block_by_hand(model.blocks[layer], x, weights);
-    expect(close(x, by_module), "the formulas give what the block gives");
+    expect(close(x, by_module), "the formulas give the block's result");
     const Tensor seen = select(mean(weights, 1), 1, -1);  // [1, T], mean over heads
     const auto at = static_cast<std::size_t>(argmax(seen, -1).to_vector<std::int64_t>()[0]);
     std::printf("block %-2zu%8.2f   %-14s   %s\n", layer,
@@ -116,14 +116,14 @@ void follow(const nn::GPT& model, const Text& text) {
   }
   const Tensor last = model.norm(x);
   const Tensor logits = o.tied ? linear(last, model.token.weight) : model.head(last);
-  expect(close(logits, model(ids)), "and all of them together what the model gives");
+  expect(close(logits, model(ids)), "all blocks together give the model's logits");
 }
 
 void run(const std::string& path, const std::string& text) {
   const NoGrad off;
   const nn::GPT model = io::load_gpt(path);
   const nn::GPTOptions& o = model.options;
-  std::printf("%s: %lld blocks, %lld heads of queries, %lld of keys and values, %s parameters\n",
+  std::printf("%s: %lld blocks, %lld query heads, %lld for keys and values, %s parameters\n",
               path.c_str(), static_cast<long long>(o.layers), static_cast<long long>(o.block.heads),
               static_cast<long long>(o.block.kv_heads.value_or(o.block.heads)),
               io::grouped(model.parameter_count()).c_str());

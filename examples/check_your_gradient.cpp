@@ -41,7 +41,7 @@ struct Standardize : Op {
   }
 };
 
-struct Mended final : Standardize {
+struct Corrected final : Standardize {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor in = x.value(), r = one_over_deviation(in), y = (in - row_mean(in)) * r;
     return {r * (dy - y * row_mean(dy * y) - row_mean(dy))};
@@ -59,16 +59,16 @@ int main() {
       [](const std::vector<Tensor>& in) { return apply(mine::Standardize{}, in[0]); }, {x},
       {.names = {"x"}});
   std::printf("%s\n", wrong.text().c_str());
-  expect(!wrong, "the checker notices that mean(dy) is missing");
-  expect(wrong.inputs[0].cause.name == "MISSING TERM", "and says what kind of mistake that is");
+  expect(!wrong, "the checker detects that mean(dy) is missing");
+  expect(wrong.inputs[0].cause.name == "MISSING TERM", "and names the cause");
 
   std::printf(
       "x_i moves the mean of its row by 1/C, and the mean moves each of the C y_j by -r:\n");
-  std::printf("through the mean dx_i gets -r mean(dy) more.\n\n");
+  std::printf("so dx_i has one more term, -r mean(dy).\n\n");
   std::printf("dx = r (dy - y mean(dy y) - mean(dy)):\n\n");
   const check::Report right = check::gradients(
-      "standardize", [](const std::vector<Tensor>& in) { return apply(mine::Mended{}, in[0]); },
+      "standardize", [](const std::vector<Tensor>& in) { return apply(mine::Corrected{}, in[0]); },
       {x}, {.names = {"x"}});
   std::printf("%s", right.text().c_str());
-  expect(static_cast<bool>(right), "with it the gradient is right");
+  expect(static_cast<bool>(right), "with this term the gradient is correct");
 }

@@ -93,17 +93,16 @@ int run() {
   std::printf("gradient descent should converge up to a learning rate of 2 / %.3f = %.4f\n\n",
               largest, 2 / largest);
 
-  std::printf("pushed 1e-4 along its vector, after %d steps it is away from where it would be by\n",
-              kSteps);
+  std::printf("a push of 1e-4 along its eigenvector becomes, after %d steps,\n", kSteps);
   for (const double part : {0.5, 0.9, 1.1}) {
     const double rate = part * 2 / largest, push = 1e-4;
     const double away =
         descend(loss, parameters, v, rate, push) - descend(loss, parameters, v, rate, 0);
     const double theory = push * std::pow(1 - rate * largest, kSteps);
-    std::printf("  %.1f of that rate: %9.2e   (theory: %9.2e)\n", part, away, theory);
+    std::printf("  at %.1f of that rate: %9.2e   (theory: %9.2e)\n", part, away, theory);
     // Third derivatives change λ by about the 4e-3 that the push grows to.
     examples::expect(std::abs(away - theory) < 0.05 * theory + 1e-9,
-                     "the push goes as theory says");
+                     "the push grows or shrinks as the theory predicts");
   }
   return 0;
 }

@@ -60,7 +60,7 @@ def source(place):
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "coverage").resolve()
     if not (build / "tests" / "gradus_tests_ops").exists():
-        print(f"coverage.py: no {build}/tests/gradus_tests_ops: {__doc__.splitlines()[3].strip()}",
+        print(f"coverage.py: {build}/tests/gradus_tests_ops is missing; run {__doc__.splitlines()[3].strip()}",
               file=sys.stderr)
         return 2
     measure(build)

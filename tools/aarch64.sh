@@ -13,7 +13,7 @@ while [ $# -gt 0 ]; do
     --yes | -y) yes=1 ;;
     --help | -h) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
     --) shift; break ;;
-    *) echo "aarch64.sh: what is '$1'? It knows --yes, --help and -- …" >&2; exit 2 ;;
+    *) echo "aarch64.sh: unknown option '$1'. Use --yes, --help or -- …" >&2; exit 2 ;;
   esac
   shift
 done

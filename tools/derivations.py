@@ -49,7 +49,7 @@ class Reader:
     def whole(self):
         formula = self.sum()
         if self.peek():
-            raise Trouble("%r: '%s' was not expected" % (self.text, self.peek()))
+            raise Trouble("%r: unexpected '%s'" % (self.text, self.peek()))
         return formula
 
     def peek(self):
@@ -281,13 +281,13 @@ def itself():
              ("|x_i|", "<mo>|</mo>"), ("[j ≤ i] x_j", "<mo>≤</mo>"), ("x_{t + k}", "<mo>+</mo>"))
     for text, wanted in tries:
         if wanted not in mathml(text):
-            sys.exit("%s became %s, which has no %s" % (text, mathml(text), wanted))
+            sys.exit("%s became %s, which lacks %s" % (text, mathml(text), wanted))
     for text in ("a_", "a +", "(a", "Σ_ij", "a ) b"):
         try:
             mathml(text)
         except Trouble:
             continue
-        sys.exit("%r was taken for a formula" % text)
+        sys.exit("%r was accepted as a formula" % text)
 
 
 def main(arguments):

@@ -44,31 +44,31 @@ def compiles(compiler, *flags, code="int main() {}"):
 
 
 def lacks_clang(*flags, packages="clang libomp-dev"):
-    return "" if compiles("clang++", *flags) else f"clang++ {' '.join(flags)} does not work: apt-get install {packages}"
+    return "" if compiles("clang++", *flags) else f"clang++ {' '.join(flags)} does not work; run apt-get install {packages}"
 
 
 def lacks_width(level, flags):
     try:
         known = set(re.search(r"^flags\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.M)[1].split())
     except (OSError, TypeError):
-        return "this system does not say what its processor can do"
+        return "/proc/cpuinfo does not list the processor's features"
     missing = [flag for flag in flags if flag not in known]
     return f"this processor has no {missing[0]}" if missing else ""
 
 
 def lacks_programs(*programs, packages):
     missing = [program for program in programs if not shutil.which(program)]
-    return f"there is no {missing[0]}: apt-get install {packages}" if missing else ""
+    return f"{missing[0]} is not installed; run apt-get install {packages}" if missing else ""
 
 
 def lacks_catch(version):
     prefix = os.environ.get(f"CATCH2_V{version}")
     if prefix:
-        return "" if Path(prefix).is_dir() else f"CATCH2_V{version}={prefix} is no folder"
+        return "" if Path(prefix).is_dir() else f"CATCH2_V{version}={prefix} is not a folder"
     header = {2: "catch.hpp", 3: "catch_all.hpp"}[version]
     if compiles("c++", "-fsyntax-only", code=f"#include <catch2/{header}>\n"):
-        return f"release has run with it: Catch2 {version} is the one that is installed"
-    return f"there is no Catch2 {version}: CATCH2_V{version}=FOLDER names one (cmake --install --prefix FOLDER)"
+        return f"the release part uses it, as Catch2 {version} is installed"
+    return f"no Catch2 {version}; set CATCH2_V{version}=FOLDER, made by cmake --install --prefix FOLDER"
 
 
 def built(folder, *options, preset="release"):
@@ -102,7 +102,7 @@ def parts():
     inside = tested("release", *QUICK, "-E", ELSEWHERE)
     widths = {"baseline": [], "avx2": ["avx2", "fma", "bmi1", "bmi2"],
               "avx512": ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]}
-    all_parts = [Part("release", "everything as people build it", release + tested("release"))]
+    all_parts = [Part("release", "all tests of the default build", release + tested("release"))]
     for width, flags in widths.items():
         all_parts.append(Part(f"simd-{width}", f"GRADUS_SIMD={width}", release + inside, {"GRADUS_SIMD": width},
                               lambda width=width, flags=flags: lacks_width(width, flags)))
@@ -110,7 +110,7 @@ def parts():
         all_parts.append(Part(f"threads-{threads}", f"GRADUS_NUM_THREADS={threads}", release + inside,
                               {"GRADUS_NUM_THREADS": str(threads)}))
     for blas in ["builtin", "library"]:
-        all_parts.append(Part(f"blas-{blas}", f"GRADUS_BLAS={blas}: what multiplies", release + inside,
+        all_parts.append(Part(f"blas-{blas}", f"GRADUS_BLAS={blas}: the matmul backend", release + inside,
                               {"GRADUS_BLAS": blas}))
     for version in [2, 3]:
         prefix = os.environ.get(f"CATCH2_V{version}", "")
@@ -122,8 +122,8 @@ def parts():
              lacks=lambda: lacks_clang("-fopenmp")),
         preset_part("debug", "-Og"),
         preset_part("step", "-O0, one thread, plain loops"),
-        preset_part("asan", "addresses, leaks, undefined behaviour"),
-        preset_part("tsan", "races", lacks=lambda: lacks_clang("-fopenmp", "-fsanitize=thread")),
+        preset_part("asan", "addresses, leaks, undefined behavior"),
+        preset_part("tsan", "data races", lacks=lambda: lacks_clang("-fopenmp", "-fsanitize=thread")),
         Part("tidy", "clang-tidy over the library", [["cmake", "--preset", "tidy"],
              ["cmake", "--build", "--preset", "tidy", "-j", CORES]],
              lacks=lambda: lacks_programs("clang++", "clang-tidy", packages="clang clang-tidy")),
@@ -168,7 +168,7 @@ def row(part, seconds, result):
     print(f"{part.name:16} {seconds / 60:8.1f}  {result}", flush=True)
 
 
-def run_and_tell(part):
+def run_and_report(part):
     """Returns 'passed', 'failed' or 'skipped', and prints the part's row."""
     reason = part.lacks()
     if reason:
@@ -191,7 +191,7 @@ def run_and_tell(part):
 def chosen(all_parts, words):
     for word in words:
         if not any(part.name.startswith(word) for part in all_parts):
-            sys.exit(f"everything: no part begins with '{word}': {' '.join(part.name for part in all_parts)}")
+            sys.exit(f"everything: no part begins with '{word}'. Parts: {' '.join(part.name for part in all_parts)}")
     return [part for part in all_parts if not words or any(part.name.startswith(word) for word in words)]
 
 
@@ -208,7 +208,7 @@ def main(arguments, all_parts):
             print(__doc__)
             return 0
         else:
-            print(f"everything: what is '{argument}'? It knows --only PART,…, --list, --help", file=sys.stderr)
+            print(f"everything: unknown option '{argument}'. Use --only PART,…, --list or --help", file=sys.stderr)
             return 2
     selected = chosen(all_parts, words)
     if listed:
@@ -217,7 +217,7 @@ def main(arguments, all_parts):
         return 0
     print(f"{'part':16} {'minutes':>8}  result")
     start = time.monotonic()
-    results = [run_and_tell(part) for part in selected]
+    results = [run_and_report(part) for part in selected]
     counts = ", ".join(f"{results.count(each)} {each}" for each in ["passed", "failed", "skipped"])
     print(f"{len(results)} parts: {counts}; {(time.monotonic() - start) / 60:.1f} minutes")
     return 1 if "failed" in results else 0

@@ -17,18 +17,18 @@ while [ $# -gt 0 ]; do
     --yes | -y) yes=1 ;;
     --inputs) unit=inputs ;;
     --help | -h) sed -n '2,8s/^# //p' "$0"; exit 0 ;;
-    -*) echo "fuzz.sh: what is '$1'? It knows --yes, --inputs, --help" >&2; exit 2 ;;
+    -*) echo "fuzz.sh: unknown option '$1'. Use --yes, --inputs or --help" >&2; exit 2 ;;
     *) break ;;
   esac
   shift
 done
-[[ ${1:-} =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: how long? tools/fuzz.sh 60" >&2; exit 2; }
+[[ ${1:-} =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: a number of seconds is missing; for example, tools/fuzz.sh 60" >&2; exit 2; }
 count=$1
 shift
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <(ls tests/fuzz/corpus)
 for target in "${targets[@]}"; do
-  [ -d "tests/fuzz/corpus/$target" ] || { echo "fuzz.sh: no target '$target':" tests/fuzz/corpus/* >&2; exit 2; }
+  [ -d "tests/fuzz/corpus/$target" ] || { echo "fuzz.sh: unknown target '$target'. Targets:" tests/fuzz/corpus/* >&2; exit 2; }
 done
 
 setup_needs g++ cmake ninja-build clang nlohmann-json3-dev libcli11-dev

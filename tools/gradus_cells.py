@@ -87,7 +87,7 @@ class Cell:
         else:
             count = 0
         if not 0 <= count <= MAX_ELEMENTS:
-            raise Trouble("<not initialised: %d elements>" % count)
+            raise Trouble("<not initialized: %d elements>" % count)
         return [begin.item(i) for i in range(min(count, MEMBERS))], count
 
     def address(self):
@@ -126,7 +126,7 @@ def short(name):
 def sizes(cell):
     rank = cell.at("rank_").number()
     if not 0 <= rank <= MAX_RANK:
-        raise Trouble("<not initialised: rank %d>" % rank)
+        raise Trouble("<not initialized: rank %d>" % rank)
     numbers = next(cell.at("numbers_").find("array"))
     return [numbers.item(axis).number() for axis in range(rank)]
 
@@ -141,11 +141,11 @@ class Tensor:
         self.node = cell.at("node_")
         dtype = cell.at("dtype_").number()
         if not 0 <= dtype < len(DTYPES):
-            raise Trouble("<not initialised: dtype %d>" % dtype)
+            raise Trouble("<not initialized: dtype %d>" % dtype)
         self.dtype, self.code, self.bytes = DTYPES[dtype]
         self.count = math.prod(self.shape)
         if any(n < 0 for n in self.shape) or self.count > MAX_ELEMENTS:
-            raise Trouble("<not initialised: shape %s>" % self.shape)
+            raise Trouble("<not initialized: shape %s>" % self.shape)
 
     def defined(self):
         return self.storage.pointer() != 0

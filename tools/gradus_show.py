@@ -38,7 +38,7 @@ class Numbers:
     def value(self, position):
         start = position * self.tensor.bytes
         if start < 0 or start + self.tensor.bytes > self.storage.bytes:
-            raise Trouble("<outside of its storage>")
+            raise Trouble("<outside its storage>")
         raw = self.tensor.cell.read(self.storage.data + start, self.tensor.bytes)
         return struct.unpack("=" + self.tensor.code, raw)[0]
 
@@ -102,7 +102,7 @@ def guarded(show):
         except Trouble as trouble:
             return str(trouble)
         except StopIteration:  # a class without the expected pointer
-            return "<not understood>"
+            return "<unknown class layout>"
 
     return text
 
@@ -142,7 +142,7 @@ def tensor_title(cell):
         return header(tensor)
     if not tensor.shape:
         return "undefined"
-    return "undefined, %s %s without numbers" % (tensor.dtype, tensor.shape)
+    return "undefined, %s %s without values" % (tensor.dtype, tensor.shape)
 
 
 @guarded
@@ -175,14 +175,14 @@ def saved_text(cell):
     saved = Saved(cell)
     if saved.producer is not None:
         maker = Node(saved.producer).title()
-        return "made again by %s when needed: %s" % (maker, tensor_title(saved.tensor))
+        return "recomputed by %s when needed: %s" % (maker, tensor_title(saved.tensor))
     tensor = Tensor(saved.tensor)
     if not tensor.defined():
-        return "given away: " + tensor_title(saved.tensor) if tensor.shape else "nothing"
+        return "released: " + tensor_title(saved.tensor) if tensor.shape else "nothing"
     out = tensor_text(saved.tensor, False)
     storage = Storage(tensor.storage.target())
     if storage.version != saved.version:
-        out += " WRITTEN TO since it was saved, at " + storage.last_write()
+        out += " MODIFIED since it was saved, at " + storage.last_write()
     return out
 
 
@@ -346,12 +346,12 @@ def operation(name):
             return name, None
     near = difflib.get_close_matches(name, known, 5, 0.5)
     near += [each for each in sorted(known) if name in each and each not in near]
-    said = "no operation is called '%s'" % name
+    message = "unknown operation '%s'. " % name
     if near:
-        said += ": did you mean %s?" % ", ".join(near[:8])
+        message += "Did you mean %s?" % ", ".join(near[:8])
     else:
-        said += "; errors and ops/*.cpp name them, as softmax or matmul"
-    return "".join(word[:1].upper() + word[1:] for word in name.split("_")), said
+        message += "Error messages and ops/*.cpp have the names, for example softmax or matmul."
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_")), message
 
 
 # ---- derivations ----
@@ -370,7 +370,7 @@ def derivation(name, functions=()):
     if texts:
         return "\n".join(texts), None
     if not name:
-        return None, "no operation is on the stack: derive softmax"
+        return None, "no operation is on the stack; give a name, for example: derive softmax"
     near = difflib.get_close_matches(name, known, 5, 0.5) or sorted(each for each in known if name in each)[:5]
-    return None, "no derivation of '%s'%s" % (name, ": did you mean %s?" % ", ".join(near) if near else
-                                             "; docs/derivations has them, as softmax or matmul")
+    return None, "no derivation of '%s'. %s" % (name, "Did you mean %s?" % ", ".join(near) if near else
+                                               "docs/derivations has, for example, softmax and matmul.")

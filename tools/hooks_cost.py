@@ -40,7 +40,7 @@ def main(command):
         sys.exit(__doc__)
     for tool in ("valgrind", "objdump"):
         if not shutil.which(tool):
-            sys.exit("hooks_cost.py: %s is not installed: apt-get install valgrind binutils" % tool)
+            sys.exit("hooks_cost.py: %s is not installed; run apt-get install valgrind binutils" % tool)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", "--callgrind-out-file=%s/out" % folder,
                         *command], check=True)

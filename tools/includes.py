@@ -33,7 +33,7 @@ def graph():
 def main():
     if sys.argv[1:] == ["--check"]:
         if f"```\n{graph()}```" not in DOCUMENT.read_text():
-            sys.exit(f"{DOCUMENT.relative_to(ROOT)} shows another graph than tools/includes.py: paste its output there")
+            sys.exit(f"{DOCUMENT.relative_to(ROOT)} differs from the output of tools/includes.py; paste that output into it")
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:

@@ -54,7 +54,7 @@ def read_list(text, words):
         parts = [part.strip(" ").replace("\\n", "\n") for part in line.split(" :: ")]
         if len(parts) != 5:
             raise Misuse(f"{LIST.name}:{number}: FILE :: FUNCTION :: BEFORE :: AFTER :: COMPONENT FILTER has 5 "
-                         f"parts, not {len(parts)}")
+                         f"parts, got {len(parts)}")
         component, _, tests = parts[4].partition(" ")
         bugs.append(Bug(number, *parts[:4], component, tests))
     return bugs

@@ -33,13 +33,13 @@ class Tensor:
     def __init__(self, storage, offset, shape, strides, *_):
         sizes = [*shape, *strides, offset]
         if not isinstance(storage, Storage) or len(shape) != len(strides):
-            raise Refused("a tensor without a storage, or whose shape and strides differ in length")
+            raise Refused("a tensor has no storage, or its shape and strides differ in length")
         if not all(isinstance(n, int) and 0 <= n < 2**48 for n in sizes):
-            raise Refused(f"a tensor with shape {shape}, strides {strides}, offset {offset}")
+            raise Refused(f"a tensor has invalid sizes, with shape {shape}, strides {strides}, offset {offset}")
         self.storage, self.offset, self.shape, self.strides = storage, offset, list(shape), list(strides)
         last = offset + sum((n - 1) * stride for n, stride in zip(shape, strides))
         if 0 not in shape and last >= storage.count:
-            raise Refused(f"a tensor {self.shape} that ends at number {last} of a storage of {storage.count}")
+            raise Refused(f"a tensor {self.shape} ends at element {last} of a storage of {storage.count} elements")
 
     def data(self, storages):
         size = self.storage.kind.bytes
@@ -49,7 +49,7 @@ class Tensor:
             packed &= n == 1 or stride == count
             count *= n
         if count * size > max(len(held), 1) and not packed:
-            raise Refused(f"a tensor {self.shape} that repeats the numbers of its storage")
+            raise Refused(f"a tensor {self.shape} repeats elements of its storage")
         if packed or count == 0:
             return held[self.offset * size:(self.offset + count) * size]
         places = [self.offset]
@@ -67,16 +67,16 @@ class Unpickler(pickle.Unpickler):
 
     def find_class(self, module, name):
         if (module, name) not in self.NAMES:
-            raise Refused(f"it asks for {module}.{name}, which is neither a tensor nor a dictionary: save the "
-                          "state_dict() alone, and load its numbers with that")
+            raise Refused(f"the file uses {module}.{name}, which is not a tensor or a dictionary; save only the "
+                          "state_dict()")
         return self.NAMES[module, name]
 
     def persistent_load(self, identity):
         if not (isinstance(identity, tuple) and len(identity) >= 5 and identity[0] == "storage"
                 and isinstance(identity[1], Kind) and isinstance(identity[2], str) and isinstance(identity[4], int)):
-            raise Refused("a storage of a type that is not known")
+            raise Refused("a storage has an unknown type")
         if len(identity) > 5 and identity[5] is not None:
-            raise Refused("a storage that is part of another one")
+            raise Refused("a storage is part of another one, which is not supported")
         return Storage(identity[2], identity[1], identity[4])
 
 
@@ -84,10 +84,10 @@ def load_zip(path):
     with zipfile.ZipFile(path) as archive:
         roots = [name[:-len("data.pkl")] for name in archive.namelist() if name.endswith("/data.pkl")]
         if len(roots) != 1:
-            raise Refused(f"a zip archive with {len(roots)} files data.pkl, but 1 is wanted")
+            raise Refused(f"the zip archive must have 1 file data.pkl, but has {len(roots)}")
         root = roots[0]
         if root + "byteorder" in archive.namelist() and archive.read(root + "byteorder") != b"little":
-            raise Refused("its numbers are big-endian")
+            raise Refused("the values are big-endian, which is not supported")
         with archive.open(root + "data.pkl") as file:
             value = Unpickler(file).load()
         keys = {tensor.storage.key for _, tensor in tensors_in(value, [])}
@@ -99,18 +99,18 @@ def load_legacy(path):
         def next_value():
             return Unpickler(file).load()
         if next_value() != MAGIC:
-            raise Refused("neither a zip archive nor a PyTorch file: its first value is another one")
+            raise Refused("this is neither a zip archive nor a PyTorch file, as its first value differs")
         next_value()  # the version
         facts = next_value()
         if not isinstance(facts, dict) or facts.get("little_endian") is False:
-            raise Refused("its numbers are big-endian")
+            raise Refused("the values are big-endian, which is not supported")
         value = next_value()
         bytes_of = {tensor.storage.key: tensor.storage.kind.bytes for _, tensor in tensors_in(value, [])}
         storages = {}
         for key in next_value():
             count, = struct.unpack("<q", file.read(8))
             if key not in bytes_of:
-                raise Refused(f"storage {key!r} belongs to no tensor, so that its size is not known")
+                raise Refused(f"storage {key!r} belongs to no tensor, so its size is unknown")
             storages[key] = file.read(max(count, 0) * bytes_of[key])
         return value, storages
 
@@ -120,7 +120,7 @@ def tensors_in(value, left_out, name="", depth=0):
     if isinstance(value, Tensor):
         return [(name, value)]
     if depth > 20:
-        raise Refused(f"{name}: nested more than 20 deep")
+        raise Refused(f"{name} is nested more than 20 levels deep")
     if isinstance(value, dict):
         parts = value.items()
     elif isinstance(value, (list, tuple)):
@@ -139,11 +139,11 @@ def safetensors(tensors, storages):
     header, data, place = {"__metadata__": {"format": "pt"}}, [], 0
     for name, tensor in sorted(tensors, key=lambda each: (-each[1].storage.kind.bytes, each[0])):
         if name in header or not name:
-            raise Refused(f"the name {name!r} stands there twice, or is none")
+            raise Refused(f"the name {name!r} is empty or appears twice")
         kind, held = tensor.storage.kind, storages.get(tensor.storage.key, b"")
         if len(held) != tensor.storage.count * kind.bytes:
-            raise Refused(f"{name}: a storage of {tensor.storage.count} {kind.name} has {len(held)} bytes: "
-                          "is the file cut off?")
+            raise Refused(f"{name}: a storage of {tensor.storage.count} {kind.name} has {len(held)} bytes, "
+                          "so the file may be cut off")
         data.append(tensor.data(storages))
         header[name] = {"dtype": kind.name, "shape": tensor.shape, "data_offsets": [place, place + len(data[-1])]}
         place += len(data[-1])
@@ -157,13 +157,13 @@ def convert(source, target):
     value, storages = (load_zip if zipfile.is_zipfile(source) else load_legacy)(source)
     tensors = tensors_in(value, left_out)
     if not tensors:
-        raise Refused("it holds no tensors")
+        raise Refused("the file contains no tensors")
     parts = safetensors(tensors, storages)
     with open(target + ".tmp", "wb") as file:
         file.writelines(parts)
     os.replace(target + ".tmp", target)
     for name in left_out:
-        print(f"pt2safetensors: left out, as it is no tensor: {name}", file=sys.stderr)
+        print(f"pt2safetensors: skipped {name}, which is not a tensor", file=sys.stderr)
     print(f"{target}: {len(tensors)} tensors, {sum(map(len, parts))} bytes")
 
 

@@ -25,7 +25,7 @@ setup_has() {
     libopenmpi-dev) command -v mpicxx >/dev/null ;;
     openmpi-bin) command -v mpirun >/dev/null ;;
     catch2) setup_includes '<catch2/catch.hpp>' || setup_includes '<catch2/catch_all.hpp>' ;;
-    *) echo "tools/setup.sh knows no probe for $1" >&2; exit 1 ;;
+    *) echo "tools/setup.sh has no probe for $1" >&2; exit 1 ;;
   esac
 }
 
@@ -57,7 +57,7 @@ setup_missing() {
 # Asks before installing. Without a terminal, installs only with --yes.
 setup_may_install() {
   [ "${yes:-0}" = 1 ] && return
-  [ -t 0 ] || { echo "Nothing was installed: there is no terminal to ask on. Add --yes." >&2; exit 1; }
+  [ -t 0 ] || { echo "Nothing was installed, as there is no terminal to ask on. Add --yes." >&2; exit 1; }
   local answer
   read -r -p "Install them now? [Y/n] " answer
   case $answer in
@@ -72,30 +72,30 @@ setup_needs() {
   [ -n "$missing" ] || return 0
 
   if ! command -v apt-get >/dev/null; then
-    echo "Not found here: ${missing% } (these are Debian's names); install what they stand for." >&2
+    echo "Not found: ${missing% } (Debian's package names). Install the equivalents of your system." >&2
     setup_has g++ && setup_has cmake && setup_has ninja-build && return 0  # CMake looks further
     exit 1
   fi
 
   [ "$(id -u)" = 0 ] || root="sudo "
-  echo "Missing packages. This installs them:"
+  echo "Packages are missing. This command installs them:"
   echo "  ${root}apt-get update && ${root}apt-get install -y --no-install-recommends ${missing% }"
   if [ -n "$root" ] && ! command -v sudo >/dev/null; then
-    echo "There is no sudo here: run that line as root, then this script again." >&2
+    echo "sudo is not installed. Run that line as root, then run this script again." >&2
     exit 1
   fi
   setup_may_install
-  ${root}apt-get update -qq || echo "apt-get update failed; going on with the lists there are." >&2
+  ${root}apt-get update -qq || echo "apt-get update failed; continuing with the existing package lists." >&2
   # shellcheck disable=SC2086  # the list is meant to be split
   ${root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     -o Dpkg::Use-Pty=0 $missing >/dev/null || {
-    echo "The installation failed; the line above says what was tried." >&2
+    echo "The installation failed. The command is in the line above." >&2
     exit 1
   }
   missing=$(setup_missing "$@")
   [ -z "$missing" ] || {
-    echo "Still missing, or too old here: ${missing% }. Gradus needs CMake 3.25 and g++ 12 or newer;" \
-      "'pip install cmake' brings a new CMake." >&2
+    echo "Still missing or too old: ${missing% }. Gradus needs CMake 3.25 and g++ 12 or newer;" \
+      "'pip install cmake' installs a recent CMake." >&2
     exit 1
   }
 }
@@ -106,7 +106,7 @@ setup_axe() {
   [ -e $into/axe_playwright_python/axe.min.js ] && return
   python3 -m pip download --quiet --no-deps --dest $into axe-playwright-python &&
     python3 -m zipfile -e $into/axe_playwright_python-*.whl $into && return
-  echo "axe-core was not found: its tests are skipped ('python3 -m pip download axe-playwright-python' failed)." >&2
+  echo "axe-core was not found, so its tests are skipped ('python3 -m pip download axe-playwright-python' failed)." >&2
 }
 
 setup_cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }

@@ -15,12 +15,12 @@ SCRIPTS = (".py", ".sh", ".js")
 # Lines of code, counted in the same way in 2026: no blank lines, comments, tests, docstrings or
 # generated files.
 PEERS = [
-    ("micrograd", "all of it: scalars", 107),
-    ("llm.c", "train_gpt2.c: a GPT by hand, no autograd", 893),
+    ("micrograd", "all of it; scalars only", 107),
+    ("llm.c", "train_gpt2.c: a GPT without autograd", 893),
     ("tinygrad", "tensor, mixin, nn, dtype; kernels come from a compiler", 3520),
     ("tinygrad", "the same with its compiler and CPU runtime", 10849),
-    ("DyNet", "without CUDA; products are Eigen's", 21148),
-    ("flashlight", "fl/ without cuDNN; arrays are ArrayFire's or oneDNN's", 24032),
+    ("DyNet", "without CUDA; matmuls come from Eigen", 21148),
+    ("flashlight", "fl/ without cuDNN; arrays come from ArrayFire or oneDNN", 24032),
     ("candle", "core and nn, without CUDA and Metal", 25400),
     ("ggml", "core, allocator, optimizer, CPU operations in f32", 32892),
     ("MLX", "C++ core, io, CPU; Python nn and optimizers", 48640),

@@ -30,9 +30,10 @@ def run_once(preset, options):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=True)
-    parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--preset", default="release")
-    parser.add_argument("--busy", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--times", type=int, default=20, help="runs of the tests (default: 20)")
+    parser.add_argument("--preset", default="release", help="CMake preset (default: release)")
+    parser.add_argument("--busy", type=int, default=os.cpu_count() or 1,
+                        help="processes that keep cores busy (default: one per core)")
     parser.add_argument("options", nargs="*")
     flags = parser.parse_args()
     failures, broken = Counter(), 0

@@ -100,7 +100,7 @@ def text():
 
 if sys.argv[1:] == ["check"]:
     if TARGET.read_text() != text():
-        sys.exit(f"{TARGET} is not what Unicode {unicodedata.unidata_version} gives")
+        sys.exit(f"{TARGET} differs from the tables of Unicode {unicodedata.unidata_version}")
 elif sys.argv[1:]:
     sys.exit(__doc__)
 else:

@@ -52,7 +52,7 @@ Result grade_all(const std::vector<Exercise>& all, const std::string& only) {
   result.text += why + std::to_string(result.done) + " of " + std::to_string(result.graded) +
                  " done" + (wrong > 0 ? ", " + std::to_string(wrong) + " wrong" : "");
   if (next < all.size())
-    result.text += ", the next is " + std::to_string(next + 1) + " " + all[next].name + ": " +
+    result.text += ", next: " + std::to_string(next + 1) + " " + all[next].name + ": " +
                    file_of(all[next].name, next + 1);
   result.text += "\n";
   return result;

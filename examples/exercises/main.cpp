@@ -10,12 +10,13 @@ using namespace gradus;
 namespace {
 
 constexpr const char* kHelp =
-    "exercises: grades the backward passes in examples/exercises; its README.md tells the rest\n"
-    "  exercises              all of them, the first wrong one with its report\n"
-    "  exercises 4            one by its number, or by its name: exercises relu\n"
-    "  exercises --strict     exit code 1 unless all are done\n"
-    "  exercises --hint 4     a hint, by number or name: --hint relu 2 and 3 say more\n"
-    "  exercises --help       this\n";
+    "exercises: grades the backward passes in examples/exercises; see its README.md\n"
+    "  exercises              grade all, with a report on the first wrong one\n"
+    "  exercises 4            grade one, by number or name: exercises relu\n"
+    "  exercises --strict     exit with code 1 unless all are done\n"
+    "  exercises --hint 4     print a hint, by number or name; levels 2 and 3 say more:\n"
+    "                         exercises --hint relu 3\n"
+    "  exercises --help       print this help\n";
 
 /// The exercise with this name or number, or an empty string.
 std::string exercise_named(const std::vector<exercises::Exercise>& all, const std::string& word) {
@@ -30,8 +31,8 @@ int print_hint(const std::vector<exercises::Exercise>& all, const std::string& w
   const std::string text =
       level.size() == 1 ? exercises::hint(name, level[0] - '0') : std::string();
   if (text.empty()) {
-    std::fprintf(stderr, "exercises: --hint wants an exercise, 1 to %zu or its name, %s '%s %s'\n",
-                 all.size(), "and 1, 2 or 3, not", word.c_str(), level.c_str());
+    std::fprintf(stderr, "exercises: --hint needs an exercise, 1 to %zu or its name, %s '%s %s'\n",
+                 all.size(), "and a level, 1 to 3, got", word.c_str(), level.c_str());
     return 2;
   }
   std::printf("%s", text.c_str());
@@ -52,7 +53,7 @@ int main(int count, char** arguments) {
   const bool strict = word == "--strict";
   const exercises::Result result = exercises::grade_all(all, strict ? "" : word);
   if (count > 2 || result.graded == 0) {
-    std::fprintf(stderr, "exercises: what is '%s'? It knows 1 to %zu, their names, %s\n",
+    std::fprintf(stderr, "exercises: unknown argument '%s'. Arguments: 1 to %zu, a name, %s\n",
                  arguments[count - 1], all.size(), "--strict, --hint and --help");
     return 2;
   }

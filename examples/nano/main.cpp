@@ -283,7 +283,7 @@ int main(int argc, char** argv) {
     const Tensor loss = cross_entropy(model(x, T), y);
     backward(loss);
     optimizer.step(model.parameters);
-    if (step % 10 == 0) std::printf("step %d: %.3f nats a byte\n", step, loss.value[0]);
+    if (step % 10 == 0) std::printf("step %d: %.3f nats per byte\n", step, loss.value[0]);
   }
   Ids written = {'\n'};
   while (written.size() < 400) {

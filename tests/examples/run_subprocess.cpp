@@ -19,7 +19,7 @@ constexpr rlim_t kSeconds = 100;                   // CPU time limit
 constexpr int kPatience = kMeasured ? 150 : 1500;  // milliseconds until Ctrl-C
 constexpr const char* kWords = "GRADUS_TEST_APPLICATION";
 
-TEST_CASE("helper: run an application in a process of its own", "[.]") {
+TEST_CASE("helper: run an application in a separate process", "[.]") {
   const char* given = std::getenv(kWords);
   if (given == nullptr) return;
   std::istringstream in(given);
@@ -46,8 +46,7 @@ void become(const Workplace& here, const std::string& words) {
   const int out = ::open((here.directory / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   ::dup2(out, 1), ::dup2(err, 2);
   if (::chdir(here.directory.c_str()) == 0)
-    ::execl("/proc/self/exe", "tests", "helper: run an application in a process of its own",
-            nullptr);
+    ::execl("/proc/self/exe", "tests", "helper: run an application in a separate process", nullptr);
   ::_exit(99);
 }
 

@@ -63,19 +63,19 @@ TEST_CASE("SMILES are read as atoms, elements and bonds") {
         "[13cH:3]1cc[nH][c:1]1.ClCC(=O)Br>>[C:1]%10[C:2][C:3]%10[Na+:4]");
 }
 
-TEST_CASE("malformed reactions are refused") {
-  const auto refusal = [](const std::string& text) {
+TEST_CASE("malformed reactions are rejected") {
+  const auto message = [](const std::string& text) {
     return message_of<ValueError>([&] { read_reaction(text); });
   };
-  CHECK(has(refusal("CC"), "REACTANTS>>PRODUCTS"));
-  CHECK(has(refusal("C>>C>>C"), "REACTANTS>>PRODUCTS"));
-  CHECK(has(refusal(">>C"), "REACTANTS>>PRODUCTS"));
-  CHECK(has(refusal("CXC>>C"), "\"XC>>C\" at character 2"));
-  CHECK(has(refusal("C[C>>C"), "\"[C>>C\" at character 2"));
-  CHECK(has(refusal("C(C>>C"), "a \"(\" without its \")\""));
-  CHECK(has(refusal("CC)>>C"), "a \")\" without its \"(\""));
-  CHECK(has(refusal("C1CC>>C"), "ring 1 does not end"));
-  CHECK(has(refusal("1CC>>C"), "ring 1 begins before any atom"));
+  CHECK(has(message("CC"), "REACTANTS>>PRODUCTS"));
+  CHECK(has(message("C>>C>>C"), "REACTANTS>>PRODUCTS"));
+  CHECK(has(message(">>C"), "REACTANTS>>PRODUCTS"));
+  CHECK(has(message("CXC>>C"), "\"XC>>C\" at character 2"));
+  CHECK(has(message("C[C>>C"), "\"[C>>C\" at character 2"));
+  CHECK(has(message("C(C>>C"), "a \"(\" has no \")\""));
+  CHECK(has(message("CC)>>C"), "a \")\" has no \"(\""));
+  CHECK(has(message("C1CC>>C"), "ring 1 is not closed"));
+  CHECK(has(message("1CC>>C"), "ring 1 begins before any atom"));
   CHECK_REFUSES(ShapeError, map_atoms(read_reaction("C>>C"), ones({4, 4})), "[5, 5]", "[4, 4]");
 }
 

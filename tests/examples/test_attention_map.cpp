@@ -54,7 +54,7 @@ TEST_CASE("labels are escaped and abbreviated") {
   CHECK(contains(drawn, ">↵</text>"));
 }
 
-TEST_CASE("long sequences are drawn in at most 128 cells a side, by maximum") {
+TEST_CASE("long sequences are drawn in at most 128 cells per side, by maximum") {
   Tensor weights = zeros({300, 200});
   weights.mutable_data<float>()[297 * 200 + 198] = 0.5f;
   const std::vector<std::string> queries(300, "q"), keys(200, "k");
@@ -74,17 +74,17 @@ TEST_CASE("head_of selects one head of one example") {
   CHECK(same(head.weights.contiguous(), select(select(weights, 0, 1), 0, 2).contiguous()));
 }
 
-TEST_CASE("a map refuses wrong weights and labels") {
+TEST_CASE("a map rejects wrong weights and labels") {
   const auto fault = [](auto change) {
     plot::AttentionMap map = small_map();
     change(map);
     return message_of<Error>([&] { plot::svg(map); });
   };
-  CHECK(contains(fault([](auto& m) { m.weights = ones({2}); }), "wants weights [T, S], not [2]"));
+  CHECK(contains(fault([](auto& m) { m.weights = ones({2}); }), "weights must be [T, S], got [2]"));
   CHECK(contains(fault([](auto& m) { m.weights = ones({0, 3}); }), "[0, 3] is empty"));
   CHECK(contains(fault([](auto& m) { m.keys.pop_back(); }),
-                 "2 and 2 labels for weights [2, 3]: a label for each query and each key"));
-  CHECK(contains(fault([](auto& m) { m.weights = m.weights * -1.0; }), "a weight of -1"));
+                 "2 and 2 labels for weights [2, 3]. Pass one label per query and per key."));
+  CHECK(contains(fault([](auto& m) { m.weights = m.weights * -1.0; }), "not negative, got -1"));
   CHECK(contains(fault([](auto& m) { m.weights = m.weights / 0.0; }), "must be finite"));
   const Tensor w = ones({3, 2, 2});
   const std::vector<std::string> two = {"a", "b"};

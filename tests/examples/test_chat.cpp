@@ -118,15 +118,15 @@ TEST_CASE("gpt chat answers to the entire conversation, with new random numbers 
   options.sampling.temperature = 1;
   int ended = 0, cut = 0;
   for (const std::string system : {"", "Be brief."}) {
-    const Talked wanted = naive_talk(model, system, said, options, 5);
+    const Talked expected = naive_talk(model, system, said, options, 5);
     const Outcome talk = here.shell(
         Workplace::program() + " chat model --weights f32 --tokens 30 --temperature 1 --top-p 1 " +
         "--seed 5 " + (system.empty() ? "" : "--system '" + system + "' ") + "<said.txt");
     CAPTURE(talk.err);
     REQUIRE(talk.code == 0);
-    CHECK(talk.out == wanted.out);
-    ended += wanted.ended;
-    cut += static_cast<int>(said.size()) - wanted.ended;
+    CHECK(talk.out == expected.out);
+    ended += expected.ended;
+    cut += static_cast<int>(said.size()) - expected.ended;
   }
   CHECK(ended > 0);
   CHECK(cut > 0);
@@ -145,14 +145,14 @@ TEST_CASE("gpt chat --prompt answers once, with the recommended sampling unless 
         naive_talk(model, "", {"Hi"}, options, 4).out);
 }
 
-TEST_CASE("gpt chat refuses models that cannot chat in one line") {
+TEST_CASE("gpt chat rejects models that cannot chat, in one line") {
   const Workplace here;
   write_model(here);
   here.write("model/tokenizer_config.json", R"({"chat_template": "{{ messages }}"})");
   check_refused(here.gpt("chat model"), {"tokenizer_config.json", "chat template is not known"});
   here.write("model/tokenizer_config.json", "{}");
   check_refused(here.gpt("chat model"), {"chat_template"});
-  check_refused(here.gpt("chat ."), {"no model of other people", "gpt sample"});
+  check_refused(here.gpt("chat ."), {"not a pretrained model", "gpt sample"});
 }
 
 }  // namespace

@@ -158,13 +158,14 @@ const std::string kTiny =
     "--threads 1 --tree . --pretrain 9 --steps 9 --eval-every 3 --batch 4 --layers 1 --heads 2 "
     "--width 8 --length 6 --vocabulary 40 --out ";
 
-TEST_CASE("classify trains both lessons, classifies and fills in words") {
+TEST_CASE("classify trains in both phases, classifies and fills in words") {
   const Workplace here;
   write_tree(here, 4);
   const Outcome whole = here.shell(kClassify + "train " + kTiny + "runs/run");
   CAPTURE(whole.err);
   REQUIRE(whole.code == 0);
-  for (const char* words : {"majority", "bags of words", "BERT, pre-trained", "filled in rightly"})
+  for (const char* words :
+       {"majority", "bags of words", "BERT, pre-trained", "accuracy on masked words"})
     CHECK(has(whole.out, words));
   const Outcome named = here.shell(kClassify + "text runs/run tests/file1.cpp");
   CHECK(named.code == 0);
@@ -180,7 +181,7 @@ TEST_CASE("classify trains both lessons, classifies and fills in words") {
   here.write("new.md", "more\n");
   check_refused(
       here.shell(kClassify + "train --out runs/run --resume 2>&1 | grep -v ^t >&2; exit 2"),
-      {"the files below . are others than when the run began"});
+      {"the files below . have changed since the run began"});
 }
 
 TEST_CASE("classify without pre-training reports that and fills in nothing") {
@@ -199,7 +200,7 @@ TEST_CASE("classify reports usage errors in one line") {
   const Workplace here;
   check_refused(here.shell(kClassify), {"subcommand"});
   check_refused(here.shell(kClassify + "train"), {".: holds 0 files of the kind", "3 are needed"});
-  check_refused(here.shell(kClassify + "train --tree none"), {"none: is no directory"});
+  check_refused(here.shell(kClassify + "train --tree none"), {"none: is not a directory"});
   check_refused(here.shell(kClassify + "train --pretrain -1"), {"--pretrain -1: must not"});
   check_refused(here.shell(kClassify + "train --length 1"), {"--length 1: must be 2 or more"});
   check_refused(here.shell(kClassify + "train --vocabulary 4"), {"--vocabulary 4: must be 5"});

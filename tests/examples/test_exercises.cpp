@@ -54,13 +54,13 @@ Tensors attention_without_factor_in_q(const Tensors& in, const Tensor& dy) {
 /// One for each exercise, in order.
 std::vector<Mistake> mistakes() {
   return {
-      {"the mean's gradient",
+      {"the gradient of mean",
        [](const Tensors& in, const Tensor& dy) -> Tensors {
          return {expand(dy / static_cast<double>(in[0].numel()), in[0].shape())};
        }},
       {"one gradient for two inputs",
        [](const Tensors& in, const Tensor& dy) -> Tensors { return {dy * in[1]}; }},
-      {"operands exchanged, which does not even fit",
+      {"operands exchanged, with wrong shapes",
        [](const Tensors& in, const Tensor& dy) -> Tensors {
          return {matmul(transpose(in[1]), dy), matmul(dy, transpose(in[0]))};
        }},
@@ -68,11 +68,11 @@ std::vector<Mistake> mistakes() {
        [](const Tensors& in, const Tensor& dy) -> Tensors {
          return {dy * (in[0] >= 0.0).to(dy.dtype())};
        }},
-      {"the sum's gradient",
+      {"the gradient of sum",
        [](const Tensors& in, const Tensor& dy) -> Tensors {
          return {expand(unsqueeze(dy, 1), in[0].shape())};
        }},
-      {"each element by itself",
+      {"each element separately",
        [](const Tensors& in, const Tensor& dy) -> Tensors {
          const Tensor y = softmax(in[0]);
          return {dy * y * (1.0 - y)};
@@ -81,17 +81,17 @@ std::vector<Mistake> mistakes() {
        [](const Tensors& in, const Tensor& dy) -> Tensors {
          return {dy * (softmax(in[0]) - one_hot(in[1], 4, dy.dtype())), Tensor{}};
        }},
-      {"mean(g) left out",
+      {"mean(g) is missing",
        [](const Tensors& in, const Tensor& dy) -> Tensors {
          Tensors dx = layer_norm_backward(in[0], in[1], in[2], dy);
          dx[0] = layer_norm_without_mean(in, dy);
          return dx;
        }},
-      {"the mean over an id's places for their sum",
+      {"a mean over the positions of an id in place of a sum",
        [](const Tensors& in, const Tensor& dy) -> Tensors {
          return {embedding_of_means(in, dy), Tensor{}};
        }},
-      {"the factor left out on the way to q", attention_without_factor_in_q},
+      {"dq without the factor", attention_without_factor_in_q},
   };
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("exercises: initially none is done, and the first is next") {
   CAPTURE(outcome.out);
   CHECK(outcome.code == 0);
   CHECK(has(outcome.out, "\n10 attention      not done yet\n"));
-  CHECK(has(outcome.out, "0 of 10 done, the next is 1 sum: examples/exercises/01_sum.cpp\n"));
+  CHECK(has(outcome.out, "0 of 10 done, next: 1 sum: examples/exercises/01_sum.cpp\n"));
   CHECK(!has(outcome.out, "wrong"));
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("exercises: the program has the documented flag and exit codes") {
     const Outcome outcome = place.shell(kProgram + " " + one);
     CHECK(outcome.code == 0);
     CHECK(outcome.out ==
-          " 4 relu           not done yet\n0 of 1 done, the next is 4 relu: "
+          " 4 relu           not done yet\n0 of 1 done, next: 4 relu: "
           "examples/exercises/04_relu.cpp\n");
   }
 }
@@ -141,7 +141,7 @@ TEST_CASE("exercises: each has three hints, and the third is the derivation") {
   CHECK(outcome.out == derivation("softmax"));
   CHECK(place.shell(kProgram + " --hint softmax").out == hint("softmax", 1));
   for (const char* wrong : {" --hint", " --hint 11", " --hint relu 4", " --hint relu 12"})
-    testing::check_refused(place.shell(kProgram + wrong), {"--hint wants", "1, 2 or 3"});
+    testing::check_refused(place.shell(kProgram + wrong), {"--hint needs", "1 to 3"});
 }
 
 TEST_CASE("exercises: the solutions pass all ten") {
@@ -149,7 +149,7 @@ TEST_CASE("exercises: the solutions pass all ten") {
   CAPTURE(result.text);
   CHECK(result.done == 10);
   CHECK(has(result.text, "\n10 attention      done\n10 of 10 done\n"));
-  CHECK(!has(result.text, "the next is"));
+  CHECK(!has(result.text, "next:"));
 }
 
 TEST_CASE("exercises: an unfinished one is reported with its file") {
@@ -158,7 +158,7 @@ TEST_CASE("exercises: an unfinished one is reported with its file") {
     const std::string text =
         text_with(number, [](const Tensors&, const Tensor& dy) { return not_done_yet(dy); });
     const std::string next =
-        "9 of 10 done, the next is " + std::to_string(number) + " " + all[number - 1].name + ": ";
+        "9 of 10 done, next: " + std::to_string(number) + " " + all[number - 1].name + ": ";
     CAPTURE(text);
     REQUIRE(has(text, next));
     const std::size_t file = text.find(next) + next.size();
@@ -180,7 +180,7 @@ TEST_CASE("exercises: a plausible mistake in each is reported by name") {
     CHECK(has(text, std::to_string(number) + " " + name + std::string(15 - name.size(), ' ') +
                         "wrong\n"));
     CHECK(has(text, number == 3 ? "matmul throws: " : "GRADCHECK FAIL  " + name));
-    CHECK(has(text, "9 of 10 done, 1 wrong, the next is " + std::to_string(number) + " " + name));
+    CHECK(has(text, "9 of 10 done, 1 wrong, next: " + std::to_string(number) + " " + name));
   }
   CHECK(has(text_with(8, wrong[7].backward), "MISSING TERM"));
 }
@@ -195,7 +195,7 @@ TEST_CASE("exercises: the first of several wrong ones gets its report") {
   CHECK(has(result.text, "GRADCHECK FAIL  mean"));
   CHECK(!has(result.text, "GRADCHECK FAIL  softmax"));
   CHECK(has(result.text, " 6 softmax        wrong\n"));
-  CHECK(has(result.text, "8 of 10 done, 2 wrong, the next is 5 mean: "));
+  CHECK(has(result.text, "8 of 10 done, 2 wrong, next: 5 mean: "));
 }
 
 }  // namespace gradus::exercises

@@ -122,7 +122,7 @@ TEST_CASE("each value of each training flag changes the run") {
     std::set<std::string> known = kElsewhere;
     for (const Other& other : others) known.insert(other.flag);
     for (const std::string& flag : flags_of(app)) {
-      INFO(app.name << " train " << flag << " has no other value in this test");
+      INFO(app.name << " train " << flag << " needs another value in this test");
       CHECK(known.count(flag) == 1);
     }
   }

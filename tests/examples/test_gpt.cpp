@@ -9,9 +9,9 @@ namespace {
 TEST_CASE("gpt reports usage errors in one line with exit code 2") {
   const Workplace here;
   check_refused(here.gpt("train text.txt --out run --nonsense 3"), {"--nonsense"});
-  check_refused(here.gpt("train"), {"which text"});
-  check_refused(here.gpt("train --out run"), {"which text"});
-  check_refused(here.gpt("train --resume"), {"which run", "--out"});
+  check_refused(here.gpt("train"), {"needs a text"});
+  check_refused(here.gpt("train --out run"), {"needs a text"});
+  check_refused(here.gpt("train --resume"), {"needs a run", "--out"});
   check_refused(here.gpt("train text.txt --minutes 1 --steps 5"), {"--minutes", "--steps"});
   check_refused(here.gpt("train text.txt --minutes 1 --no-trial"), {"--minutes", "--no-trial"});
   check_refused(here.gpt("train text.txt --minutes 0"), {"--minutes 0", "positive"});
@@ -19,7 +19,7 @@ TEST_CASE("gpt reports usage errors in one line with exit code 2") {
   check_refused(here.gpt("train text.txt --tokenizer morse"), {"morse", "auto", "char", "bpe"});
   check_refused(here.gpt("train text.txt --tokenizer bpe --vocab 7"), {"--vocab 7", "256", "bpe"});
   check_refused(here.gpt("train text.txt --tokenizer word --vocab 1"), {"--vocab 1", "2", "word"});
-  check_refused(here.gpt("train text.txt --vocab 300"), {"--vocab", "--tokenizer word and bpe"});
+  check_refused(here.gpt("train text.txt --vocab 300"), {"--vocab", "--tokenizer word or bpe"});
   check_refused(here.gpt("train text.txt --out run --config huge"), {"huge", "toy", "baby12"});
   check_refused(here.gpt("train text.txt --out run --steps many"), {"--steps"});
   check_refused(here.gpt("train missing.txt --out run"), {"missing.txt"});
@@ -36,7 +36,7 @@ TEST_CASE("gpt reports usage errors in one line with exit code 2") {
   CHECK(here.gpt("--help").code == 0);
 }
 
-TEST_CASE("gpt trains, samples and evaluates, and refuses flags that do not fit the run") {
+TEST_CASE("gpt trains, samples and evaluates, and rejects flags that contradict the run") {
   const Workplace here;
   const Outcome trained = here.gpt("train text.txt --out run --steps 40 --eval-every 20 " + kSmall);
   REQUIRE(trained.code == 0);

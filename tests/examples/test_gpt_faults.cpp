@@ -51,7 +51,7 @@ TEST_CASE("a run that was killed before its first checkpoint can be started agai
   const std::string train = "train text.txt --out run --no-trial --steps 2 " + kSmall;
   CHECK(here.gpt(train).code == 0);
   fs::remove(here.directory / "run/checkpoint.safetensors");
-  check_refused(here.gpt(train), {"holds a run already", "--out"});
+  check_refused(here.gpt(train), {"already holds a run", "--out"});
 }
 
 /// The resumed run equals an uninterrupted one.
@@ -75,7 +75,7 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   const Outcome full =
       here.shell("exec 2>err; " + blocks((metrics + checkpoint) / 2) + "text.txt --out run " +
                  sizes + kSmall + " 2>all; code=$?; " + "tail -n 1 all >&2; exit $code");
-  check_refused(full, {"run/metrics.jsonl", "File too large", "Stopped at step", "make room",
+  check_refused(full, {"run/metrics.jsonl", "File too large", "Stopped at step", "free disk space",
                        "gpt train --out run --resume"});
   CHECK(here.gpt("info run").code == 0);
   CHECK(here.gpt("sample run --tokens 3").code == 0);

@@ -77,14 +77,14 @@ TEST_CASE("gpt validates model flags and requires them to agree with a resumed r
   }
 }
 
-TEST_CASE("gpt reads runs from before models had options") {
+TEST_CASE("gpt reads old runs without model options") {
   const Workplace here;
   REQUIRE(
       here.gpt("train text.txt --steps 30 --eval-every 10 --no-trial --out run " + kSmall + kFirst)
           .code == 0);
   const std::string settings = contents(here.directory / "run/settings.json");
   const std::string sample = "sample run --prompt 'the ' --tokens 20";
-  const Outcome now = here.gpt(sample), told = here.gpt("info run");
+  const Outcome now = here.gpt(sample), info = here.gpt("info run");
   const std::string names =
       "/positions\\|kv_heads\\|window\\|\"norm\"\\|activation\\|\"checkpoint\\|qk_norm\\|\"bias\\|"
       "zero_init\\|optimizer/d";
@@ -94,8 +94,8 @@ TEST_CASE("gpt reads runs from before models had options") {
         std::count(settings.begin(), settings.end(), '\n') - 10);
   CHECK(here.gpt(sample).out == now.out);
   CHECK(now.code == 0);
-  CHECK(here.gpt("info run").out.substr(0, told.out.find("files\n")) ==
-        told.out.substr(0, told.out.find("files\n")));
+  CHECK(here.gpt("info run").out.substr(0, info.out.find("files\n")) ==
+        info.out.substr(0, info.out.find("files\n")));
   CHECK(here.gpt("train --threads 1 --resume --out run").code == 0);
   CHECK(here.gpt("train --threads 1 --resume --out run --kv-heads 2 --norm layer").code == 0);
 }

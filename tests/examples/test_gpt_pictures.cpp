@@ -54,7 +54,7 @@ TEST_CASE("the loss curve is drawn at the end, after Ctrl-C, and for entire resu
   REQUIRE(here.gpt("train text.txt --out short " + kQuick).code == 0);
   const std::string drawn = contents(here.directory / "short/loss.svg");
   CHECK(has(drawn, "<title>short</title>"));
-  CHECK(has(drawn, "loss, nats a character"));
+  CHECK(has(drawn, "loss, nats per character"));
   CHECK(has(drawn, " at step 4</text>"));
   fs::remove(here.directory / "short/loss.svg");
   REQUIRE(here.gpt("train --resume --out short").code == 0);

@@ -52,21 +52,21 @@ TEST_CASE("gpt logits prints the logits of transformers, one line per position")
     for (const std::int64_t id : golden.at("ids")[0].to_vector<std::int64_t>())
       ids += (ids.empty() ? "" : ",") + std::to_string(id);
     const auto rows = printed(here.gpt("logits '" + kFamilies + family + "' --ids " + ids));
-    const std::vector<float> wanted = golden.at("output")[0].to_vector<float>();
+    const std::vector<float> expected = golden.at("output")[0].to_vector<float>();
     REQUIRE(rows.size() == 11);
     double largest = 0, apart = 0;
     for (std::size_t t = 0; t < rows.size(); ++t) {
       REQUIRE(rows[t].size() == 37);
       for (std::size_t v = 0; v < 37; ++v) {
         largest = std::max(largest, std::abs(rows[t][v]));
-        apart = std::max(apart, std::abs(rows[t][v] - static_cast<double>(wanted[t * 37 + v])));
+        apart = std::max(apart, std::abs(rows[t][v] - static_cast<double>(expected[t * 37 + v])));
       }
     }
     CHECK(apart < 1e-5 * largest);  // see tests/io/pretrained/test_pretrained.cpp
   }
 }
 
-TEST_CASE("gpt refuses wrong models and ids in one line") {
+TEST_CASE("gpt rejects wrong models and ids, in one line") {
   const Workplace here;
   const std::string llama = "'" + kFamilies + "llama'";
   check_refused(here.gpt("logits " + llama + " --ids 1,x"), {"--ids", "x", "1,5,9"});
@@ -131,9 +131,9 @@ TEST_CASE("with given weights, the seed of gpt train selects the windows, and fl
 
 TEST_CASE("gpt info describes a pretrained model") {
   const Workplace here;
-  const Outcome told = here.gpt("info '" + kFamilies + "llama'");
-  CHECK(told.code == 0);
-  CHECK(told.out.find("3 heads, 1 of keys and values, rotary positions of base 5003") !=
+  const Outcome info = here.gpt("info '" + kFamilies + "llama'");
+  CHECK(info.code == 0);
+  CHECK(info.out.find("3 heads, 1 for keys and values, rotary positions with base 5003") !=
         std::string::npos);
 }
 

@@ -31,9 +31,9 @@ TEST_CASE("gpt train needs only a text") {
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
   for (const char* words :
-       {"2,031 characters, 24 kinds", "the last tenth, 203", "toy, for texts of up to 10,000",
-        "parameters", "2 steps of 8 x 32", "0.28 passes", "estimate", "MB", "going by",
-        "runs/text, after the text's name"})
+       {"2,031 characters, vocabulary of 24", "the last tenth, 203",
+        "toy, for texts of up to 10,000", "parameters", "2 steps of 8 x 32", "0.28 passes",
+        "estimate", "MB", "trial steps of", "runs/text, named after the text"})
     CHECK(has(done.err, words));
   CHECK(has(done.out, "loss curve: runs/text/loss.svg"));
   check_refused(here.gpt("train text.txt"), {"runs/text", "--resume", "--out"});
@@ -64,10 +64,10 @@ TEST_CASE("trial steps change nothing and estimate memory and time") {
   // Activations, weights and checkpoint: 60 MB on top of the program's 15 MB. The allocator may add
   // a fifth.
   CAPTURE(tried.err);
-  const double said = number_after(tried.err.substr(tried.err.find("estimate")), " and ");
+  const double estimated = number_after(tried.err.substr(tried.err.find("estimate")), " and ");
   const double held = number_after(tried.err.substr(tried.err.find("took")), ", and ");
-  CHECK(said > 0.8 * held);
-  CHECK(said < 1.25 * held);
+  CHECK(estimated > 0.8 * held);
+  CHECK(estimated < 1.25 * held);
 }
 
 /// The log has as many steps as its goal.
@@ -124,10 +124,10 @@ TEST_CASE("the demo samples with its best weights and honors --minutes") {
   check_log_agrees(here, "build/demo");
   const Outcome again = here.gpt("sample build/demo --prompt '\n' --tokens 400 --temperature 0.8");
   CHECK(has(done.out, again.out));
-  const auto judged =
+  const auto losses =
       train::read_metric((here.directory / "build/demo/metrics.jsonl").string(), "held_out_loss");
-  double lowest = judged.at(0).second;
-  for (const auto& [step, loss] : judged) lowest = std::min(lowest, loss);
+  double lowest = losses.at(0).second;
+  for (const auto& [step, loss] : losses) lowest = std::min(lowest, loss);
   CHECK(std::abs(number_after(done.out, "held-out loss") - lowest) < 1e-4);
   check_refused(here.gpt("demo --minutes 0"), {"--minutes 0", "positive"});
   check_refused(here.gpt("demo nowhere"), {"nowhere"});
@@ -156,13 +156,15 @@ TEST_CASE("texts with too many characters or invalid UTF-8 are read as bytes") {
   here.write("bytes.bin", bytes);
   here.write("many.txt", many);
   REQUIRE(here.gpt("train bytes.bin --out b " + kQuick).code == 0);
-  CHECK(has(here.gpt("info b").out, "byte, 256 kinds"));
+  CHECK(has(here.gpt("info b").out, "byte, vocabulary of 256"));
   CHECK(here.gpt("sample b --tokens 5").code == 0);
   const Outcome many_kinds = here.gpt("train many.txt --out m " + kQuick);
-  CHECK(has(many_kinds.err, "1,539 bytes, 256 kinds"));
-  CHECK_FALSE(has(many_kinds.err, "is no text"));
-  CHECK(has(here.gpt("train many.txt --tokenizer char --out c " + kQuick).err, "513 kinds"));
-  CHECK(has(here.gpt("train text.txt --tokenizer byte --out t " + kQuick).err, "256 kinds"));
+  CHECK(has(many_kinds.err, "1,539 bytes, vocabulary of 256"));
+  CHECK_FALSE(has(many_kinds.err, "is not text"));
+  CHECK(
+      has(here.gpt("train many.txt --tokenizer char --out c " + kQuick).err, "vocabulary of 513"));
+  CHECK(
+      has(here.gpt("train text.txt --tokenizer byte --out t " + kQuick).err, "vocabulary of 256"));
   CHECK(here.gpt("train --resume --out t --tokenizer auto").code == 0);
   check_refused(here.gpt("train bytes.bin --tokenizer char --out x"),
                 {"bytes.bin", "UTF-8", "byte 0", "--tokenizer byte"});
@@ -173,19 +175,19 @@ TEST_CASE("a binary file is reported, unless bytes were requested") {
   const Workplace here;
   here.write("zero.bin", std::string(500, 'a') + std::string(1, '\0') + std::string(500, 'b'));
   here.write("latin.txt", std::string(700, 'a') + "\xE9" + std::string(300, 'b'));
-  const std::string note = "; its bytes are learnt";
+  const std::string note = "; training on bytes";
   CHECK(has(here.gpt("train zero.bin --out z " + kQuick).err,
-            "zero.bin: is no text: byte 500 is 0" + note));
+            "zero.bin is not text: byte 500 is 0" + note));
   CHECK(has(here.gpt("train text.txt latin.txt --out l " + kQuick).err,
-            "latin.txt: is no text: byte 700 is not UTF-8" + note));
-  CHECK_FALSE(has(here.gpt("train --resume --out l").err, "is no text"));
+            "latin.txt is not text: byte 700 is not UTF-8" + note));
+  CHECK_FALSE(has(here.gpt("train --resume --out l").err, "is not text"));
   for (const char* file : {"zero.bin --tokenizer byte", "text.txt"})
     CHECK_FALSE(
         has(here.gpt("train --out b" + std::string(1, file[0]) + " " + file + " " + kQuick).err,
-            "is no text"));
+            "is not text"));
 }
 
-TEST_CASE("a run given in a wrong position is refused with the right command") {
+TEST_CASE("a misplaced run is rejected with the correct command") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --out run " + kQuick).code == 0);
   for (const std::string command : {"sample", "info"})
@@ -240,21 +242,22 @@ TEST_CASE("words and byte pairs work in train, resume, info, sample and eval") {
     CAPTURE(done.err);
     REQUIRE(done.code == 0);
     const std::string one = kind == "word" ? "word" : "bpe token";
-    CHECK(has(done.err, one + "s, " + vocab + " kinds"));
-    CHECK(has(done.out, "nats a " + one));
+    CHECK(has(done.err, one + "s, vocabulary of " + vocab));
+    CHECK(has(done.out, "nats per " + one));
     CHECK(here.gpt("train --resume --out " + kind).code == 0);
     CHECK(here.gpt("train --resume --tokenizer " + kind + " --out " + kind).code == 0);
     check_refused(here.gpt("train --resume --vocab 333 --out " + kind), {"--vocab 333", vocab});
-    CHECK(has(here.gpt("info " + kind).out, one + ", " + vocab + " kinds"));
+    CHECK(has(here.gpt("info " + kind).out, one + ", vocabulary of " + vocab));
     const Outcome drawn = here.gpt("sample " + kind + " --prompt 'the cat' --tokens 5");
     CHECK(drawn.code == 0);
     CHECK(has(drawn.out, "the cat"));
-    const Outcome judged = here.gpt("eval " + kind + " text.txt");
-    const double a_token = number_after(judged.out, ""),
-                 a_byte = number_after(judged.out, "perplexity ") > 0
-                              ? number_after(judged.out.substr(judged.out.find("perplexity")), ", ")
+    const Outcome evaluated = here.gpt("eval " + kind + " text.txt");
+    const double a_token = number_after(evaluated.out, ""),
+                 a_byte = number_after(evaluated.out, "perplexity ") > 0
+                              ? number_after(evaluated.out.substr(evaluated.out.find("perplexity")),
+                                             ", ")
                               : 0;
-    CHECK(has(judged.out, "nats a byte"));
+    CHECK(has(evaluated.out, "nats per byte"));
     CHECK(a_byte < 0.7 * a_token);  // tokens have at least two bytes
     std::ofstream(here.directory / kind / "tokenizer.json") << "{}";  // must be read
     check_refused(here.gpt("train --resume --out " + kind), {"tokenizer.json"});
@@ -284,13 +287,13 @@ TEST_CASE("a separate text can be held out") {
   check_refused(here.gpt("train text.txt --val missing.txt --out x"), {"missing.txt"});
 }
 
-TEST_CASE("gpt refuses unsuitable texts and reports the reason") {
+TEST_CASE("gpt rejects unsuitable texts and reports the reason") {
   const Workplace here;
   here.write("empty.txt", "");
   here.write("short.txt", "too short");
   check_refused(here.gpt("train empty.txt " + kSmall), {"empty.txt", "no text"});
   check_refused(here.gpt("train short.txt " + kSmall),
-                {"short.txt", "9 tokens", "held out", "at least 9", "--val", "--context"});
+                {"short.txt", "9 tokens", "held-out", "at least 9", "--val", "--context"});
   check_refused(here.gpt("train short.txt --val text.txt --context 9 --tokenizer byte"),
                 {"9 tokens", "at least 10"});
   check_refused(here.gpt("train text.txt --val short.txt --context 9 --tokenizer byte"),
@@ -317,16 +320,16 @@ TEST_CASE("a held-out loss that rises three times is reported once, and training
       "--threads 1 --no-trial --steps 240 --eval-every 20 --lr 0.005");
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
-  const std::size_t told = done.err.find("risen three times running");
-  REQUIRE(told != std::string::npos);
-  CHECK(done.err.find("step 240/240", told) != std::string::npos);
+  const std::size_t warning = done.err.find("risen three times running");
+  REQUIRE(warning != std::string::npos);
+  CHECK(done.err.find("step 240/240", warning) != std::string::npos);
   CHECK(has(done.err, "ended above the bigram line"));
   const std::string metrics = contents(here.directory / "run/metrics.jsonl");
   const double last = number_after(metrics.substr(metrics.rfind("held_out_loss")), ": ");
   CHECK(std::abs(number_after(done.err, "above the bigram line, at") - last) < 1e-4);
   CHECK(last > number_after(done.out, "held-out loss") + 0.01);
   CHECK(has(done.err, "the loss rose; try --lr 0.00125"));
-  const double step = number_after(done.err.substr(told), "at step");
+  const double step = number_after(done.err.substr(warning), "at step");
   CHECK(number_after(done.out, "best, at step") == step);
   CHECK(number_after(here.gpt("info run").out, "at step") == step);
 }
@@ -334,14 +337,14 @@ TEST_CASE("a held-out loss that rises three times is reported once, and training
 TEST_CASE("gpt info describes a run") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --out run " + kQuick).code == 0);
-  const Outcome told = here.gpt("info run");
-  CAPTURE(told.out);
-  CHECK(told.code == 0);
+  const Outcome info = here.gpt("info run");
+  CAPTURE(info.out);
+  CHECK(info.code == 0);
   for (const char* words :
-       {"text.txt", "last tenth", "character, 24 kinds", "1 layers, 2 heads, width 16, context 8",
-        "3,", "parameters", "4 of 4 steps", "best loss", "at step 4", "finished", "settings.json",
-        "checkpoint.safetensors", "kB", "20"})
-    CHECK(has(told.out, words));
+       {"text.txt", "last tenth", "character, vocabulary of 24",
+        "1 layers, 2 heads, width 16, context 8", "3,", "parameters", "4 of 4 steps", "best loss",
+        "at step 4", "finished", "settings.json", "checkpoint.safetensors", "kB", "20"})
+    CHECK(has(info.out, words));
   std::string half = contents(here.directory / "run/checkpoint.safetensors");
   half.resize(half.size() / 2);
   here.write("run/checkpoint.safetensors", half);

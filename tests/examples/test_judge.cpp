@@ -114,9 +114,9 @@ std::string without(const std::string& words, const std::string& flag) {
 }
 
 std::vector<std::string> all_of(const std::string& text, const char* what) {
-  const std::regex wanted(what);
+  const std::regex pattern(what);
   std::vector<std::string> found;
-  for (std::sregex_iterator at(text.begin(), text.end(), wanted), end; at != end; ++at)
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
     found.push_back((*at)[1]);
   return found;
 }
@@ -133,7 +133,7 @@ std::string words_for(const Application& app, const std::string& command) {
       {"listen to", "kept --class rise"},
       {"listen make", "--class rise x.wav"},
       {"vision look", "kept"}};
-  INFO(app.name << " " << command << " has numbers that this test does not know");
+  INFO(app.name << " " << command << " has numeric flags that this test does not cover");
   REQUIRE(all.count(app.name + " " + command) == 1);
   return all.at(app.name + " " + command);
 }
@@ -167,7 +167,7 @@ int check_fields(const Application& app, const Workplace& here) {
     json[key] = -1;
     here.write("kept/settings.json", json.dump());
     check_refused(app.run(here, "train --resume --out kept --threads 1"),
-                  {"kept/settings.json: " + key + " -1: must ", "; put back what"});
+                  {"kept/settings.json: " + key + " -1: must ", "; restore the original"});
     ++tried;
   }
   here.write("kept/settings.json", whole.dump());
@@ -193,28 +193,30 @@ struct Wrong {
 };
 const std::vector<Wrong> kWrong = {
     {"layers", "1000000", {"layers 1000000", "at most 100,000"}},
-    {"context", "10000000", {"context 10000000", "need at least", "one of them smaller"}},
-    {"batch", "100000000", {"batch 100000000", "need at least", "one of them smaller"}},
-    {"seed", "18446744073709551615", {"seed is 1844", "not a whole number that 64 bits hold"}},
-    {"width", "8.0", {"width is 8.0", "not a whole number"}},
-    {"width", "\"8\"", {"width is \"8\"", "not a whole number"}},
-    {"width", "null", {"width is null", "not a whole number"}},
+    {"context", "10000000", {"context 10000000", "need at least", "reduce one of them"}},
+    {"batch", "100000000", {"batch 100000000", "need at least", "reduce one of them"}},
+    {"seed", "18446744073709551615", {"seed is 1844", "must be a 64-bit integer"}},
+    {"width", "8.0", {"width is 8.0", "must be a 64-bit integer"}},
+    {"width", "\"8\"", {"width is \"8\"", "must be a 64-bit integer"}},
+    {"width", "null", {"width is null", "must be a 64-bit integer"}},
     {"heads", "3", {"heads 3: must divide run/settings.json: width 8"}},
     {"kv_heads", "4", {"kv_heads 4", "divide the 2 heads"}},
     {"warmup", "4", {"warmup 4", "at most the 3 steps"}},
-    {"dropout", "\"none\"", {"dropout is \"none\", and not a number"}},
-    {"dropout", "true", {"dropout is true, and not a number"}},
-    {"checkpoint", "1", {"checkpoint is 1, and not true or false"}},
+    {"dropout", "\"none\"", {"dropout is \"none\", but must be a number"}},
+    {"dropout", "true", {"dropout is true, but must be a number"}},
+    {"checkpoint", "1", {"checkpoint is 1, but must be true or false"}},
     {"positions", "\"odd\"", {"run/settings.json: positions", "odd", "rotary"}},
-    {"config", "5", {"config is 5, and not text"}},
+    {"config", "5", {"config is 5, but must be a string"}},
     {"files", "[]", {"files []", "at least one text"}},
-    {"files", "[1]", {"files is [1], and not a list of texts"}},
-    {"widht", "8", {"nothing is called \"widht\""}},
-    {"time", "3", {"time is no object"}},
+    {"files", "[1]", {"files is [1], but must be a list of strings"}},
+    {"widht", "8", {"unknown field \"widht\""}},
+    {"time", "3", {"time must be an object"}},
     {"time", R"({"seconds": -1, "evaluation_steps": 1, "most_steps": 5})", {"seconds -1"}},
     {"time", R"({"seconds": 1, "evaluation_steps": -1, "most_steps": 5})", {"evaluation_steps -1"}},
     {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 0})", {"most_steps 0"}},
-    {"time", R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})", {"called \"x\""}},
+    {"time",
+     R"({"seconds": 1, "evaluation_steps": 1, "most_steps": 5, "x": 0})",
+     {"unknown field \"x\""}},
     {"time", R"({"seconds": 1, "most_steps": 5})", {"it lacks \"evaluation_steps\""}}};
 
 TEST_CASE("gpt validates its flags before it reads a text") {
@@ -226,14 +228,14 @@ TEST_CASE("gpt validates its flags before it reads a text") {
   check_refused(gpt.run(here, "train missing.txt --heads 6"), {"missing.txt"});
 }
 
-TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
+TEST_CASE("invalid fields of settings.json are reported by name, with a fix") {
   const Workplace here;
   const Application& gpt = applications().front();
   REQUIRE(gpt.train(here, "run").code == 0);
   const Json whole = Json::parse(contents(here.directory / "run/settings.json"));
   const auto check = [&](const std::string& file, std::vector<std::string> say, bool to_use) {
     INFO(file);
-    say.insert(say.end(), {"run/settings.json", "put back what the run began with"});
+    say.insert(say.end(), {"run/settings.json", "restore the original files"});
     here.write("run/settings.json", file);
     check_refused(gpt.run(here, "train --threads 1 --resume --out run"), say);
     if (to_use) check_refused(gpt.run(here, "sample run --tokens 1"), say);
@@ -254,8 +256,8 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
     if (old.count(key) == 0) check(json.dump(), {"it lacks \"" + key + "\""}, true);
   }
   check("{", {"parse error"}, true);
-  check("[]", {"it is no object {...}"}, true);
-  check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deep"}, true);
+  check("[]", {"it must be an object {...}"}, true);
+  check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deeply"}, true);
   check(std::string(4'000'001, ' '), {"has 4000001 bytes"}, true);
   Json json = whole;
   json["batch"] = 100'000'000;  // matters only for training
@@ -264,17 +266,18 @@ TEST_CASE("invalid fields of settings.json are refused by name, with the fix") {
   json = whole;
   json["vocab"] = 20;
   here.write("run/settings.json", json.dump());
-  check_refused(gpt.run(here, "train --resume --out run"), {"vocab 20", "kinds of tokens"});
+  check_refused(gpt.run(here, "train --resume --out run"), {"vocab 20", "vocabulary of the text"});
   json = whole, json["context"] = 400;  // exceeds the held-out tenth
   here.write("run/settings.json", json.dump());
   check_refused(gpt.run(here, "train --resume --out run"), {"context of 400", "at least 401"});
   json = whole, json["width"] = 16;
   here.write("run/settings.json", json.dump());
   for (const char* command : {"train --resume --out run", "sample run"}) {
-    const std::string said = gpt.run(here, command).err;
-    CAPTURE(said);
-    CHECK(has(said, ".safetensors: is of a model of other sizes than settings.json says: "));
-    CHECK(said.find("the model has [", said.find("other sizes")) < said.find("; put back what"));
+    const std::string message = gpt.run(here, command).err;
+    CAPTURE(message);
+    CHECK(has(message, ".safetensors: holds a model with other sizes than settings.json: "));
+    CHECK(message.find("the model has [", message.find("other sizes")) <
+          message.find("; restore the original"));
   }
 }
 

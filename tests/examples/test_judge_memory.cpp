@@ -15,11 +15,11 @@ std::string with(const std::string& words, const std::string& flag, const std::s
 /// The error with a limit of 1 byte contains the estimate.
 double estimate(const Application& app, const Workplace& here, const std::string& command) {
   memory::set_limit(1);
-  const Outcome said = app.run(here, command);
+  const Outcome outcome = app.run(here, command);
   memory::set_limit(0);
-  check_refused(said, {"need at least ", " of memory, but this process may have 1 bytes"});
+  check_refused(outcome, {"need at least ", " of memory, but this process may use 1 bytes"});
   std::smatch found;
-  REQUIRE(std::regex_search(said.err, found, std::regex("least ([0-9.]+) (bytes|kB|MB|GB)")));
+  REQUIRE(std::regex_search(outcome.err, found, std::regex("least ([0-9.]+) (bytes|kB|MB|GB)")));
   const std::map<std::string, double> units = {
       {"bytes", 1e-6}, {"kB", 1e-3}, {"MB", 1}, {"GB", 1e3}};
   return std::stod(found[1]) * units.at(found[2]);
@@ -73,16 +73,16 @@ void check(const Size& size) {
   const Workplace here;
   const double program = run_subprocess(app, here, {"--help"}).megabytes;
   const std::string words = words_of(app, size);
-  const double said = estimate(app, here, words);
+  const double estimated = estimate(app, here, words);
   CHECK_FALSE(fs::exists(here.directory / "run"));
   const Ended done = run_subprocess(app, here, testing::words_of(words));
   const double taken = done.megabytes - program;
-  CAPTURE(words, said, taken, done.err);
+  CAPTURE(words, estimated, taken, done.err);
   CHECK(done.code == 0);
-  CHECK(said > 10);
+  CHECK(estimated > 10);
   if (!kMeasured) return;
-  CHECK(taken > 0.98 * said);  // the estimate is rounded
-  CHECK(taken < size.most * said);
+  CHECK(taken > 0.98 * estimated);  // the estimate is rounded
+  CHECK(taken < size.most * estimated);
 }
 
 TEST_CASE("a run of gpt needs at least the estimated memory") {

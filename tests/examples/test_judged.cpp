@@ -183,7 +183,7 @@ std::string nothing(const Workplace&) { return ""; }
 
 struct Way {
   Judged (*judge)(const Workplace&, const Weights&, Part);
-  std::string judge_by, said;                         // metric; summary line
+  std::string judge_by, summary;                      // metric; summary line
   std::string (*beside)(const Workplace&) = nothing;  // of baselines
 };
 const std::map<std::string, Way> kWays = {
@@ -220,10 +220,11 @@ std::string squeezed(const std::string& text) {
   return out;
 }
 
-std::string said(const Way& way, const Judged& judged) {
+std::string summary_of(const Way& way, const Judged& judged) {
   char line[100];
-  const double number = way.said.find("loss") == std::string::npos ? judged.accuracy : judged.loss;
-  std::snprintf(line, sizeof line, way.said.c_str(), number);
+  const double number =
+      way.summary.find("loss") == std::string::npos ? judged.accuracy : judged.loss;
+  std::snprintf(line, sizeof line, way.summary.c_str(), number);
   return line;
 }
 
@@ -262,19 +263,20 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
       record = by_loss ? std::min(record, value) : std::max(record, value);
     CHECK(near(record, by_loss ? best.loss : best.accuracy));
     if (app.main == gpt_main)  // prints only the number
-      CHECK(("loss " + app.run(here, "eval run held_out.txt").out).starts_with(said(way, best)));
-    if (way.said.empty()) continue;
-    const std::string final = said(way, judge(best_of(here), Part::test));
+      CHECK(("loss " + app.run(here, "eval run held_out.txt").out)
+                .starts_with(summary_of(way, best)));
+    if (way.summary.empty()) continue;
+    const std::string final = summary_of(way, judge(best_of(here), Part::test));
     INFO(final);
     CHECK(has(squeezed(outcome.out), final));
     if (app.main == gpt_main) {  // prints the best evaluation
-      apart = apart || said(way, best) != said(way, last);
+      apart = apart || summary_of(way, best) != summary_of(way, last);
       continue;
     }
     const Weights others = drawn_like(best_of(here));
     io::save_safetensors((here.directory / "run/model.safetensors").string(), others);
     const Outcome again = app.run(here, "train --out run --resume");
-    const std::string other = said(way, judge(others, Part::test));
+    const std::string other = summary_of(way, judge(others, Part::test));
     INFO(again.out << other);
     CHECK(has(squeezed(again.out), other));
     CHECK(again.out != outcome.out);
@@ -310,10 +312,10 @@ TEST_CASE("the summary of translate is about the best weights and the test examp
   io::save_safetensors((here.directory / "run/model.safetensors").string(), kept.state_dict());
   translations_wanted[Part::test] = plainly_translated(kept, task, task.test);
   const Outcome again = app.run(here, "train --out run --resume");
-  const Outcome judged = app.run(here, "eval run");
+  const Outcome evaluated = app.run(here, "eval run");
   translations_wanted.clear();
   CHECK(has(again.out, "100.0 % of 40 exactly right"));
-  CHECK(has(judged.out, "100.0 % of 40 exactly right"));
+  CHECK(has(evaluated.out, "100.0 % of 40 exactly right"));
 
   // During training, translate evaluates the current weights on the validation part.
   translations_wanted[Part::validation] =
@@ -326,7 +328,7 @@ TEST_CASE("the summary of translate is about the best weights and the test examp
   CHECK(found.back().second == 1);
 }
 
-TEST_CASE("the second lesson of classify begins with the weights of the first") {
+TEST_CASE("the second phase of classify begins with the weights of the first") {
   const Watching quick;
   for (const Application& app : applications()) {
     if (app.main != classify_main) continue;

@@ -152,27 +152,27 @@ TEST_CASE("a WAV file has a header of 44 bytes and can be read back") {
   CHECK(parsed(more).samples == wav.samples);
 }
 
-TEST_CASE("malformed and unsupported WAV files are refused with the reason") {
+TEST_CASE("malformed and unsupported WAV files are rejected with the reason") {
   const std::string good = file_of({0.5f, -0.5f});
-  const auto spoilt = [&](std::size_t at, char byte) {
+  const auto corrupted = [&](std::size_t at, char byte) {
     std::string bytes = good;
     bytes[at] = byte;
     return message_of<FileError>([&] { parsed(bytes); });
   };
   CHECK_REFUSES(FileError, parsed(""), "x.wav", "file");
   CHECK_REFUSES(FileError, parsed(good.substr(0, 47)), "40", "8");
-  CHECK(has(spoilt(0, 'X'), "is no WAV file"));
-  CHECK(has(spoilt(8, 'X'), "is a RIFF file, but no WAV file"));
-  CHECK(has(spoilt(20, 3), "format 3: only PCM, which is 1, is read"));
-  CHECK(has(spoilt(22, 2), "has 2 channels: only one is read"));
-  CHECK(has(spoilt(34, 8), "has 8 bits a sample: only 16 are read"));
-  CHECK(has(spoilt(32, 4), "do not make 16000 bytes a second and 4 a sample"));
-  CHECK(has(spoilt(28, 0), "8000 samples of 2 bytes a second do not make"));
-  CHECK(has(spoilt(16, 15), "is cut off at byte"));
-  CHECK(has(spoilt(40, 5), "is cut off at byte 48"));
-  CHECK(has(spoilt(40, 3), "3 bytes of sound are no samples of 2 bytes each"));
-  CHECK(has(spoilt(36, 'X'), "holds no sound: there is no \"data\" chunk"));
-  CHECK(has(spoilt(12, 'X'), "must have one \"fmt \" chunk, then one \"data\" chunk"));
+  CHECK(has(corrupted(0, 'X'), "is not a WAV file"));
+  CHECK(has(corrupted(8, 'X'), "is a RIFF file, but not a WAV file"));
+  CHECK(has(corrupted(20, 3), "has format 3, but only PCM (1) is supported"));
+  CHECK(has(corrupted(22, 2), "has 2 channels, but must have one"));
+  CHECK(has(corrupted(34, 8), "has 8 bits per sample, but must have 16"));
+  CHECK(has(corrupted(32, 4), "contradict 16000 bytes per second and 4 per sample"));
+  CHECK(has(corrupted(28, 0), "8000 samples of 2 bytes per second contradict"));
+  CHECK(has(corrupted(16, 15), "is cut off at byte"));
+  CHECK(has(corrupted(40, 5), "is cut off at byte 48"));
+  CHECK(has(corrupted(40, 3), "3 bytes of sound are not samples of 2 bytes each"));
+  CHECK(has(corrupted(36, 'X'), "contains no sound, as it has no \"data\" chunk"));
+  CHECK(has(corrupted(12, 'X'), "must have one \"fmt \" chunk, then one \"data\" chunk"));
 }
 
 const std::string kListen = "'" GRADUS_BINARY_DIR "/listen' ";
@@ -203,17 +203,20 @@ TEST_CASE("listen trains, makes sounds and recognizes them") {
   CHECK(brief.out == here.shell(kListen + "to run silent_after.wav").out);
   here.write("fast.wav", file_of({0.5f}, 44100));
   here.write("long.wav", file_of(std::vector<float>(kSamples + 1)));
-  check_refused(here.shell(kListen + "to run fast.wav"), {"44100 samples a second, but 8000 are"});
-  check_refused(here.shell(kListen + "to run long.wav"), {"5121 samples, but 5120 are heard"});
+  check_refused(here.shell(kListen + "to run fast.wav"),
+                {"44100 samples per second, but the model needs 8000"});
+  check_refused(here.shell(kListen + "to run long.wav"),
+                {"5121 samples, but the model takes at most 5120"});
   check_refused(here.shell(kListen + "to run none.wav"), {"none.wav"});
-  check_refused(here.shell(kListen + "to run"), {"Give FILE.wav or --class NAME"});
+  check_refused(here.shell(kListen + "to run"), {"give FILE.wav or --class NAME"});
   check_refused(here.shell(kListen + "to run up.wav --class up"), {"FILE.wav or --class NAME"});
 }
 
 TEST_CASE("listen reports usage errors in one line") {
   const Workplace here;
   check_refused(here.shell(kListen), {"subcommand"});
-  check_refused(here.shell(kListen + "make x.wav --class moo"), {"--class moo: there are tone, "});
+  check_refused(here.shell(kListen + "make x.wav --class moo"),
+                {"--class moo: must be one of tone, "});
   check_refused(here.shell(kListen + "make x.wav --class up --seed -1"), {"--seed -1: must not"});
   check_refused(here.shell(kListen + "make x.wav"), {"--class"});
   check_refused(here.shell(kListen + "to nowhere --class up"), {"nowhere: holds no listen run"});

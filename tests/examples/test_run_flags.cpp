@@ -29,10 +29,10 @@ struct Flags : examples::RunFlags {
   Flags() : RunFlags("toy") { steps = 6, eval_every = 3; }
   void describe(CLI::App& app) {
     add_to(app);
-    setting(app, "--width", &width, "of the layer");
-    setting(app, "--drop-out", &dropout, "in [0, 1)");
-    setting(app, "--kind", &kind, "of data");
-    setting(app, "--tied", &tied, "or not");
+    setting(app, "--width", &width, "width of the layer");
+    setting(app, "--drop-out", &dropout, "dropout probability, in [0, 1)");
+    setting(app, "--kind", &kind, "kind of data");
+    setting(app, "--tied", &tied, "share the weights");
   }
 };
 
@@ -116,7 +116,7 @@ TEST_CASE("an application trains, is interrupted, resumes with its settings, and
                                           "a \"b\"", "--tied",     "--out", here / "run"};
   const Outcome stopped = run(here, train, 4);
   CHECK(stopped.code == 130);
-  CHECK(contains(stopped.err, "toy: stopped and saved; go on with: toy train --out " +
+  CHECK(contains(stopped.err, "toy: stopped and saved; resume with: toy train --out " +
                                   (here / "run") + " --resume\n"));
   const Outcome resumed = run(here, {"--threads", "1", "train", "--out", here / "run", "--resume"});
   CAPTURE(resumed.err);
@@ -141,7 +141,7 @@ TEST_CASE("an application reports usage errors in one line") {
   CHECK_FALSE(std::filesystem::exists(out));
 
   CHECK(run(here, {"train", "--out", out}).code == 0);
-  check_refused(run(here, {"train", "--out", out}), {"holds a run already", "--resume", "--out"});
+  check_refused(run(here, {"train", "--out", out}), {"already holds a run", "--resume", "--out"});
   check_refused(run(here, {"train", "--out", out, "--resume", "--width", "5"}),
                 {"--width 5 contradicts the run in " + out + ", which has 4: leave the flag out"});
   check_refused(run(here, {"train", "--out", out, "--resume", "--kind", "x"}),
@@ -154,21 +154,22 @@ TEST_CASE("an application reports usage errors in one line") {
   std::string half = settings;
   half.insert(half.find(',', half.find("\"steps\"")), ".5");
   write_bytes(here / "run/settings.json", half);
-  check_refused(run(here, {"use", out}), {"settings.json: steps is ", ".5", "not a whole number"});
+  check_refused(run(here, {"use", out}),
+                {"settings.json: steps is ", ".5", "must be a 64-bit integer"});
   write_bytes(here / "run/settings.json", settings);
   std::filesystem::remove(here / "run/model.safetensors");
-  check_refused(run(here, {"use", out}), {"model.safetensors: not there yet"});
+  check_refused(run(here, {"use", out}), {"model.safetensors: does not exist yet"});
   {
     const examples::DirectoryLock lock(here / "locked");
     CHECK(examples::lock_holder(here / "nowhere") == 0);
   }
   write_bytes(here / "file", "");
   check_refused(run(here, {"train", "--out", here / "file"}),
-                {"file: the directory cannot be made"});
+                {"file: cannot create the directory"});
   CHECK(run(here, {"--help"}).code == 0);
 }
 
-TEST_CASE("a directory in which another process is at work is refused with that process's number") {
+TEST_CASE("a directory that another process uses is rejected with the number of that process") {
   const Folder here;
   const std::string directory = here / "run";
   int held[2], end[2];
@@ -217,7 +218,7 @@ pid_t begin_elsewhere(const std::string& directory) {
 }
 
 // A lease on run.lock blocks the other process when it opens the file, after all earlier checks.
-TEST_CASE("a run that comes to an end while another begins in its directory is not overwritten") {
+TEST_CASE("a run that ends while another begins in its directory is not overwritten") {
   const Folder here;
   for (const bool taken : {false, true}) {
     const std::string directory = here / (taken ? "taken" : "free");
@@ -234,7 +235,7 @@ TEST_CASE("a run that comes to an end while another begins in its directory is n
     int status = 0;
     while (::fcntl(file, F_GETLEASE) == F_WRLCK && ::waitpid(child, &status, WNOHANG) == 0)
       ::usleep(1000);
-    if (taken) write_bytes(directory + "/model.safetensors", "of a run that ended just now");
+    if (taken) write_bytes(directory + "/model.safetensors", "of a run that has just ended");
     ::fcntl(file, F_SETLEASE, F_UNLCK);
     ::close(file);
     REQUIRE(::waitpid(child, &status, 0) == child);

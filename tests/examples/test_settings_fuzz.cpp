@@ -41,7 +41,7 @@ std::vector<std::string> keys_of(const Json& json) {
   return keys;
 }
 
-std::string spoilt(const std::string& settings, std::mt19937& random) {
+std::string corrupted(const std::string& settings, std::mt19937& random) {
   Json json = Json::parse(settings);
   const std::vector<std::string> keys = keys_of(json);
   std::string text = settings;
@@ -70,7 +70,7 @@ std::string spoilt(const std::string& settings, std::mt19937& random) {
   return json.dump(2);
 }
 
-Words spoilt_flags(const std::string& train, const std::string& settings, std::mt19937& random) {
+Words corrupted_flags(const std::string& train, const std::string& settings, std::mt19937& random) {
   Words words = words_of(train);
   const Json json = Json::parse(settings);
   for (std::uint32_t i = 0; i <= random() % 2; ++i) {
@@ -126,7 +126,7 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
   for (std::int64_t i = 0; i < inputs; ++i) {
     fs::remove_all(here.directory / "run");
     if (i % 3 == 2) {
-      const Words words = spoilt_flags("train " + app.flags + " --out run", settings, random);
+      const Words words = corrupted_flags("train " + app.flags + " --out run", settings, random);
       std::string line;
       for (const std::string& word : words) line += word + " ";
       const Ended ended = run_subprocess(app, here, words, kMemory);
@@ -137,7 +137,7 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
       continue;
     }
     fs::copy(here.directory / "kept", here.directory / "run");
-    const std::string wrong = spoilt(settings, random);
+    const std::string wrong = corrupted(settings, random);
     here.write("run/settings.json", wrong);
     const Words words =
         i % 3 == 0 ? words_of("train --threads 1 --out run --resume") : use_of(app.name);

@@ -99,12 +99,12 @@ TEST_CASE("gradus-trace finds the first differing value") {
   const Outcome other = here.shell(diff + "a.html c.html");
   CHECK(other.code == 1);
   CHECK(other.out.find("first difference: ") == 0);
-  CHECK(other.out.find("numbers differ") != other.out.npos);
+  CHECK(other.out.find("values differ") != other.out.npos);
 
   CHECK(here.shell(diff + "a.html none.html").code == 2);
   here.write("empty.html", "nothing");
   CHECK(here.shell(diff + "a.html empty.html").err ==
-        "gradus-trace: empty.html: no trace is in it\n");
+        "gradus-trace: empty.html: contains no trace\n");
   CHECK(here.shell(bin + "/gradus-trace").code == 2);
 }
 

@@ -163,7 +163,7 @@ TEST_CASE("translate reports usage errors in one line with exit code 2") {
   CHECK_FALSE(fs::exists(here.directory / "x"));
 
   REQUIRE(run(here, "train --task sentences --steps 4 --eval-every 2" + kTiny + "run").code == 0);
-  check_refused(run(here, "run run 'the old cow sleeps'"), {"the word \"cow\"", "learnt"});
+  check_refused(run(here, "run run 'the old cow sleeps'"), {"the word \"cow\"", "learned"});
   check_refused(run(here, "run run ''"), {"\"\"", "nothing to translate"});
   std::string many;
   for (int i = 0; i < 81; ++i) many += "dog ";
@@ -177,18 +177,19 @@ TEST_CASE("translate trains, translates and evaluates") {
   const Outcome whole = run(here, "train --steps 60 --eval-every 20" + kTiny + "run");
   CAPTURE(whole.err);
   REQUIRE(whole.code == 0);
-  for (const char* words : {"dates: ", "% of 1000 exactly right", "templates learnt from the same"})
+  for (const char* words :
+       {"dates: ", "% of 1000 exactly right", "templates learned from the same"})
     CHECK(has(whole.out, words));
 
-  const Outcome said = run(here, "run run 'May 3, 1998' '3-V-98'");
-  CHECK(said.code == 0);
-  CHECK(said.out.rfind("May 3, 1998\n  ", 0) == 0);
-  CHECK(has(said.out, "\n3-V-98\n  "));
+  const Outcome translated = run(here, "run run 'May 3, 1998' '3-V-98'");
+  CHECK(translated.code == 0);
+  CHECK(translated.out.rfind("May 3, 1998\n  ", 0) == 0);
+  CHECK(has(translated.out, "\n3-V-98\n  "));
   const Outcome beams = run(here, "run run 'May 3, 1998' --beams 3");
   CHECK(std::count(beams.out.begin(), beams.out.end(), '\n') == 4);
-  const Outcome judged = run(here, "eval run");
-  CHECK(judged.out.rfind(whole.out.substr(whole.out.find("dates:")), 0) == 0);
-  CHECK(has(judged.out, "    right  "));
+  const Outcome evaluated = run(here, "eval run");
+  CHECK(evaluated.out.rfind(whole.out.substr(whole.out.find("dates:")), 0) == 0);
+  CHECK(has(evaluated.out, "    right  "));
 }
 
 }  // namespace

@@ -118,9 +118,9 @@ TEST_CASE("vision trains and shows its attention") {
   io::save_npy((here.directory / "dark.npy").string(), full({kSide, kSide}, 1.5));
   check_refused(here.shell(kVision + "look run wide.npy"),
                 {"wide.npy: has the shape [2, 3]", "24"});
-  check_refused(here.shell(kVision + "look run dark.npy"), {"dark.npy: 1.5 is no ink"});
+  check_refused(here.shell(kVision + "look run dark.npy"), {"dark.npy: values must be", "got 1.5"});
   check_refused(here.shell(kVision + "look run none.npy"), {"none.npy"});
-  check_refused(here.shell(kVision + "look run --digit 11"), {"digit 11: there are 0 to 9"});
+  check_refused(here.shell(kVision + "look run --digit 11"), {"digit 11: must be 0 to 9"});
   check_refused(here.shell(kVision + "look run --seed -1"), {"--seed -1: must not be negative"});
   check_refused(here.shell(kVision + "look run seven.npy --digit 3"), {"--digit", "excludes"});
 }

@@ -18,7 +18,7 @@ import warnings
 try:
     import torch
 except ImportError:
-    sys.exit(print("SKIPPED: torch is not installed: pip install torch"))
+    sys.exit(print("SKIPPED: torch is not installed; run pip install torch"))
 
 import gradus_check
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -46,11 +46,11 @@ def judged(way, f, inputs):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", default=faulty_ops.SERVER)
-    parser.add_argument("--every", type=int, default=1, help="of so many faulty ops one")
-    parser.add_argument("--least", type=int, default=0)
+    parser.add_argument("--every", type=int, default=1, help="check every N-th faulty op (default: 1)")
+    parser.add_argument("--least", type=int, default=0, help="faulty ops that gradus_check must detect")
     options = parser.parse_args()
     if not os.path.exists(options.server):
-        return print(f"SKIPPED: there is no {options.server}: cmake --build … --target gradus_faulty_ops_server")
+        return print(f"SKIPPED: {options.server} is missing; run cmake --build … --target gradus_faulty_ops_server")
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -70,7 +70,7 @@ def main():
             else:
                 passed[way].append(f"{faulty.name} ({faulty.family}, {faulty.cause})")
                 if way == "gradus_check":
-                    print(f"let pass: {passed[way][-1]}", file=sys.stderr, flush=True)
+                    print(f"not detected: {passed[way][-1]}", file=sys.stderr, flush=True)
     print("| cause | faults |", " | ".join(WAYS), "|\n|---|---|---|---|---|")
     for cause, row in sorted(table.items()):
         print("|", cause, "|", row["faults"], "|", " | ".join(str(row[way]) for way in WAYS), "|")
@@ -78,8 +78,8 @@ def main():
     print("| all |", total["faults"], "|", " | ".join(str(total[way]) for way in WAYS), "|")
     print("| median time | |", " | ".join(f"{1e3 * statistics.median(times[way]):.1f} ms" for way in WAYS), "|")
     print("| median message | |", " | ".join(f"{statistics.median(sizes[way]):.0f} characters" for way in WAYS), "|")
-    print("\nlet pass by gradus_check:", *passed["gradus_check"], sep="\n  ")
-    print("let pass by gradcheck, slow:", len(passed["gradcheck, slow"]))
+    print("\nnot detected by gradus_check:", *passed["gradus_check"], sep="\n  ")
+    print("not detected by gradcheck, slow:", len(passed["gradcheck, slow"]))
     sys.exit(total["gradus_check"] < options.least)
 
 

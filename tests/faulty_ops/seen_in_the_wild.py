@@ -14,7 +14,7 @@ import warnings
 try:
     import torch
 except ImportError:
-    sys.exit(print("SKIPPED: torch is not installed: pip install torch"))
+    sys.exit(print("SKIPPED: torch is not installed; run pip install torch"))
 
 import gradus_check
 
@@ -164,23 +164,23 @@ def tape_reads_now():
 CASES = [
     (flash_attention, "flash-attention reads the gradient of its output as if it were contiguous",
      "Dao-AILab/flash-attention#355", "UPSTREAM LAYOUT", False),
-    (warp_interop, "Warp's tape zeroes the gradient that torch hands it, so a second backward pass gives zeros",
+    (warp_interop, "Warp's tape zeroes the gradient that torch passes to it, so a second backward pass gives zeros",
      "NVIDIA/warp#1732", "WRITES TO ITS INPUTS", False),
-    (tape_reads_now, "Warp's tape takes the values that arrays hold at backward, not those of forward",
+    (tape_reads_now, "Warp's tape uses the values that arrays have in backward, not those of forward",
      "NVIDIA/warp#1350", "KEEPS STATE", False),
-    (reshape_of_expanded, "PyTorch's reshape of an expanded tensor on CUDA, and so einsum", "pytorch/pytorch#30303",
+    (reshape_of_expanded, "PyTorch's reshape of an expanded tensor is wrong on CUDA, and therefore einsum", "pytorch/pytorch#30303",
      "LAYOUT", False),
-    (max_pool_sizes, "PyTorch's max_pool3d on CUDA: height and width exchanged in a call", "pytorch/pytorch#36820",
+    (max_pool_sizes, "PyTorch's max_pool3d on CUDA exchanges height and width in a call", "pytorch/pytorch#36820",
      "LEFT OUT", True),
-    (starting_point, "Stan's wiener_lpdf by its starting point", "stan-dev/math#3322", "SIGN", True),
-    (normal_covariance, "autograd's multivariate normal by its covariance: the wrong sign", "HIPS/autograd#412",
+    (starting_point, "Stan's wiener_lpdf has the wrong sign for its starting point", "stan-dev/math#3322", "SIGN", True),
+    (normal_covariance, "autograd's multivariate normal has the wrong sign for its covariance", "HIPS/autograd#412",
      "SIGN", True),
     (log_sigmoid_at_zero, "JAX's log_sigmoid has the gradient 0 at 0", "jax-ml/jax#2140", "LEFT OUT", True),
     (ldexp_at_zero, "JAX's ldexp has the gradient 1 at 0, whatever the exponent", "jax-ml/jax#37992", "SUBSET", True),
     (squared_difference, "TensorFlow.NET's squared_difference returns its inputs", "SciSharp/TensorFlow.NET#787",
      "UPSTREAM IGNORED", True),
-    (cauchy_weight, "PoseLib's Cauchy loss: a weight that is not the derivative", "PoseLib/PoseLib#97", "SCALE", True),
-    (layer_norm_without_backward, "candle's fused layer_norm has no backward, and what is before it never learns",
+    (cauchy_weight, "PoseLib's Cauchy loss uses a weight that is not the derivative", "PoseLib/PoseLib#97", "SCALE", True),
+    (layer_norm_without_backward, "candle's fused layer_norm has no backward, so layers before it never learn",
      "huggingface/candle#3011", "NO GRADIENT", True),
 ]
 
@@ -204,9 +204,9 @@ def link(thread):
 
 
 def document():
-    text = ["# Seen in the wild", "", "Wrong derivatives that well-known projects shipped. `tests/faulty_ops/seen_in_the_wild.py` makes "
-            "each mistake again in code of our own,", "and a test tries them all. *gradcheck* is `torch.autograd.gradcheck` at its "
-            "defaults, in float64.", "", "| what was wrong | told in | the report says | gradcheck |", "|---|---|---|---|"]
+    text = ["# Seen in the wild", "", "Wrong derivatives that well-known projects released. `tests/faulty_ops/seen_in_the_wild.py` "
+            "reproduces each in a few lines,", "and a test checks them all. *gradcheck* is `torch.autograd.gradcheck` with its "
+            "defaults, in float64.", "", "| bug | issue | report | gradcheck |", "|---|---|---|---|"]
     parts = []
     for make, what, thread, cause, noticed in CASES:
         report, message = judged(make)
@@ -231,11 +231,11 @@ def main():
     for make, what, thread, cause, noticed in CASES:
         report, message = judged(make)
         causes = set(report.causes().values())
-        said = f"{report.verdict} {' '.join(sorted(causes))}; gradcheck {'fails' if message else 'passes'}"
+        result = f"{report.verdict} {' '.join(sorted(causes))}; gradcheck {'fails' if message else 'passes'}"
         fine = report.verdict == "FAIL" and (cause in causes if cause else True) and bool(message) == noticed
         fine = fine and link(thread) in written and inspect.getsource(make).rstrip() in written
         fine = fine and len(inspect.getsource(make).splitlines()) <= 20
-        print("ok   " if fine else "WRONG", thread, said)
+        print("ok   " if fine else "WRONG", thread, result)
         if not fine:
             wrong.append(thread)
     sys.exit(bool(wrong))

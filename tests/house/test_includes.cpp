@@ -14,7 +14,7 @@ using Folders = std::vector<std::string>;
 
 /// The folders that each folder may include, in addition to itself.
 const Folders kEngine = {"engine/base", "engine/gemm", "engine"};
-const std::map<std::string, Folders> kMaySee = {
+const std::map<std::string, Folders> kMayInclude = {
     {"engine/base", {}},
     {"engine/gemm", {"engine/base"}},
     {"engine", kEngine},
@@ -36,14 +36,14 @@ const std::map<std::string, Folders> kMaySee = {
 
 std::string folder_of(const std::string& path) {
   std::string found;
-  for (const auto& [folder, rest] : kMaySee)
+  for (const auto& [folder, rest] : kMayInclude)
     if (path.rfind(folder + "/", 0) == 0 && folder.size() > found.size()) found = folder;
   return found;
 }
 
-bool may_see(const std::string& from, const std::string& to) {
-  const bool alone = from.rfind("check/", 0) == 0 || from.rfind("engine", 0) == 0;
-  return from == to || contains(kMaySee.at(from), to) || (!alone && contains(kEngine, to));
+bool may_include(const std::string& from, const std::string& to) {
+  const bool separate = from.rfind("check/", 0) == 0 || from.rfind("engine", 0) == 0;
+  return from == to || contains(kMayInclude.at(from), to) || (!separate && contains(kEngine, to));
 }
 
 /// `gradus/ops/sum.h` from either form of #include, or "".
@@ -64,18 +64,18 @@ std::string fault(const Source& source, const std::string& line) {
     return quoted ? "is not spelled \"gradus/component/file.h\"" : "";
   const std::string inside = target.substr(7);
   if (inside.find('/') == std::string::npos)
-    return "gradus.h is for users: name the header that is meant";
+    return "gradus.h is for users; include the specific header";
   const std::string from = folder_of(source.path), to = folder_of(inside);
-  return may_see(from, to) ? "" : from + " may not see " + (to.empty() ? inside : to);
+  return may_include(from, to) ? "" : from + " must not include " + (to.empty() ? inside : to);
 }
 
 bool standard(const std::string& name) { return name.find_first_of("/.") == std::string::npos; }
 
 /// Platform headers, headers of optional libraries, and C's own.
 bool optional(const Source& source, const std::string& name) {
-  const bool unix_alone = source.path == "check/raw/words.h";
+  const bool unix_only = source.path == "check/raw/words.h";
   const bool vectors = source.path == "engine/gemm/narrow.h";  // x86-64 only
-  return (unix_alone && name == "unistd.h") || (vectors && name == "immintrin.h") ||
+  return (unix_only && name == "unistd.h") || (vectors && name == "immintrin.h") ||
          (source.path == "check/raw/catch2.h" && name.rfind("catch2/", 0) == 0) ||
          (source.path == "check/c/gradus_check.h" && name == "stdint.h") ||
          source.path.rfind("check/adapters/", 0) == 0;
@@ -88,7 +88,7 @@ TEST_CASE("the include check detects each kind of fault") {
   CHECK(fault(ops, "#include \"gradus/engine/tensor.h\"").empty());
   CHECK(fault(ops, "#include <vector>").empty());
   CHECK(fault(ops, "// #include \"sum.h\"").empty());
-  CHECK(fault(ops, "#include \"gradus/nn/linear.h\"") == "ops may not see nn");
+  CHECK(fault(ops, "#include \"gradus/nn/linear.h\"") == "ops must not include nn");
   CHECK(!fault(ops, "#include <gradus/check/gradients.h>").empty());
   CHECK(!fault(ops, "#include <gradus/gradus.h>").empty());
   CHECK(!fault(ops, "#include \"sum.h\"").empty());

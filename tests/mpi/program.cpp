@@ -25,7 +25,7 @@ struct Fault {
 void befall(const Fault& fault, nn::Module& model) {
   if (fault.kind == "die") std::raise(SIGKILL);
   if (fault.kind == "stop") std::raise(SIGSTOP);
-  if (fault.kind == "throw") throw Error("this is what it threw");
+  if (fault.kind == "throw") throw Error("thrown by the test");
   if (fault.kind != "diverge") return;
   Tensor weight = model.parameters()[2].tensor;
   weight.mutable_data<float>()[5] += 1e-3f;

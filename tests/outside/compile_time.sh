@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 ln -s "$(cd ../.. && pwd)" "$work/gradus"
 echo '#include <gradus/check/raw/check.h>' >"$work/include.cpp"
 
-least() {  # least FLAG… : of five compilations
+least() {  # least FLAG…: minimum of five compilations
   for _ in 1 2 3 4 5; do
     TIMEFORMAT=%U
     { time "${compiler}" -std=c++20 -O0 -I "$work" -c -o "$work/out.o" "$@" >/dev/null; } 2>&1
@@ -16,7 +16,7 @@ least() {  # least FLAG… : of five compilations
 }
 
 compiler=${1:-c++}
-echo "| | headers alone | check_quick |"
+echo "| | headers only | check_quick |"
 echo "|---|---|---|"
 echo "| include | $(least "$work/include.cpp") | $(least -DGRADUS_CHECK_COMPILED "$work/include.cpp") |"
 echo "| two checks | $(least plain.cpp) | $(least -DGRADUS_CHECK_COMPILED plain.cpp) |"

@@ -12,12 +12,12 @@ file(WRITE "${WORK}/included.h" "#include <gradus/check/raw/check.h>\n")
 execute_process(COMMAND ${compile} -x c++-header "${WORK}/included.h" -o "${WORK}/included.h.gch"
   COMMAND_ERROR_IS_FATAL ANY)
 
-foreach(case RANGE 0 ${count})  # 0: what is taken
+foreach(case RANGE 0 ${count})  # case 0 must compile
   execute_process(COMMAND ${compile} -fsyntax-only -DCASE=${case} -include "${WORK}/included.h" "${source}"
     RESULT_VARIABLE failed ERROR_VARIABLE said)
   if(case EQUAL 0)
     if(failed)
-      message(FATAL_ERROR "what is taken does not compile:\n${said}")
+      message(FATAL_ERROR "the valid calls do not compile:\n${said}")
     endif()
     continue()
   endif()
@@ -28,6 +28,6 @@ foreach(case RANGE 0 ${count})  # 0: what is taken
   list(LENGTH errors number)
   string(FIND "${said}" "${words}" found)
   if(NOT failed OR NOT number EQUAL 1 OR found EQUAL -1)
-    message(FATAL_ERROR "case ${case}: ${number} errors, not one that says '${words}':\n${said}")
+    message(FATAL_ERROR "case ${case}: ${number} errors, expected one that contains '${words}':\n${said}")
   endif()
 endforeach()

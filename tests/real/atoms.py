@@ -48,5 +48,5 @@ for i, (reaction, confidence, atoms) in enumerate(PUBLISHED):
     differing += got != atoms
     worst = max(worst, abs(float(lines[2 * i + 1].split()[1]) - confidence))
     print(lines[2 * i], lines[2 * i + 1], sep="\n")
-check("maps that differ from the published ones", differing, 0)
-check("confidence, largest difference from the published one", worst, 1e-5)
+check("maps that differ from the published maps", differing, 0)
+check("largest difference from the published confidence", worst, 1e-5)

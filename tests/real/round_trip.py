@@ -17,7 +17,7 @@ def compare(name, directory, ours):
     with torch.no_grad():
         wanted = model(torch.tensor([IDS])).logits[0]
     got = torch.tensor(ours)
-    check(f"{name}: logits, largest difference by largest logit",
+    check(f"{name}: largest difference of logits, relative to the largest logit",
           ((got - wanted).abs().max() / wanted.abs().max()).item(), 1e-5)
 
 
@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as here:
         given = {"pixel_values": torch.randn(2, 3, 14, 14)} if family == "vit" else {"input_ids": torch.tensor([IDS])}
         with torch.no_grad():
             apart = (before(**given).logits - after(**given).logits).abs().max().item()
-        check(f"{family}, written again: transformers' logits differ by", apart, 0)
+        check(f"{family}, exported again: largest difference of transformers' logits", apart, 0)
     text = f"{here}/text.txt"
     with open(text, "w", encoding="utf-8") as file:
         file.write("the quick brown fox jumps over the lazy dog.\n" * 60)

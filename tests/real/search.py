@@ -35,7 +35,7 @@ for sentence, vector in zip(sentences, vectors, strict=True):
         wanted = model(**given).last_hidden_state[0].mean(0)
     got = torch.tensor(vector).double()
     worst = min(worst, torch.nn.functional.cosine_similarity(got, wanted.double(), dim=0).item())
-check(f"1 - cosine, the largest of {len(sentences)} sentences", 1 - worst, 1e-5)
-found = program("search", MODEL, "Where is a gradient checked against differences?",
+check(f"largest 1 - cosine of {len(sentences)} sentences", 1 - worst, 1e-5)
+found = program("search", MODEL, "Where is a gradient compared with finite differences?",
                 *sorted(glob.glob(f"{ROOT}/docs/*.md")))
 print(found)

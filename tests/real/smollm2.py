@@ -26,11 +26,11 @@ for prompt in PROMPTS:
     got = torch.tensor(logits(FILE, ids))
     assert got.shape == wanted.shape, (got.shape, wanted.shape)
     worst = max(worst, ((got - wanted).abs().max() / wanted.abs().max()).item())
-check("logits, largest difference by largest logit", worst, 1e-3)
+check("largest difference of logits, relative to the largest logit", worst, 1e-3)
 
 ids = tokenizer(PROMPTS[1], add_special_tokens=False).input_ids
 with torch.no_grad():
     wanted = model.generate(torch.tensor([ids]), max_new_tokens=GREEDY, do_sample=False, eos_token_id=None)[0]
 text = program("gpt", "sample", FILE, "--prompt", PROMPTS[1], "--tokens", GREEDY, "--temperature", 0)
 expected = tokenizer.decode(wanted, skip_special_tokens=False)
-check(f"greedy texts of {GREEDY} tokens that differ", float(text != expected + "\n"), 0)
+check(f"differing greedy texts of {GREEDY} tokens", float(text != expected + "\n"), 0)

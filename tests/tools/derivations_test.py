@@ -34,13 +34,13 @@ def main():
         lines = sum(1 for each in (ROOT / "docs" / "derivations").glob("*.md")
                     for line in each.read_text("utf-8").splitlines() if "⟵" in line)
         if len(formulas) < lines:
-            fail("%d formulas of %d lines" % (len(formulas), lines))
+            fail("the page has %d formulas for %d lines" % (len(formulas), lines))
         for name in (each.stem for each in (ROOT / "docs" / "derivations").glob("*.md")):
             if '<h2 id="%s">' % name not in text:
                 fail("%s is not on the page" % name)
         browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
         if not browser:
-            print("skipped: no browser draws the formulas; apt-get install chromium brings one")
+            print("skipped: there is no browser to draw the formulas; run apt-get install chromium")
             sys.exit(77)
         measured = pathlib.Path(folder, "measured.html")
         measured.write_text(re.sub(r"<meta http-equiv.*>", "", text).replace("</html>", MEASURE + "</html>"), "utf-8")

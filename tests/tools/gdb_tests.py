@@ -60,7 +60,7 @@ def shown(name):
 def compare(stop):
     for name, text in cases.TEXT[stop].items():
         if name not in ("node", "bad_node", "leaf"):  # gdb adds the op to a node
-            check(shown(name) == text, "%s is shown as\n%s\nnot\n%s" % (name, shown(name), text))
+            check(shown(name) == text, "%s is shown as\n%s\nexpected\n%s" % (name, shown(name), text))
         check(shown(name).startswith(text), "%s is shown as\n%s" % (name, shown(name)))
     for name, parts in cases.HOLDS[stop].items():
         text = shown(name)
@@ -70,7 +70,7 @@ def compare(stop):
         for noise in ("Python Exception", "error reading", "warning:"):
             check(noise not in line, line)
     for name in cases.HOLDS[stop]:
-        check(len(shown(name)) < cases.LONGEST, "%s takes too long to show" % name)
+        check(len(shown(name)) < cases.LONGEST, "the text of %s is too long" % name)
 
 
 def values():
@@ -117,7 +117,7 @@ def frames():
                 "gradus::Tensor::backward"]
     check(names(run("bt")) == expected, "bt shows\n" + run("bt"))
     every = names(run("bt -no-filters"))
-    check(len(every) > len(expected), "nothing was left out of\n" + run("bt"))
+    check(len(every) > len(expected), "no frame is hidden in\n" + run("bt"))
     check(not [name for name in every if name.startswith("std::")], "\n".join(every))
 
     run("delete")
@@ -127,7 +127,7 @@ def frames():
     check(names(run("bt")) == expected[1:], "bt shows\n" + run("bt"))
 
 
-HANDS_ON = re.compile(r"(^|::)operator$|simd::|std::|^gradus::(FunctionRef|apply|run|record|dispatch\w*|parallel_for)\b"
+FORWARDS = re.compile(r"(^|::)operator$|simd::|std::|^gradus::(FunctionRef|apply|run|record|dispatch\w*|parallel_for)\b"
                       r"|^gradus::examples::program$")
 
 
@@ -161,7 +161,7 @@ def walk_of_program():
         name = re.sub(r"<.*?>", "", name.split("(")[0])
         path = in_tree(file.fullname()) if file else ""
         inside = steps and steps[-1] == (path, name)  # a lambda of the function
-        if path and not inside and not HANDS_ON.search(name):
+        if path and not inside and not FORWARDS.search(name):
             steps.append((path, name))
         frame = frame.older()
     return [(path, re.sub(r"^(?:[a-z]\w*::)+", "", name)) for path, name in steps[::-1]]  # without namespaces
@@ -183,7 +183,7 @@ def walk():
         if title == "Back":
             found = found[found.index(expected[0]):]
         check(rows <= most, "%s has %d steps" % (title, rows))
-        check(found == expected, "%s in docs/architecture.md is\n%s\nand not\n%s" % (
+        check(found == expected, "%s in docs/architecture.md is\n%s\nbut the program's is\n%s" % (
             title, "\n".join("%s %s" % each for each in expected), "\n".join("%s %s" % each for each in found)))
     run("kill")
     shutil.rmtree(out, ignore_errors=True)
@@ -199,7 +199,7 @@ def skips():
         run("step")
         steps += 1
         name = gdb.selected_frame().name()
-        check(not name.startswith(("std::", "__gnu_cxx::")), "step went into " + name)
+        check(not name.startswith(("std::", "__gnu_cxx::")), "step entered " + name)
     check(steps >= 3, "the function ended after %d steps" % steps)
 
 
@@ -209,15 +209,15 @@ def refused(command, *parts):
     except gdb.error as error:
         check(all(part in str(error) for part in parts) and "\n" not in str(error), str(error))
         return
-    check(False, command + " was not refused")
+    check(False, command + " was not rejected")
 
 
 def at():
     begin()
-    refused("gradus-at sofmax", "sofmax", "did you mean", "softmax", "log_softmax")
+    refused("gradus-at sofmax", "sofmax", "Did you mean", "softmax", "log_softmax")
     refused("gradus-at unfold", "unfold is not used in this program")
     refused("gradus-at 3x", "3x")
-    run("gradus-at cube")  # a user's own
+    run("gradus-at cube")  # a custom op
     start()
     check(gdb.selected_frame().name() == "fixture::Cube::forward", run("bt"))
     run("continue")
@@ -231,7 +231,7 @@ def at():
     check(gdb.selected_frame().name() == "gradus::op::Softmax::backward", run("bt"))
     check("y_ri (dy_ri − Σ_j y_rj dy_rj)" in run("derive"), run("derive"))
     check(run("derive matmul").startswith("# matmul"), run("derive matmul"))
-    refused("derive sofmax", "no derivation of 'sofmax': did you mean softmax")
+    refused("derive sofmax", "no derivation of 'sofmax'. Did you mean softmax")
 
     run("delete")
     run("gradus-at 11")
@@ -239,7 +239,7 @@ def at():
     check("gradus::Node::Node" in run("bt 1") and "fixture::graph" in run("bt"), run("bt"))
     made = gdb.parse_and_eval("this")
     run("finish")
-    check(int(made.dereference()["id"]) == 11, "stopped where another node was made")
+    check(int(made.dereference()["id"]) == 11, "stopped where another node was created")
     run("continue")
     check("Walk::visit" in gdb.selected_frame().name(), run("bt"))
     run("break fixture::Cube::backward")
@@ -281,7 +281,7 @@ stack omits the same frames as `bt`."""
         text = open(os.path.join(root, ".vscode", name), encoding="utf-8").read()
         json.loads(text)
         for path in re.findall(r"\$\{workspaceFolder\}/(tools/[\w./]+)", text):
-            check(os.path.exists(os.path.join(root, path)), path + " is not there")
+            check(os.path.exists(os.path.join(root, path)), path + " does not exist")
 
 
 def places():
@@ -324,13 +324,13 @@ def breakpoints():
     begin(library)
     found, lessons = list(places()), os.listdir(os.path.join(root, "examples"))
     inlined = []
-    check(len(found) >= 2, "only %d breakpoints are named in README, docs and lessons" % len(found))
+    check(len(found) >= 2, "README, docs and lessons have only %d breakpoints" % len(found))
     for file, line, kind, name in found:
         where = "%s:%d: %s %s" % (os.path.relpath(file, root), line, kind, name)
         if kind == "--at" and not name.isdigit():
             run("gradus-at " + name)
         elif kind == "lesson":
-            check(any(each.startswith(name + "_") for each in lessons), where + " is not there")
+            check(any(each.startswith(name + "_") for each in lessons), where + " does not exist")
         elif kind == "break" and not resolves(file, name):
             inlined.append((file, where, name))
         print(where)
@@ -339,7 +339,7 @@ def breakpoints():
     if walker and inlined:
         begin(walker)
     for file, where, name in inlined:
-        check(resolves(file, name), where + " is not to be found")
+        check(resolves(file, name), where + " was not found")
 
 
 try:

@@ -43,14 +43,14 @@ def function(process, level=0):
 def compare(frame, stop):
     for name, text in cases.TEXT[stop].items():
         shown = frame.FindVariable(name).GetSummary()
-        check(shown == text, "%s is shown as\n%s\nnot\n%s" % (name, shown, text))
+        check(shown == text, "%s is shown as\n%s\nexpected\n%s" % (name, shown, text))
     for name, parts in cases.HOLDS[stop].items():
         if name in ("net", "module", "bad_module"):  # LLDB 14 requires a namespace
             continue
         shown = frame.FindVariable(name).GetSummary()
         for part in parts:
             check(part in shown, "%s is shown as\n%s\nwithout %s" % (name, shown, part))
-        check(len(shown) < cases.LONGEST, "%s takes too long to show" % name)
+        check(len(shown) < cases.LONGEST, "the text of %s is too long" % name)
     if "net" in cases.HOLDS[stop]:
         shown = frame.FindVariable("net").GetChildMemberWithName("up").GetSummary()
         check(shown == cases.LAYER, "net.up is shown as\n%s" % shown)
@@ -72,14 +72,14 @@ def skips(debugger, target):
         process.GetSelectedThread().StepInto()
         steps += 1
         name = function(process)
-        check(not name.startswith(("std::", "__gnu_cxx::")), "step went into " + name)
+        check(not name.startswith(("std::", "__gnu_cxx::")), "step entered " + name)
     check(steps >= 3, "the function ended after %d steps" % steps)
     process.Kill()
 
 
 def at(debugger, target):
     refused = command(debugger, "gradus-at sofmax")
-    check(not refused.Succeeded() and "did you mean" in refused.GetError(), refused.GetError())
+    check(not refused.Succeeded() and "Did you mean" in refused.GetError(), refused.GetError())
     everything = debugger.CreateTarget(os.environ["GRADUS_LIBRARY"])
     debugger.SetSelectedTarget(everything)
     check(command(debugger, "gradus-at max").Succeeded(), "gradus-at max, which is a template")
@@ -91,7 +91,7 @@ def at(debugger, target):
     check(function(process).startswith("gradus::op::Softmax::backward"), function(process))
     check("y_ri (dy_ri − Σ_j y_rj dy_rj)" in command(debugger, "derive").GetOutput(), "derive")
     refused = command(debugger, "derive sofmax")
-    check(not refused.Succeeded() and "did you mean softmax" in refused.GetError(), refused.GetError())
+    check(not refused.Succeeded() and "Did you mean softmax" in refused.GetError(), refused.GetError())
     process.Kill()
 
     target.DeleteAllBreakpoints()

@@ -123,18 +123,18 @@ class Conversion(unittest.TestCase):
         self.assertEqual(set(self.tensors(zipped(nested, BYTES))), {"model." + name for name in expected})
 
     def test_programs_are_not_run(self):
-        self.refused(zipped({"a": Evil()}, {}), "system, which is neither a tensor nor a dictionary")
+        self.refused(zipped({"a": Evil()}, {}), "system, which is not a tensor or a dictionary")
 
     def test_views_that_lie(self):
-        self.refused(zipped({"a": Tensor(F, (7,), (1,))}, BYTES), "ends at number 6 of a storage of 6")
-        self.refused(zipped({"a": Tensor(F, (2**30, 6), (0, 1))}, BYTES), "repeats the numbers")
+        self.refused(zipped({"a": Tensor(F, (7,), (1,))}, BYTES), "ends at element 6 of a storage of 6 elements")
+        self.refused(zipped({"a": Tensor(F, (2**30, 6), (0, 1))}, BYTES), "repeats elements")
         self.refused(zipped({"a": Tensor(F, (-1,), (1,))}, BYTES), "with shape")
-        self.refused(zipped({"a": Tensor(F, (6,), (1,))}, {"0": b"1234"}), "has 4 bytes: is the file cut off?")
+        self.refused(zipped({"a": Tensor(F, (6,), (1,))}, {"0": b"1234"}), "has 4 bytes, so the file may be cut off")
 
     def test_no_such_files(self):
         self.refused(b"", "Ran out of input")
         self.refused(pickled([1]), "neither a zip archive nor a PyTorch file")
-        self.refused(zipped({"a": 1}, {}), "it holds no tensors")
+        self.refused(zipped({"a": 1}, {}), "contains no tensors")
         whole = legacy(STATE, BYTES, {"0": 4, "1": 8})
         for size in range(0, len(whole), 40):
             self.refused(whole[:size], "pt2safetensors: ")

@@ -9,7 +9,7 @@ skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "FAILED: $*"; exit 1; }
 need_gdb() {
   [ "$(gdb -nx -batch -ex 'python print(1)' 2>/dev/null)" = 1 ] ||
-    skip "there is no gdb with Python here; apt-get install gdb brings one"
+    skip "gdb with Python is not installed; run apt-get install gdb"
 }
 
 # Debian 12's LLDB 14 expects its Python modules in a missing folder. LLDB takes the rest of Python
@@ -35,17 +35,17 @@ refused() {
 }
 
 step_sh() {
-  refused "no program 'nerve': 01_neuron, " nerve
+  refused "unknown program 'nerve'. Use 01_neuron, " nerve
   refused "or a path to an executable" nerve
-  refused "no executable $work/nothing" "$work/nothing"
-  refused "--at wants an operation or a node's number" 01 --at
-  refused "what is '--break'?" --break
-  refused "one program, please: '01' or '02'?" 01 02
-  refused "derive wants an operation's name, one of abs, " derive sofmax
-  refused "derive wants an operation's name" derive
+  refused "$work/nothing is not an executable file" "$work/nothing"
+  refused "--at needs an operation or the number of a node" 01 --at
+  refused "unknown option '--break'." --break
+  refused "give only one program, '01' or '02'" 01 02
+  refused "derive needs the name of an operation, one of abs, " derive sofmax
+  refused "derive needs the name of an operation" derive
   "$root/step.sh" derive softmax | cmp - "$root/docs/derivations/softmax.md" || fail "step.sh derive softmax"
   need_gdb
-  refused "no operation is called 'sofmax': did you mean softmax" "$fixture" --at sofmax
+  refused "unknown operation 'sofmax'. Did you mean softmax" "$fixture" --at sofmax
   refused "unfold is not used in this program" "$fixture" --at unfold
 
   export HOME=$work
@@ -69,7 +69,7 @@ case $debugger in
       -x "$root/tests/tools/gdb_tests.py"
     ;;
   lldb)
-    command -v lldb >/dev/null || skip "there is no LLDB here; apt-get install lldb brings one"
+    command -v lldb >/dev/null || skip "LLDB is not installed; run apt-get install lldb"
     lldb_works || skip "this LLDB has no Python"
     export GRADUS_TEST=$test GRADUS_ROOT=$root GRADUS_FIXTURE=$fixture GRADUS_LIBRARY=$library
     exec lldb -x -b -o "command script import $root/tests/tools/lldb_tests.py"

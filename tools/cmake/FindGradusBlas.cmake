@@ -69,8 +69,8 @@ endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(GradusBlas
   REQUIRED_VARS GRADUS_BLAS_LIBRARIES
-  REASON_FAILURE_MESSAGE "no library with cblas_sgemm for GRADUS_BLAS=${gradus_blas_wanted}: \
-apt-get install libopenblas-dev, or -DGRADUS_BLAS=builtin to link none")
+  REASON_FAILURE_MESSAGE "found no library with cblas_sgemm for GRADUS_BLAS=${gradus_blas_wanted}. \
+Install libopenblas-dev, or link no BLAS with -DGRADUS_BLAS=builtin.")
 if(GradusBlas_FOUND AND NOT TARGET gradus::blas)
   add_library(gradus::blas INTERFACE IMPORTED)
   set_target_properties(gradus::blas PROPERTIES INTERFACE_LINK_LIBRARIES "${GRADUS_BLAS_LIBRARIES}")

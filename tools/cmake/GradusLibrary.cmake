@@ -99,8 +99,8 @@ endif()
 if(GRADUS_OPENMP)
   find_package(OpenMP QUIET COMPONENTS CXX)
   if(NOT OpenMP_CXX_FOUND)
-    message(FATAL_ERROR "Gradus: ${CMAKE_CXX_COMPILER} has no OpenMP. With clang install libomp-dev, "
-      "or build for one thread with -DGRADUS_OPENMP=OFF.")
+    message(FATAL_ERROR "Gradus: ${CMAKE_CXX_COMPILER} has no OpenMP. For clang, install libomp-dev, "
+      "or use one thread with -DGRADUS_OPENMP=OFF.")
   endif()
   separate_arguments(gradus_openmp_flags NATIVE_COMMAND "${OpenMP_CXX_FLAGS}")
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" APPEND PROPERTY
@@ -113,8 +113,8 @@ endif()
 # Header-only and used only by io/, so users of Gradus do not need it.
 find_package(nlohmann_json 3.9 QUIET)
 if(NOT nlohmann_json_FOUND)
-  message(FATAL_ERROR "Gradus: io/ needs nlohmann_json 3.9 or newer: "
-    "apt-get install nlohmann-json3-dev, or -Dnlohmann_json_DIR=DIR.")
+  message(FATAL_ERROR "Gradus: io/ needs nlohmann_json 3.9 or newer. "
+    "Install nlohmann-json3-dev, or pass -Dnlohmann_json_DIR=DIR.")
 endif()
 target_link_libraries(gradus_small PRIVATE nlohmann_json::nlohmann_json)
 

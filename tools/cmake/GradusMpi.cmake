@@ -4,7 +4,7 @@ if(GRADUS_MPI AND NOT CMAKE_CROSSCOMPILING)
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
 if(NOT MPI_CXX_FOUND)
-  message(STATUS "Gradus: no gradus::mpi, so programs train in one process: it needs MPI (libopenmpi-dev)")
+  message(STATUS "Gradus: gradus::mpi is not built and programs train in one process, as MPI (libopenmpi-dev) is missing")
   return()
 endif()
 file(GLOB gradus_mpi_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/train/distributed/mpi/*.cpp"

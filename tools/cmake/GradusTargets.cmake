@@ -7,8 +7,8 @@ file(MAKE_DIRECTORY "${GRADUS_INCLUDE_DIR}")
 file(CREATE_LINK "${PROJECT_SOURCE_DIR}" "${GRADUS_INCLUDE_DIR}/gradus"
   RESULT gradus_link_result SYMBOLIC)
 if(NOT gradus_link_result STREQUAL "0")
-  message(FATAL_ERROR "Gradus: cannot make the link ${GRADUS_INCLUDE_DIR}/gradus to "
-    "${PROJECT_SOURCE_DIR}: ${gradus_link_result}. Build on a file system that has symbolic links.")
+  message(FATAL_ERROR "Gradus: cannot create the link ${GRADUS_INCLUDE_DIR}/gradus to "
+    "${PROJECT_SOURCE_DIR} (${gradus_link_result}). Build on a file system with symbolic links.")
 endif()
 
 # gradus_library(TARGET NAME PUBLIC|INTERFACE): defines gradus::NAME, also after installation.

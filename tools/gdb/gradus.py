@@ -186,7 +186,7 @@ find_printer.name = "gradus"
 # ---- frames ----
 
 
-def only_hands_on(frame):
+def only_forwards(frame):
     """True for frames of the standard library, and for ours that only invoke a callable."""
     name = frame.name() or ""
     if re.match(r"(\w+ )?(std|__gnu_cxx)::", name):
@@ -214,7 +214,7 @@ class Frames:
 
     def filter(self, frames):
         return (Frame(f) for f in frames
-                if f.inferior_frame().level() == 0 or not only_hands_on(f.inferior_frame()))
+                if f.inferior_frame().level() == 0 or not only_forwards(f.inferior_frame()))
 
 
 # ---- breakpoints ----
@@ -267,7 +267,7 @@ def break_at(where):
     number = int(where.lstrip("#"))
     for place in ("gradus::Node::Node", "Walk::visit"):
         if not exists(place):
-            raise gdb.GdbError("this program makes no graph")
+            raise gdb.GdbError("this program does not build a graph")
     return [NodeBreakpoint("gradus::Node::Node", number, node_being_made),
             NodeBreakpoint("Walk::visit", number, node_being_visited)]
 

@@ -26,12 +26,12 @@ def lines_of(diff):
 
 def since(tree, ref=""):
     """path → lines that differ from `ref`, or from the commit where this branch left main. Returns an error
-    message if git does not know `ref`."""
+    message if `ref` is unknown."""
     start = ref or git(tree, "merge-base", "HEAD", "main") or git(tree, "merge-base", "HEAD", "origin/main") or "HEAD"
     diff = git(tree, "diff", "-U0", "--relative", "--no-ext-diff", "--no-color", "--src-prefix=a/",
                "--dst-prefix=b/", start.strip(), "--")
     if diff is None:
-        return f"git does not know the commit '{start.strip()}'"
+        return f"unknown commit '{start.strip()}'"
     touched = lines_of(diff)
     for path in (git(tree, "ls-files", "--others", "--exclude-standard") or "").splitlines():
         if path.endswith((".cpp", ".h")):

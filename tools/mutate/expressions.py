@@ -32,7 +32,7 @@ class Parser:
 
     def expect(self, text):
         if self.peek() != text:
-            raise Unreadable(f"'{text}' expected, not '{self.peek()}'")
+            raise Unreadable(f"expected '{text}', got '{self.peek()}'")
         self.at += 1
 
     def whole(self):
@@ -89,7 +89,7 @@ class Parser:
             self.at += 1
         while True:
             if self.source.tokens[self.at].kind != "word":
-                raise Unreadable(f"a name expected, not '{self.peek()}'")
+                raise Unreadable(f"expected a name, got '{self.peek()}'")
             self.at += 1
             after = self.source.template_end(self.at) if self.at < self.end else None
             if after is not None:
@@ -101,7 +101,7 @@ class Parser:
     def primary(self):
         begin, token = self.at, self.source.tokens[self.at] if self.at < self.end else None
         if token is None:
-            raise Unreadable("an expression expected")
+            raise Unreadable("expected an expression")
         if token.kind == "number":
             self.at += 1
             return Node("number", begin, self.at)
@@ -148,7 +148,7 @@ class Parser:
         self.at += 0 if self.peek() == "{" else 1
         close = self.source.partner.get(self.at)
         if close is None:
-            raise Unreadable("a lambda without a body")
+            raise Unreadable("lambda without a body")
         body = (self.at + 1, close)
         self.at = close + 1
         return Node("lambda", begin, self.at, "", [], body)

@@ -53,7 +53,7 @@ def options():
     if args.all and args.ref:
         misuse("--all and REF exclude each other")
     if args.jobs < 1:
-        misuse(f"--jobs {args.jobs} is not at least 1")
+        misuse(f"--jobs must be at least 1, got {args.jobs}")
     return args
 
 
@@ -88,7 +88,7 @@ def run(mutants, jobs):
         raise SystemExit(f"run.py: gradus_mutants ended with {program.returncode} after {done} mutants")
     shutil.rmtree(scratch, ignore_errors=True)
     if left_out:
-        say("left out, as they fail without a mutant: " + "; ".join(left_out))
+        say("skipped, as they fail without a mutant: " + "; ".join(left_out))
     return sorted(survivors)
 
 
@@ -102,12 +102,12 @@ def main():
         say(f"not mutated: {each}")
     mutants = tree.mutants()
     if args.mutant is not None and args.mutant not in mutants:
-        misuse(f"there is no mutant {args.mutant}; --list shows all")
+        misuse(f"unknown mutant {args.mutant}; --list shows all")
     if args.list:
         print("\n".join(f"{i:6} {m.shown()}" for i, m in mutants.items()))
         return 0
     if not mutants:
-        print("no mutant is on a changed line")
+        print("the changed lines have no mutants")
         return 0
     tree.write(args.jobs)
     compile_program(tree, args.jobs)

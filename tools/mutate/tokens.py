@@ -62,7 +62,7 @@ class Source:
                 opened.append(i)
             elif token.text in OPENING.values():
                 if not opened or OPENING[self.tokens[opened[-1]].text] != token.text:
-                    raise Unreadable(f"{self.path}: a bracket without its partner")
+                    raise Unreadable(f"{self.path}: unmatched bracket")
                 partner[opened[-1]] = i
                 partner[i] = opened.pop()
         return partner

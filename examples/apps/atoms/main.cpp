@@ -51,7 +51,8 @@ int run(const Asked& asked) {
   require(model.bert.options.layers > static_cast<std::int64_t>(kLayer) &&
               model.bert.options.block.heads > kHead,
           asked.model, ": has ", model.bert.options.layers, " layers of ",
-          model.bert.options.block.heads, " heads: the map is in layer 10, head 5, of RXNMapper");
+          model.bert.options.block.heads,
+          " heads, but the map is in layer 10, head 5, of RXNMapper");
   for (const std::string& text : asked.reactions) {
     const Reaction reaction = read_reaction(text);
     const std::vector<std::int64_t> ids = ids_of(asked.model + "/vocab.txt", reaction.tokens);
@@ -65,7 +66,7 @@ int run(const Asked& asked) {
     names.insert(names.end(), reaction.tokens.begin(), reaction.tokens.end());
     names.push_back("[SEP]");
     const std::string page = trace::attention_page(
-        "Which atom looks at which: " + text,
+        "Attention between atoms: " + text,
         {{str_cat("layer ", kLayer, ": head ", kHead, " maps atoms"), layer}}, names, names);
     io::write_file_atomically(asked.page, page.data(), page.size());
     std::printf("page: %s\n", asked.page.c_str());
@@ -79,12 +80,13 @@ int run(const Asked& asked) {
 int main(int argc, char** argv) {
   using namespace gradus::examples;
   CLI::App app(
-      "Maps the atoms of reactions by a model's attention.\n"
+      "Maps atoms of products to atoms of reactants by a model's attention.\n"
       "  atoms rxnmapper_dir \"CC(C)S.Fc1cccnc1F>>CC(C)Sc1ncccc1F\" --page map.html");
   Asked asked;
   app.add_option("model", asked.model, "directory of RXNMapper's model (docs/real_models.md)")
       ->required();
-  app.add_option("reactions", asked.reactions, "SMILES, REACTANTS>>PRODUCTS")->required();
-  app.add_option("--page", asked.page, "writes the attention as a page, of the last reaction");
+  app.add_option("reactions", asked.reactions, "reactions in SMILES, REACTANTS>>PRODUCTS")
+      ->required();
+  app.add_option("--page", asked.page, "page to write the attention of the last reaction to");
   return program(app, "atoms", argc, argv, [&] { return run(asked); });
 }

@@ -67,7 +67,7 @@ void take(Matrix& matrix, const Pair& pair, const Reaction& reaction) {
 AtomMap map_atoms(const Reaction& reaction, const Tensor& weights) {
   const std::int64_t T = std::ssize(reaction.tokens) + 2;
   require<ShapeError>(weights.rank() == 2 && weights.size(0) == T && weights.size(1) == T,
-                      "map_atoms: weights of ", T, " tokens are [", T, ", ", T, "], not ",
+                      "map_atoms: weights of ", T, " tokens must be [", T, ", ", T, "], got ",
                       weights.shape());
   Matrix matrix = looks(reaction, weights);
   AtomMap map{.reactant = std::vector<std::int64_t>(matrix.size(), -1),

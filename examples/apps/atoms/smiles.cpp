@@ -61,7 +61,7 @@ class Bonds {
     if (token == "(") {
       branches_.push_back(previous_);
     } else if (token == ")") {
-      require(!branches_.empty(), "SMILES: a \")\" without its \"(\"");
+      require(!branches_.empty(), "SMILES: a \")\" has no \"(\"");
       previous_ = branches_.back();
       branches_.pop_back();
     } else if (token == "." || token == ">>") {
@@ -71,9 +71,9 @@ class Bonds {
     }
   }
   void end() {
-    require(branches_.empty(), "SMILES: a \"(\" without its \")\"");
+    require(branches_.empty(), "SMILES: a \"(\" has no \")\"");
     require(rings_.empty(), "SMILES: ring ", rings_.empty() ? "" : rings_.begin()->first,
-            " does not end");
+            " is not closed");
     previous_ = -1;
   }
 
@@ -107,7 +107,7 @@ Reaction read_reaction(const std::string& text) {
   for (std::size_t at = 0; at < text.size(); at += reaction.tokens.back().size()) {
     const std::size_t length = token_length(text, at);
     require(length > 0, "SMILES: \"", text.substr(at, 8), "\" at character ", at + 1,
-            " is no atom, bond or ring");
+            " is not an atom, bond or ring");
     reaction.tokens.push_back(text.substr(at, length));
     const std::string& token = reaction.tokens.back();
     reaction.atoms.push_back(is_atom(token) ? std::ssize(reaction.element) : -1);
@@ -127,7 +127,8 @@ Reaction read_reaction(const std::string& text) {
   bonds.end();
   require(arrows == 1 && reaction.reactant_atoms > 0 &&
               reaction.reactant_atoms < std::ssize(reaction.element),
-          "a reaction is REACTANTS>>PRODUCTS, atoms on both sides of one \">>\": ", text);
+          "a reaction must be REACTANTS>>PRODUCTS, with atoms on both sides of one \">>\", got ",
+          text);
   return reaction;
 }
 

@@ -20,9 +20,10 @@ namespace gradus::examples {
 void ClassifyFlags::add_to(CLI::App& app) {
   ModelFlags::add_to(app);
   setting(app, "--tree", &tree, "directory of the sources and documents");
-  setting(app, "--pretrain", &pretrain, "steps of filling in before; 0: none");
-  setting(app, "--length", &length, "words a snippet");
-  setting(app, "--vocabulary", &vocabulary, "kinds of words, the most frequent");
+  setting(app, "--pretrain", &pretrain, "steps of pre-training on masked words; 0: none");
+  setting(app, "--length", &length, "words per snippet");
+  setting(app, "--vocabulary", &vocabulary,
+          "size of the vocabulary, which has the most frequent words");
 }
 
 Need ClassifyFlags::need() const {  // the tree may have fewer words than --vocabulary
@@ -43,20 +44,20 @@ nn::BERTOptions ClassifyFlags::bert(std::int64_t vocabulary_size) const {
 int main(int argc, char** argv) {
   using namespace gradus::examples;
   CLI::App app(
-      "Learns what kinds of files there are in a tree.\n  classify train    classify text "
-      "runs/classify README.md");
+      "Learns to classify files by a few of their lines.\n"
+      "  classify train    classify text runs/classify README.md");
   app.require_subcommand(1);
   ClassifyFlags flags;
   std::string directory, text;
-  flags.add_to(*app.add_subcommand("train", "learn to fill in words, then to name kinds"));
+  flags.add_to(*app.add_subcommand("train", "train on masked words, then on kinds of files"));
   const auto add = [&](const char* name, const char* help, const char* what) {
     add_command_on_run(app, name, help, directory)
         .add_option("text", text, what)
         ->required()
         ->type_name("TEXT");
   };
-  add("text", "which kind a text is of", "a file, or the text itself");
-  add("fill", "what stands in the gaps of a text", "words, and [MASK] where one is wanted");
+  add("text", "classify a text", "a file, or the text itself");
+  add("fill", "fill in the masked words of a text", "text with [MASK] for each missing word");
   return program(app, "classify", argc, argv, [&] {
     if (app.got_subcommand("train")) return learn(flags);
     return app.got_subcommand("text") ? name_kind(flags, directory, text)

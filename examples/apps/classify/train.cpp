@@ -59,7 +59,7 @@ void print_comparison(const Reader& reader, const ClassifyFlags& flags, const Te
   const Snippets known = texts.training.draw(kForLogistic, {seed_of(flags.seed, Part::test), 0, 0});
   const Labelled known_bags{bags_of(known, words), known.kinds};
   const Labelled test_bags{bags_of(test, words), test.kinds};
-  std::printf("accuracy on %zu snippets of files that were held out\n", test.lengths.size());
+  std::printf("accuracy on %zu snippets of held-out files\n", test.lengths.size());
   print_accuracies(
       {{"majority", majority_accuracy(test_bags, test_bags)},
        {"logistic regression on bags of words", logistic_accuracy(known_bags, test_bags, kKinds)},
@@ -67,7 +67,7 @@ void print_comparison(const Reader& reader, const ClassifyFlags& flags, const Te
         accuracy(scores_of(reader, test), test.kinds)}});
   if (flags.pretrain == 0) return;
   const FilledIn filled = fill_in(reader, test);
-  std::printf("masked words of those snippets filled in rightly\n");
+  std::printf("accuracy on masked words of those snippets\n");
   print_accuracies({{"the most frequent", filled.most_frequent}, {"BERT", filled.right}});
 }
 
@@ -78,8 +78,8 @@ void keep_digest(train::Trainer& trainer, const ClassifyFlags& flags, const std:
                  const auto at = checkpoint.facts.find("texts");
                  require<FileError>(at != checkpoint.facts.end() && at->second == digest, flags.out,
                                     ": the files below ", flags.tree,
-                                    " are others than when the run began: restore them, or start "
-                                    "a new run");
+                                    " have changed since the run began; restore them, or start a "
+                                    "new run");
                });
 }
 
@@ -90,7 +90,7 @@ train::TrainOptions options_of(const ClassifyFlags& flags) {
   options.higher_is_better = true;
   options.items_per_step = flags.batch;
   options.item = "snippet";
-  options.loss_unit = "nats: a masked word, then a snippet";
+  options.loss_unit = "nats per masked word, then per snippet";
   return options;
 }
 
@@ -143,9 +143,9 @@ int learn(ClassifyFlags& flags) {
   seed(static_cast<std::uint64_t>(flags.seed));
   Reader reader(flags.bert(texts.vocabulary.size()));
   say("texts", files.size(), " files below ", flags.tree, ", ", texts.vocabulary.size(),
-      " kinds of words");
+      " words in the vocabulary");
   say("training", io::grouped(reader.language.parameter_count()), " parameters, ", flags.pretrain,
-      " steps of filling in, then ", flags.steps, " of naming kinds");
+      " steps on masked words, then ", flags.steps, " on kinds of files");
   const int code = train(flags, texts, reader);
   if (code != 0) return code;
   load_best(reader, flags.files());

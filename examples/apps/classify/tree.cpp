@@ -61,7 +61,7 @@ std::int64_t kind_of(const std::string& path) {
 
 std::vector<SourceFile> read_tree(const std::string& tree) {
   require<FileError>(std::filesystem::is_directory(tree), tree,
-                     ": is no directory: give the tree by --tree DIR");
+                     ": is not a directory; give the tree with --tree DIR");
   const auto below = [&](const std::string& path) {
     return std::filesystem::path(path).lexically_relative(tree).generic_string();
   };
@@ -75,7 +75,7 @@ std::vector<SourceFile> read_tree(const std::string& tree) {
       if (file.kind == kind) same.push_back(&file);
     require<FileError>(same.size() >= 3, tree, ": holds ", same.size(), " files of the kind ",
                        io::quote(kKindNames[static_cast<std::size_t>(kind)]),
-                       ", but 3 are needed to learn from some and be tested on others");
+                       ", but 3 are needed for training, validation and test");
     split_kind(same);
   }
   return files;
@@ -105,7 +105,7 @@ SnippetSource::SnippetSource(const std::vector<SourceFile>& files, Part part,
   }
   for (std::size_t kind = 0; kind < kKinds; ++kind)
     require<FileError>(!places_[kind].empty(), "the files of the kind ",
-                       io::quote(kKindNames[kind]), " hold too little text");
+                       io::quote(kKindNames[kind]), " contain too little text");
 }
 
 Snippets SnippetSource::gather(const std::vector<std::pair<std::int64_t, Place>>& places) const {
@@ -154,7 +154,7 @@ Snippets SnippetSource::some(std::int64_t most) const {
 
 Snippets snippets_of(std::string_view text, const WordList& vocabulary, std::int64_t length) {
   const Ids ids = vocabulary.encode(text);
-  require(!ids.empty(), "the text is empty: there is nothing to read");
+  require(!ids.empty(), "the text is empty");
   std::vector<Ids> texts;
   for (std::int64_t at = 0; at < std::ssize(ids); at += length - 1)
     texts.push_back(snippet(ids, static_cast<std::size_t>(at), length));

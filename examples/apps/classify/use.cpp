@@ -50,7 +50,7 @@ int name_kind(ClassifyFlags& flags, const std::string& directory, const std::str
 int fill(ClassifyFlags& flags, const std::string& directory, const std::string& text) {
   const Trained trained(flags, directory);
   require(flags.pretrain > 0, directory,
-          ": was trained with --pretrain 0, and has not learnt to fill in");
+          ": was trained with --pretrain 0, so it cannot fill in words");
   const Snippets snippets = snippets_of(text, trained.vocabulary, flags.length);
   const NoGrad off;
   const Tensor scores = trained.reader.language(snippets.ids, snippets.lengths);  // [B, T, V]
@@ -66,7 +66,7 @@ int fill(ClassifyFlags& flags, const std::string& directory, const std::string& 
                   guesses[k].second);
     std::printf("\n");
   }
-  require(masks > 0, "the text has no [MASK] to fill in: write one where a word is wanted");
+  require(masks > 0, "the text has no [MASK] to fill in; write one for each missing word");
   return 0;
 }
 

@@ -43,7 +43,7 @@ std::vector<std::string_view> pieces_of(std::string_view text) {
 }
 
 WordList WordList::of(const std::vector<std::string>& texts, std::int64_t size) {
-  require(size > kFirst, "a vocabulary of ", size, ": ", kFirst, " are taken, more are needed");
+  require(size > kFirst, "the vocabulary size must be greater than ", kFirst, ", got ", size);
   std::map<std::string_view, std::int64_t> counts;
   for (const std::string& text : texts)
     for (const std::string_view piece : pieces_of(text)) ++counts[piece];

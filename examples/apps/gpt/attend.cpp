@@ -15,8 +15,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr const char* kNoPng =
-    "an SVG is written instead of a PNG; the page that --out FILE.html writes has a button that "
-    "saves PNGs";
+    "an SVG is written instead of a PNG; the page of --out FILE.html has a button that saves PNGs";
 
 using Maps = std::vector<nn::AttentionRecord::Entry>;
 
@@ -32,10 +31,10 @@ std::string picture(const AttendFlags& how, const std::string& run, const std::s
   if (out.ends_with(".html"))
     return trace::attention_page("Attention in " + run, layers, tokens, tokens);
   const std::int64_t layer = how.layer.value_or(0), head = how.head.value_or(0);
-  require(0 <= layer && layer < std::ssize(layers), "--layer ", layer, ": there are 0 to ",
+  require(0 <= layer && layer < std::ssize(layers), "--layer ", layer, ": must be 0 to ",
           layers.size() - 1);
   const auto& [name, weights] = layers[static_cast<std::size_t>(layer)];
-  require(0 <= head && head < weights.size(1), "--head ", head, ": there are 0 to ",
+  require(0 <= head && head < weights.size(1), "--head ", head, ": must be 0 to ",
           weights.size(1) - 1);
   return plot::svg(plot::head_of({name, weights}, head, tokens, tokens));
 }
@@ -51,12 +50,12 @@ int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how
   require(page || out.ends_with(".svg"), "--out ", out,
           ": must end in .html (all heads) or .svg (one head)");
   require(!page || (!how.layer && !how.head),
-          "--layer and --head are for pictures of one head: give --out FILE.svg");
+          "--layer and --head require a picture of one head; give --out FILE.svg");
   const TrainedModel trained = load_trained(flags, directory);
   const std::vector<std::int64_t> ids = trained.tokenizer->encode(how.prompt);
-  require(!ids.empty(), "--prompt is empty: give the text to look at");
+  require(!ids.empty(), "--prompt is empty; give a text");
   require(std::ssize(ids) <= flags.context, "--prompt has ", ids.size(),
-          " tokens, but the model's context is ", flags.context, ": give a shorter one");
+          " tokens, but the model's context is ", flags.context, "; give a shorter text");
   std::vector<std::string> tokens;
   for (const std::int64_t id : ids) tokens.push_back(trained.tokenizer->bytes_of(id));
   const std::string file = picture(how, directory, out, attention_of(*trained.model, ids), tokens);

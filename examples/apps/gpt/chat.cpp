@@ -24,7 +24,7 @@ io::ChatTemplate template_of(const std::string& model) {
   const auto* text =
       found == source.facts().end() ? nullptr : std::get_if<std::string>(&found->second);
   require<FileError>(text != nullptr, model,
-                     ": has no chat template: gpt sample goes on from texts");
+                     ": has no chat template; use gpt sample to continue a text");
   return {*text, model};
 }
 
@@ -84,8 +84,8 @@ class Talk {
 int chat(GptFlags& flags, const std::string& model, const ChatFlags& how) {
   how.judge_values(Judge());
   require(io::is_pretrained(model), model,
-          ": is no model of other people, which can talk: ", "gpt sample ", model,
-          " goes on from texts");
+          ": is not a pretrained model, so it cannot chat; use gpt sample ", model,
+          " to continue a text");
   io::ChatTemplate form = template_of(model);
   const TrainedModel loaded = load_trained(flags, model);
   Talk talk(loaded, std::move(form), how, flags.cache_precision());
@@ -94,7 +94,7 @@ int chat(GptFlags& flags, const std::string& model, const ChatFlags& how) {
     talk.say(how.prompt);
     return 0;
   }
-  std::fprintf(stderr, "Say something; an empty line ends the talk.\n");
+  std::fprintf(stderr, "Type a message; an empty line ends the chat.\n");
   for (std::string line; interrupt_signal == 0 && std::getline(std::cin, line) && !line.empty();)
     talk.say(line);
   return 0;

@@ -7,30 +7,32 @@ namespace gradus::examples {
 
 void SampleFlags::add_to(CLI::App& app) {
   nn::SamplingOptions& drawn = options.sampling;
-  option(app, "--prompt", &prompt, "text to go on from");
-  option(app, "--tokens", &options.tokens, "how many to draw");
-  option(app, "--temperature", &drawn.temperature, "0: always the likeliest");
-  option(app, "--top-k", &drawn.top_k, "only the k likeliest; 0: all (0)");
-  option(app, "--top-p", &drawn.top_p, "only the likeliest that make up this much; 1: all");
-  option(app, "--min-p", &drawn.min_p,
-         "only those at least this part as likely as the likeliest (0)");
+  option(app, "--prompt", &prompt, "text to continue");
+  option(app, "--tokens", &options.tokens, "tokens to generate");
+  option(app, "--temperature", &drawn.temperature,
+         "sampling temperature; 0: always the most likely token");
+  option(app, "--top-k", &drawn.top_k, "sample from the k most likely tokens; 0: all (0)");
+  option(app, "--top-p", &drawn.top_p,
+         "sample from the most likely tokens with this total probability; 1: all");
+  option(app, "--min-p", &drawn.min_p, "lowest probability relative to the most likely token (0)");
   option(app, "--repetition-penalty", &drawn.repetition_penalty,
-         "above 1: what is there already becomes less likely");
-  option(app, "--seed", &seed, "of the draws");
-  option(app, "--follow", &follow, "show each character as soon as it is drawn");
+         "above 1: makes tokens less likely that already occur in the text");
+  option(app, "--seed", &seed, "random seed of the sampling");
+  option(app, "--follow", &follow, "print each character as soon as it is generated");
 }
 
 void AttendFlags::add_to(CLI::App& app) {
-  option(app, "--prompt", &prompt, "text to look at").required();
-  option(app, "--out", &out, "FILE.html: all heads; FILE.svg: one (DIR/attention.html)")
+  option(app, "--prompt", &prompt, "text whose attention is drawn").required();
+  option(app, "--out", &out,
+         "output: FILE.html for all heads, FILE.svg for one (DIR/attention.html)")
       .type_name("FILE");
-  app.add_option("--layer", layer, "of the picture, from 0 (0)");
-  app.add_option("--head", head, "of the picture, from 0 (0)");
+  app.add_option("--layer", layer, "layer to draw, from 0 (0)");
+  app.add_option("--head", head, "head to draw, from 0 (0)");
 }
 
 void DemoFlags::add_to(CLI::App& app) {
-  option(app, "file", &text, "text to learn").type_name("FILE");
-  option(app, "--minutes", &minutes, "at most, of training");
+  option(app, "file", &text, "text file to train on").type_name("FILE");
+  option(app, "--minutes", &minutes, "time limit of training in minutes");
 }
 
 void LogitsFlags::add_to(CLI::App& app) {
@@ -38,17 +40,18 @@ void LogitsFlags::add_to(CLI::App& app) {
 }
 
 void ExportFlags::add_to(CLI::App& app) {
-  app.add_option("to", directory, "directory that is made")->required()->type_name("DIR");
-  option(app, "--adapters", &adapters, "write the adapters of --lora alone");
+  app.add_option("to", directory, "directory to create")->required()->type_name("DIR");
+  option(app, "--adapters", &adapters, "write only the LoRA adapters");
 }
 
 void ChatFlags::add_to(CLI::App& app) {
   options.sampling.temperature = 0.2;  // recommended by the model's authors
   options.sampling.top_p = 0.9;
   SampleFlags::add_to(app);
-  option(app, "--system", &system, "how the model is to behave (as its template says)");
+  option(app, "--system", &system,
+         "system message, which tells the model how to behave (default: its template's)");
   app.get_option("--prompt")
-      ->description("say this and end; else each line of the input is a turn");
+      ->description("message to answer before exiting; otherwise, each input line is a message");
 }
 
 }  // namespace gradus::examples

@@ -43,7 +43,7 @@ void print_files(const GptFlags& flags) {
 void write_out(const std::string& text, bool at_once) {
   require<FileError>(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
                          (!at_once || std::fflush(stdout) == 0),
-                     "standard output cannot be written");
+                     "cannot write to the standard output");
 }
 
 int sample(GptFlags& flags, const std::string& directory, const SampleFlags& how) {
@@ -71,14 +71,14 @@ int evaluate(GptFlags& flags, const std::string& directory, const std::string& f
   const std::string text = io::read_text(file);
   const std::vector<std::int64_t> tokens = trained.tokenizer->encode(text);
   require(std::ssize(tokens) > flags.context, file, ": has ", tokens.size(),
-          " tokens, but the model's context of ", flags.context, " wants at least ",
+          " tokens, but the model's context of ", flags.context, " needs at least ",
           flags.context + 1);
   const std::int64_t batch = flags.architecture.empty() ? 32 : 1;  // 1 for large vocabularies
   const double loss = mean_loss(*trained.model, tokens, batch, flags.context);
-  std::printf("%.4f nats a %s, perplexity %.3f", loss, trained.tokenizer->name().c_str(),
+  std::printf("%.4f nats per %s, perplexity %.3f", loss, trained.tokenizer->name().c_str(),
               std::exp(loss));
   if (flags.tokenizer_vocab > 0)  // comparable between tokenizers
-    std::printf(", %.4f nats a byte",
+    std::printf(", %.4f nats per byte",
                 loss * static_cast<double>(tokens.size()) / static_cast<double>(text.size()));
   std::printf("\n");
   return 0;
@@ -97,19 +97,20 @@ int info(GptFlags& flags, const std::string& directory) {
       str_cat(
           "text       ", flags.texts.size() > 3 ? str_cat(flags.texts.size(), " files") : files,
           "; held out: ", flags.validation.empty() ? "the last tenth" : flags.validation, "\n",
-          "tokenizer  ", tokenizer->name(), ", ", tokenizer->vocab_size(), " kinds\n",
+          "tokenizer  ", tokenizer->name(), ", vocabulary of ", tokenizer->vocab_size(), "\n",
           "model      ", flags.config, ": ", flags.layers, " layers, ", flags.heads,
           " heads, width ", flags.width, ", context ", flags.context, ", dropout ", flags.dropout,
           flags.non_default_options(), "; ", io::grouped(saved.parameters), " parameters\n",
           "training   ", saved.step, " of ", steps, " steps done, batch ", flags.batch,
           ", learning rate ", flags.learning_rate, ", seed ", flags.seed, "\n", "held out   ",
-          saved.best_step > 0 ? str_cat("best loss ", std::fixed, std::setprecision(4), saved.best,
-                                        " nats a ", tokenizer->name(), " at step ", saved.best_step)
-                              : "not evaluated yet",
+          saved.best_step > 0
+              ? str_cat("best loss ", std::fixed, std::setprecision(4), saved.best, " nats per ",
+                        tokenizer->name(), " at step ", saved.best_step)
+              : "not evaluated yet",
           "\n", "state      ",
           writer > 0            ? str_cat("process ", writer, " is training it")
           : saved.step == steps ? "finished"
-                                : str_cat("go on with: gpt train --out ", directory, " --resume"),
+                                : str_cat("resume with: gpt train --out ", directory, " --resume"),
           "\n", "files\n")
           .c_str(),
       stdout);

@@ -20,7 +20,7 @@ constexpr std::int64_t kMaxCharacters = 512;
 
 std::string read_nonempty(const std::string& file) {
   std::string text = io::read_text(file);
-  require<FileError>(!text.empty(), file, ": there is no text in it");
+  require<FileError>(!text.empty(), file, ": contains no text");
   return text;
 }
 
@@ -51,7 +51,7 @@ std::vector<std::int64_t> encode_validation(const io::Tokenizer& tokenizer, cons
   try {
     return tokenizer.encode(text);
   } catch (const ValueError& error) {
-    fail<FileError>(file, ": ", error.what(), " (--tokenizer byte takes any)");
+    fail<FileError>(file, ": ", error.what(), " (--tokenizer byte accepts any text)");
   }
 }
 
@@ -62,12 +62,11 @@ std::string joined_texts(const GptFlags& flags, std::string& not_text) {
     const std::string part = read_nonempty(file);
     std::size_t at = io::valid_utf8(part);
     require<FileError>(flags.tokenizer != "char" || at == part.size(), file,
-                       ": is not UTF-8 at byte ", at,
-                       ": convert it, or learn it with --tokenizer byte");
+                       ": is not UTF-8 at byte ", at, "; convert it, or use --tokenizer byte");
     at = std::min(at, part.find('\0'));
     if (flags.tokenizer == "auto" && at < part.size() && not_text.empty())
       not_text =
-          str_cat(file, ": is no text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
+          str_cat(file, " is not text: byte ", at, part[at] == 0 ? " is 0" : " is not UTF-8");
     all += part;
   }
   return all;
@@ -85,8 +84,8 @@ Corpus read_corpus(const GptFlags& flags) {
   corpus.digest = digits.str();
   require<FileError>(!flags.resume || corpus.digest == flags.text_digest, flags.out,
                      ": was trained on another text (digest ", flags.text_digest,
-                     ") than what these files hold now (", corpus.digest,
-                     "): restore the text, or start a new run");
+                     ") than these files contain now (", corpus.digest,
+                     "); restore the text, or start a new run");
   if (tenth && learns) held_out = cut_last_tenth(text);
   corpus.tokenizer = flags.resume          ? tokenizer_of_run(flags)
                      : !flags.from.empty() ? tokenizer_of(flags.from)

@@ -23,7 +23,7 @@ int demo(GptFlags& flags, const DemoFlags& how) {
     for (const std::string& file : flags.all_files()) io::remove_file(file);
   }
   const DirectoryLock lock = flags.begin();
-  std::printf("Learning %s: %s characters, %s at most.\n", how.text.c_str(),
+  std::printf("Training on %s: %s characters, at most %s.\n", how.text.c_str(),
               io::grouped(corpus.size()).c_str(), duration(60 * how.minutes).c_str());
   std::fflush(stdout);
   flags.time = {.seconds = 60 * how.minutes, .most_steps = kMostSteps};
@@ -31,7 +31,7 @@ int demo(GptFlags& flags, const DemoFlags& how) {
   flags.write();
   const int code = run_training(flags, corpus);
   if (code != 0) return code;
-  std::printf("\nWhat it writes now:\n\n");
+  std::printf("\nA sample from the trained model:\n\n");
   SampleFlags drawn;
   drawn.prompt = "\n";
   drawn.options.tokens = 400;
@@ -39,8 +39,9 @@ int demo(GptFlags& flags, const DemoFlags& how) {
   sample(flags, flags.out, drawn);
   std::printf(
       "\nNext:\n"
-      "  build/release/gpt train YOUR_TEXT.txt                           # learn your own text\n"
-      "  ./step.sh 01 --at tanh                                          # see one go, in gdb\n"
+      "  build/release/gpt train YOUR_TEXT.txt                           # train on your own text\n"
+      "  ./step.sh 01 --at tanh                                          # step through a lesson "
+      "in gdb\n"
       "  cp -r examples/own_model mine                                   # start your own model\n");
   return 0;
 }

@@ -56,11 +56,12 @@ constexpr ConfigForText kConfigs[] = {
 void GptFlags::add_weights_to(CLI::App& command, bool writes) {
   std::vector<std::string> choices = one_of(kPrecisions).choices;
   if (writes)
-    command.add_option("--cache", cache, "room for keys and values")
+    command.add_option("--cache", cache, "precision of cached keys and values")
         ->check(CLI::IsMember(choices))
         ->capture_default_str();
   choices.push_back("auto");
-  command.add_option("--weights", weights, "room for weights; auto: bf16 where that is faster")
+  command
+      .add_option("--weights", weights, "precision of the weights; auto: bf16 if that is faster")
       ->check(CLI::IsMember(choices))
       ->capture_default_str();
 }
@@ -79,7 +80,8 @@ GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
   batch = layers = heads = width = 0;  // from the config
   describe_text(train);
   add_to(train);
-  train.get_option("--out")->description("directory of the run (runs/NAME, after the first file)");
+  train.get_option("--out")->description(
+      "directory of the run (default: runs/NAME of the first file)");
   keep("--steps", {.may_differ = true});  // --minutes changes them
   keep("--lr", {.field = "learning_rate"});
   describe_model(train);
@@ -87,17 +89,17 @@ GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
 }
 
 void GptFlags::describe_text(CLI::App& app) {
-  setting(app, "files", &texts, "text to learn, one or more files", {.may_differ = true})
+  setting(app, "files", &texts, "one or more text files to train on", {.may_differ = true})
       .type_name("FILE");
-  setting(app, "--val", &validation, "text that is held out (the last tenth of FILE)",
+  setting(app, "--val", &validation, "held-out text file (default: the last tenth of FILE)",
           {.field = "validation", .may_differ = true})
       .type_name("FILE");
   setting(app, "--tokenizer", &tokenizer,
-          "char, byte, word or bpe; auto: characters up to 512 kinds, else bytes",
+          "tokenizer: char, byte, word or bpe; auto: char for at most 512 characters, else byte",
           {.may_differ = true, .choices = {"auto", "char", "byte", "word", "bpe"}})
       .type_name("KIND");
   setting(app, "--vocab", &tokenizer_vocab,
-          "kinds of tokens, of word (4096) and bpe (1024) at most",
+          "largest vocabulary for word (default 4096) or bpe (default 1024)",
           {.field = "tokenizer_vocab", .optional = true});
   fact("text_digest", &text_digest);
   fact("vocab", &vocab);
@@ -105,46 +107,46 @@ void GptFlags::describe_text(CLI::App& app) {
 
 void GptFlags::describe_model(CLI::App& app) {
   setting(app, "--config", &config,
-          "sizes with a name: toy, cpu, baby12, baby64, gpt2, long (by the text's size)")
+          "preset of the model sizes: toy, cpu, baby12, baby64, gpt2, long (default: by text size)")
       .type_name("NAME");
-  setting(app, "--context", &context, "tokens a sequence");
-  setting(app, "--positions", &positions, "learned, rotary, alibi or relative", one_of(kPositions))
+  setting(app, "--context", &context, "tokens per sequence");
+  setting(app, "--positions", &positions, "position encoding: learned, rotary, alibi or relative",
+          one_of(kPositions))
       .type_name("KIND");
-  setting(app, "--kv-heads", &kv_heads, "heads of keys and values; must divide --heads (as many)",
+  setting(app, "--kv-heads", &kv_heads,
+          "key and value heads; must divide --heads (default: --heads)", {.optional = true});
+  setting(app, "--window", &window,
+          "tokens in the attention window, including the current one; 0: all (0)",
           {.optional = true});
-  setting(app, "--window", &window, "tokens that a token sees, itself included; 0: all (0)",
-          {.optional = true});
-  setting(app, "--norm", &norm, "layer or rms", one_of(kNorms)).type_name("KIND");
-  setting(app, "--activation", &activation, "gelu, gelu_erf, relu, relu2, silu or swiglu",
-          one_of(kActivations))
+  setting(app, "--norm", &norm, "normalization: layer or rms", one_of(kNorms)).type_name("KIND");
+  setting(app, "--activation", &activation,
+          "activation function: gelu, gelu_erf, relu, relu2, silu or swiglu", one_of(kActivations))
       .type_name("KIND");
-  setting(app, "--qk-norm", &qk_norm, "queries and keys get an RMS norm (on; --qk-norm=false: off)",
+  setting(app, "--qk-norm", &qk_norm, "RMS norms for queries and keys (on; --qk-norm=false: off)",
           {.optional = true});
-  setting(app, "--bias", &bias, "layers and norms add a bias (off)", {.optional = true});
+  setting(app, "--bias", &bias, "biases in layers and norms (off)", {.optional = true});
   setting(app, "--zero-init", &zero_init,
-          "blocks begin without effect (on; --zero-init=false: GPT-2's deviations)",
+          "initialize blocks to have no effect (on; --zero-init=false: as in GPT-2)",
           {.optional = true});
-  setting(app, "--checkpoint", &checkpoint,
-          "keep one block's numbers at a time and compute them again: less memory, more time",
-          {.optional = true});
-  setting(app, "--from", &from,
-          "go on from a model of other people: its directory, or a .gguf file",
+  setting(
+      app, "--checkpoint", &checkpoint,
+      "gradient checkpointing: recompute each block in the backward pass; less memory, more time",
+      {.optional = true});
+  setting(app, "--from", &from, "pretrained model to start from: a directory or a .gguf file",
           {.optional = true, .may_differ = true})
       .type_name("MODEL");
-  setting(app, "--freeze", &freeze, "parameters that stay as they are: token.*,blocks.0.*",
+  setting(app, "--freeze", &freeze, "parameters to freeze: token.*,blocks.0.*", {.optional = true})
+      .type_name("PATTERN");
+  setting(app, "--lora", &lora, "layers to train only by LoRA adapters: *.qkv_proj",
           {.optional = true})
       .type_name("PATTERN");
-  setting(app, "--lora", &lora, "layers that learn by low-rank adapters alone: *.qkv_proj",
-          {.optional = true})
-      .type_name("PATTERN");
-  setting(app, "--lora-rank", &lora_rank, "of these adapters (8)", {.optional = true});
+  setting(app, "--lora-rank", &lora_rank, "rank of the LoRA adapters (8)", {.optional = true});
 }
 
 void GptFlags::describe_recipe(CLI::App& app) {
   app.add_option("--minutes", minutes,
-                 "as many steps as fit into this time, fitted again on the way");
-  option(app, "--no-trial", &no_trial,
-         "start at once, without the trial steps that tell time and memory");
+                 "time limit of training in minutes; sets the number of steps");
+  option(app, "--no-trial", &no_trial, "skip the trial steps that estimate time and memory");
   fact("warmup", &warmup);
   fact("final_factor", &final_factor);
   fact("beta2", &beta2);
@@ -192,7 +194,8 @@ void GptFlags::check(const Judge& judge) const {
   judge.require(1 <= lora_rank && (lora.empty() || lora_rank <= width), "lora_rank", lora_rank,
                 ": must be 1 to ", width);
   judge.require(positions != "rotary" || width / heads % 2 == 0, "positions", positions,
-                " turns pairs of numbers, but a width of ", width, " by ", heads, " heads is odd");
+                " rotates pairs of values, but the width of a head, ", width, " / ", heads,
+                ", is odd");
 }
 
 Need GptFlags::need() const {
@@ -264,17 +267,17 @@ std::string GptFlags::non_default_options() const {
 
 std::string GptFlags::directory() const {
   require(!texts.empty() || (resume && !out.empty()),
-          resume ? "train --resume: which run? Give its directory with --out, or its text"
-                 : "train: which text? Give one or more files");
+          resume ? "train --resume needs a run; give its directory with --out, or its text"
+                 : "train needs a text; give one or more files");
   if (!out.empty()) return out;
   const std::string stem = std::filesystem::path(texts.front()).stem().string();
   return "runs/" + (stem.empty() || stem == "." || stem == ".." ? "text" : stem);
 }
 
 void GptFlags::judge_before_text() {
-  require(!minutes || !given("--steps"), "--minutes contradicts --steps: give one of them");
+  require(!minutes || !given("--steps"), "--minutes contradicts --steps; give only one of them");
   require(!minutes || !no_trial,
-          "--minutes contradicts --no-trial: the trial tells how many steps fit");
+          "--minutes contradicts --no-trial; the trial determines the number of steps");
   if (minutes) Judge().number("minutes", *minutes);
   require_no_run("gpt", files());
   const bool words = tokenizer == "word", said = given("--vocab");
@@ -284,7 +287,7 @@ void GptFlags::judge_before_text() {
     require(least <= tokenizer_vocab && tokenizer_vocab <= most, "--vocab ", tokenizer_vocab,
             ": must be ", least, " to ", io::grouped(most), " for --tokenizer ", tokenizer);
   } else {
-    require(!said, "--vocab is for --tokenizer word and bpe: the text has the characters it has");
+    require(!said, "--vocab requires --tokenizer word or bpe; the others have a fixed vocabulary");
   }
   const std::string asked = config;
   choose_config(asked.empty() ? kConfigs[0].name : asked);
@@ -298,7 +301,7 @@ void GptFlags::take_model() {
   for (const char* flag :
        {"--config", "--layers", "--heads", "--width", "--positions", "--kv-heads", "--window",
         "--norm", "--activation", "--qk-norm", "--bias", "--zero-init", "--tokenizer"})
-    require(!given(flag), flag, " contradicts --from: ", from, " decides that");
+    require(!given(flag), flag, " contradicts --from; ", from, " determines it");
   const nn::GPTOptions o = io::read_gpt_options(from);
   config = std::filesystem::path(from).filename().string();
   architecture = io::config_of(o);
@@ -310,7 +313,8 @@ void GptFlags::take_model() {
   kv_heads = o.block.kv_heads.value_or(heads);
   if (!given("--context")) context = std::min<std::int64_t>(o.context, 128);
   if (!given("--batch")) batch = 4;
-  require(context <= o.context, "--context ", context, ": ", from, " has ", o.context);
+  require(context <= o.context, "--context ", context, ": must be at most ", o.context,
+          ", the context of ", from);
 }
 
 void GptFlags::choose_config(const std::string& name) {
@@ -352,7 +356,7 @@ void GptFlags::take(const Corpus& corpus) {
   if (tokenizer == "auto" && from.empty())
     tokenizer = corpus.tokenizer->name() == "byte" ? "byte" : "char";
   require(from.empty() || corpus.tokenizer->vocab_size() <= vocab, from, ": its tokenizer has ",
-          corpus.tokenizer->vocab_size(), " tokens, but the model ", vocab);
+          corpus.tokenizer->vocab_size(), " tokens, but the model's vocabulary has ", vocab);
   if (from.empty()) vocab = corpus.tokenizer->vocab_size();
   warmup = std::min<std::int64_t>(warmup, steps / 10);
 }

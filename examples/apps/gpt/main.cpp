@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
       "Trains a small GPT on your text.\n  gpt train book.txt    gpt sample runs/book --prompt "
       "\"Once\"");
   app.require_subcommand(1);
-  GptFlags flags(*app.add_subcommand("train", "learn a text"));
+  GptFlags flags(*app.add_subcommand("train", "train on a text"));
   SampleFlags sampled;
   AttendFlags attended;
   DemoFlags shown;
@@ -19,20 +19,19 @@ int main(int argc, char** argv) {
   ExportFlags written;
   ChatFlags talk;
   std::string run, file;
-  sampled.add_to(
-      add_command_on_run(app, "sample", "write text in the manner of what was learnt", run));
-  attended.add_to(add_command_on_run(app, "attend", "draw which token looks at which", run));
+  sampled.add_to(add_command_on_run(app, "sample", "generate text from a trained model", run));
+  attended.add_to(add_command_on_run(app, "attend", "draw attention weights", run));
   add_command_on_run(app, "eval", "mean loss on a file", run)
-      .add_option("file", file, "text")
+      .add_option("file", file, "text file")
       ->required()
       ->type_name("FILE");
-  counted.add_to(add_command_on_run(app, "logits", "print what follows each token id", run));
-  written.add_to(add_command_on_run(app, "export", "write a run as other programs read it", run));
-  talk.add_to(add_command_on_run(app, "chat", "talk with a model of other people", run));
-  add_command_on_run(app, "info", "what is in the directory of a run", run);
+  counted.add_to(add_command_on_run(app, "logits", "print the logits after each token id", run));
+  written.add_to(add_command_on_run(app, "export", "export a run in the Hugging Face format", run));
+  talk.add_to(add_command_on_run(app, "chat", "chat with a pretrained model", run));
+  add_command_on_run(app, "info", "describe a run or a pretrained model", run);
   for (const std::string name : {"sample", "chat", "eval", "logits"})
     flags.add_weights_to(*app.get_subcommand(name), name == "sample" || name == "chat");
-  shown.add_to(*app.add_subcommand("demo", "a minute of training on this project's own prose"));
+  shown.add_to(*app.add_subcommand("demo", "train on this project's own prose for a minute"));
   return program(app, "gpt", argc, argv, [&] {
     if (app.got_subcommand("train")) return train(flags);
     if (app.got_subcommand("sample")) return sample(flags, run, sampled);

@@ -35,9 +35,9 @@ std::vector<std::int64_t> numbers_in(const std::string& list) {
       used = std::string::npos;
     }
     require(used == part.size(), "--ids ", io::quote(list), ": ", io::quote(part),
-            " is no token id: give them as 1,5,9");
+            " is not a token id; give them as 1,5,9");
   }
-  require(!numbers.empty(), "--ids is empty: give token ids as 1,5,9");
+  require(!numbers.empty(), "--ids is empty; give token ids as 1,5,9");
   return numbers;
 }
 
@@ -73,17 +73,17 @@ int info_of_pretrained(const std::string& model) {
               static_cast<long long>(o.block.width),
               static_cast<long long>(o.block.hidden.value_or(4 * o.block.width)),
               io::grouped(static_cast<std::int64_t>(nn::GPT::parameter_count(o))).c_str());
-  std::printf("attention  %lld heads, %lld of keys and values, %s%s, context %lld\n",
+  std::printf("attention  %lld heads, %lld for keys and values, %s%s, context %lld\n",
               static_cast<long long>(o.block.heads),
               static_cast<long long>(o.block.kv_heads.value_or(o.block.heads)),
-              rotary ? str_cat("rotary positions of base ", o.block.head.rotary.base).c_str()
+              rotary ? str_cat("rotary positions with base ", o.block.head.rotary.base).c_str()
                      : "learned positions",
               o.window > 0 ? str_cat(", a window of ", o.window).c_str() : "",
               static_cast<long long>(o.context));
-  std::printf("tokens     %s kinds; their vectors are %s\n", io::grouped(o.vocab).c_str(),
-              o.tied ? "the output projection too" : "not the output projection");
+  std::printf("vocabulary %s tokens; the output projection %s\n", io::grouped(o.vocab).c_str(),
+              o.tied ? "shares the embedding's weights" : "has its own weights");
   std::printf(
-      "reads by   gpt sample, chat, logits, attend and eval; goes on by gpt train --from\n");
+      "commands   gpt sample, chat, logits, attend and eval; gpt train --from fine-tunes it\n");
   return 0;
 }
 
@@ -114,7 +114,7 @@ int export_model(GptFlags& flags, const std::string& run, const ExportFlags& how
                               : load_trained(flags, run);
   if (how.adapters) {
     const nn::StateDict adapters = nn::adapter_state(*trained.model);
-    require(!adapters.empty(), run, ": has no adapters: train them with --lora PATTERN");
+    require(!adapters.empty(), run, ": has no adapters; train them with --lora PATTERN");
     std::filesystem::create_directories(to);
     io::save_safetensors(to + "/adapters.safetensors", adapters);
   } else {
@@ -123,7 +123,7 @@ int export_model(GptFlags& flags, const std::string& run, const ExportFlags& how
     const std::string json = trained.tokenizer ? trained.tokenizer->to_json() : "";
     if (!json.empty()) io::write_file_atomically(to + "/tokenizer.json", json.data(), json.size());
   }
-  std::printf("written: %s\n", to.c_str());
+  std::printf("exported: %s\n", to.c_str());
   return 0;
 }
 

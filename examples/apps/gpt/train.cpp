@@ -23,25 +23,25 @@ std::string three_digits(double value) { return str_cat(std::setprecision(3), va
 void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
   const auto wanted = static_cast<std::size_t>(flags.context + 1);
   const bool tenth = flags.validation.empty();
-  const std::string wants = str_cat(", but a context of ", flags.context, " wants at least ",
-                                    wanted, ": give a longer text");
+  const std::string problem = str_cat(", but a context of ", flags.context, " needs at least ",
+                                      wanted, "; give a longer text");
   require(corpus.held_out.size() >= wanted, tenth ? flags.texts.front() : flags.validation, ": ",
-          tenth ? str_cat("of its ", corpus.size(), " tokens the last tenth is held out, ") : "",
-          corpus.held_out.size(), " tokens", wants,
+          tenth ? str_cat("the held-out tenth of its ", corpus.size(), " tokens has ") : "has ",
+          corpus.held_out.size(), " tokens", problem,
           tenth ? str_cat(" (", 10 * wanted, "), another one with --val,") : "",
           " or a smaller --context");
   require(corpus.training.size() >= wanted, flags.texts.front(), ": has ", corpus.training.size(),
-          " tokens to learn from", wants, ", or a smaller --context");
+          " tokens to train on", problem, ", or a smaller --context");
 }
 
 void describe_text_and_model(const Corpus& corpus, const GptFlags& flags, const std::string& why) {
   const std::string token = corpus.tokenizer->name();
   say("machine", num_threads(), num_threads() == 1 ? " thread" : " threads",
-      "; products: ", gemm::describe());
+      "; matmul: ", gemm::describe());
   if (!corpus.not_text.empty())
-    say("note", corpus.not_text, "; its bytes are learnt (--tokenizer byte: that is meant)");
-  say("text", io::grouped(corpus.size()), " ", token, "s, ", flags.vocab,
-      " kinds; held out: ", flags.validation.empty() ? "the last tenth" : flags.validation, ", ",
+    say("note", corpus.not_text, "; training on bytes (--tokenizer byte confirms this)");
+  say("text", io::grouped(corpus.size()), " ", token, "s, vocabulary of ", flags.vocab,
+      "; held out: ", flags.validation.empty() ? "the last tenth" : flags.validation, ", ",
       io::grouped(std::ssize(corpus.held_out)));
   say("model", flags.config, ", ", why, ": ", flags.layers, " layers, ", flags.heads,
       " heads, width ", flags.width, ", context ", flags.context, flags.non_default_options());
@@ -58,12 +58,12 @@ void describe_run(const GptFlags& flags, const Corpus& corpus, const train::Trai
       flags.context, " ", corpus.tokenizer->name(),
       "s: ", three_digits(seen / static_cast<double>(corpus.training.size())),
       " passes over the text",
-      trainer.step() > 0 ? str_cat("; going on from step ", io::grouped(trainer.step())) : "");
+      trainer.step() > 0 ? str_cat("; resuming from step ", io::grouped(trainer.step())) : "");
   if (cost)
     say("estimate", "about ", duration(seconds_left(*cost, trainer.budget(), trainer.step())),
-        " and ", byte_size(cost->peak_bytes), " of memory, going by ", cost->steps, " steps of ",
-        three_digits(1e3 * cost->step_seconds), " ms that were thrown away");
-  say("run", flags.out, named ? "" : ", after the text's name (--out takes another)");
+        " and ", byte_size(cost->peak_bytes), " of memory, measured in ", cost->steps,
+        " trial steps of ", three_digits(1e3 * cost->step_seconds), " ms");
+  say("run", flags.out, named ? "" : ", named after the text (--out changes it)");
 }
 
 /// Loads the settings, which the flags must not contradict. Texts may have moved.
@@ -80,9 +80,9 @@ DirectoryLock resume_with(GptFlags& flags, bool& finished) {
     must_agree("--tokenizer", tokenizer, flags.tokenizer, flags.out);
   require(validation.empty() || !flags.validation.empty(), "--val contradicts the run in ",
           flags.out,
-          ", which holds out the last tenth of its text: leave the flag out, or start a new run");
-  require(!flags.minutes, "--minutes contradicts --resume: the run in ", flags.out, " has its ",
-          goal, " steps already");
+          ", which holds out the last tenth of its text; leave the flag out, or start a new run");
+  require(!flags.minutes, "--minutes contradicts --resume; the run in ", flags.out,
+          " already has its ", goal, " steps");
   if (!texts.empty()) flags.texts = texts;
   if (!validation.empty()) flags.validation = validation;
   return lock;
@@ -92,7 +92,7 @@ DirectoryLock resume_with(GptFlags& flags, bool& finished) {
 void take_text(GptFlags& flags, const Corpus& corpus) {
   const std::int64_t kinds = corpus.tokenizer->vocab_size();
   require<FileError>(!flags.resume || kinds == flags.vocab, flags.settings_file(), ": vocab ",
-                     flags.vocab, ": but the text has ", kinds, " kinds of tokens", kWayOn);
+                     flags.vocab, " differs from the vocabulary of the text, ", kinds, kWayOn);
   if (!flags.resume) {
     flags.take(corpus);
     flags.judge(Judge());
@@ -105,7 +105,7 @@ void take_text(GptFlags& flags, const Corpus& corpus) {
 int train(GptFlags& flags) {
   const bool named = !flags.out.empty();
   for (const std::string& each : flags.texts)
-    require(!train::holds_run({each}), each, ": is a run and no text: go on with it by ",
+    require(!train::holds_run({each}), each, ": is a run, not a text; resume it with ",
             resume_command("gpt", each));
   flags.out = flags.directory();
   bool finished = false;
@@ -119,8 +119,8 @@ int train(GptFlags& flags) {
   take_text(flags, corpus);
   if (!lock) lock.emplace(flags.begin());
   describe_text_and_model(corpus, flags,
-                          flags.resume ? "as it began"
-                          : asked      ? "as asked"
+                          flags.resume ? "as in the run"
+                          : asked      ? "as requested"
                                   : str_cat("for texts of ", config_for(corpus.size()).range, " ",
                                             corpus.tokenizer->name(), "s"));
   std::optional<CostEstimate> cost;

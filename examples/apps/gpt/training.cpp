@@ -25,7 +25,7 @@ train::TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& toke
   options.clip_norm = flags.clip_norm;
   options.items_per_step = flags.batch * flags.context;
   options.item = "token";
-  options.loss_unit = "nats a " + tokens.name();
+  options.loss_unit = "nats per " + tokens.name();
   return options;
 }
 
@@ -52,9 +52,8 @@ void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram)
   const double usual = flags.optimizer == "muon" ? flags.muon_rate : 1e-3,
                lower = rate > 30 * usual ? usual : rate / 4;
   const std::string what =
-      rose ? str_cat(
-                 "the loss rose; try --lr ", lower,
-                 " or more steps, which lengthen the warm-up; --dropout where it learns by heart")
+      rose ? str_cat("the loss rose; try --lr ", lower,
+                     ", more steps for a longer warm-up, or --dropout against overfitting")
            : str_cat("try more steps (", io::grouped(4 * trainer.step()),
                      ") or another learning rate than --lr ", rate);
   std::fprintf(stderr, "gpt: ended above the bigram line, at %.4f: %s\n", last, what.c_str());
@@ -62,10 +61,10 @@ void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram)
 
 void print_losses(const GptFlags& flags, const Corpus& corpus, const train::Trainer& trainer) {
   const Entropies known = entropies(corpus);
-  std::printf("\nheld-out loss %.4f nats a %s (best, at step %lld)\n", trainer.best(),
+  std::printf("\nheld-out loss %.4f nats per %s (best, at step %lld)\n", trainer.best(),
               corpus.tokenizer->name().c_str(), static_cast<long long>(trainer.best_step()));
   std::printf(
-      "for comparison: %.4f knowing only how frequent each is (unigram), %.4f with the one before "
+      "for comparison: %.4f from token frequencies (unigram), %.4f given the previous token "
       "(bigram)\n",
       known.unigram, known.bigram);
   std::fflush(stdout);

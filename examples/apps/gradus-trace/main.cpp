@@ -24,13 +24,13 @@ Json tape_of(const std::string& path) {
   const std::string before = "id=\"tape\" data-crc32=\"";
   const std::size_t at = page.find(before), begin = page.find('>', at) + 1;
   const std::size_t end = page.find("</script>", begin);
-  require<FileError>(at != page.npos && end != page.npos, path, ": no trace is in it");
-  const std::string told = page.substr(at + before.size(), 8),
+  require<FileError>(at != page.npos && end != page.npos, path, ": contains no trace");
+  const std::string written = page.substr(at + before.size(), 8),
                     text = page.substr(begin, end - begin);
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x", io::crc32(text.data(), text.size()));
-  require<FileError>(told == sum, path, ": its checksum is ", sum, " but it was written with ",
-                     told, ": it was changed since");
+  require<FileError>(written == sum, path, ": its checksum is ", sum, ", but it was written with ",
+                     written, "; the file was changed");
   return Json::parse(text);
 }
 
@@ -130,7 +130,7 @@ std::vector<double> numbers_of(const Json& value) {
   return out;
 }
 
-/// "at [0, 2]: 0.5 and 0.25; 3 of 12 numbers differ, by at most 0.25"
+/// "at [0, 2]: 0.5 and 0.25; 3 of 12 values differ, by at most 0.25"
 std::string difference(const std::vector<double>& a, const std::vector<double>& b,
                        const Json& shape) {
   std::size_t first = a.size(), count = 0;
@@ -150,7 +150,7 @@ std::string difference(const std::vector<double>& a, const std::vector<double>& 
     rest /= size;
   }
   char text[160];
-  std::snprintf(text, sizeof text, "%.9g and %.9g; %zu of %zu numbers differ, by at most %.3g",
+  std::snprintf(text, sizeof text, "%.9g and %.9g; %zu of %zu values differ, by at most %.3g",
                 a[first], b[first], count, a.size(), most);
   return "at [" + index + "]: " + text;
 }
@@ -162,7 +162,7 @@ std::string difference(const Tape& a, std::size_t i, const Tape& b, std::size_t 
   if (x.contains("stats") || y.contains("stats"))
     return x.contains("stats") != y.contains("stats")
                ? ""  // values and a summary: not comparable
-               : "statistics (least, largest, mean, deviation, norm …) " + x["stats"].dump() +
+               : "statistics (minimum, maximum, mean, deviation, norm …) " + x["stats"].dump() +
                      " and " + y["stats"].dump();
   return difference(numbers_of(x), numbers_of(y), shape);
 }
@@ -198,7 +198,8 @@ int main(int argc, char** argv) {
   if (argc != 4 || std::strcmp(argv[1], "diff") != 0) {
     std::fprintf(stderr,
                  "usage: gradus-trace diff A.html B.html\n"
-                 "The first number in which two traces differ. 0: none does, 1: there is one.\n");
+                 "Prints the first value that differs between two traces.\n"
+                 "Exit code: 0 if none differs, 1 if one does, 2 for an error.\n");
     return 2;
   }
   try {

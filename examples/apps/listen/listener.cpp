@@ -10,15 +10,15 @@ namespace gradus::examples {
 namespace {
 
 const ConvolutionBlockOptions& checked(const ConvolutionBlockOptions& o) {
-  require(o.kernel > 0 && o.kernel % 2 == 1, "ConvolutionBlock: a kernel of ", o.kernel,
-          ": must be odd, so that it has a middle");
+  require(o.kernel > 0 && o.kernel % 2 == 1,
+          "ConvolutionBlock: the kernel size must be positive and odd, got ", o.kernel);
   return o;
 }
 
 const ListenerOptions& checked(const ListenerOptions& o) {
   require(o.bands > 0 && o.frames > 0 && o.classes > 0 && o.width > 0 && o.layers > 0,
-          "Listener: ", o.bands, " bands, ", o.frames, " frames, ", o.classes, " classes, width ",
-          o.width, ", ", o.layers, " layers: all must be positive");
+          "Listener: all sizes must be positive (", o.bands, " bands, ", o.frames, " frames, ",
+          o.classes, " classes, width ", o.width, ", ", o.layers, " layers)");
   return o;
 }
 
@@ -55,7 +55,7 @@ Tensor Listener::forward(const Tensor& spectrograms) const {
       spectrograms.defined() && spectrograms.rank() == 3 && spectrograms.size(1) == options.bands &&
           spectrograms.size(2) > 0 && spectrograms.size(2) <= options.frames,
       "Listener: spectrograms must be [batch, ", options.bands, ", 1 to ", options.frames,
-      "], not ", spectrograms.defined() ? to_string(spectrograms.shape()) : "undefined");
+      "], got ", spectrograms.defined() ? to_string(spectrograms.shape()) : "undefined");
   const Tensor heard = gelu(half(gelu(front(spectrograms), Gelu::tanh)), Gelu::tanh);  // [B, C, T']
   Tensor x = position(transpose(heard, 1, 2));                                         // [B, T', C]
   for (const ConvolutionBlock& block : blocks) x = block(x);                           // [B, T', C]

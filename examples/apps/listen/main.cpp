@@ -77,17 +77,17 @@ struct Which : Options {
 /// The sound of a file, padded with silence.
 std::vector<float> sound_of(const std::string& file) {
   Wav wav = read_wav(file);
-  require<FileError>(wav.rate == kRate, file, ": has ", wav.rate, " samples a second, but ", kRate,
-                     " are heard: convert it");
+  require<FileError>(wav.rate == kRate, file, ": has ", wav.rate,
+                     " samples per second, but the model needs ", kRate, "; resample it");
   require<FileError>(std::ssize(wav.samples) <= kSamples, file, ": has ", wav.samples.size(),
-                     " samples, but ", kSamples, " are heard at most: cut it");
+                     " samples, but the model takes at most ", kSamples, "; shorten it");
   wav.samples.resize(kSamples, 0.0f);
   return wav.samples;
 }
 
 int listen_to(Flags& flags, const Which& which) {
   require(which.file.empty() != which.name.empty(),
-          "to: what shall it listen to? Give FILE.wav or --class NAME");
+          "to needs one sound; give FILE.wav or --class NAME");
   const std::vector<float> samples = which.file.empty() ? which.made() : sound_of(which.file);
   flags.load(which.directory);
   Listener model = flags.model();
@@ -111,20 +111,21 @@ int make(const Which& which) {
 
 int main(int argc, char** argv) {
   using namespace gradus::examples;
-  CLI::App app("Learns to tell sounds apart.\n  listen train    listen to runs/listen FILE.wav");
+  CLI::App app("Learns to classify sounds.\n  listen train    listen to runs/listen FILE.wav");
   app.require_subcommand(1);
   Flags flags;
   Which which;
-  flags.add_to(*app.add_subcommand("train", "learn kinds of sounds"));
-  CLI::App& to = add_command_on_run(app, "to", "what a sound is", which.directory);
-  CLI::App& made = *app.add_subcommand("make", "write a sound");
-  which.option(to, "file", &which.file, "16 bits, one channel, 8000 samples a second")
+  flags.add_to(*app.add_subcommand("train", "train on eight kinds of sounds"));
+  CLI::App& to = add_command_on_run(app, "to", "classify a sound", which.directory);
+  CLI::App& made = *app.add_subcommand("make", "write a sound to a file");
+  which.option(to, "file", &which.file, "sound file: 16 bits, one channel, 8000 samples per second")
       .type_name("FILE.wav");
-  which.option(made, "file", &which.file, "to write").required()->type_name("FILE.wav");
-  which.option(made, "--class", &which.name, "of the sound").required()->type_name("NAME");
-  which.option(to, "--class", &which.name, "of a sound to make").type_name("NAME");
+  which.option(made, "file", &which.file, "file to write").required()->type_name("FILE.wav");
+  which.option(made, "--class", &which.name, "class of the sound").required()->type_name("NAME");
+  which.option(to, "--class", &which.name, "class of a sound to make and classify")
+      .type_name("NAME");
   for (CLI::App* each : {&to, &made})
-    which.option(*each, "--seed", &which.seed, "of the sound that is made");
+    which.option(*each, "--seed", &which.seed, "random seed of the sound");
   return program(app, "listen", argc, argv, [&] {
     if (app.got_subcommand("train")) return learn(flags);
     return app.got_subcommand("to") ? listen_to(flags, which) : make(which);

@@ -63,7 +63,7 @@ Sound sound_named(const std::string& name) {
     if (name == each) return static_cast<Sound>(i);
     known += (i == 0 ? "" : ", ") + std::string(each);
   }
-  fail<ValueError>("--class ", name, ": there are ", known);
+  fail<ValueError>("--class ", name, ": must be one of ", known);
 }
 
 Voice random_voice(const RandomStream& random) {

@@ -48,18 +48,18 @@ std::int64_t read_format(std::span<const std::byte> chunk, const std::string& na
   const std::uint32_t format = reader.number(2), channels = reader.number(2),
                       rate = reader.number(4), second = reader.number(4), frame = reader.number(2),
                       bits = reader.number(2);
-  require<FileError>(format == 1, name, ": format ", format, ": only PCM, which is 1, is read");
-  require<FileError>(channels == 1, name, ": has ", channels, " channels: only one is read");
-  require<FileError>(bits == 16, name, ": has ", bits, " bits a sample: only 16 are read");
+  require<FileError>(format == 1, name, ": has format ", format, ", but only PCM (1) is supported");
+  require<FileError>(channels == 1, name, ": has ", channels, " channels, but must have one");
+  require<FileError>(bits == 16, name, ": has ", bits, " bits per sample, but must have 16");
   require<FileError>(rate > 0 && frame == 2 && second == 2 * rate, name, ": ", rate,
-                     " samples of 2 bytes a second do not make ", second, " bytes a second and ",
-                     frame, " a sample");
+                     " samples of 2 bytes per second contradict ", second, " bytes per second and ",
+                     frame, " per sample");
   return rate;
 }
 
 std::vector<float> read_samples(std::span<const std::byte> chunk, const std::string& name) {
   require<FileError>(!chunk.empty() && chunk.size() % 2 == 0, name, ": ", chunk.size(),
-                     " bytes of sound are no samples of 2 bytes each");
+                     " bytes of sound are not samples of 2 bytes each");
   Reader reader(chunk, name);
   std::vector<float> samples;
   while (reader.left() > 0)
@@ -71,10 +71,10 @@ std::vector<float> read_samples(std::span<const std::byte> chunk, const std::str
 
 Wav parse_wav(std::span<const std::byte> bytes, const std::string& name) {
   Reader reader(bytes, name);
-  require<FileError>(bytes.size() >= 12 && reader.letters() == "RIFF", name, ": is no WAV file");
+  require<FileError>(bytes.size() >= 12 && reader.letters() == "RIFF", name, ": is not a WAV file");
   const std::uint32_t size = reader.number(4);
-  require<FileError>(reader.letters() == "WAVE", name, ": is a RIFF file, but no WAV file");
-  require<FileError>(size == bytes.size() - 8, name, ": says that ", size,
+  require<FileError>(reader.letters() == "WAVE", name, ": is a RIFF file, but not a WAV file");
+  require<FileError>(size == bytes.size() - 8, name, ": states that ", size,
                      " bytes follow its first 8, but there are ", bytes.size() - 8);
   Wav wav{0, {}};
   while (reader.left() > 0) {
@@ -89,14 +89,15 @@ Wav parse_wav(std::span<const std::byte> bytes, const std::string& name) {
       wav.samples = read_samples(content, name);
     }
   }
-  require<FileError>(!wav.samples.empty(), name, ": holds no sound: there is no \"data\" chunk");
+  require<FileError>(!wav.samples.empty(), name,
+                     ": contains no sound, as it has no \"data\" chunk");
   return wav;
 }
 
 Wav read_wav(const std::string& path) {
   io::Input input(path);
   require<FileError>(input.size() <= kMostBytes, path, ": has ", input.size(),
-                     " bytes: more than 1 GiB is not read");
+                     " bytes, but at most 1 GiB is supported");
   std::vector<std::byte> bytes(static_cast<std::size_t>(input.size()));
   input.read(0, bytes.data(), bytes.size());
   return parse_wav(bytes, path);

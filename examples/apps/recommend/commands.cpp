@@ -140,12 +140,12 @@ int train(RecommendFlags& flags) {
   train::TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
   options.item = "user";
-  options.loss_unit = "nats an item";
+  options.loss_unit = "nats per item";
   train::Trainer trainer(model, *optimizer,
                          optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02), options);
-  say("data", io::grouped(flags.users), " users who took ", kLength, " of ", kItems,
-      " items each; one began with ", name_of(all[0][0]), ", ", name_of(all[0][1]), ", ",
-      name_of(all[0][2]));
+  say("data", io::grouped(flags.users), " users with ", kLength, " of ", kItems,
+      " items each; the first user's history begins with ", name_of(all[0][0]), ", ",
+      name_of(all[0][1]), ", ", name_of(all[0][2]));
   say("model", io::grouped(model.parameter_count()), " parameters, ", io::grouped(flags.steps),
       " steps of ", flags.batch, " users");
   const int code = flags.train(

@@ -24,7 +24,7 @@ RecommendFlags::RecommendFlags() : ModelFlags("recommend") {
 
 void RecommendFlags::add_to(CLI::App& app) {
   ModelFlags::add_to(app);
-  setting(app, "--users", &users, "how many to learn from");
+  setting(app, "--users", &users, "training users");
 }
 
 namespace {
@@ -37,12 +37,12 @@ struct Arguments {
 
 void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
-  arguments.flags.add_to(*app.add_subcommand("train", "learn what users take"));
-  add_command_on_run(app, "for", "the five best items for somebody", arguments.directory)
-      .add_option("items", arguments.items, "what they took, the latest last: names or numbers")
+  arguments.flags.add_to(*app.add_subcommand("train", "train on the choices of users"));
+  add_command_on_run(app, "for", "recommend five items to a user", arguments.directory)
+      .add_option("items", arguments.items, "the user's items, latest last, by name or number")
       ->required()
       ->type_name("ITEM");
-  add_command_on_run(app, "eval", "hit rate on what was held out", arguments.directory);
+  add_command_on_run(app, "eval", "hit rate on held-out items", arguments.directory);
 }
 
 int run(const std::string& command, Arguments& arguments) {
@@ -56,7 +56,7 @@ int run(const std::string& command, Arguments& arguments) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Learns what somebody takes next.\n  recommend train    recommend for runs/recommend "
+      "Learns which item a user takes next.\n  recommend train    recommend for runs/recommend "
       "\"Silent Harbour\" 42");
   gradus::examples::Arguments arguments;
   gradus::examples::describe(app, arguments);

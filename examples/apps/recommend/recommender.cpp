@@ -38,11 +38,11 @@ Recommender::Recommender(const RecommenderOptions& given)
 
 Tensor Recommender::forward(const Tensor& items) const {
   require<ShapeError>(items.defined() && items.rank() == 2,
-                      "Recommender: histories must be [batch, length], not ",
+                      "Recommender: histories must be [batch, length], got ",
                       items.defined() ? to_string(items.shape()) : "undefined");
   const std::int64_t T = items.size(1);
   require<ShapeError>(T <= options.context, "Recommender: histories of ", T,
-                      " items, but its context is ", options.context, ": pass the last ones");
+                      " items, but the context is ", options.context, ". Pass the last ones.");
   const Tensor there = unsqueeze(not_equal(items, 0), 1);  // [B, 1, T]: not padding
   const Mask mask = causal_mask() & dense_mask(expand(there, {items.size(0), T, T}));
   const double scale = std::sqrt(static_cast<double>(options.width));

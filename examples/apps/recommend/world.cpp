@@ -107,8 +107,8 @@ std::int64_t item_of(const std::string& text) {
   }
   for (std::int64_t item = 1; item <= kItems; ++item)
     if (lower(name_of(item)) == lower(text)) return item;
-  fail<ValueError>(io::quote(text), ": no item has this name; they are called like ",
-                   io::quote(name_of(1)), ", or numbered 1 to ", kItems);
+  fail<ValueError>(io::quote(text), ": no item has this name; items have names like ",
+                   io::quote(name_of(1)), ", and numbers from 1 to ", kItems);
 }
 
 std::vector<History> histories(std::int64_t users, std::int64_t seed) {

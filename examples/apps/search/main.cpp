@@ -30,7 +30,7 @@ int print_vectors(const std::string& path, const nn::BERT& model,
   std::vector<std::string> lines;
   std::istringstream text(io::read_text(path));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
-  require(!lines.empty(), path, ": has no line");
+  require(!lines.empty(), path, ": contains no lines");
   const Tensor vectors = vectors_of(lines, model, tokenizer);
   for (std::int64_t i = 0; i < vectors.size(0); ++i) {
     const char* before = "[";
@@ -50,13 +50,14 @@ int run(const Asked& asked) {
   const std::string file = asked.model + "/tokenizer.json";
   const auto tokenizer = io::PretrainedTokenizer::parse(io::read_text(file), file);
   if (!asked.vectors.empty()) return print_vectors(asked.vectors, model, tokenizer);
-  require(!asked.question.empty(), "what is looked for? Give a question, and the documents");
+  require(!asked.question.empty(), "a question is missing; give a question and the documents");
   const Tensor question = vectors_of({asked.question}, model, tokenizer);  // [1, C]
   std::vector<SourceSentence> sentences;
   for (const std::string& path : asked.files)
     for (SourceSentence& each : sentences_of(io::read_text(path), path))
       sentences.push_back(std::move(each));
-  require(!sentences.empty(), "which documents? Name files that hold sentences: docs/*.md");
+  require(!sentences.empty(),
+          "the documents contain no sentences; give text files, like docs/*.md");
   std::vector<std::string> texts;
   for (const SourceSentence& each : sentences) texts.push_back(each.text);
   const Tensor vectors = vectors_of(texts, model, tokenizer);            // [N, C]
@@ -78,15 +79,15 @@ int run(const Asked& asked) {
 int main(int argc, char** argv) {
   using namespace gradus::examples;
   CLI::App app(
-      "Finds the sentences that fit a question.\n"
+      "Finds the sentences that match a question.\n"
       "  search minilm_dir \"How are gradients checked?\" docs/*.md");
   Asked asked;
   app.add_option("model", asked.model, "directory of all-MiniLM-L6-v2 (docs/real_models.md)")
       ->required();
-  app.add_option("question", asked.question, "what is looked for");
-  app.add_option("files", asked.files, "documents");
-  app.add_option("--best", asked.best, "how many sentences (3)");
-  app.add_option("--vectors", asked.vectors, "print the vector of each line of a file, and end")
+  app.add_option("question", asked.question, "question to search for");
+  app.add_option("files", asked.files, "documents to search");
+  app.add_option("--best", asked.best, "number of sentences printed (3)");
+  app.add_option("--vectors", asked.vectors, "print the vector of each line of a file, and exit")
       ->type_name("FILE");
   return program(app, "search", argc, argv, [&] { return run(asked); });
 }

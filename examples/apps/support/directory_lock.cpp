@@ -28,8 +28,8 @@ DirectoryLock::DirectoryLock(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   require<FileError>(!error && std::filesystem::is_directory(directory), directory,
-                     ": the directory cannot be made (",
-                     error ? error.message() : "a file has that name", "): choose another");
+                     ": cannot create the directory (",
+                     error ? error.message() : "a file has that name", "); choose another");
   const std::string path = lock_file(directory);
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   require<FileError>(file_ >= 0, "cannot write ", path, ": ", std::strerror(errno));
@@ -37,10 +37,10 @@ DirectoryLock::DirectoryLock(const std::string& directory) {
   if (::fcntl(file_, F_SETLK, &lock) == 0) return;
   const int cause = errno;
   ::close(file_);
-  require<FileError>(cause == EACCES || cause == EAGAIN, path,
-                     ": cannot be locked: ", std::strerror(cause), ": choose another disk");
+  require<FileError>(cause == EACCES || cause == EAGAIN, path, ": cannot lock the file (",
+                     std::strerror(cause), "); choose another disk");
   fail<FileError>(directory, ": process ", lock_holder(directory),
-                  " is at work in it: wait for its end, or choose another directory");
+                  " is writing to it; wait until it ends, or choose another directory");
 }
 
 DirectoryLock::~DirectoryLock() {

@@ -116,7 +116,7 @@ void Judge::choice(const std::string& key, const std::string& word,
   std::string all;
   for (const std::string& each : choices) all += (all.empty() ? "" : ", ") + each;
   require(choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end(), key,
-          io::quote(word), ": there are ", all);
+          io::quote(word), ": must be one of ", all);
 }
 
 void Judge::memory(double bytes,
@@ -131,8 +131,8 @@ void Judge::memory(double bytes,
   const double shown = std::min(bytes, 9e18);
   refuse(str_cat(file_.empty() ? "" : file_ + ": ", all, ": need at least ",
                  byte_size(static_cast<std::int64_t>(shown)),
-                 " of memory, but this process may have ",
-                 byte_size(static_cast<std::int64_t>(most)), ": make one of them smaller"));
+                 " of memory, but this process may use ",
+                 byte_size(static_cast<std::int64_t>(most)), "; reduce one of them"));
 }
 
 void Judge::refuse(const std::string& what) const {
@@ -144,7 +144,7 @@ std::string SettingsFile::text_of(const std::string& file) {
   std::error_code none;
   const std::uintmax_t bytes = std::filesystem::file_size(file, none);
   gradus::require<FileError>(none || bytes <= kLargestFile, file, ": has ", bytes,
-                             " bytes, more than settings have", kWayOn);
+                             " bytes, too many for settings", kWayOn);
   return io::read_text(file);
 }
 
@@ -152,13 +152,13 @@ SettingsFile::SettingsFile(const std::string& text, std::string file, std::strin
     : file_(std::move(file)), program_(std::move(program)) {
   try {
     json_ = nlohmann::json::parse(text, [this](int depth, auto, auto&) {
-      if (depth > kDeepest) refuse("its brackets are nested too deep");
+      if (depth > kDeepest) refuse("its brackets are nested too deeply");
       return true;
     });
   } catch (const nlohmann::json::exception& error) {
     refuse(io::abbreviate(error.what()));
   }
-  if (!json_.is_object()) refuse("it is no object {...}");
+  if (!json_.is_object()) refuse("it must be an object {...}");
 }
 
 const nlohmann::json& SettingsFile::field(const std::string& key, Kind kind) {
@@ -167,19 +167,19 @@ const nlohmann::json& SettingsFile::field(const std::string& key, Kind kind) {
   known_.insert(key);
   const auto expect = [&](bool right, const char* what) {
     gradus::require<FileError>(right, file_, ": ", key, " is ",
-                               io::abbreviate(at->dump(-1, ' ', true)), ", and not ", what, kWayOn);
+                               io::abbreviate(at->dump(-1, ' ', true)), ", but must be ", what,
+                               kWayOn);
   };
   const bool fits = !at->is_number_unsigned() ||
                     at->get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
-  if (kind == Kind::whole)
-    expect(at->is_number_integer() && fits, "a whole number that 64 bits hold");
+  if (kind == Kind::whole) expect(at->is_number_integer() && fits, "a 64-bit integer");
   if (kind == Kind::number) expect(at->is_number(), "a number");
   if (kind == Kind::truth) expect(at->is_boolean(), "true or false");
-  if (kind == Kind::words) expect(at->is_string(), "text");
+  if (kind == Kind::words) expect(at->is_string(), "a string");
   if (kind == Kind::list)
     expect(at->is_array() && std::all_of(at->begin(), at->end(),
                                          [](const auto& each) { return each.is_string(); }),
-           "a list of texts");
+           "a list of strings");
   return *at;
 }
 
@@ -188,13 +188,13 @@ SettingsFile SettingsFile::part(const std::string& key) {
   SettingsFile inner = *this;
   inner.json_ = json_.at(key);
   inner.known_.clear();
-  if (!inner.json_.is_object()) refuse(key + " is no object {...}");
+  if (!inner.json_.is_object()) refuse(key + " must be an object {...}");
   return inner;
 }
 
 void SettingsFile::finish() const {
   for (const auto& [key, value] : json_.items())
-    if (!known_.contains(key)) refuse("nothing is called " + io::quote(key));
+    if (!known_.contains(key)) refuse("unknown field " + io::quote(key));
 }
 
 void SettingsFile::refuse(const std::string& what) const {

@@ -26,7 +26,7 @@ struct Need {
 /// Bytes saved for backward: norms, queries, keys, values, feed-forward inputs.
 double kept_by_blocks(double layers, double tokens, double width);
 
-inline constexpr const char* kWayOn = "; put back what the run began with, or start a new one";
+inline constexpr const char* kWayOn = "; restore the original files, or start a new run";
 
 class Judge {
  public:

@@ -24,10 +24,10 @@ inline void expect(bool holds, const char* claim) {
 /// of values near 1 could add up to, and far less than any mistake.
 inline bool same(const Tensor& a, const Tensor& b) {
   const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
-  bool alike = a.shape() == b.shape();
-  for (std::size_t i = 0; alike && i < left.size(); ++i)
-    alike = std::abs(left[i] - right[i]) < 1e-12;
-  return alike;
+  bool equal = a.shape() == b.shape();
+  for (std::size_t i = 0; equal && i < left.size(); ++i)
+    equal = std::abs(left[i] - right[i]) < 1e-12;
+  return equal;
 }
 
 /// A leaf [B 1, H 1, rows, width]: one example, one head.
@@ -45,13 +45,13 @@ inline void show(const std::string& title, const Tensor& x,
   std::printf("%s   %s\n", title.c_str(), to_string(x.shape()).c_str());
   const std::vector<double> numbers = x.to_vector<double>();
   const auto columns = static_cast<std::size_t>(x.rank() == 0 ? 1 : x.size(-1));
-  bool whole = true;
-  for (const double each : numbers) whole = whole && each == std::trunc(each);
+  bool integers = true;
+  for (const double each : numbers) integers = integers && each == std::trunc(each);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t row = i / columns;
     if (i % columns == 0) std::printf("  %-5s", row < rows.size() ? rows[row].c_str() : "");
     const double shown = std::abs(numbers[i]) < 0.0005 ? 0 : numbers[i];  // no "-0.000"
-    std::printf("%9.*f%s", whole ? 0 : 3, shown, i % columns == columns - 1 ? "\n" : "");
+    std::printf("%9.*f%s", integers ? 0 : 3, shown, i % columns == columns - 1 ? "\n" : "");
   }
 }
 

@@ -2,7 +2,7 @@
 //
 //   struct SampleFlags : Options {
 //     std::int64_t tokens = 500;
-//     void add_to(CLI::App& app) { option(app, "--tokens", &tokens, "how many to draw"); }
+//     void add_to(CLI::App& app) { option(app, "--tokens", &tokens, "tokens to generate"); }
 //   };
 #pragma once
 

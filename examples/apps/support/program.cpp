@@ -38,8 +38,9 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
   int threads = 0;
   bool config_asked = false, connected = false;
   std::string what;
-  app.add_option("--threads", threads, "how many; 0: one a core")->check(CLI::Range(0, 1024));
-  app.add_flag("--build-info", config_asked, "say what this was built with");
+  app.add_option("--threads", threads, "worker threads (0 = one per core)")
+      ->check(CLI::Range(0, 1024));
+  app.add_flag("--build-info", config_asked, "print the build configuration");
   for (CLI::App* each : app.get_subcommands({})) {
     each->fallthrough();  // subcommands take these flags too
     refuse_out(*each, name);

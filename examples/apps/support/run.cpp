@@ -17,14 +17,14 @@ void require_no_run(const std::string& program, const train::RunFiles& files) {
   std::error_code none;
   const bool stopped = std::filesystem::exists(files.checkpoint(), none);
   require<FileError>(
-      !train::holds_run(files), files.directory, ": holds a run already: ",
-      stopped ? "go on with it by " + resume_command(program, files.directory) + ", or " : "",
+      !train::holds_run(files), files.directory, ": already holds a run; ",
+      stopped ? "resume it with " + resume_command(program, files.directory) + ", or " : "",
       "choose another directory with --out");
 }
 
 void load_best(nn::Module& model, const train::RunFiles& files) {
   require<FileError>(std::filesystem::exists(files.model()), files.model(),
-                     ": not there yet: the run has not come to its first evaluation");
+                     ": does not exist yet; the run has not reached its first evaluation");
   load_fitting(files.model(),
                [&] { model.load_state_dict(io::load_safetensors(files.model()).tensors); });
   model.eval();
@@ -38,8 +38,7 @@ void load_fitting(const std::string& file, const std::function<void()>& load) {
     std::string first;
     std::getline(lines, first);
     std::getline(lines >> std::ws, first);
-    fail<FileError>(file, ": is of a model of other sizes than settings.json says: ", first,
-                    kWayOn);
+    fail<FileError>(file, ": holds a model with other sizes than settings.json: ", first, kWayOn);
   }
 }
 

@@ -49,7 +49,7 @@ int end_of_run(train::TrainEnd end, const std::string& program, const train::Run
   if (std::filesystem::exists(files.curve(), none))
     std::printf("loss curve: %s\n", files.curve().c_str());
   if (end != train::TrainEnd::interrupted) return 0;
-  std::fprintf(stderr, "%s: stopped and saved; go on with: %s\n", program.c_str(),
+  std::fprintf(stderr, "%s: stopped and saved; resume with: %s\n", program.c_str(),
                resume_command(program, files.directory).c_str());
   return 128 + interrupt_signal;
 }
@@ -58,7 +58,7 @@ constexpr std::int64_t kMostBatches = 1'000'000'000;
 
 /// Thread count and gemm backend also affect results.
 std::string describe_machine() {
-  return str_cat("threads: ", num_threads(), "\nproducts: ", gemm::describe(), "\n");
+  return str_cat("threads: ", num_threads(), "\nmatmul: ", gemm::describe(), "\n");
 }
 
 /// Prints bytes sent and time waited per step.
@@ -67,8 +67,8 @@ void say_traffic(const train::Trainer& trainer, std::int64_t steps, double secon
   const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };
   say("processes", processes().size(), " for ", trainer.shards()->count(),
       " shards: this one sends ", io::grouped(trainer.shards()->bytes_a_step()),
-      " bytes a step, and of ", std::setprecision(3), a_step(seconds), " ms a step it waits ",
-      a_step(waited), " for others");
+      " bytes per step and waits ", std::setprecision(3), a_step(waited), " of ", a_step(seconds),
+      " ms per step for the others");
 }
 
 }  // namespace
@@ -96,16 +96,16 @@ void RunFlags::fact(const std::string& field, Value value) {
 
 void RunFlags::add_to(CLI::App& app) {
   option(app, "--out", &out, "directory of the run").type_name("DIR");
-  setting(app, "--steps", &steps, "how many");
-  setting(app, "--batch", &batch, "examples a step");
+  setting(app, "--steps", &steps, "training steps");
+  setting(app, "--batch", &batch, "examples per step");
   setting(app, "--lr", &learning_rate, "highest learning rate");
-  setting(app, "--seed", &seed, "of weights, data and dropout");
+  setting(app, "--seed", &seed, "random seed of weights, data and dropout");
   setting(app, "--eval-every", &eval_every, "steps between evaluations and checkpoints");
   setting(app, "--shards", &shards,
-          "batches a step, shared out among the processes that mpirun starts: the result goes by "
-          "shards, not by processes",
+          "batches per step, divided among the processes of mpirun; the number of processes does "
+          "not change results",
           {.optional = true});
-  option(app, "--resume", &resume, "go on with the run in --out; other flags may be left out");
+  option(app, "--resume", &resume, "continue the run in --out; other flags are optional");
 }
 
 bool RunFlags::writes() { return processes().rank() == 0; }
@@ -113,7 +113,7 @@ bool RunFlags::writes() { return processes().rank() == 0; }
 void RunFlags::judge(const Judge& judge, bool to_train) const {
   judge_values(judge);
   judge.require(shards <= kMostBatches / steps, "shards", shards, ": with ", steps,
-                " steps more than ", io::grouped(kMostBatches), " batches");
+                " steps, the run has more than ", io::grouped(kMostBatches), " batches");
   check(judge);
   judge_memory(judge, to_train);
 }
@@ -149,7 +149,7 @@ DirectoryLock RunFlags::begin() {
   if (!resume) choose_defaults();
   if (resume)  // must not create the directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
-                       ": there is no checkpoint to resume: leave --resume out to start a run");
+                       ": there is no checkpoint to resume; leave out --resume to start a run");
   else
     judge(Judge());
   DirectoryLock lock(out);
@@ -168,7 +168,7 @@ DirectoryLock RunFlags::begin() {
 void RunFlags::load(const std::string& directory) {
   out = directory;
   require<FileError>(std::filesystem::exists(settings_file()), out, ": holds no ", program_,
-                     " run: there is no settings.json; train one with: ", program_, " train --out ",
+                     " run, as it has no settings.json; train one with ", program_, " train --out ",
                      out);
   from_json(SettingsFile::text_of(settings_file()));
   judge(Judge(settings_file()), false);
@@ -237,9 +237,9 @@ int RunFlags::train(train::Trainer& trainer, const train::Trainer::LossOf& loss_
   try {
     end = trainer.run(loss_of, evaluate);
   } catch (const FileError& error) {
-    fail<FileError>(
-        error.what(), ". Stopped at step ", trainer.step(),
-        "; make room, then go on from the last checkpoint with: ", resume_command(program_, out));
+    fail<FileError>(error.what(), ". Stopped at step ", trainer.step(),
+                    "; free disk space, then resume from the last checkpoint with: ",
+                    resume_command(program_, out));
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   say_cost(taken.count(), trainer.step() - first);
@@ -251,21 +251,22 @@ int RunFlags::train(train::Trainer& trainer, const train::Trainer::LossOf& loss_
 
 void ModelFlags::add_to(CLI::App& app) {
   RunFlags::add_to(app);
-  setting(app, "--layers", &layers, "blocks");
-  setting(app, "--heads", &heads, "of attention; must divide --width");
-  setting(app, "--width", &width, "of the residual stream");
-  setting(app, "--dropout", &dropout, "in [0, 1)");
+  setting(app, "--layers", &layers, "Transformer blocks");
+  setting(app, "--heads", &heads, "attention heads; must divide --width");
+  setting(app, "--width", &width, "size of the residual stream");
+  setting(app, "--dropout", &dropout, "dropout probability, in [0, 1)");
   setting(app, "--optimizer", &optimizer, "muon or adamw",
           {.optional = true, .choices = {"muon", "adamw"}})
       .type_name("KIND")
-      ->default_str("muon");
+      ->default_str(new_optimizer);
   app.get_option("--lr")
-      ->description(str_cat("highest learning rate; for adamw ", learning_rate))
-      ->default_str(str_cat(muon_rate));
+      ->description(str_cat("highest learning rate (default: ", muon_rate, " for muon, ",
+                            learning_rate, " for adamw)"))
+      ->default_str("");
 }
 
 void ModelFlags::choose_defaults() {
-  if (!given("--optimizer")) optimizer = "muon";
+  if (!given("--optimizer")) optimizer = new_optimizer;
   if (optimizer == "muon" && !given("--lr")) learning_rate = muon_rate;
 }
 

@@ -9,8 +9,8 @@
 //     }
 //   };
 //   const DirectoryLock lock = flags.begin();
-//   Model model(flags.width);
-//   const auto optimizer = make_optimizer(flags, model.parameters());  // training/optimizer.h
+//   Model model({.width = flags.width});
+//   const auto optimizer = make_optimizer(flags, {{model.parameters()}});  // optimizer.h
 //   train::Trainer trainer(model, *optimizer, schedule, flags.options());
 //   return flags.train(trainer, loss_of, evaluate);
 #pragma once
@@ -101,8 +101,9 @@ class ModelFlags : public RunFlags {
   using RunFlags::RunFlags;
   std::int64_t layers = 2, heads = 4, width = 64;
   double dropout = 0;
-  std::string optimizer = "adamw";  // of older runs; new ones choose Muon
-  double muon_rate = 0.02;          // default of --lr for Muon; learning_rate is AdamW's
+  std::string optimizer = "adamw";     // of older runs
+  std::string new_optimizer = "muon";  // default of new runs
+  double muon_rate = 0.02;  // default of --lr for Muon; the initial learning_rate is AdamW's
 
   void add_to(CLI::App& app);
   void check(const Judge& judge) const override;

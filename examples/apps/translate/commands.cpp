@@ -67,7 +67,7 @@ void print_accuracy(const Task& task, const std::vector<std::string>& found) {
 void TranslateFlags::check(const Judge& judge) const {
   ModelFlags::check(judge);
   judge.require(task == "dates" || task == "sentences", "task", io::quote(task),
-                ": take dates or sentences");
+                ": must be dates or sentences");
 }
 
 Need TranslateFlags::need() const {  // not counting steps, as texts are short
@@ -89,7 +89,7 @@ int train(TranslateFlags& flags) {
   train::TrainOptions options = flags.options();
   options.items_per_step = flags.batch;
   options.item = "pair";
-  options.loss_unit = "nats a " + task.target.unit();
+  options.loss_unit = "nats per " + task.target.unit();
   train::Trainer trainer(model, *optimizer,
                          optim::warmup_cosine(flags.steps / 10, flags.steps, 0.02), options);
   say("task", task.what, "; for example");
@@ -134,7 +134,7 @@ int evaluate(TranslateFlags& flags, const std::string& directory) {
   int wrong = 0;
   for (std::size_t i = 0; i < test.size() && wrong < kShown; ++i) {
     if (found[i] == test[i].target) continue;
-    if (wrong++ == 0) std::printf("\nwhat comes out wrong, for example\n");
+    if (wrong++ == 0) std::printf("\nexamples of wrong translations\n");
     std::printf("  %s\n    found  %s\n    right  %s\n", test[i].source.c_str(), found[i].c_str(),
                 test[i].target.c_str());
   }

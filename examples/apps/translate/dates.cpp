@@ -158,7 +158,7 @@ std::string piece(const std::string& style, const Date& date) {
       {"Thursday", weekday},
       {"thursday", changed(weekday, std::tolower)}};
   const auto at = all.find(style);
-  require(at != all.end(), "write_date: there is no style {", style, "}");
+  require(at != all.end(), "write_date: unknown style {", style, "}");
   return at->second;
 }
 
@@ -220,8 +220,8 @@ Task dates_task(std::int64_t count, std::int64_t seed) {
             drawn(count, false, learnt),
             drawn(kValidation, true, other),
             drawn(kTest, true, other),
-            "days that no example has",
-            "templates learnt from the same examples",
+            "days that no training example has",
+            "templates learned from the same examples",
             {}};
   task.baseline = [templates = Templates(task.training)](const std::string& source) {
     return templates.fill(source);

@@ -19,12 +19,13 @@ TranslateFlags::TranslateFlags() : ModelFlags("translate") {
   batch = 64;
   learning_rate = 3e-3;
   eval_every = 250;
+  new_optimizer = "adamw";  // Muon learns the sentences by heart
 }
 
 void TranslateFlags::add_to(CLI::App& app) {
   ModelFlags::add_to(app);
-  setting(app, "--task", &task, "dates or sentences");
-  setting(app, "--examples", &examples, "how many pairs to learn from");
+  setting(app, "--task", &task, "task to learn: dates or sentences");
+  setting(app, "--examples", &examples, "training pairs");
 }
 
 namespace {
@@ -38,11 +39,14 @@ struct Arguments {
 
 void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(1);
-  arguments.flags.add_to(*app.add_subcommand("train", "learn a task"));
+  arguments.flags.add_to(*app.add_subcommand("train", "train on a task"));
   CLI::App& run = add_command_on_run(app, "run", "translate texts", arguments.directory);
-  add_command_on_run(app, "eval", "accuracy on what was held out", arguments.directory);
-  run.add_option("texts", arguments.texts, "one or more, in quotes")->required()->type_name("TEXT");
-  run.add_option("--beams", arguments.beams, "so many of the likeliest translations")
+  add_command_on_run(app, "eval", "accuracy on held-out examples", arguments.directory);
+  run.add_option("texts", arguments.texts, "one or more texts, in quotes")
+      ->required()
+      ->type_name("TEXT");
+  run.add_option("--beams", arguments.beams,
+                 "width of the beam search, and number of translations printed")
       ->capture_default_str();
 }
 

@@ -288,8 +288,8 @@ Task sentences_task(std::int64_t count, std::int64_t seed) {
           drawn_sentences(count, false, learnt),
           drawn_sentences(kValidation, true, other),
           drawn_sentences(kTest, true, other),
-          "pairs of words that no example has",
-          "a dictionary, word by word",
+          "word pairs that no training example has",
+          "word-by-word dictionary lookup",
           word_by_word};
 }
 

@@ -10,7 +10,7 @@ namespace gradus::examples {
 Task make_task(const std::string& name, std::int64_t count, std::int64_t seed) {
   require(count > 0, "--examples ", count, ": must be positive");
   if (name == "dates") return dates_task(count, seed);
-  require(name == "sentences", "--task ", io::quote(name), ": take dates or sentences");
+  require(name == "sentences", "--task ", io::quote(name), ": must be dates or sentences");
   return sentences_task(count, seed);
 }
 

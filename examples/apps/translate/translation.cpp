@@ -24,7 +24,7 @@ std::vector<Ids> greedy(const nn::Translator& model, const std::vector<Ids>& sou
 
 Ids encoded(const Vocabulary& vocabulary, const std::string& text) {
   const Ids ids = vocabulary.encode(text);
-  require(!ids.empty(), io::quote(text), ": there is nothing to translate: give a text");
+  require(!ids.empty(), io::quote(text), ": there is nothing to translate; give a text");
   require(std::ssize(ids) <= kContext, io::quote(text), ": has ", ids.size(), " ",
           vocabulary.unit(), "s, but the model reads at most ", kContext);
   return ids;

@@ -87,7 +87,7 @@ Hand random_hand(const RandomStream& random) {
 }
 
 std::vector<float> draw_digit(std::int64_t digit, const Hand& hand, const RandomStream& random) {
-  require(0 <= digit && digit < kDigits, "--digit ", digit, ": there are 0 to ", kDigits - 1);
+  require(0 <= digit && digit < kDigits, "--digit ", digit, ": must be 0 to ", kDigits - 1);
   std::vector<float> ink(kSide * kSide, 0.0f);
   for (const Line& line : kLines[static_cast<std::size_t>(digit)])
     for (std::size_t i = 1; i < line.size(); ++i)

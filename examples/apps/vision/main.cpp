@@ -32,7 +32,7 @@ struct Flags : ClassifierFlags {
   }
   void add_to(CLI::App& app) {
     ClassifierFlags::add_to(app);
-    setting(app, "--patch", &patch, "pixels on a side; must divide 24");
+    setting(app, "--patch", &patch, "side of a patch in pixels; must divide 24");
   }
   void check(const Judge& judge) const override {
     ClassifierFlags::check(judge);
@@ -71,10 +71,10 @@ struct Look : Options {
   std::string directory, file;
   std::int64_t digit = 7, seed = 1;
   void add_to(CLI::App& app) {
-    CLI::Option* given = option(app, "file", &file, "24 x 24 numbers from 0, paper, to 1, ink")
+    CLI::Option* given = option(app, "file", &file, "24 x 24 values from 0 (paper) to 1 (ink)")
                              .type_name("FILE.npy");
-    option(app, "--digit", &digit, "which one to draw").excludes(given);
-    option(app, "--seed", &seed, "of the drawing").excludes(given);
+    option(app, "--digit", &digit, "digit to draw").excludes(given);
+    option(app, "--seed", &seed, "random seed of the drawing").excludes(given);
   }
 };
 
@@ -106,9 +106,9 @@ int main(int argc, char** argv) {
   CLI::App app("Learns to read digits.\n  vision train    vision look runs/vision --digit 7");
   app.require_subcommand(1);
   Flags flags;
-  flags.add_to(*app.add_subcommand("train", "learn to read digits"));
+  flags.add_to(*app.add_subcommand("train", "train on drawn digits"));
   Look look;
-  look.add_to(add_command_on_run(app, "look", "a picture, the guess, and where the model looked",
+  look.add_to(add_command_on_run(app, "look", "classify a picture, and show the attention",
                                  look.directory));
   return program(app, "vision", argc, argv, [&] {
     return app.got_subcommand("train") ? learn(flags) : look_with(flags, look);

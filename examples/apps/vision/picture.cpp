@@ -16,10 +16,10 @@ namespace gradus::examples {
 Tensor load_picture(const std::string& file) {
   const Tensor x = io::load_npy(file);
   require<FileError>(x.shape() == Shape{kSide, kSide}, file, ": has the shape ", x.shape(),
-                     ", but a picture is [", kSide, ", ", kSide, "]");
+                     ", but a picture must be [", kSide, ", ", kSide, "]");
   for (const double ink : x.to(Dtype::f64).to_vector<double>())
-    require<FileError>(0 <= ink && ink <= 1, file, ": ", ink,
-                       " is no ink: 0 is paper, 1 is ink, and nothing is beyond");
+    require<FileError>(0 <= ink && ink <= 1, file,
+                       ": values must be from 0 (paper) to 1 (ink), got ", ink);
   return reshape(x.to(Dtype::f32), {1, 1, kSide, kSide});
 }
 

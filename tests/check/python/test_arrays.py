@@ -36,7 +36,7 @@ class Lists(unittest.TestCase):
         self.assertTrue(gradus_check.check(rows, vjp, [[1.0, 2.0, 3.0], [-1.0, 0.5, 4.0]]))
 
 
-@unittest.skipUnless(np, "NumPy is not installed: pip install numpy")
+@unittest.skipUnless(np, "NumPy is not installed; run pip install numpy")
 class Arrays(unittest.TestCase):
     def setUp(self):
         self.x = np.random.default_rng(3).normal(size=(3, 4))

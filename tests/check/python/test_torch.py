@@ -7,7 +7,7 @@ import warnings
 try:
     import torch
 except ImportError:
-    sys.exit(print("SKIPPED: torch is not installed: pip install torch"))
+    sys.exit(print("SKIPPED: torch is not installed; run pip install torch"))
 
 import gradus_check
 
@@ -107,13 +107,13 @@ class Torch(unittest.TestCase):
         self.fails(gradus_check.torch(f, self.x), "PRECISION")
         self.passes(gradus_check.torch(f, self.x.double()))
 
-        def float_alone(x):
+        def float_only(x):
             if x.dtype != torch.float32:
-                raise TypeError("the kernel takes float32")
+                raise TypeError("the kernel supports only float32")
             return f(x)
-        report = gradus_check.torch(float_alone, self.x, reference=lambda x: x * x)
+        report = gradus_check.torch(float_only, self.x, reference=lambda x: x * x)
         self.assertEqual(report.verdict, "FAIL", report)
-        self.assertTrue(gradus_check.torch(float_alone, self.x, resolution=1e-2))
+        self.assertTrue(gradus_check.torch(float_only, self.x, resolution=1e-2))
 
     def test_what_was_set_before_is_set_after(self):
         state = torch.get_rng_state()

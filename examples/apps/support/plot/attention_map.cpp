@@ -122,15 +122,15 @@ std::string legend(double largest, double height) {
 
 void check(const AttentionMap& map) {
   require<ShapeError>(map.weights.defined() && map.weights.rank() == 2,
-                      "attention map: wants weights [T, S], not ", map.weights.shape());
+                      "attention map: weights must be [T, S], got ", map.weights.shape());
   require<ShapeError>(map.weights.numel() > 0, "attention map: ", map.weights.shape(), " is empty");
   require(
       std::ssize(map.queries) == map.weights.size(0) && std::ssize(map.keys) == map.weights.size(1),
       "attention map: ", map.queries.size(), " and ", map.keys.size(), " labels for weights ",
-      map.weights.shape(), ": a label for each query and each key");
+      map.weights.shape(), ". Pass one label per query and per key.");
   for (const double w : kernel::convert(map.weights, Dtype::f64).to_vector<double>())
-    require(w >= 0 && std::isfinite(w), "attention map: a weight of ", w,
-            ": must be finite and not negative");
+    require(w >= 0 && std::isfinite(w),
+            "attention map: weights must be finite and not negative, got ", w);
 }
 
 std::string svg(const AttentionMap& map) {
@@ -152,7 +152,7 @@ std::string svg(const AttentionMap& map) {
       "fill=\"#fff\"/>\n"
       "<text x=\"14\" y=\"26\" class=\"title\">",
       io::escape_xml(map.title), "</text>\n");
-  out += str_cat("<text x=\"", left, "\" y=\"48\" class=\"axis\">keys: what is looked at</text>\n",
+  out += str_cat("<text x=\"", left, "\" y=\"48\" class=\"axis\">keys</text>\n",
                  "<text transform=\"translate(18,", top + std::min(height, 60.0),
                  ") rotate(-90)\" class=\"axis\">queries</text>\n");
   out += str_cat("<g transform=\"translate(", left, ",", top,
@@ -170,17 +170,17 @@ AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
                      std::int64_t example) {
   Tensor weights = layer.weights;
   require<ShapeError>(weights.defined() && (weights.rank() == 3 || weights.rank() == 4),
-                      "attention map: layer ", layer.name,
-                      ": wants weights [H, T, S] or [B, H, T, S], not ", weights.shape());
+                      "attention map: weights of layer ", layer.name,
+                      " must be [H, T, S] or [B, H, T, S], got ", weights.shape());
   weights = weights.detach();
   if (weights.rank() == 4) {
     require<IndexError>(0 <= example && example < weights.size(0),
-                        "attention map: there is no example ", example, ": the weights are ",
+                        "attention map: there is no example ", example, " in the weights ",
                         weights.shape());
     weights = select(weights, 0, example);
   }
   require<IndexError>(0 <= head && head < weights.size(0), "attention map: layer ", layer.name,
-                      " has no head ", head, ": there are ", weights.size(0));
+                      " has no head ", head, ", only ", weights.size(0), " heads");
   return {str_cat(layer.name, ", head ", head), select(weights, 0, head), queries, keys};
 }
 

@@ -52,7 +52,7 @@ std::uint64_t seed_of(std::int64_t seed, Part part) {
 
 void ClassifierFlags::add_to(CLI::App& app) {
   ModelFlags::add_to(app);
-  setting(app, "--tested", &tested, "new examples for the accuracy at the end");
+  setting(app, "--tested", &tested, "test examples for the final accuracy");
 }
 
 Need ClassifierFlags::classifier(double tokens, double numbers) const {
@@ -69,7 +69,7 @@ int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Clas
   options.higher_is_better = true;
   options.items_per_step = flags.batch;
   options.item = "example";
-  options.loss_unit = "nats an example";
+  options.loss_unit = "nats per example";
   train::Trainer trainer(model, *optimizer, optim::warmup_cosine(flags.steps / 20, flags.steps, 0),
                          options);
   const Labelled validation = task.make(kValidation, Part::validation, 0);
