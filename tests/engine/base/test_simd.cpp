@@ -58,7 +58,7 @@ TEST_CASE("helper: print the SIMD level", "[.]") {
 
 TEST_CASE("helper: print the active matmul backend", "[.]") {
   try {
-    std::printf("products=%s\n", gradus::gemm::describe().c_str());
+    std::printf("backend=%s\n", gradus::gemm::describe().c_str());
   } catch (const gradus::ValueError& error) {
     std::printf("error=%s\n", error.what());
   }
@@ -120,7 +120,7 @@ TEST_CASE("an unknown or unsupported GRADUS_SIMD throws a ValueError with the fi
     if (level <= simd::widest()) continue;
     const std::string name(simd::name(level));
     CHECK(with_level(name, "helper: print the SIMD level")
-              .output.find("error=GRADUS_SIMD=" + name + ": this processor has " + widest) !=
+              .output.find("error=GRADUS_SIMD=" + name + ": this processor supports at most " + widest) !=
           std::string::npos);
   }
 }
@@ -136,19 +136,19 @@ TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS a
   using gradus::gemm::Backend;
   if (gradus::gemm::chosen().backend == Backend::plain) return;  // set by the build
   const std::string widest(simd::name(simd::widest()));
-  says("GRADUS_BLAS=builtin GRADUS_SIMD=", "products=builtin, " + widest);
-  says("GRADUS_BLAS=builtin GRADUS_SIMD=baseline", "products=builtin, baseline");
+  says("GRADUS_BLAS=builtin GRADUS_SIMD=", "backend=builtin, " + widest);
+  says("GRADUS_BLAS=builtin GRADUS_SIMD=baseline", "backend=builtin, baseline");
   says("GRADUS_BLAS=mkl", "error=GRADUS_BLAS=mkl");
   const auto library = gradus::gemm::linked_library();
   if (library == gradus::gemm::Library::none) {
     says("GRADUS_BLAS=library", "error=GRADUS_BLAS=library");
-    says("GRADUS_BLAS= GRADUS_SIMD=", "products=builtin, " + widest);
+    says("GRADUS_BLAS= GRADUS_SIMD=", "backend=builtin, " + widest);
   } else {
-    says("GRADUS_BLAS=library", "products=the BLAS library");
+    says("GRADUS_BLAS=library", "backend=the BLAS library");
   }
   if (library == gradus::gemm::Library::openblas && GRADUS_HAS_LEVELS)
     for (const char* core : {"Prescott", "Haswell", "SkylakeX"})
       says(std::string("GRADUS_BLAS= GRADUS_SIMD= OPENBLAS_CORETYPE=") + core,
-           "products=builtin, " + widest);
+           "backend=builtin, " + widest);
 }
 #endif
