@@ -60,9 +60,10 @@ TEST_CASE("packed weights refuse inputs that do not fit") {
   const auto refused = [&](const Tensor& x, const Tensor& bias = {}) {
     return message_of<Error>([&] { std::ignore = linear(x, weight, bias); });
   };
-  CHECK(has(refused(ones({4, 5}, Dtype::f32)), "[4, 5] does not end in the 3 inputs"));
-  CHECK(has(refused(ones({4, 3}, Dtype::f64)), "multiplied in f32, not f64"));
-  CHECK(has(refused(ones({4, 3}, Dtype::f32), ones({3}, Dtype::f32)), "bias has shape [3] where"));
+  CHECK(has(refused(ones({4, 5}, Dtype::f32)),
+            "[4, 5] must end in the input size of the packed weight, 3"));
+  CHECK(has(refused(ones({4, 3}, Dtype::f64)), "f32 input and bias, got f64"));
+  CHECK(has(refused(ones({4, 3}, Dtype::f32), ones({3}, Dtype::f32)), "bias is [3] but"));
   CHECK(has(refused({}), "is undefined"));
   CHECK_REFUSES(Error, std::ignore = pack(ones({2}, Dtype::f32), Precision::f16),
                 "must be [out, in]");

@@ -29,8 +29,8 @@ void add_products(Mistakes& all) {
                    matmul(x(), values({3, 2}).to(Dtype::f32));
                  }});
   const Tensor number = to(tensor(0.5), Dtype::f64);
-  all.push_back({"matmul", {"matmul", "number"}, [=] { matmul(number, x()); }});
-  all.push_back({"matmul", {"matmul", "number"}, [=] { matmul(x(), number); }});
+  all.push_back({"matmul", {"matmul", "scalar"}, [=] { matmul(number, x()); }});
+  all.push_back({"matmul", {"matmul", "scalar"}, [=] { matmul(x(), number); }});
   all.push_back({"matmul", {"[2, 5]", "3"}, [] { matmul(values({3}), values({2, 5})); }});
   all.push_back({"linear", {"linear", "[2, 3]", "5"}, [] { linear(x(), values({5, 2})); }});
   all.push_back({"linear", {"linear", "[3]", "[5, 3]"}, [] {

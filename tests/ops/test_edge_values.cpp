@@ -120,8 +120,8 @@ TEST_CASE("config lists threads, backend, library, kernels, system and compiler"
        {std::to_string(num_threads()), gemm::describe(), gemm::describe_library(),
         std::string(simd::name(simd::level())), platform::system_name()})
     CHECK(has(said, part));
-  for (const char* key :
-       {"gradus ", "threads: ", "products: ", "library: ", "kernels: ", "system: ", "compiler: "})
+  for (const char* key : {"gradus ", "threads: ", "matmul backend: ", "library: ", "kernels: ",
+                          "system: ", "compiler: "})
     CHECK(has("\n" + said, std::string("\n") + key));
 }
 

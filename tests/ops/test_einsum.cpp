@@ -26,7 +26,7 @@ TEST_CASE("einsum refuses characters other than letters and repeated letters") {
   for (const std::string beside : {"@", "[", "`", "{", "0"})
     for (const std::string& formula : {beside + "j->j", "j" + beside + "->j"})
       CHECK(has(message_of<ValueError>([&] { einsum(formula, x); }),
-                "einsum: '" + beside + "' in \"" + formula + "\" is no letter"));
+                "einsum: '" + beside + "' in \"" + formula + "\" is not a letter"));
   CHECK_REFUSES(ValueError, einsum("iij->j", values({2, 2, 3})), "einsum", "\"iij\"");
   CHECK_REFUSES(ShapeError, einsum("i->i", x), "[2, 3]", "1");
   CHECK_REFUSES(ShapeError, einsum("i,ij->j", x, x), "[2, 3]", "1");

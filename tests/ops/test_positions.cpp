@@ -88,7 +88,7 @@ TEST_CASE("the ALiBi bias falls with the distance") {
                                 -7 * a, 0, -a, -7 * b, 0, -b});
   CHECK_REFUSES(ShapeError, alibi_bias(2, Places{1}, Places{1, 2}, 2), "position_distances", "1",
                 "2");
-  CHECK_REFUSES(ValueError, alibi_bias(2, Places{1}, Places{1, 2}, -1), "-1 examples", "0");
+  CHECK_REFUSES(ValueError, alibi_bias(2, Places{1}, Places{1, 2}, -1), "-1", "0");
 }
 
 TEST_CASE("relative buckets follow T5") {
