@@ -173,16 +173,16 @@ TEST_CASE("only the prefix itself is omitted from a name, not as many letters") 
 TEST_CASE("a tensor without a line in the table is an error in reading and writing") {
   const nn::WeightMap half = {.rules = {{"a.*", "x.*"}, {"b.weight", "y.weight"}}};
   nn::StateDict state = plain_state("");
-  CHECK(says(loaded(half, state), "unnamed     b.bias [2]: the map has no line for it"));
+  CHECK(says(loaded(half, state), "unnamed     b.bias [2]: the map has no rule for it"));
   CHECK(says(outcome([&] { return str_cat(nn::mapped_state(Net(), half).size()); }),
-             "ValueError: no name is known there for b.bias"));
+             "ValueError: the weight map has no name for b.bias"));
   const nn::WeightMap whole = {.rules = {{"a.*", "x.*"}, {"b.*", "y.*"}}};
   CHECK(nn::mapped_state(Net(), whole).size() == 4);
   Net adapted;
   nn::add_adapters(adapted, "b", {.rank = 1});
   const std::string said =
       outcome([&] { return str_cat(nn::mapped_state(adapted, whole).size()); });
-  CHECK(says(said, "no name is known there for b.lora_a: merge the adapters first"));
+  CHECK(says(said, "the weight map has no name for b.lora_a. Merge the adapters first."));
 }
 
 TEST_CASE("one tensor may join rows of several file tensors, and the reverse") {
@@ -231,8 +231,8 @@ TEST_CASE("a second name may be missing, come first, or repeat the same tensor")
   state["head"] = some({4, 3}, 10).to(Dtype::f32);
   CHECK(loaded(names, state) == good);
   state["head"] = some({4, 3}, 11);
-  CHECK(
-      says(loaded(names, state), "head: is a.weight again in this model, but holds other numbers"));
+  CHECK(says(loaded(names, state),
+             "head must equal a.weight, which this model shares, but has other values"));
 }
 
 }  // namespace gradus::testing::test_weight_map
