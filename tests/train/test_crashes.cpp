@@ -101,7 +101,7 @@ TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
     });
     CHECK(again == 8);
     CHECK(judged == (stop_at == 0 ? 8.0 : stop_at == 3 ? 3.0 : double(stop_at - 1)));
-    CHECK(contains(said, "has risen three times running"));
+    CHECK(contains(said, "has risen three times in a row"));
     CHECK(train(directory, true) == 8);  // already finished
   }
 }

@@ -371,7 +371,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
     const std::int64_t last = asked < 0 ? 8 : 1;  // the first evaluation is best
     CHECK(steps == std::vector<std::int64_t>(3, last));
     CHECK(count_of(said, "step 2/12 ") == std::size_t{asked < 0});
-    CHECK(count_of(said, "in 3 evaluations: stopped") == std::size_t{asked < 0});
+    CHECK(count_of(said, "in 3 evaluations, so training stops") == std::size_t{asked < 0});
   }
 }
 
@@ -554,9 +554,9 @@ TEST_CASE("rank 0 has the clock and reports for all processes, under the program
   });
   CHECK(ends == std::vector<std::int64_t>{16, 16});
   CHECK(contains(said, "learn: "));
-  const std::size_t told = said.find("three times running");
+  const std::size_t told = said.find("three times in a row");
   CHECK(told != std::string::npos);
-  CHECK(said.find("three times running", told + 1) == std::string::npos);
+  CHECK(said.find("three times in a row", told + 1) == std::string::npos);
 }
 
 TEST_CASE("only rank 0 writes files") {

@@ -199,10 +199,10 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     CHECK((saved.step == expected.steps && saved.best == expected.best));
     CHECK(trainer.last() == values[static_cast<std::size_t>(expected.steps - 1)]);
     CHECK((end == train::TrainEnd::early) == (expected.steps < 12));
-    CHECK(count_of(said, "three times running") == expected.told);
+    CHECK(count_of(said, "three times in a row") == expected.told);
     CHECK(contains(said, options.higher_is_better ? "has fallen three" : "has risen three") ==
           (expected.told > 0));
-    CHECK(contains(said, "has not become better") == (end == train::TrainEnd::early));
+    CHECK(contains(said, "has not improved") == (end == train::TrainEnd::early));
     CHECK(contains(said, options.higher_is_better ? "  accuracy " : "  held-out "));
     CHECK_FALSE(contains(said, "1.5000"));  // a dotted name: only in the log
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);

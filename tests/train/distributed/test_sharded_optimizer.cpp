@@ -131,7 +131,7 @@ TEST_CASE("a sharded optimizer steps only as such, once, and requires gradients 
     Set set(0), inside(0);
     ShardedOptimizer sharded(*set.optimizer, transport);
     inside.optimizer->step_in_backward();
-    error([&] { ShardedOptimizer(*set.optimizer, transport); }, "sharded already");
+    error([&] { ShardedOptimizer(*set.optimizer, transport); }, "already sharded");
     error([&] { ShardedOptimizer(*inside.optimizer, transport); }, "step_in_backward");
     error([&] { set.optimizer->step_in_backward(); }, "ShardedOptimizer");
     error([&] { set.optimizer->step(); }, "ShardedOptimizer");
@@ -142,7 +142,7 @@ TEST_CASE("a sharded optimizer steps only as such, once, and requires gradients 
       const std::string problem = refusal_problem<ShapeError>(call, {noun});
       require<Error>(problem.empty(), problem);
     };
-    shape_error([&] { sharded.step(zeros({7}), std::vector<char>(6, 1)); }, "7 elements");
+    shape_error([&] { sharded.step(zeros({7}), std::vector<char>(6, 1)); }, "got 7");
     shape_error([&] { sharded.step(zero, std::vector<char>(5, 1)); }, "5 entries");
     require<Error>(sharded.step(zero, std::vector<char>(6, 1)) == 0, "a norm");
     require<Error>(sharded.step(zero, {0, 0, 0, 0, 0, 1}) == 0, "a norm");

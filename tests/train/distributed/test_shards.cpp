@@ -328,10 +328,10 @@ TEST_CASE("shard counts must not be negative or all 0") {
   CHECK(of_count(1, 0) == "3");
   CHECK(of_count(0, 1) == "6");
   CHECK(of_count(3, 1) == "3.75");
-  CHECK(of_count(-1, 1) == "shards: a loss of -1 tokens");
+  CHECK(of_count(-1, 1) == "shards: the token count of a loss must not be negative, got -1");
   // Only one: if two processes fail, either may be reported.
-  CHECK(of_count(1, -5) == "shards: a loss of -5 tokens");
-  CHECK(of_count(0, 0) == "shards: the losses of all 2 shards are of 0 tokens");
+  CHECK(of_count(1, -5) == "shards: the token count of a loss must not be negative, got -5");
+  CHECK(of_count(0, 0) == "shards: the losses of all 2 shards have 0 tokens");
 }
 
 TEST_CASE("gradients that were computed twice count once") {

@@ -497,7 +497,7 @@ TEST_CASE("the first step reports the parameters without a gradient, once") {
   sum(square(p.used)).backward();
   CHECK(sgd.params_without_grad() == std::vector<std::string>{"lost"});
   const std::string said = capture_output(step);
-  CHECK(has(said, "did not reach 1 of 3 parameters: lost [3]; why(loss, model)"));
+  CHECK(has(said, "did not reach 1 of 3 parameters: lost [3]. Call why(loss, model)"));
   CHECK(std::count(said.begin(), said.end(), '\n') == 1);
   CHECK(capture_output(step) == "");
   sum(square(p.lost)).backward();
@@ -524,8 +524,8 @@ TEST_CASE("the report names five parameters and counts the rest") {
     return capture_output([&] { sgd.step(); });
   };
   const std::string five = "parameters: p1 [1], p2 [1], p3 [1], p4 [1], p5 [1]";
-  CHECK(has(said(6), "5 of 6 " + five + "; why"));
-  CHECK(has(said(9), "8 of 9 " + five + " and 3 more;"));
+  CHECK(has(said(6), "5 of 6 " + five + ". Call why"));
+  CHECK(has(said(9), "8 of 9 " + five + " and 3 more."));
 }
 
 TEST_CASE("under a watch, the report names the operation where the path ended") {
@@ -534,7 +534,7 @@ TEST_CASE("under a watch, the report names the operation where the path ended") 
   const trace::Watch watch;
   const Tensor twice = (p.lost * 2.0).detach();
   (sum(square(p.used)) + sum(exp(twice))).backward();
-  CHECK(has(capture_output([&] { sgd.step(); }), "lost [3] (it was detached before exp);"));
+  CHECK(has(capture_output([&] { sgd.step(); }), "lost [3] (it was detached before exp)."));
 }
 
 TEST_CASE("only_finite skips a step whose norm is not finite") {
