@@ -46,7 +46,7 @@ TEST_CASE("row gradients with strided, repeated indices are added to their rows"
       "rows", [&] { walk_with(scalar, Gradient::rows(zeros({0}, Dtype::f64), none)); });
 }
 
-TEST_CASE("whole gradients of the wrong shape throw ShapeError") {
+TEST_CASE("full gradients of the wrong shape throw ShapeError") {
   const Tensor x = zeros({3, 4}, Dtype::f64).requires_grad_();
   for (const Shape& wrong : {Shape{}, Shape{3}, Shape{4}, Shape{1, 4}, Shape{4, 3}, Shape{2, 3, 1}})
     expect_error<ShapeError>("a gradient has shape",

@@ -109,7 +109,7 @@ TEST_CASE("the first, watched training call needs no more memory than the next")
   CHECK(peak() == 2 * bytes);
 }
 
-TEST_CASE("a parameter missing in members() is an error on the first training call") {
+TEST_CASE("a parameter missing in members() throws on the first training call") {
   const Forgetful forgetful;
   const std::string message = message_of<GraphError>([&] { forgetful(three_rows()); });
   CHECK(has(message, "Forgetful"));

@@ -54,7 +54,7 @@ TEST_CASE("a packed weight without inputs gives the bias, and one without output
   CHECK(linear(none({0, 5}), pack(none({2, 5}), Precision::f16), bias).shape() == Shape{0, 2});
 }
 
-TEST_CASE("packed weights refuse inputs that do not fit") {
+TEST_CASE("packed weights reject inputs that do not fit") {
   const NoGrad off;
   const PackedMatrix weight = pack(ones({2, 3}, Dtype::f32), Precision::bf16);
   const auto refused = [&](const Tensor& x, const Tensor& bias = {}) {
@@ -79,7 +79,7 @@ TEST_CASE("a packed embedding adds the bias of its projection") {
   CHECK((plain + bias).to_vector<float>() == all.to_vector<float>());
 }
 
-TEST_CASE("a packed layer refuses gradients, copies and another packing") {
+TEST_CASE("a packed layer rejects gradients, copies and repeated packing") {
   nn::GPT packed = model();
   nn::pack(packed, Precision::bf16);
   const Tensor ids = zeros({1, 3}, Dtype::i64);
@@ -114,7 +114,7 @@ TEST_CASE("packing a layer keeps its adapter, and adding adapters skips packed l
   CHECK(layer(x).to_vector<float>() == wanted.to_vector<float>());
 }
 
-TEST_CASE("state_dict, load_state_dict and mapped_state refuse a packed model") {
+TEST_CASE("state_dict, load_state_dict and mapped_state reject a packed model") {
   nn::GPT packed = model(), other = model();
   const nn::StateDict whole = other.state_dict();
   nn::pack(packed.blocks[1], Precision::int8);

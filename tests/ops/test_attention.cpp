@@ -286,7 +286,7 @@ TEST_CASE("window attention that is split into parts equals the formula") {
 }
 
 /// Two parts in each of four heads.
-TEST_CASE("attention in parts gives each gradient alone as with all of them") {
+TEST_CASE("attention in parts computes each gradient alone as together with the others") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
   const std::vector<Numbers> all = x.run({});
   against_the_formula(x, {}, {}, "two parts of each head");

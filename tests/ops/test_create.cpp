@@ -24,7 +24,7 @@ using Blocks = std::initializer_list<Rows>;
 
 }  // namespace
 
-TEST_CASE("tensor accepts values that fill the shape and refuses others") {
+TEST_CASE("tensor accepts values that fill the shape and rejects others") {
   using Doubles = std::vector<double>;
   using Floats = std::vector<float>;
   using Ints = std::vector<int>;
@@ -70,7 +70,7 @@ TEST_CASE("tensor accepts values that fill the shape and refuses others") {
   CHECK_REFUSES(ShapeError, text(eye(-1)), "-1", "negative");
 }
 
-TEST_CASE("arange gives integer, fractional and empty ranges and refuses endless ones") {
+TEST_CASE("arange gives integer, fractional and empty ranges and rejects endless ones") {
   constexpr double kHuge = 1.7e308;
   constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // not an f32 value
   CHECK(text(arange(0)) == "[0] i64:");

@@ -101,7 +101,7 @@ TEST_CASE("multinomial accepts strided, huge and differing weights") {
     CHECK(!std::equal(rows.begin(), rows.begin() + 8, rows.begin() + 8 * row));
 }
 
-TEST_CASE("linspace and arange hit exact ends and refuse impossible step counts") {
+TEST_CASE("linspace and arange hit exact ends and reject impossible step counts") {
   for (const std::int64_t n : {2, 3, 7}) {
     const Numbers x = numbers(linspace(1e16, 1, n, Dtype::f64));
     CHECK(x.front() == 1e16);
@@ -206,7 +206,7 @@ TEST_CASE("layer_norm and batch_norm keep their accuracy far from zero") {
   expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far off");
 }
 
-TEST_CASE("FormulaScope composes fused operations of others") {
+TEST_CASE("FormulaScope replaces fused ops by compositions of other ops") {
   const Tensor x = values({2, 3, 4}).requires_grad_(), w = values({4}, 1);
   const Tensor square = values({4, 4}, 3);
   const Tensor heads = values({1, 2, 3, 4}, 5).requires_grad_();

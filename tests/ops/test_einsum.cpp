@@ -21,7 +21,7 @@ TEST_CASE("the result of einsum has one axis for each output letter") {
   CHECK(einsum("...j,...j->...", several, one).shape() == Shape{5});
 }
 
-TEST_CASE("einsum refuses characters other than letters and repeated letters") {
+TEST_CASE("einsum rejects characters other than letters and repeated letters") {
   const Tensor x = values({2, 3});
   for (const std::string beside : {"@", "[", "`", "{", "0"})
     for (const std::string& formula : {beside + "j->j", "j" + beside + "->j"})

@@ -112,7 +112,7 @@ TEST_CASE("grad accepts lists of outputs and inputs") {
   CHECK_REFUSES(GraphError, grad({sum(x)}, {x, ones({2})}), "grad", "[2]", "requires_grad_()");
 }
 
-TEST_CASE("mse_loss refuses to broadcast") {
+TEST_CASE("mse_loss rejects to broadcast") {
   CHECK_REFUSES(ShapeError, mse_loss(ones({5, 1}), ones({5})), "mse_loss", "[5, 1]", "[5]");
 }
 

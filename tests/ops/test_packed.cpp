@@ -53,7 +53,7 @@ TEST_CASE("packed: linear equals linear of the rounded weights for any rank and 
              integers({3, 5}).transpose(0, 1)));
 }
 
-TEST_CASE("packed: linear gives no gradients and refuses inputs that require one") {
+TEST_CASE("packed: linear gives no gradients and rejects inputs that require one") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor x = integers({2, 3}), wanted = integers({2, 3}).requires_grad_();
   const Tensor expected = linear(x, kWeight);
@@ -64,7 +64,7 @@ TEST_CASE("packed: linear gives no gradients and refuses inputs that require one
   CHECK(same(linear(x, packed), expected));
 }
 
-TEST_CASE("packed: linear refuses arguments that do not fit") {
+TEST_CASE("packed: linear rejects arguments that do not fit") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor x = integers({2, 3}), f64 = ones({2, 3}, Dtype::f64);
   const char* undefined = "undefined";
@@ -78,7 +78,7 @@ TEST_CASE("packed: linear refuses arguments that do not fit") {
   CHECK_REFUSES(DtypeError, linear(x, packed, ones({5}, Dtype::f64)), "f32");
 }
 
-TEST_CASE("packed: embedding returns rows and refuses ids out of range") {
+TEST_CASE("packed: embedding returns rows and rejects ids out of range") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor rows = embedding(packed, tensor(std::vector<std::int64_t>{4, 0, 4, 2}, {2, 2}));
   CHECK(rows.shape() == Shape{2, 2, 3});

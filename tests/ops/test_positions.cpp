@@ -40,7 +40,7 @@ TEST_CASE("with base 1 every pair rotates by the same angle") {
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-15);
 }
 
-TEST_CASE("rotating a part of the positions gives that part of the whole") {
+TEST_CASE("rotating some of the positions gives those rows of the full result") {
   const Tensor x = values({2, 3, 5, 4});
   const Tensor whole = apply_rotary(x, Places{0, 1, 2, 3, 4});
   const Tensor tail = apply_rotary(slice(x, 2, 3, 5), Places{3, 4});

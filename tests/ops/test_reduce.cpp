@@ -119,7 +119,7 @@ TEST_CASE("prod: gradients are right with zeros, once and twice differentiated")
   CHECK(grad(select(dx, 0, 0), x).to_vector<double>() == List{0, 0, 21, 0});  // ∂²/∂x₀∂x₂ = x₁ x₃
 }
 
-TEST_CASE("reductions: i64 is exact, and other types are converted or refused") {
+TEST_CASE("reductions: i64 is exact, and other types are converted or rejected") {
   const Tensor whole = tensor(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
   CHECK(sum(whole).dtype() == Dtype::i64);
   CHECK(sum(whole).to_vector<std::int64_t>()[0] == 9007199254740991);  // not summed in f64

@@ -61,7 +61,7 @@ Pairs pairs_of(const train::PairBatch& batch, const train::PairTokens& tokens) {
   return out;
 }
 
-TEST_CASE("pairs return from their batches, once in order and bucketed by step") {
+TEST_CASE("batches of pairs hold each pair once in order, or the pairs of their bucket") {
   Random random(1);
   for (const train::PairTokens tokens :
        {train::PairTokens{}, train::PairTokens{3, 4, 5}, train::PairTokens{5, 4, 3}})
@@ -155,7 +155,7 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
   CHECK(seen.size() == 64);  // each one of 997⁸
 }
 
-TEST_CASE("each schedule follows its formula at each step and refuses a floor outside [0, 1]") {
+TEST_CASE("each schedule follows its formula at each step and rejects a floor outside [0, 1]") {
   constexpr std::int64_t kTotal = 20, kDecay = 6;
   using Formula = std::function<double(double)>;  // of the elapsed fraction of the decay
   for (const std::int64_t warmup : {0, 1, 5})
@@ -192,7 +192,8 @@ TEST_CASE("each schedule follows its formula at each step and refuses a floor ou
   }
 }
 
-TEST_CASE("metrics: any numbers return from complete lines, and a cut line is refused", "[once]") {
+TEST_CASE("metrics: any values are read back from complete lines, and a cut line is rejected",
+          "[once]") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   Random random(6);

@@ -126,7 +126,7 @@ TEST_CASE("facts that an application adds to the checkpoint are restored") {
   }
 }
 
-TEST_CASE("averaged weights are evaluated and saved, and training goes on from its own") {
+TEST_CASE("averaged weights are evaluated and saved, and training continues from its own") {
   const Folder here;
   Task task;
   optim::EMA ema(task.net.parameters(), 0.9);
@@ -143,7 +143,7 @@ TEST_CASE("averaged weights are evaluated and saved, and training goes on from i
   CHECK(task.net.up.weight.to_vector<float>() != now);
 }
 
-TEST_CASE("a run that ran out of patience ends at once when it is resumed") {
+TEST_CASE("a run that ran out of patience ends immediately when it is resumed") {
   const Folder here;
   train::TrainOptions patient = options(here / "run", 200);
   patient.judge = "accuracy", patient.higher_is_better = true, patient.patience = 3;
@@ -191,7 +191,7 @@ TEST_CASE("a resumed run shows its latest evaluation, metric and items from its 
     CHECK(contains(first, part));
 }
 
-TEST_CASE("evaluations run in eval mode and all draw the same numbers, none of the run's") {
+TEST_CASE("evaluations run in eval mode and draw the same random numbers, none of the run's") {
   const Folder here;
   std::vector<double> drawn;
   for (const std::uint64_t begin : {5u, 6u}) {
@@ -219,7 +219,7 @@ TEST_CASE("evaluations run in eval mode and all draw the same numbers, none of t
   CHECK(drawn == std::vector<double>(4, drawn[0]));
 }
 
-TEST_CASE("a trainer starts once, resumes what there is, and needs the metric that it judges by") {
+TEST_CASE("a trainer starts once, resumes only existing runs, and requires its metric") {
   const Folder here;
   Task task;
   train::Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run"));
@@ -280,7 +280,7 @@ std::size_t count_of(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("a loop by itself makes the steps of a written-out loop, with an evaluation at its end") {
+TEST_CASE("a Loop takes the steps of a hand-written loop, with an evaluation at its end") {
   for (const bool clips : {false, true}) {
     Pair own, plain;
     optim::SGD optimizer(own.parameters(), {.lr = 0.1}), other(plain.parameters(), {.lr = 0.1});
@@ -308,7 +308,7 @@ TEST_CASE("a loop by itself makes the steps of a written-out loop, with an evalu
   }
 }
 
-TEST_CASE("a loop by itself stops before it takes in a value that is not finite") {
+TEST_CASE("a Loop stops before a step whose loss is not finite") {
   Pair net;
   optim::SGD optimizer(net.parameters());
   train::Loop loop(optimizer, optim::constant_schedule(), {.steps = 5});
@@ -340,7 +340,7 @@ struct Events final : train::Loop {
   void end_step() override { seen += "end\n"; }
 };
 
-TEST_CASE("the events of a loop come in the documented order, and decide") {
+TEST_CASE("the events of a Loop come in the documented order and control it") {
   Pair net;
   optim::SGD optimizer(net.parameters(), {.lr = 1});
   Events loop(optimizer, optim::constant_schedule(), {.steps = 100});
@@ -375,7 +375,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
   }
 }
 
-TEST_CASE("the process with values that are not finite reports them and ends all") {
+TEST_CASE("the process with values that are not finite reports them and ends all processes") {
   const Unsynced quick;
   const Folder here;
   std::string why;
@@ -495,7 +495,7 @@ TEST_CASE("steps beyond the integers of f32 are logged exactly") {
         static_cast<double>(kMany + 2));
 }
 
-TEST_CASE("a loss or gradient that is not finite is named, and weights and average stay") {
+TEST_CASE("a loss or gradient that is not finite is reported and changes no weights or average") {
   const Unsynced quick;
   const Folder here;
   for (const bool of_loss : {true, false}) {

@@ -100,7 +100,7 @@ std::map<std::string, std::vector<double>> plain_run(Task& task, const train::Tr
   return log;
 }
 
-TEST_CASE("a trainer makes the steps of a written-out loop for any options") {
+TEST_CASE("a trainer takes the steps of a hand-written loop for any options") {
   const Unsynced quick;
   for (const double clip_norm : {0.0, 0.5, 1e9})
     for (const double clip_value : {0.0, 0.25})
@@ -213,7 +213,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
   }
 }
 
-TEST_CASE("evaluations that are no numbers have no best one to mark on the curve", "[once]") {
+TEST_CASE("evaluations that are all NaN leave no best point to mark on the curve", "[once]") {
   const Unsynced quick;
   const Folder here;
   train::TrainOptions options;
@@ -234,7 +234,7 @@ TEST_CASE("evaluations that are no numbers have no best one to mark on the curve
   CHECK_FALSE(contains(curve, "nan"));
 }
 
-TEST_CASE("a run that is resumed and stopped at once is saved unchanged", "[once]") {
+TEST_CASE("a run that is resumed and immediately stopped is saved unchanged", "[once]") {
   const Unsynced quick;
   for (const bool timed : {false, true})
     for (std::int64_t last = 1; last < 14; ++last) {

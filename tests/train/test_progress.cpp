@@ -165,7 +165,7 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
   }
 }
 
-TEST_CASE("the remaining time covers the remaining steps only, and none without steps") {
+TEST_CASE("the remaining time covers the remaining steps only, and is 0 without steps") {
   constexpr std::int64_t kTotal = 1'000'000'000'000;
   Lines lines;
   train::Progress last(kTotal - 9, kTotal, 1, "step", lines.file);

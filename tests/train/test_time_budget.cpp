@@ -122,7 +122,7 @@ TEST_CASE("evaluations become fewer if they would take all the time") {
   CHECK(std::abs(run.time - 60) <= 0.05 * 60 + 10);
 }
 
-TEST_CASE("a time budget loads a state that it wrote, refuses any other and keeps its own") {
+TEST_CASE("a time budget loads a state that it wrote, rejects any other and keeps its own") {
   train::TimeBudget budget({60, 10, 900}, 500, 50, [] { return 0.0; });
   const std::string rest = " 0 0 0 0 0 0 0 0", before = budget.state();
   for (const std::string text :

@@ -217,7 +217,7 @@ TEST_CASE("concurrent loops from several user threads are independent") {
   CHECK(total == 3 * 50 * 100);
 }
 
-TEST_CASE("set_num_threads refuses values outside 1 to 1024") {
+TEST_CASE("set_num_threads rejects values outside 1 to 1024") {
   const int before = gradus::num_threads();
   CHECK(before >= 1);
   for (const int wrong : {0, -1, 1025})

@@ -101,7 +101,7 @@ TEST_CASE("empty matmuls write nothing, and k = 0 leaves beta · C, bias and res
   CHECK(c == std::vector<double>{2, 4, 6, 5, 7, 9});
 }
 
-TEST_CASE("multiply refuses sizes and strides that do not fit, with both shapes") {
+TEST_CASE("multiply rejects sizes and strides that do not fit, with both shapes") {
   std::vector<float> x(64);
   float* p = x.data();
   using M = Matrix<float>;

@@ -130,7 +130,7 @@ nn::GPT tiny_gpt(nn::GPTOptions options = tiny()) {
 
 }  // namespace
 
-TEST_CASE("a GPT that refuses tokens leaves its cache unchanged") {
+TEST_CASE("a GPT that rejects tokens leaves its cache unchanged") {
   const NoGrad off;
   const nn::GPT gpt = tiny_gpt();
   nn::KVCache cache({.capacity = 40}), untouched({.capacity = 40});

@@ -56,7 +56,7 @@ List drawn(const List& scores, const SamplingOptions& options, const Tokens& see
   return share;
 }
 
-TEST_CASE("a token is drawn from the distribution that all limits leave") {
+TEST_CASE("a token is drawn from the distribution that remains after all limits") {
   constexpr int kDraws = 64;
   const std::vector<List> all = {{0, 0, 0, 0}, {1.5, -0.5, 1.5, 0, -2}, {-1, -1.1, -3}, {2}};
   for (const List& scores : all)

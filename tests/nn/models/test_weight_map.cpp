@@ -46,7 +46,7 @@ nn::StateDict check_round(const M& model, M other, const nn::WeightMap& names) {
 
 }  // namespace
 
-TEST_CASE("a model that is written under other names is read again") {
+TEST_CASE("a model that is saved under other names loads again") {
   seed(5);
   nn::GPTOptions untied = odd();
   untied.tied = false, untied.block.head.qk_norm = 1e-6, untied.block.hidden = 10;
@@ -156,7 +156,7 @@ TEST_CASE("files may omit the prefix and contain ignored tensors") {
   }
 }
 
-TEST_CASE("only the prefix itself is omitted from a name, not as many letters") {
+TEST_CASE("only the prefix itself is removed from a name, not as many letters") {
   nn::WeightMap names = kPlain;
   names.rules[1] = {"b.*", "outputs.*"};
   nn::StateDict state = plain_state("");
@@ -170,7 +170,7 @@ TEST_CASE("only the prefix itself is omitted from a name, not as many letters") 
   CHECK(says(loaded(names, plain_state("model.")), "missing     y.bias [2], for b.bias"));
 }
 
-TEST_CASE("a tensor without a line in the table is an error in reading and writing") {
+TEST_CASE("a tensor without a rule in the map is an error in loading and saving") {
   const nn::WeightMap half = {.rules = {{"a.*", "x.*"}, {"b.weight", "y.weight"}}};
   nn::StateDict state = plain_state("");
   CHECK(says(loaded(half, state), "unnamed     b.bias [2]: the map has no rule for it"));

@@ -59,7 +59,7 @@ TEST_CASE("a text that differs from rank 0's is an error with the first line tha
   distributed::run_threads(3, [](Transport& t) { require_same(t, "all alike", "run"); });
 }
 
-TEST_CASE("a difference in any element of any tensor is an error, one beside a view is not") {
+TEST_CASE("a difference in any element of any tensor is an error, one outside a view is not") {
   for (std::int64_t place = -1; place < 14; ++place) {
     CAPTURE(place);
     const auto work = [&](Transport& transport) {
@@ -130,7 +130,7 @@ TEST_CASE("a distributed run ends with the error of the faulty process", "[once]
   CHECK(contains(nan, "step 5"));
 }
 
-TEST_CASE("more processes than shards and mixed types are refused") {
+TEST_CASE("more processes than shards and mixed types are rejected") {
   const Folder here;
   const std::string few = error_of(3, [&](Transport& transport) {
     ShardedRun how;

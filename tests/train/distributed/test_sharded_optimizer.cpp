@@ -116,13 +116,13 @@ void compare(int kind, Transport& transport) {
 
 }  // namespace
 
-TEST_CASE("a sharded optimizer makes the steps of an unsharded one and has its state") {
+TEST_CASE("a sharded optimizer takes the steps of an unsharded one and has its state") {
   for (int kind = 0; kind < 3; ++kind)
     for (const int size : {1, 3})
       distributed::run_threads(size, [&](Transport& transport) { compare(kind, transport); });
 }
 
-TEST_CASE("a sharded optimizer steps only as such, once, and requires gradients of its part") {
+TEST_CASE("an optimizer is sharded only once, and then steps only through its ShardedOptimizer") {
   distributed::run_threads(2, [](Transport& transport) {
     const auto error = [](const std::function<void()>& call, const char* noun) {
       const std::string problem = refusal_problem<GraphError>(call, {noun});

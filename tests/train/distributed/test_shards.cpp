@@ -26,7 +26,7 @@ std::string on_threads(int processes, const ShardedRun& how) {
   return result;
 }
 
-TEST_CASE("a process that fails ends all others by its transport") {
+TEST_CASE("a process that fails ends all others through its transport") {
   const Folder here;
   const Unsynced quick;
   std::string ended;
@@ -176,7 +176,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
   CHECK(on_threads(3, how) == alone);
 }
 
-TEST_CASE("a parameter stays if no shard reaches it and moves if one does") {
+TEST_CASE("a parameter is updated if any shard reaches it, and unchanged otherwise") {
   const Folder here;
   ShardedRun how;
   how.directory = here / "run", how.shards = 2, how.steps = 2;  // i = 0 … 3; 3 reaches it

@@ -37,7 +37,7 @@ struct Problem {
   void set_gradient(int step) { p.set_grad(values({kCount}, step + 1)); }
 };
 
-TEST_CASE("an optimizer made before to(dtype) refuses to step") {
+TEST_CASE("the step of an optimizer created before to(dtype) throws") {
   nn::Linear layer(2, 3);
   optim::SGD sgd(layer.parameters());
   layer.to(Dtype::f64);
@@ -262,8 +262,7 @@ struct Told final : Observer {
   }
 };
 
-TEST_CASE(
-    "step returns the norm of all gradients, of any size, and clipping leaves them as they are") {
+TEST_CASE("step returns the norm of all gradients, of any size, and clipping keeps them") {
   for (const std::int64_t n : {1, 1023, 1024, 1025, 1500, 2048, 2500, 65536, 65537, 66600}) {
     CAPTURE(n);
     const std::vector<nn::NamedTensor> all = {trained("a", {n}), trained("b", {3}, 2)};
@@ -276,7 +275,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a parameter that never had a gradient stays, next to one that has") {
+TEST_CASE("a parameter without a gradient does not change, next to one with a gradient") {
   const nn::NamedTensor with = trained("with", {2}),
                         without = {"without", nn::parameter(numbers({2}))};
   optim::SGD optimizer({with, without}, {.lr = 1});
@@ -334,7 +333,7 @@ TEST_CASE("observers see each parameter before and after its update, and each st
         "step 1\n");
 }
 
-TEST_CASE("an average begins as the weights, resumes, and its scope restores the weights") {
+TEST_CASE("an average starts at the weights, resumes, and its scope restores the weights") {
   Tensor w = nn::parameter(tensor(Doubles{1, 2}));
   optim::EMA ema({{"w", w}}, 0.75), again({{"w", w}}, 0.75);
   {
@@ -428,7 +427,7 @@ TEST_CASE("updating a large parameter equals updating its parts") {
   }
 }
 
-TEST_CASE("a step counts as a write, accepts any strides, and loads no other state") {
+TEST_CASE("a step counts as a write, accepts any strides, and rejects states that differ") {
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
     const auto& make = kElementwise[which];
