@@ -200,10 +200,10 @@ Numbers normalised(const Numbers& x, double eps) {
 TEST_CASE("layer_norm and batch_norm keep their accuracy far from zero") {
   const Tensor row = values({1, 9}) + 3000.0;
   expect(near(numbers(layer_norm(row)), normalised(numbers(row), 1e-5), 1e-11),
-         "layer_norm far off");
+         "layer_norm far from zero");
   const Tensor column = values({9, 1}) + 3000.0;
   const Tensor y = batch_norm(column, {}, {}, {}, {}, true);
-  expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far off");
+  expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far from zero");
 }
 
 TEST_CASE("FormulaScope replaces fused ops by compositions of other ops") {
@@ -248,7 +248,7 @@ TEST_CASE("matmul, repeat and flatten return the documented shapes") {
   expect(matmul(values({2}), m).shape() == Shape{3}, "vector times matrix");
   expect(matmul(values({2}), values({5, 2, 3})).shape() == Shape{5, 3}, "vector times matrices");
   expect(matmul(values({5, 2, 3}), v).shape() == Shape{5, 2}, "matrices times vector");
-  expect(repeat(v, {1, 1}).shape() == Shape{1, 3}, "repeat with an axis more");
+  expect(repeat(v, {1, 1}).shape() == Shape{1, 3}, "repeat with an additional axis");
   expect(repeat(m, {1, 2, 1}).shape() == Shape{1, 4, 3}, "repeat along the middle");
   const Tensor cube = values({2, 3, 4, 5});
   expect(flatten(cube, 1, 2).shape() == Shape{2, 12, 5}, "flatten in the middle");
@@ -256,23 +256,23 @@ TEST_CASE("matmul, repeat and flatten return the documented shapes") {
   expect(flatten(cube, 1).shape() == Shape{2, 60}, "flatten to the end");
   expect(flatten(cube, 0, 1).shape() == Shape{6, 4, 5}, "flatten at the front");
   expect(flatten(cube, 3, 3).shape() == cube.shape(), "flatten of one axis");
-  expect(flatten(tensor(2.0)).shape() == Shape{1}, "flatten of a number");
+  expect(flatten(tensor(2.0)).shape() == Shape{1}, "flatten of a scalar");
   expect(flatten(v).shape() == Shape{3}, "flatten of a vector");
 }
 
 TEST_CASE("slice clips its ends, and its gradients are right") {
   const Tensor x = arange(10).to(Dtype::f64).requires_grad_();
-  expect(numbers(slice(x, 0, 1, 5, 3)) == Numbers{1, 4}, "two of a step");
+  expect(numbers(slice(x, 0, 1, 5, 3)) == Numbers{1, 4}, "two elements with a step");
   expect(numbers(slice(x, 0, -20, 2)) == Numbers{0, 1}, "a start before the first");
   expect(numbers(slice(x, 0, 8, 30)) == Numbers{8, 9}, "a stop after the last");
   expect(numbers(slice(x, 0, -3, -1)) == Numbers{7, 8}, "counted from the end");
   expect(numbers(slice(x, 0, -1, 10)) == Numbers{9}, "the last one");
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   expect(numbers(slice(x, 0, 1, most, most)) == Numbers{1}, "the largest stop and step");
-  expect(slice(x, 0, 20, 30).numel() == 0, "all of it after the last");
+  expect(slice(x, 0, 20, 30).numel() == 0, "start and stop after the last");
   expect(slice(x, 0, 5, 2).numel() == 0 && slice(x, 0, 3, 0).numel() == 0,
-         "stops before it starts");
-  expect(slice(x, 0, 0, 0).numel() == 0, "nothing at the front");
+         "a stop before the start");
+  expect(slice(x, 0, 0, 0).numel() == 0, "an empty slice at the front");
   for (const bool recorded : {false, true}) {
     const Tensor d = grad(sum(slice(x, 0, 1, 5, 3) * tensor({2.0, 3.0}, Dtype::f64)), x,
                           {.create_graph = recorded});
@@ -295,7 +295,7 @@ TEST_CASE("recomputed activations equal the saved ones") {
     const Tensor h = f();
     const Numbers found = numbers(grad(sum(linear(h, into) * up), into));
     const Numbers expected = numbers(grad(sum(linear(h.detach(), into) * up), into));
-    expect(near(found, expected), std::string(h.node()->name()) + " made again");
+    expect(near(found, expected), std::string(h.node()->name()) + " recomputed");
   }
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("batch_norm updates strided running statistics") {
   batch_norm(x, {}, {}, {}, spread, true, {.momentum = 0.5});
   expect(near(numbers(kept), {1.5, 5.5, 3, 8.5, 4.5, 13.5}), "running variances with gaps");
   batch_norm(Tensor::empty({0, 3}, Dtype::f64), {}, {}, mean, var, true, {.momentum = 0.5});
-  expect(near(numbers(mean), {1.5, 3, 4.5}), "nothing seen changes nothing");
+  expect(near(numbers(mean), {1.5, 3, 4.5}), "an empty batch changes nothing");
 }
 
 TEST_CASE("scatter_add accepts negative axes") {

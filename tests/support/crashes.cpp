@@ -110,11 +110,11 @@ class Disk {
       const auto last = found == state.end()
                             ? versions.rend()
                             : std::find(versions.rbegin(), versions.rend(), found->second);
-      if (found != state.end() && last == versions.rend()) return name + " is not whole";
+      if (found != state.end() && last == versions.rend()) return name + " is incomplete";
       const auto promised = promised_.find(name);
       if (promised != promised_.end() &&
           static_cast<std::size_t>(versions.rend() - last) < promised->second)
-        return name + " is an older one than was written";
+        return name + " is older than the version that was written";
     }
     return "";
   }
@@ -250,7 +250,7 @@ std::vector<Crash> crashes(const Files& before, const std::vector<Change>& chang
 
 void check_saves_whole(const std::string& path, const std::function<void()>& save) {
   const std::string directory = fs::path(path).parent_path().string();
-  const Files old = {{name_of(path), "what was there before"}};
+  const Files old = {{name_of(path), "the earlier content"}};
   put_files(directory, old);
   const std::vector<Change> changes = changes_of(save);
   const Files fresh = files_in(directory);

@@ -122,9 +122,10 @@ class Comparison {
   void second_order(double half_ulp) {
     if (!wrong_.empty()) return;
     const SecondDerivatives found = differentiate_operation(sample_, oracle_);
-    check("", "gradient of the gradient by an input", seen(oracle_, found.by_inputs),
+    check("", "gradient of the gradient with respect to an input", seen(oracle_, found.by_inputs),
           oracle_.second, half_ulp);
-    check("", "gradient of the gradient by dy", found.by_upstream, oracle_.along, half_ulp);
+    check("", "gradient of the gradient with respect to dy", found.by_upstream, oracle_.along,
+          half_ulp);
   }
 
  private:
