@@ -57,14 +57,14 @@ TEST_CASE("a packed weight without inputs gives the bias, and one without output
 TEST_CASE("packed weights reject inputs that do not fit") {
   const NoGrad off;
   const PackedMatrix weight = pack(ones({2, 3}, Dtype::f32), Precision::bf16);
-  const auto refused = [&](const Tensor& x, const Tensor& bias = {}) {
+  const auto error_of = [&](const Tensor& x, const Tensor& bias = {}) {
     return message_of<Error>([&] { std::ignore = linear(x, weight, bias); });
   };
-  CHECK(has(refused(ones({4, 5}, Dtype::f32)),
+  CHECK(has(error_of(ones({4, 5}, Dtype::f32)),
             "[4, 5] must end in the input size of the packed weight, 3"));
-  CHECK(has(refused(ones({4, 3}, Dtype::f64)), "f32 input and bias, got f64"));
-  CHECK(has(refused(ones({4, 3}, Dtype::f32), ones({3}, Dtype::f32)), "bias is [3] but"));
-  CHECK(has(refused({}), "is undefined"));
+  CHECK(has(error_of(ones({4, 3}, Dtype::f64)), "f32 input and bias, got f64"));
+  CHECK(has(error_of(ones({4, 3}, Dtype::f32), ones({3}, Dtype::f32)), "bias is [3] but"));
+  CHECK(has(error_of({}), "is undefined"));
   CHECK_REFUSES(Error, std::ignore = pack(ones({2}, Dtype::f32), Precision::f16),
                 "must be [out, in]");
   CHECK_REFUSES(Error, std::ignore = pack(ones({2, 2}, Dtype::f64), Precision::f16), "f32");
@@ -116,13 +116,13 @@ TEST_CASE("packing a layer keeps its adapter, and adding adapters skips packed l
 
 TEST_CASE("state_dict, load_state_dict and mapped_state reject a packed model") {
   nn::GPT packed = model(), other = model();
-  const nn::StateDict whole = other.state_dict();
+  const nn::StateDict state = other.state_dict();
   nn::pack(packed.blocks[1], Precision::int8);
-  const auto refused = [](auto&& f) { return message_of<GraphError>(f); };
+  const auto error_of = [](auto&& f) { return message_of<GraphError>(f); };
   const char* why = "blocks.1.attention.qkv_proj.weight of GPT is packed";
-  CHECK(has(refused([&] { std::ignore = packed.state_dict(); }), why));
-  CHECK(has(refused([&] { packed.load_state_dict(whole); }), why));
-  CHECK(has(refused([&] { std::ignore = nn::mapped_state(packed, nn::gpt2_names()); }), why));
+  CHECK(has(error_of([&] { std::ignore = packed.state_dict(); }), why));
+  CHECK(has(error_of([&] { packed.load_state_dict(state); }), why));
+  CHECK(has(error_of([&] { std::ignore = nn::mapped_state(packed, nn::gpt2_names()); }), why));
 }
 
 }  // namespace gradus::testing::test_packing

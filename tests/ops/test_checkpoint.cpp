@@ -185,11 +185,11 @@ TEST_CASE("checkpoint recomputes with the formulas of its forward pass") {
 TEST_CASE("checkpoint rejects captured intermediates and passes exceptions on") {
   const Tensor w = values({5}).requires_grad_(), made = square(w);
   const auto uses = [&](const Tensor& x) { return x * made; };
-  const std::string refused = message_of<GraphError>([&] {
+  const std::string message = message_of<GraphError>([&] {
     checkpoint(uses, values({2, 5}).requires_grad_());
   });
-  CHECK(has(refused, "checkpoint: the function uses a tensor [5] in multiply that square (node "));
-  CHECK(has(refused, "computed outside it. Pass the tensor as one of the inputs."));
+  CHECK(has(message, "checkpoint: the function uses a tensor [5] in multiply that square (node "));
+  CHECK(has(message, "computed outside it. Pass the tensor as one of the inputs."));
   const auto throws = [](const Tensor&) -> Tensor { throw std::out_of_range("mine"); };
   CHECK_THROWS_AS(checkpoint(throws, w), std::out_of_range);
   int calls = 0;

@@ -114,13 +114,13 @@ TEST_CASE("random tensors follow their formulas from one stream each") {
   };
   for (int round = 0; round < 2; ++round) {
     const Tensor doubles = rand({5, 7}, Dtype::f64), floats = rand({35}), normal = randn({9}),
-                 normals = randn_like(zeros({9}, Dtype::f64)), whole = randint(-3, 4, {50});
+                 normals = randn_like(zeros({9}, Dtype::f64)), integers = randint(-3, 4, {50});
     const RandomStream a = next(), b = next(), c = next(), d = next(), e = next();
     check(doubles, [&](std::int64_t i) { return a.uniform(i); });
     check(floats, [&](std::int64_t i) { return static_cast<float>(b.word(i) >> 8) * 0x1p-24F; });
     check(normal, [&](std::int64_t i) { return static_cast<float>(c.normal(i)); });
     check(normals, [&](std::int64_t i) { return d.normal(i); });
-    check(whole, [&](std::int64_t i) { return e.below(i, 7) - 3; });
+    check(integers, [&](std::int64_t i) { return e.below(i, 7) - 3; });
     const Tensor order = randperm(12);
     const RandomStream f = next();
     std::vector<std::int64_t> plain(12);

@@ -41,13 +41,13 @@ namespace {
 
 using naive::Numbers;
 using naive::numbers;
-using Whole = std::vector<std::int64_t>;
+using Integers = std::vector<std::int64_t>;
 
-Whole whole(const Tensor& x) { return x.to_vector<std::int64_t>(); }
+Integers integers_of(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
 /// The sorted positions of a line of [outer, n, inner].
-Whole positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64_t first) {
-  Whole order(static_cast<std::size_t>(n));
+Integers positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64_t first) {
+  Integers order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(first + i * inner)]; };
   std::stable_sort(order.begin(), order.end(),
@@ -63,13 +63,13 @@ TEST_CASE("sorting works on each line independently, along any axis") {
   const Tensor x = randn({3, 4, 5}, Dtype::f64);
   const Numbers values = numbers(x);
   for (int axis = 0; axis < 3; ++axis) {
-    const Whole order = whole(argsort(x, axis)), low = whole(argmin(x, axis)),
-                high = whole(argmax(x, axis)), two = whole(topk(x, 2, axis).indices);
+    const Integers order = integers_of(argsort(x, axis)), low = integers_of(argmin(x, axis)),
+                   high = integers_of(argmax(x, axis)), two = integers_of(topk(x, 2, axis).indices);
     const std::int64_t n = x.size(axis), inner = axis == 0 ? 20 : axis == 1 ? 5 : 1;
     for (std::int64_t line = 0; line < 60 / n; ++line) {
       const std::int64_t o = line / inner, j = line % inner;
-      const Whole right = positions(values, n, inner, o * n * inner + j);
-      const auto found = [&](const Whole& all, std::int64_t count, std::int64_t i) {
+      const Integers right = positions(values, n, inner, o * n * inner + j);
+      const auto found = [&](const Integers& all, std::int64_t count, std::int64_t i) {
         return all[static_cast<std::size_t>((o * count + i) * inner + j)];
       };
       for (std::int64_t i = 0; i < n; ++i)
@@ -79,7 +79,7 @@ TEST_CASE("sorting works on each line independently, along any axis") {
       CHECK(found(two, 2, 1) == right[static_cast<std::size_t>(n - 2)]);
     }
   }
-  CHECK(whole(argmax(ones({2, 1}), 1)) == Whole{0, 0});
+  CHECK(integers_of(argmax(ones({2, 1}), 1)) == Integers{0, 0});
 }
 
 TEST_CASE("multinomial accepts strided, huge and differing weights") {
@@ -87,16 +87,16 @@ TEST_CASE("multinomial accepts strided, huge and differing weights") {
   const Tensor turned = transpose(transpose(weights).contiguous());
   for (const bool replacement : {true, false}) {
     seed(5);
-    const Whole right = whole(multinomial(weights, 2, replacement));
+    const Integers right = integers_of(multinomial(weights, 2, replacement));
     seed(5);
-    CHECK(whole(multinomial(turned, 2, replacement)) == right);
+    CHECK(integers_of(multinomial(turned, 2, replacement)) == right);
   }
   const double huge = std::numeric_limits<double>::max();
   seed(6);
-  const Whole drawn = whole(multinomial(tensor({huge, huge, huge}, Dtype::f64), 60));
+  const Integers drawn = integers_of(multinomial(tensor({huge, huge, huge}, Dtype::f64), 60));
   for (const std::int64_t k : {0, 1, 2}) CHECK(std::count(drawn.begin(), drawn.end(), k) > 5);
   seed(7);  // of 8! orders
-  const Whole rows = whole(multinomial(ones({4, 8}), 8, false));
+  const Integers rows = integers_of(multinomial(ones({4, 8}), 8, false));
   for (std::ptrdiff_t row = 1; row < 4; ++row)
     CHECK(!std::equal(rows.begin(), rows.begin() + 8, rows.begin() + 8 * row));
 }
@@ -115,19 +115,19 @@ TEST_CASE("linspace and arange hit exact ends and reject impossible step counts"
 }
 
 TEST_CASE("config lists threads, backend, library, kernels, system and compiler") {
-  const std::string said = config();
+  const std::string text = config();
   for (const std::string& part :
        {std::to_string(num_threads()), gemm::describe(), gemm::describe_library(),
         std::string(simd::name(simd::level())), platform::system_name()})
-    CHECK(has(said, part));
+    CHECK(has(text, part));
   for (const char* key : {"gradus ", "threads: ", "matmul backend: ", "library: ", "kernels: ",
                           "system: ", "compiler: "})
-    CHECK(has("\n" + said, std::string("\n") + key));
+    CHECK(has("\n" + text, std::string("\n") + key));
 }
 
 TEST_CASE("a strided index may change between forward and backward") {
   const auto check = [](const std::function<Tensor(const Tensor&, const Tensor&)>& f, int rank) {
-    Tensor positions = tensor(Whole{2, 0, 1, 1, 0, 2}, {3, 2});
+    Tensor positions = tensor(Integers{2, 0, 1, 1, 0, 2}, {3, 2});
     const Tensor x = tensor({{1, 2}, {3, 4}, {5, 6}}, Dtype::f64).requires_grad_();
     const auto index = [&] {
       return rank == 1 ? select(positions, 1, 0) : transpose(reshape(positions, {2, 3}));
@@ -160,17 +160,18 @@ TEST_CASE("boolean indexing works on rows, elements and empty rows") {
 
 TEST_CASE("clamp of i64 accepts bounds at and beyond the limits of i64") {
   const Tensor x = indices({-5, 0, 5});
-  CHECK(whole(clamp(x, -0x1p63, 0)) == Whole{-5, 0, 0});
-  CHECK(whole(clamp(x, -0x1p64, 3)) == Whole{-5, 0, 3});
-  CHECK(whole(clamp(x, -1, 0x1p63)) == Whole{-1, 0, 5});
+  CHECK(integers_of(clamp(x, -0x1p63, 0)) == Integers{-5, 0, 0});
+  CHECK(integers_of(clamp(x, -0x1p64, 3)) == Integers{-5, 0, 3});
+  CHECK(integers_of(clamp(x, -1, 0x1p63)) == Integers{-1, 0, 5});
   const double inf = std::numeric_limits<double>::infinity();
-  CHECK(whole(clamp(x, -inf, inf)) == Whole{-5, 0, 5});
-  CHECK(whole(clamp(x, -inf, 1)) == Whole{-5, 0, 1});
+  CHECK(integers_of(clamp(x, -inf, inf)) == Integers{-5, 0, 5});
+  CHECK(integers_of(clamp(x, -inf, 1)) == Integers{-5, 0, 1});
   constexpr std::int64_t most =
       std::numeric_limits<std::int64_t>::max();  // not representable in f64
-  CHECK(whole(clamp(tensor(Whole{most}), 0, inf)) == Whole{most});
-  CHECK(whole(clamp(x, inf, inf)) == Whole(3, std::numeric_limits<std::int64_t>::max()));
-  CHECK(whole(clamp(x, -inf, -inf)) == Whole(3, std::numeric_limits<std::int64_t>::lowest()));
+  CHECK(integers_of(clamp(tensor(Integers{most}), 0, inf)) == Integers{most});
+  CHECK(integers_of(clamp(x, inf, inf)) == Integers(3, std::numeric_limits<std::int64_t>::max()));
+  CHECK(integers_of(clamp(x, -inf, -inf)) ==
+        Integers(3, std::numeric_limits<std::int64_t>::lowest()));
   CHECK_REFUSES(ValueError, clamp(Tensor(), 0, 1), "clamp", "undefined");
   CHECK(numbers(clamp(tensor({0.1, 0.3}), 0.2, 0.25)) == Numbers{double(0.2F), double(0.25F)});
 }

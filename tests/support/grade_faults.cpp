@@ -91,11 +91,11 @@ Falsified swapped(const Graded& g) {
     for (std::size_t b = a + 1; b < g.blocks.size(); ++b) {
       const Block &one = g.blocks[a], &two = g.blocks[b];
       if (one.count != two.count) continue;
-      bool alike = true;
+      bool equal = true;
       for (std::size_t i = 0; i < g.oracle.y.size(); ++i)
         for (std::size_t c = 0; c < one.count; ++c)
-          alike = alike && g.slope(i, one.first + c) == g.slope(i, two.first + c);
-      if (alike) continue;
+          equal = equal && g.slope(i, one.first + c) == g.slope(i, two.first + c);
+      if (equal) continue;
       Numbers x = g.gradient;
       for (std::size_t c = 0; c < one.count; ++c) std::swap(x[one.first + c], x[two.first + c]);
       return x;

@@ -149,10 +149,10 @@ class Comparison {
           part_of(oracle_.gradient, wanted), half_ulp);
   }
   template <class T>
-  List<T> part_of(const List<T>& whole, const std::vector<bool>& wanted) const {
+  List<T> part_of(const List<T>& list, const std::vector<bool>& wanted) const {
     const std::vector<bool> all = wanted_inputs(sample_);
     List<T> part;
-    auto from = whole.begin();
+    auto from = list.begin();
     for (std::size_t k = 0; k < all.size(); ++k) {
       if (!all[k]) continue;
       const auto to = from + (sample_.large ? kProbes : sample_.inputs[k].numel());

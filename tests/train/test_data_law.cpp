@@ -136,8 +136,8 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
     const train::TokenBatches data(tokens, context, batch, static_cast<std::uint64_t>(round));
     std::int64_t at = 0;
     for (const train::Batch& each : data.once()) {
-      const std::int64_t whole = (std::ssize(tokens) - 1 - at) / context;
-      const Shape expected = whole > 0 ? Shape{std::min(batch, whole), context}
+      const std::int64_t count = (std::ssize(tokens) - 1 - at) / context;
+      const Shape expected = count > 0 ? Shape{std::min(batch, count), context}
                                        : Shape{1, std::ssize(tokens) - 1 - at};
       CHECK(each.x.shape() == expected);
       CHECK(each.y.shape() == expected);
@@ -218,13 +218,13 @@ TEST_CASE("metrics: any values are read back from complete lines, and a cut line
       ends.push_back(static_cast<std::size_t>(log.flush()));
     }
   }
-  const std::string whole = read_bytes(path);
-  REQUIRE(whole.size() == ends.back());
-  for (std::size_t lines = 0, n = 0; n <= whole.size(); ++n) {
+  const std::string content = read_bytes(path);
+  REQUIRE(content.size() == ends.back());
+  for (std::size_t lines = 0, n = 0; n <= content.size(); ++n) {
     if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // without its line end
     const bool cut = n > ends[lines];
     if (!cut && n + 1 < ends[lines]) continue;
-    write_bytes(path, whole.substr(0, n));
+    write_bytes(path, content.substr(0, n));
     for (const char* name : names) {
       if (cut) {
         CHECK_THROWS_AS(train::read_metric(path, name), FileError);

@@ -142,18 +142,18 @@ std::int64_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-struct Judged {
+struct Outcome {
   double best;
-  std::int64_t best_step = 0, steps = 0, told = 0;
+  std::int64_t best_step = 0, steps = 0, warnings = 0;
 };
-Judged judged(const std::vector<double>& values, bool higher, std::int64_t patience) {
-  Judged out{values[0]};
+Outcome outcome_of(const std::vector<double>& values, bool higher, std::int64_t patience) {
+  Outcome out{values[0]};
   std::int64_t turns = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto better = [&](double a, double b) { return higher ? a > b : a < b; };
     ++out.steps;
     turns = i > 0 && better(values[i - 1], values[i]) ? turns + 1 : 0;
-    out.told += turns == 3;
+    out.warnings += turns == 3;
     if (i == 0 || better(values[i], out.best)) out.best = values[i], out.best_step = out.steps;
     if (patience > 0 && out.steps - out.best_step >= patience) break;
   }
@@ -183,7 +183,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     trainer.start();
     std::vector<std::vector<float>> weights = {{}};
     train::TrainEnd end{};
-    const std::string said = capture_output([&] {
+    const std::string output = capture_output([&] {
       end = trainer.run([&](std::int64_t i) { return task.loss(i); },
                         [&] {
                           weights.push_back(task.weights());
@@ -191,7 +191,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
                           return train::Metrics{{"deep.other", 1.5}, {options.judge, value}};
                         });
     });
-    const Judged expected = judged(values, options.higher_is_better, options.patience);
+    const Outcome expected = outcome_of(values, options.higher_is_better, options.patience);
     CHECK(trainer.best() == expected.best);
     CHECK(trainer.best_step() == expected.best_step);
     CHECK(trainer.step() == expected.steps);
@@ -199,12 +199,12 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     CHECK((saved.step == expected.steps && saved.best == expected.best));
     CHECK(trainer.last() == values[static_cast<std::size_t>(expected.steps - 1)]);
     CHECK((end == train::TrainEnd::early) == (expected.steps < 12));
-    CHECK(count_of(said, "three times in a row") == expected.told);
-    CHECK(contains(said, options.higher_is_better ? "has fallen three" : "has risen three") ==
-          (expected.told > 0));
-    CHECK(contains(said, "has not improved") == (end == train::TrainEnd::early));
-    CHECK(contains(said, options.higher_is_better ? "  accuracy " : "  held-out "));
-    CHECK_FALSE(contains(said, "1.5000"));  // a dotted name: only in the log
+    CHECK(count_of(output, "three times in a row") == expected.warnings);
+    CHECK(contains(output, options.higher_is_better ? "has fallen three" : "has risen three") ==
+          (expected.warnings > 0));
+    CHECK(contains(output, "has not improved") == (end == train::TrainEnd::early));
+    CHECK(contains(output, options.higher_is_better ? "  accuracy " : "  held-out "));
+    CHECK_FALSE(contains(output, "1.5000"));  // a dotted name: only in the log
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
     const std::string curve = read_bytes(trainer.files().curve());

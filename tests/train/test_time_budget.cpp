@@ -213,11 +213,12 @@ TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit",
   const Folder here;
   // Slow, fast, slow: rescales several times.
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
-  Timed whole;
-  whole.step_seconds = machine;
-  train::Trainer first(whole.net, whole.optimizer, kWarmCosine, whole.options(here / "whole", 60));
+  Timed uninterrupted;
+  uninterrupted.step_seconds = machine;
+  train::Trainer first(uninterrupted.net, uninterrupted.optimizer, kWarmCosine,
+                       uninterrupted.options(here / "whole", 60));
   first.start();
-  whole.run(first);
+  uninterrupted.run(first);
   REQUIRE(train::read_metric(first.files().metrics(), "steps").size() >= 2);
 
   for (const std::int64_t at : {3, 12, 60, 130, 240}) {

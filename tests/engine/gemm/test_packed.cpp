@@ -177,8 +177,8 @@ TEST_CASE("packing accepts the largest value of a format and rejects the next", 
   CHECK(held(std::nextafter(half_way, 0.f), Precision::bf16) == std::vector<float>{bf16, -bf16});
   for (const auto& [first, precision] :
        {std::pair{65520.f, Precision::f16}, {half_way, Precision::bf16}}) {
-    for (const float refused : {first, -first})
-      CHECK_THROWS_AS(PackedMatrix({&refused, 1, 1}, precision), gradus::ValueError);
+    for (const float too_large : {first, -first})
+      CHECK_THROWS_AS(PackedMatrix({&too_large, 1, 1}, precision), gradus::ValueError);
   }
 }
 

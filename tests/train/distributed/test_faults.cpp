@@ -56,16 +56,16 @@ TEST_CASE("a text that differs from rank 0's is an error with the first line tha
   CHECK(differ("a", "a\n\nb") == begin + "b, not ");
   CHECK(differ("a\n", "a") == begin + ", not ");
   CHECK(differ("", "a") == begin + "a, not ");
-  distributed::run_threads(3, [](Transport& t) { require_same(t, "all alike", "run"); });
+  distributed::run_threads(3, [](Transport& t) { require_same(t, "the same", "run"); });
 }
 
 TEST_CASE("a difference in any element of any tensor is an error, one outside a view is not") {
   for (std::int64_t place = -1; place < 14; ++place) {
     CAPTURE(place);
     const auto work = [&](Transport& transport) {
-      const Tensor beside = full({3, 2}, transport.rank());
-      beside[1].fill_(1);
-      std::vector<nn::NamedTensor> all = {{"x", zeros({3})}, {"y", beside[1]}, {"z", ones({9})}};
+      const Tensor buffer = full({3, 2}, transport.rank());
+      buffer[1].fill_(1);
+      std::vector<nn::NamedTensor> all = {{"x", zeros({3})}, {"y", buffer[1]}, {"z", ones({9})}};
       std::int64_t left = place;
       for (nn::NamedTensor& each : all) {
         if (transport.rank() == 1 && 0 <= left && left < each.tensor.numel())
@@ -148,10 +148,10 @@ TEST_CASE("more processes than shards and mixed types are rejected") {
 TEST_CASE("a run stops at the request of one process and resumes with any number of them",
           "[once]") {
   const Folder here;
-  std::string whole;
+  std::string expected;
   ShardedRun how;
   how.directory = here / "whole";
-  whole = run_sharded(how, distributed::alone());
+  expected = run_sharded(how, distributed::alone());
   for (const auto& [first, second] : {std::pair(3, 2), {1, 4}, {4, 1}}) {
     CAPTURE(first, second);
     how.directory = here / str_cat(first, "-", second);
@@ -165,7 +165,7 @@ TEST_CASE("a run stops at the request of one process and resumes with any number
       const std::string own = run_sharded(how, transport);
       if (transport.rank() == 0) result = own;
     });
-    CHECK(result == whole);
+    CHECK(result == expected);
   }
 }
 

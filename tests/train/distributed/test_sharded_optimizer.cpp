@@ -92,23 +92,23 @@ std::string text(const nn::StateDict& state) {
 }
 
 void compare(int kind, Transport& transport) {
-  Set whole(kind), part(kind), again(kind);
+  Set unsharded(kind), part(kind), again(kind);
   ShardedOptimizer sharded(*part.optimizer, transport), resumed(*again.optimizer, transport);
   const auto both = [&](const Set& one, ShardedOptimizer& its, std::int64_t step) {
-    step_whole(whole, step);
-    const double norm = whole.optimizer->step({.clip_norm = 0.5, .factor = 0.5});
+    step_whole(unsharded, step);
+    const double norm = unsharded.optimizer->step({.clip_norm = 0.5, .factor = 0.5});
     require<Error>(step_part(its, step) == norm, "norms differ");
-    const Floats a = whole.numbers(), b = one.numbers();
+    const Floats a = unsharded.numbers(), b = one.numbers();
     require<Error>(
         std::equal(a.begin() + its.begin(), a.begin() + its.end(), b.begin() + its.begin()),
         "steps, ", kind, " of ", transport.size());
   };
   both(part, sharded, 0);
   both(part, sharded, 1);
-  const nn::StateDict state = sharded.state_dict(), wanted = whole.optimizer->state_dict();
+  const nn::StateDict state = sharded.state_dict(), wanted = unsharded.optimizer->state_dict();
   require<Error>(text(state) == (transport.rank() == 0 ? text(wanted) : ""), "states differ");
   resumed.load_state_dict(wanted);
-  const std::vector<nn::NamedTensor> to = again.parameters(), from = whole.parameters();
+  const std::vector<nn::NamedTensor> to = again.parameters(), from = unsharded.parameters();
   for (std::size_t i = 0; i < to.size(); ++i)
     Tensor(to[i].tensor).detach().copy_(from[i].tensor.detach());
   both(again, resumed, 2);

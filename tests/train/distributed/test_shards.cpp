@@ -224,13 +224,13 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
 
 TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
   const Folder here;
-  const std::vector<double> whole = on_rows(here / "whole", {12});
+  const std::vector<double> expected = on_rows(here / "whole", {12});
   for (const std::vector<std::int64_t>& sizes :
        {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
     const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
-    REQUIRE(parts.size() == whole.size());
-    for (std::size_t i = 0; i < whole.size(); ++i)  // reordered sums: f64 rounding
-      CHECK(std::abs(parts[i] - whole[i]) <= 1e-13);
+    REQUIRE(parts.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)  // reordered sums: f64 rounding
+      CHECK(std::abs(parts[i] - expected[i]) <= 1e-13);
   }
 }
 

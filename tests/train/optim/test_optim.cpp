@@ -172,10 +172,10 @@ TEST_CASE("every optimizer learns a small problem and resumes bit for bit from i
   for (const auto& [name, make] : every_optimiser()) {
     INFO(name);
     seed(7);
-    Net whole, stopped;
+    Net continuous, stopped;
     for (std::size_t i = 0; i < 4; ++i) {
       const NoGrad off;
-      stopped.parameters()[i].tensor.copy_(whole.parameters()[i].tensor);
+      stopped.parameters()[i].tensor.copy_(continuous.parameters()[i].tensor);
     }
     const auto train = [&](Net& net, optim::Optimizer& optimizer, int steps) {
       double loss = 0;
@@ -188,16 +188,16 @@ TEST_CASE("every optimizer learns a small problem and resumes bit for bit from i
       }
       return loss;
     };
-    const double at_first = mse_loss(whole(x), y).item();
-    const Made first = make(whole), second = make(stopped);
-    CHECK(train(whole, *first, 200) < 0.2 * at_first);
+    const double at_first = mse_loss(continuous(x), y).item();
+    const Made first = make(continuous), second = make(stopped);
+    CHECK(train(continuous, *first, 200) < 0.2 * at_first);
     train(stopped, *second, 120);
     std::map<std::string, Tensor> saved;
     for (const auto& [key, tensor] : second->state_dict()) saved[key] = tensor.clone();
     const Made third = make(stopped);
     third->load_state_dict(saved);
     train(stopped, *third, 80);
-    CHECK(weights_of(stopped) == weights_of(whole));
+    CHECK(weights_of(stopped) == weights_of(continuous));
   }
 }
 
@@ -251,7 +251,7 @@ nn::NamedTensor trained(const std::string& name, const Shape& shape, double grad
   return out;
 }
 
-struct Told final : Observer {
+struct UpdateRecorder final : Observer {
   std::string text;
   void on_update_begin(const Update& u) override { add("begin", u); }
   void on_update_end(const Update& u) override { add("end", u); }
@@ -324,11 +324,11 @@ TEST_CASE("Muon takes the matrices of a stack one by one") {
 TEST_CASE("observers see each parameter before and after its update, and each step") {
   const nn::NamedTensor a = trained("a", {1}), b = trained("b", {1});
   optim::SGD optimizer({{{a}}, {{b}, 0.25}}, {.lr = 0.5});
-  Told told;
-  const ObserverScope scope(told);
+  UpdateRecorder recorder;
+  const ObserverScope scope(recorder);
   optimizer.step({.factor = 0.5});
   // The parameter is 1, its gradient −1.
-  CHECK(told.text ==
+  CHECK(recorder.text ==
         "begin SGD a 0.25 1\nbegin SGD b 0.125 1\nend SGD a 0.25 1.25\nend SGD b 0.125 1.125\n"
         "step 1\n");
 }
@@ -495,9 +495,9 @@ TEST_CASE("the first step reports the parameters without a gradient, once") {
   sgd.zero_grad();
   sum(square(p.used)).backward();
   CHECK(sgd.params_without_grad() == std::vector<std::string>{"lost"});
-  const std::string said = capture_output(step);
-  CHECK(has(said, "did not reach 1 of 3 parameters: lost [3]. Call why(loss, model)"));
-  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+  const std::string output = capture_output(step);
+  CHECK(has(output, "did not reach 1 of 3 parameters: lost [3]. Call why(loss, model)"));
+  CHECK(std::count(output.begin(), output.end(), '\n') == 1);
   CHECK(capture_output(step) == "");
   sum(square(p.lost)).backward();
   CHECK(sgd.params_without_grad().empty());
@@ -514,7 +514,7 @@ TEST_CASE("nothing is reported if all are reached or warn_params_without_grad is
 }
 
 TEST_CASE("the report names five parameters and counts the rest") {
-  const auto said = [](int count) {
+  const auto report_of = [](int count) {
     std::vector<nn::NamedTensor> many;
     for (int i = 0; i < count; ++i)
       many.push_back({"p" + std::to_string(i), ones({1}).requires_grad_()});
@@ -523,8 +523,8 @@ TEST_CASE("the report names five parameters and counts the rest") {
     return capture_output([&] { sgd.step(); });
   };
   const std::string five = "parameters: p1 [1], p2 [1], p3 [1], p4 [1], p5 [1]";
-  CHECK(has(said(6), "5 of 6 " + five + ". Call why"));
-  CHECK(has(said(9), "8 of 9 " + five + " and 3 more."));
+  CHECK(has(report_of(6), "5 of 6 " + five + ". Call why"));
+  CHECK(has(report_of(9), "8 of 9 " + five + " and 3 more."));
 }
 
 TEST_CASE("under a watch, the report names the operation where the path ended") {
