@@ -61,9 +61,11 @@ void check_region(const Shape& shape, const Gradient& gradient) {
     require<ShapeError>(shape.rank() > 0 && gradient.part().numel() * shape[0] ==
                                                 region.index.numel() * numel(shape),
                         "a gradient of ", region.index.numel(), " rows has shape ", part,
-                        " where its tensor has ", shape);
+                        " but its tensor has shape ", shape,
+                        ". Each row must have as many elements as a row of the tensor.");
     for (const std::int64_t row : region.index.to_vector<std::int64_t>())
-      require<IndexError>(0 <= row && row < shape[0], "a gradient is for row ", row, " of ", shape);
+      require<IndexError>(0 <= row && row < shape[0], "a gradient is for row ", row,
+                          ", which a tensor of shape ", shape, " does not have");
     return;
   }
   Shape rest = shape;
@@ -74,8 +76,8 @@ void check_region(const Shape& shape, const Gradient& gradient) {
   const std::int64_t last = region.start + (count - 1) * region.step;
   require<ShapeError>(has_axis && part == rest && region.start >= 0 && region.step >= 1 &&
                           (count == 0 || last < shape[region.axis]),
-                      "a partial gradient ", part, " at ", region.start, " of axis ", region.axis,
-                      ", every ", region.step, ", does not fit its tensor ", shape);
+                      "a partial gradient ", part, " (axis ", region.axis, ", start ", region.start,
+                      ", step ", region.step, ") does not fit its tensor ", shape);
 }
 
 void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradient& gradient) {
@@ -108,17 +110,18 @@ void add_(Tensor& target, const Tensor& source) {
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable) {
   Tensor part = gradient.part();
-  require<DtypeError>(part.dtype() == dtype, "a gradient is ", part.dtype(),
-                      " where its tensor is ", dtype);
+  require<DtypeError>(part.dtype() == dtype, "a gradient is ", part.dtype(), " but its tensor is ",
+                      dtype, ". Return gradients in the tensor's dtype.");
   if (!gradient.is_whole()) {
-    require<GraphError>(!differentiable, "a partial gradient cannot be recorded: where ",
-                        "GradMode::enabled(), backward must return whole tensors");
+    require<GraphError>(!differentiable,
+                        "a partial gradient cannot be recorded. If GradMode::enabled(), ",
+                        "backward must return entire gradients.");
     return accumulate_part(sum, shape, dtype, gradient);
   }
   gradient = {};  // so that `part` may be the only owner
   require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
-                      " where its tensor has ", shape,
-                      ": it may be larger by broadcasting, but not smaller or of other sizes");
+                      " but its tensor has shape ", shape,
+                      ". A gradient may be larger only by broadcasting.");
   part = sum_to(part, shape);
   if (!sum.defined()) {
     sum = part;

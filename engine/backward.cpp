@@ -46,9 +46,9 @@ void check_differentiable(const Node& node, const Tensor& dy, const Gradients& d
     const std::vector<double> values = kernel::convert(each.part(), Dtype::f64).to_vector<double>();
     require<GraphError>(std::all_of(values.begin(), values.end(), [](double x) { return x == 0; }),
                         node.name(), " (node ", node.id,
-                        ") cannot be differentiated twice: its backward ran no operation, so ",
-                        "create_graph would lose its part. Write the backward in operations where ",
-                        "GradMode::enabled()");
+                        ") cannot be differentiated twice: its backward recorded no ops, so ",
+                        "create_graph would lose its contribution. Compute the gradients with ops ",
+                        "if GradMode::enabled().");
   }
 }
 
@@ -196,10 +196,10 @@ void run_hooks(const Node& node, Tensor& dy) {
     if (!changed.defined()) continue;
     require<ShapeError>(changed.shape() == node.shape, "register_hook: the hook of ", node.name(),
                         " (node ", node.id, ") returned ", changed.shape(), " for a gradient ",
-                        node.shape);
+                        node.shape, ". Return a gradient of the same shape.");
     require<DtypeError>(changed.dtype() == node.dtype, "register_hook: the hook of ", node.name(),
                         " (node ", node.id, ") returned ", changed.dtype(), " for a gradient of ",
-                        node.dtype);
+                        node.dtype, ". Return a gradient of the same dtype.");
     const Tensor before = std::exchange(dy, changed);
     Observers::notify([&](Observer& o) { o.on_hook(node, before, dy); });
   }
@@ -214,12 +214,12 @@ bool Walk::complete(Step& step) {
   }
   if (!node.op_name) return false;  // a leaf keeps its gradient
   require<GraphError>(!node.used, "backward: ", node.name(), " (node ", node.id,
-                      ") was used by an earlier backward and has released what it saved: ",
-                      "call the first one with {.keep_graph = true}, or run the forward again");
+                      ") was used by an earlier backward, which freed its saved tensors. ",
+                      "Pass {.keep_graph = true} to the first one, or run the forward again.");
   for (const Walk* walk = outer_; walk; walk = walk->outer_)
     require<GraphError>(walk->running_ != &node, "backward: ", node.name(), " (node ", node.id,
-                        ") is running its backward, which started this walk: it cannot lead ",
-                        "through that node");
+                        ") is running its backward, which started this nested one. A nested ",
+                        "backward cannot visit that node.");
   return find_wanted(step);  // false for a target without wanted inputs
 }
 
@@ -234,7 +234,8 @@ void Walk::visit(Step& step) {
   const std::uint64_t operations = thread_state.operations;
   Gradients dx = node.op->backward(dy, {wanted_, !keep_graph_});
   require<GraphError>(dx.size() == node.inputs.size(), node.name(), ": backward returned ",
-                      dx.size(), " gradients for ", node.inputs.size(), " inputs");
+                      dx.size(), " gradients for ", node.inputs.size(),
+                      " inputs. Return one gradient per input.");
   for (std::size_t k = 0; k < dx.size(); ++k)
     if (!wanted_[k]) dx[k] = {};
   if (create_graph_ && thread_state.operations == operations) check_differentiable(node, dy, dx);
@@ -308,28 +309,29 @@ void Walk::release() {
 /// Missing output gradients are 1 and require a one-element output.
 std::vector<Tensor> initial_grads(const char* name, const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& given) {
-  require<GraphError>(!outputs.empty(), name, ": no output was given");
+  require<GraphError>(!outputs.empty(), name, ": no output was given. Pass at least one.");
   require<GraphError>(given.empty() || given.size() == outputs.size(), name, ": ", outputs.size(),
-                      " outputs but ", given.size(), " gradients for them");
+                      " outputs but ", given.size(),
+                      " gradients for them. Pass one gradient per output.");
   std::vector<Tensor> out;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& y = outputs[k];
     require<GraphError>(
         y.requires_grad(), name,
-        ": nothing that this tensor was made from requires a gradient: call ",
-        "requires_grad_() on a leaf, and do not leave the graph by NoGrad or detach()");
+        ": this tensor does not depend on anything that requires a gradient. Call ",
+        "requires_grad_() on a leaf, and check that no NoGrad or detach() cuts the path.");
     if (!given.empty() && given[k].defined()) {
-      require<ShapeError>(given[k].shape() == y.shape(), name, ": the output is ", y.shape(),
-                          " but the gradient given for it ", given[k].shape());
+      require<ShapeError>(given[k].shape() == y.shape(), name, ": the output has shape ", y.shape(),
+                          " but its gradient has shape ", given[k].shape());
       require<DtypeError>(given[k].dtype() == y.dtype(), name, ": the output is ", y.dtype(),
-                          " but the gradient given for it ", given[k].dtype());
+                          " but its gradient is ", given[k].dtype());
       out.push_back(given[k]);
       continue;
     }
     require<GraphError>(
         y.numel() == 1, name, ": the output has shape ", y.shape(),
-        "; a gradient starts by itself only from one element: sum or average first, ",
-        "or pass the gradient of the output");
+        " but must have one element. Take its sum or mean first, or pass the gradient of ",
+        "the output.");
     out.push_back(Tensor::empty_like(y).fill_(1));
   }
   return out;
@@ -352,8 +354,8 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
                          const std::vector<Tensor>& grad_outputs, GradOptions options) {
   const std::vector<Tensor> first = initial_grads("grad", outputs, grad_outputs);
   for (std::size_t k = 0; k < inputs.size(); ++k)
-    require<GraphError>(inputs[k].requires_grad(), "grad: input ", k, ", ", inputs[k].shape(),
-                        ", does not require a gradient: call requires_grad_() on it first");
+    require<GraphError>(inputs[k].requires_grad(), "grad: input ", k, " ", inputs[k].shape(),
+                        " does not require a gradient. Call requires_grad_() on it first.");
   Walk walk(outputs, options.create_graph, options.keep_graph);
   walk.mark_paths(inputs);
   for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(k, outputs[k], first[k]);
@@ -363,7 +365,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
     const Step* step = walk.find(x.node().get());
     require<GraphError>(options.allow_unused || (step && step->dy),
                         "grad: no output depends on an input of shape ", x.shape(),
-                        ": leave it out, or pass {.allow_unused = true}");
+                        ". Leave it out, or pass {.allow_unused = true}.");
     gradients.push_back(step && step->dy ? *step->dy : Tensor());
   }
   walk.release();

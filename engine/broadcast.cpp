@@ -64,14 +64,15 @@ bool broadcasts_to(const Shape& shape, const Shape& target) {
 Tensor expand(const Tensor& x, const Shape& shape) {
   require<ValueError>(x.defined(), "expand: the tensor is undefined");
   const int added = shape.rank() - x.rank();
-  require<ShapeError>(added >= 0, "expand: ", shape, " has fewer axes than ", x.shape());
+  require<ShapeError>(added >= 0, "expand: the new shape ", shape,
+                      " has fewer axes than the tensor's ", x.shape());
   Shape to = shape;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const std::int64_t size = axis >= added ? x.shape()[axis - added] : 1;
     if (shape[axis] == -1 && axis >= added) to[axis] = size;
     require<ShapeError>(to[axis] == size || (size == 1 && to[axis] >= 0), "expand: ", x.shape(),
-                        " to ", shape, ": axis ", axis, " is ", size, " and cannot become ",
-                        to[axis], ": only axes of size 1 can be repeated");
+                        " cannot become ", shape, ": axis ", axis, " changes from ", size, " to ",
+                        to[axis], ". Only axes of size 1 can be expanded.");
   }
   return apply(op::Expand(to), x);
 }
@@ -80,8 +81,8 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
   require<ValueError>(x.defined(), "sum_to: the tensor is undefined");
   if (x.shape() == shape) return x;
   require<ShapeError>(
-      broadcasts_to(shape, x.shape()), "sum_to: ", x.shape(), " cannot come from ", shape,
-      " by broadcasting: sizes, aligned at the right, must be equal or 1 in the latter");
+      broadcasts_to(shape, x.shape()), "sum_to: ", x.shape(), " is not a broadcast of ", shape,
+      ". Aligned at the right, each size of the new shape must be the tensor's or 1.");
   return apply(op::SumTo{shape}, x);
 }
 

@@ -61,7 +61,7 @@ template <class F>
 decltype(auto) dispatch_float(const char* op, Dtype dtype, F&& f) {
   if (dtype == Dtype::f32) return f.template operator()<float>();
   if (dtype == Dtype::f64) return f.template operator()<double>();
-  fail<DtypeError>(op, ": wants f32 or f64, not ", dtype, ": convert with to(x, Dtype::f32)");
+  fail<DtypeError>(op, ": expected f32 or f64, got ", dtype, ". Convert with to(x, Dtype::f32).");
 }
 
 /// dispatch for f32, f64 and i64.
@@ -70,7 +70,8 @@ decltype(auto) dispatch_number(const char* op, Dtype dtype, F&& f) {
   if (dtype == Dtype::f32) return f.template operator()<float>();
   if (dtype == Dtype::f64) return f.template operator()<double>();
   if (dtype == Dtype::i64) return f.template operator()<std::int64_t>();
-  fail<DtypeError>(op, ": wants f32, f64 or i64, not ", dtype, ": convert with to(x, Dtype::f32)");
+  fail<DtypeError>(op, ": expected f32, f64 or i64, got ", dtype,
+                   ". Convert with to(x, Dtype::f32).");
 }
 
 }  // namespace gradus

@@ -18,7 +18,7 @@ Gradient Gradient::rows(Tensor part, Tensor index) {
 }
 
 Gradients Op::backward(const Tensor&, const NeedsGrad&) {
-  fail<GraphError>(name(), " has no derivative: detach() its input or output");
+  fail<GraphError>(name(), " has no derivative. Call detach() on its input or output.");
 }
 
 std::vector<std::pair<const char*, Tensor>> Op::intermediates(const Tensor&) const { return {}; }

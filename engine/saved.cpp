@@ -21,10 +21,10 @@ Saved::Saved(const Tensor& x) {
 
 Tensor Saved::value() const {
   if (producer_) {
-    require<GraphError>(producer_->op != nullptr, "backward needs the output of ",
+    require<GraphError>(producer_->op != nullptr, "backward must recompute the output of ",
                         producer_->name(), " (node ", producer_->id,
-                        ") again, but another backward used that node up: ",
-                        "call the first backward with {.keep_graph = true}");
+                        "), but an earlier backward freed that node. ",
+                        "Pass {.keep_graph = true} to the first backward.");
     Tensor recomputed = producer_->op->recompute();
     recomputed.set_node(producer_);
     return recomputed;
@@ -32,9 +32,9 @@ Tensor Saved::value() const {
   if (tensor_.defined() && tensor_.storage()->version() != version_) {
     const SourceLocation by = tensor_.storage()->last_write();
     fail<GraphError>("a tensor ", shape(), " that backward needs was saved at version ", version_,
-                     " and has since been written to (now version ", tensor_.storage()->version(),
-                     ") at ", by.file_name(), ":", by.line(),
-                     ": write before the forward, or to a clone()");
+                     " and later written to (now version ", tensor_.storage()->version(), ") at ",
+                     by.file_name(), ":", by.line(),
+                     ". Write before the forward, or to a clone().");
   }
   return tensor_;
 }

@@ -20,8 +20,8 @@ Self Dims<Self>::filled(int rank, std::int64_t value) {
 
 template <class Self>
 void Dims<Self>::insert(int axis, std::int64_t number) {
-  require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank, " axes; ", *this,
-                      " has no room for another");
+  require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank,
+                      " axes, so none can be added to ", *this);
   assert(0 <= axis && axis <= rank_);
   std::copy_backward(begin() + axis, end(), numbers_.data() + rank_ + 1);
   ++rank_;
@@ -73,8 +73,9 @@ Strides contiguous_strides(const Shape& shape) {
 }
 
 int normalize_axis(const char* op, int axis, int rank) {
-  require<IndexError>(-rank <= axis && axis < rank, op, ": axis ", axis, " of a tensor with ", rank,
-                      rank == 1 ? " axis" : " axes", ": give ", -rank, " to ", rank - 1);
+  require<IndexError>(-rank <= axis && axis < rank, op, ": axis ", axis,
+                      " is out of range for a tensor with ", rank, rank == 1 ? " axis" : " axes",
+                      ". Use ", -rank, " to ", rank - 1, ".");
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -84,8 +85,8 @@ Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const std::int64_t m = a[a.rank() - i], n = b[b.rank() - i];
     require<ShapeError>(m == n || m == 1 || n == 1, op, ": shapes ", a, " and ", b,
-                        " do not broadcast: axis ", -i, " is ", m, " against ", n,
-                        "; sizes must be equal, or one of them 1");
+                        " do not broadcast: axis ", -i, " has sizes ", m, " and ", n,
+                        ". Sizes must be equal, or one of them 1.");
     out[out.rank() - i] = m == 1 ? n : m;
   }
   return out;

@@ -20,7 +20,8 @@ std::atomic<Dtype> default_dtype_now = Dtype::f32;
 template <class T, class S>
 T convert(S x) {
   if constexpr (std::is_same_v<T, std::int64_t> && std::is_floating_point_v<S>)
-    require(x >= S(-0x1p63) && x < S(0x1p63), x, " cannot be i64: replace it first, as by where()");
+    require(x >= S(-0x1p63) && x < S(0x1p63), x,
+            " cannot be converted to i64. Replace it first, for example with where().");
   return static_cast<T>(x);
 }
 
@@ -61,15 +62,15 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
 void check_writable(const char* name, const Tensor& x) {
   require<GraphError>(x.defined(), name, ": the tensor is undefined");
   require<GraphError>(
-      !GradMode::enabled() || !x.requires_grad(), name, ": writing to a tensor ", x.shape(),
-      " whose gradient is wanted would not be recorded: write under NoGrad (a leaf), ",
-      "or to a clone()");
+      !GradMode::enabled() || !x.requires_grad(), name, ": an in-place write to a tensor ",
+      x.shape(), " that requires a gradient would not be recorded. Write under NoGrad (a leaf), ",
+      "or to a clone().");
 }
 
 void check_wanted(const char* name, bool holds) {
   require<GraphError>(holds, name,
-                      ": this tensor does not require a gradient: call requires_grad_() on it, or ",
-                      "on a leaf before computing from it");
+                      ": this tensor does not require a gradient. Call requires_grad_() on it, or ",
+                      "on a leaf before computing from it.");
 }
 
 }  // namespace
@@ -77,14 +78,14 @@ void check_wanted(const char* name, bool holds) {
 Dtype default_dtype() { return default_dtype_now; }
 
 void set_default_dtype(Dtype dtype) {
-  require<DtypeError>(is_float(dtype), "set_default_dtype: wants f32 or f64, not ", dtype);
+  require<DtypeError>(is_float(dtype), "set_default_dtype: expected f32 or f64, got ", dtype);
   default_dtype_now = dtype;
 }
 
 Tensor Tensor::empty(const Shape& shape, Dtype dtype) {
   const std::int64_t count = gradus::numel(shape);
   require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor ", shape, " of ", dtype,
-                       " would take ", count, " elements: more than any machine's memory");
+                       " would have ", count, " elements, more than fit in any memory");
   const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype);
   return kernel::over(std::make_shared<Storage>(bytes), shape, dtype);
 }
@@ -106,8 +107,8 @@ bool Tensor::is_contiguous() const {
 
 const void* Tensor::address(Dtype wanted) const {
   require<GraphError>(defined(), "data: the tensor is undefined");
-  require<DtypeError>(wanted == dtype_, "data: asked for ", wanted, " but the tensor ", shape_,
-                      " holds ", dtype_, ": convert with to(x, dtype)");
+  require<DtypeError>(wanted == dtype_, "data: requested ", wanted, " but the tensor ", shape_,
+                      " is ", dtype_, ". Convert it with to(x, dtype).");
   return static_cast<const std::byte*>(storage_->data()) +
          static_cast<std::size_t>(offset_) * size_of(dtype_);
 }
@@ -120,8 +121,8 @@ void* Tensor::mutable_address(Dtype wanted, SourceLocation where) {
 
 void Tensor::check_one_element() const {
   require<GraphError>(defined(), "item: the tensor is undefined");
-  require<ShapeError>(numel() == 1, "item: the tensor has shape ", shape_, ", which is ", numel(),
-                      " elements, not one");
+  require<ShapeError>(numel() == 1, "item: the tensor must have one element, got shape ", shape_,
+                      " with ", numel(), " elements");
 }
 
 template <class T>
@@ -138,8 +139,8 @@ template std::vector<bool> Tensor::to_vector() const;
 Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   check_writable("copy_", *this);
   require<GraphError>(source.defined(), "copy_: the source is undefined");
-  require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_, " but the source ",
-                      source.shape());
+  require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_,
+                      " but the source is ", source.shape());
   // Views of one storage may overlap: copy first.
   copy_elements(*this, source.storage_ == storage_ ? kernel::copy(source) : source, where);
   return *this;
@@ -202,8 +203,8 @@ Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
     (strides[axis] < 0 ? first : last) += (shape[axis] - 1) * strides[axis];
   const auto room = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   require<ShapeError>(numel(shape) == 0 || (first >= 0 && last < room), "strided_view: ", shape,
-                      " with strides ", strides, " from ", offset, " reaches ", first, " to ", last,
-                      " of ", room, " elements");
+                      " with strides ", strides, " and offset ", offset, " covers elements ", first,
+                      " to ", last, ", outside a storage of ", room, " elements");
   return TensorAccess::make(x.storage(), x.dtype(), shape, strides, offset);
 }
 
@@ -228,7 +229,7 @@ Tensor sliced(const Tensor& x, int axis, std::int64_t start, std::int64_t count,
 
 Tensor reshaped(const Tensor& x, const Shape& shape) {
   require<ShapeError>(numel(shape) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
-                      " elements, ", shape, " has ", numel(shape));
+                      " elements but the new shape ", shape, " has ", numel(shape));
   const Tensor packed = contiguous(x);
   return TensorAccess::make(packed.storage(), packed.dtype(), shape, contiguous_strides(shape),
                             packed.offset());
@@ -244,11 +245,11 @@ bool Tensor::is_leaf() const { return !node_ || !node_->op_name; }
 
 Tensor& Tensor::requires_grad_(bool wanted) {
   require<GraphError>(defined(), "requires_grad_: the tensor is undefined");
-  require<DtypeError>(is_float(dtype_), "requires_grad_: only f32 and f64 have gradients, not ",
-                      dtype_);
-  require<GraphError>(is_leaf(), "requires_grad_: ", node_ ? node_->name() : "",
-                      " made this tensor ", shape_,
-                      ": only leaves are switched; detach() it first");
+  require<DtypeError>(is_float(dtype_),
+                      "requires_grad_: only f32 and f64 tensors have gradients, not ", dtype_);
+  require<GraphError>(is_leaf(), "requires_grad_: this tensor ", shape_,
+                      " is not a leaf but the output of ", node_ ? node_->name() : "",
+                      ". Call detach() first.");
   if (!node_ && wanted) node_ = make_leaf(*this);
   if (node_) node_->requires_grad = wanted;
   return *this;
@@ -262,9 +263,9 @@ Tensor Tensor::grad() const {
 void Tensor::set_grad(const Tensor& gradient) {
   check_wanted("set_grad", node_ != nullptr);
   require<ShapeError>(!gradient.defined() || gradient.shape() == shape_, "set_grad: the tensor is ",
-                      shape_, " but the gradient ", gradient.shape());
+                      shape_, " but the gradient is ", gradient.shape());
   require<DtypeError>(!gradient.defined() || gradient.dtype() == dtype_, "set_grad: the tensor is ",
-                      dtype_, " but the gradient ", gradient.dtype());
+                      dtype_, " but the gradient is ", gradient.dtype());
   node_->extra().grad = gradient.detach();
 }
 
@@ -298,8 +299,8 @@ void Tensor::register_hook(std::function<Tensor(const Tensor&)> f) const {
 
 HookHandle Tensor::register_post_accumulate_hook(std::function<void(Tensor&)> f) const {
   require<GraphError>(requires_grad() && is_leaf(),
-                      "register_post_accumulate_hook: wants a leaf that requires a gradient: call ",
-                      "requires_grad_() on it first");
+                      "register_post_accumulate_hook: the tensor must be a leaf that requires a ",
+                      "gradient. Call requires_grad_() on it first.");
   Node::Extra& extra = node_->extra();
   const auto hook = std::make_shared<LeafHook>();
   hook->run = std::move(f);

@@ -40,7 +40,7 @@ std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& te
 /// Saves parameters and buffers by name, atomically. Throws FileError.
 void save(const std::string& path, const nn::Module& module);
 /// Loads into a module, in place, converted to its dtype. Throws FileError, or ShapeError listing
-/// missing, unexpected and misshapen names.
+/// missing, unexpected and mismatched names.
 void load(const std::string& path, nn::Module& module);
 
 }  // namespace gradus::io

@@ -27,8 +27,8 @@ template <class Options>
 std::int64_t checked_head_width(const char* layer, const Options& options,
                                 std::optional<std::int64_t> given = {}) {
   const std::int64_t C = options.width, H = options.heads, G = options.kv_heads.value_or(H);
-  require(!given || *given > 0, layer, ": a head width of ", given.value_or(0),
-          ": must be positive");
+  require(!given || *given > 0, layer, ": the head width must be positive, got ",
+          given.value_or(0));
   require(C > 0 && H > 0 && (given || C % H == 0), layer, ": ", H,
           " heads do not divide a width of ", C);
   require(G > 0 && H % G == 0, layer, ": ", G, " kv_heads do not divide ", H, " heads");
@@ -53,7 +53,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& given) :
   const std::int64_t C = options.width;
   const std::int64_t D = checked_head_width("MultiHeadAttention", options, head.width);
   require(head.position != HeadPosition::rotary || D % 2 == 0,
-          "MultiHeadAttention: rotary positions turn pairs, but a head is ", D, " wide");
+          "MultiHeadAttention: rotary positions need an even head width, got ", D);
   qkv_proj =
       Linear(C, (options.heads + 2 * kv_heads()) * D, {head.qkv_bias.value_or(options.bias)});
   out_proj = Linear(options.heads * D, C, {head.out_bias.value_or(options.bias)});
@@ -102,11 +102,11 @@ CrossAttention::CrossAttention(const CrossAttentionOptions& given) : options(giv
   const std::int64_t C = options.width, D = checked_head_width("CrossAttention", options);
   const std::int64_t G = options.kv_heads.value_or(options.heads);
   const std::int64_t M = options.memory_width.value_or(C), V = options.value_width.value_or(M);
-  require(M > 0 && V > 0, "CrossAttention: a memory_width of ", M, ", a value_width of ", V,
-          ": must be positive");
+  require(M > 0 && V > 0, "CrossAttention: memory_width and value_width must be positive, got ", M,
+          " and ", V);
   require(options.position != HeadPosition::rotary,
-          "CrossAttention: rotary positions are those of one sequence, but it attends to a memory ",
-          "of width ", M, ": use none, or a bias (alibi, relative)");
+          "CrossAttention: rotary positions need a single sequence, not a memory of width ", M,
+          ". Use no positions, or a bias (alibi, relative).");
   q_proj = Linear(C, C, {options.bias});
   k_proj = Linear(M, G * D, {options.bias});
   v_proj = Linear(V, G * D, {options.bias});
@@ -120,9 +120,9 @@ KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Te
                                    KVCache* cache) const {
   if (const KeysValues* known = cache ? cache->cross(*this) : nullptr) {
     require<ShapeError>(known->keys.size(0) == x.size(0) && known->keys.size(2) == keys.size(1),
-                        "CrossAttention: the cache remembers a memory of ", known->keys.size(0),
-                        " examples and ", known->keys.size(2), " places, this one is ",
-                        keys.shape(), ": make a new cache");
+                        "CrossAttention: the cache holds a memory of ", known->keys.size(0),
+                        " examples and ", known->keys.size(2), " positions, but this one is ",
+                        keys.shape(), ". Make a new cache.");
     return *known;
   }
   const std::int64_t G = options.kv_heads.value_or(options.heads);
@@ -156,8 +156,9 @@ Tensor CrossAttention::forward(const Tensor& x, const Tensor& keys, const Tensor
 SelfAttention::SelfAttention(std::int64_t width, SelfAttentionOptions given) : options(given) {
   const std::int64_t keys = options.key_width.value_or(width);
   const std::int64_t values = options.value_width.value_or(width);
-  require(width > 0 && keys > 0 && values > 0, "SelfAttention: width ", width, ", key_width ", keys,
-          ", value_width ", values, ": must be positive");
+  require(width > 0 && keys > 0 && values > 0,
+          "SelfAttention: width, key_width and value_width must be positive, got ", width, ", ",
+          keys, " and ", values);
   check_dropout("SelfAttention", options.dropout);
   q_proj = Linear(width, keys, {options.bias});
   k_proj = Linear(width, keys, {options.bias});

@@ -30,11 +30,11 @@ const Tensor& AttentionRecord::weights(const std::string& layer) const {
     known = "\"" + at->layer + "\"" + (known.empty() ? "" : ", ") + known;
   }
   fail<ValueError>("AttentionRecord: no attention layer \"", layer,
-                   "\" has run: ", known.empty() ? "none has" : "there are " + known);
+                   "\" has run. Recorded: ", known.empty() ? "none" : known);
 }
 
 Tensor AttentionRecord::mean_entropy() const {
-  require(!entries_.empty(), "AttentionRecord: no attention layer has run, so none has an entropy");
+  require(!entries_.empty(), "AttentionRecord: no attention layer has run, so there is no entropy");
   Tensor total;
   for (const Entry& each : entries_) {
     const Tensor entropy = mean(attention_entropy(each.weights));

@@ -44,7 +44,7 @@ Tensor packed(const Tensor& x, Precision precision) {
   for (std::int64_t left = rows.numel(); left > 0; left -= D, from += D, to += bytes) {
     const std::int64_t held = gemm::write_row(precision, from, D, to);
     require(held == D, "KVCache: a key or value is ", held < D ? from[held] : 0, ", which ",
-            gemm::name(precision), " cannot hold: keep them as f32");
+            gemm::name(precision), " cannot represent. Keep the cache as f32.");
   }
   return y;
 }
@@ -68,24 +68,24 @@ Tensor unpacked(const Tensor& words, const Tensor& like, Precision precision) {
 }  // namespace
 
 KVCache::KVCache(const CacheOptions& given) : options_(given) {
-  require(options_.capacity > 0, "KVCache: a capacity of ", options_.capacity,
-          " tokens: must be positive");
+  require(options_.capacity > 0, "KVCache: the capacity must be positive, got ", options_.capacity);
 }
 
 void KVCache::check_advance(std::int64_t batch, std::int64_t tokens,
                             const std::vector<std::int64_t>& lengths) const {
-  require<ShapeError>(batch > 0 && tokens > 0, "KVCache: ", tokens, " tokens of ", batch,
-                      " examples: both must be positive");
+  require<ShapeError>(batch > 0 && tokens > 0, "KVCache: tokens and batch must be positive, got ",
+                      tokens, " and ", batch);
   require<ShapeError>(batch_ == 0 || batch == batch_, "KVCache: a batch of ", batch,
-                      ", but it remembers one of ", batch_, ": select() examples, or make another");
-  require<ShapeError>(lengths.empty() || std::ssize(lengths) == batch, "KVCache: ", lengths.size(),
-                      " lengths for a batch of ", batch);
+                      " does not fit the cache, which holds a batch of ", batch_,
+                      ". Call select() on it, or make a new cache.");
+  require<ShapeError>(lengths.empty() || std::ssize(lengths) == batch, "KVCache: got ",
+                      lengths.size(), " lengths for a batch of ", batch);
   for (const std::int64_t length : lengths)
-    require(0 <= length && length <= tokens, "KVCache: a length of ", length, " among ", tokens,
-            " tokens: must be in [0, ", tokens, "]");
+    require(0 <= length && length <= tokens, "KVCache: lengths must be in [0, ", tokens, "], got ",
+            length);
   require<ShapeError>(options_.sliding || held_ + tokens <= options_.capacity, "KVCache: ", tokens,
-                      " tokens after ", held_, " are more than its capacity of ", options_.capacity,
-                      ": make it longer, or sliding");
+                      " tokens after ", held_, " exceed the capacity of ", options_.capacity,
+                      ". Make it larger, or sliding.");
 }
 
 void KVCache::advance(std::int64_t batch, std::int64_t tokens,
@@ -160,17 +160,17 @@ std::int64_t KVCache::length_after(std::int64_t batch, std::int64_t tokens,
 
 KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor& values) {
   require<GraphError>(!GradMode::enabled(), "KVCache: keys are written in place, which cannot be ",
-                      "recorded: call the model under NoGrad, or without a cache");
+                      "recorded. Call the model under NoGrad, or without a cache.");
   check_ready();
   require<ShapeError>(
       keys.rank() == 4 && keys.size(0) == batch_ && keys.size(2) == std::ssize(queries_[0]),
-      "KVCache: keys ", keys.shape(), " where advance() announced ", batch_, " examples of ",
-      queries_[0].size(), " tokens");
+      "KVCache: keys ", keys.shape(), " do not fit advance(), which announced ", batch_,
+      " examples of ", queries_[0].size(), " tokens");
   const auto known = layers_.find(layer.id());
   const std::int64_t calls = known == layers_.end() ? 0 : known->second.advances;
-  require<GraphError>(calls + 1 == advances_, "KVCache: this ", layer.type_name(), " took part in ",
+  require<GraphError>(calls + 1 == advances_, "KVCache: this ", layer.type_name(), " ran in ",
                       calls, " of ", advances_ - 1,
-                      " calls before: the cache belongs to another model");
+                      " earlier calls, so the cache belongs to another model");
   Layer& mine = layers_[layer.id()];
   mine.advances = advances_;
   const Precision as = options_.precision;
@@ -203,16 +203,17 @@ const KeysValues* KVCache::cross(const Scoped& layer) const {
 }
 
 void KVCache::set_cross(const Scoped& layer, KeysValues memory) {
-  require<GraphError>(!GradMode::enabled(), "KVCache: a memory that is remembered cannot be ",
-                      "recorded: call the model under NoGrad, or without a cache");
+  require<GraphError>(!GradMode::enabled(), "KVCache: a cached memory cannot be recorded. ",
+                      "Call the model under NoGrad, or without a cache.");
   cross_[layer.id()] = std::move(memory);
 }
 
 void KVCache::select(const std::vector<std::int64_t>& examples) {
-  require<ShapeError>(!examples.empty(), "KVCache: no example is selected: make a new cache");
+  require<ShapeError>(!examples.empty(),
+                      "KVCache: no example is selected. Make a new cache instead.");
   for (const std::int64_t example : examples)
     require<IndexError>(0 <= example && example < batch_, "KVCache: example ", example,
-                        " of a batch of ", batch_);
+                        " is out of range for a batch of ", batch_);
   const auto pick = [&](auto& lists) {
     std::remove_reference_t<decltype(lists)> chosen;
     for (const std::int64_t example : examples)

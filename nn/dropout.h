@@ -13,7 +13,7 @@ namespace gradus::nn {
 class Dropout : public Layer<Dropout> {
  public:
   explicit Dropout(double probability) : p(probability) {
-    require(0 <= p && p < 1, "Dropout: the probability ", p, " is not in [0, 1)");
+    require(0 <= p && p < 1, "Dropout: the probability must be in [0, 1), got ", p);
   }
   Tensor forward(Tensor x) const { return dropout(std::move(x), p, training()); }
   Members members() override { return {}; }

@@ -8,11 +8,11 @@ namespace gradus::nn {
 
 Embedding::Embedding(std::int64_t vocab, std::int64_t width, EmbeddingOptions given)
     : options(given) {
-  require(vocab > 0 && width > 0, "Embedding: sizes must be positive, not vocab = ", vocab,
+  require(vocab > 0 && width > 0, "Embedding: sizes must be positive, got vocab = ", vocab,
           ", width = ", width);
   const std::int64_t padding = options.padding_idx.value_or(0);
-  require(0 <= padding && padding < vocab, "Embedding: padding_idx ", padding, " is not in [0, ",
-          vocab, ")");
+  require(0 <= padding && padding < vocab, "Embedding: padding_idx must be in [0, ", vocab,
+          "), got ", padding);
   weight = parameter(Tensor::empty({vocab, width}, default_dtype()));
   init::normal_(weight);
   if (options.padding_idx) weight.detach()[padding].fill_(0);  // [width], a view

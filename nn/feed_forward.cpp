@@ -24,12 +24,12 @@ Tensor activate(const Tensor& x, Activation activation) {
       return swiglu(halves[0], halves[1]);
     }
   }
-  fail<ValueError>("not an activation: ", static_cast<int>(activation));
+  fail<ValueError>("unknown activation ", static_cast<int>(activation));
 }
 
 FeedForward::FeedForward(const FeedForwardOptions& given) : options(given) {
   const std::int64_t C = options.width, F = options.hidden.value_or(4 * C);
-  require(C > 0 && F > 0, "FeedForward: width ", C, ", hidden ", F, ": sizes must be positive");
+  require(C > 0 && F > 0, "FeedForward: width and hidden must be positive, got ", C, " and ", F);
   up = Linear(C, options.activation == Activation::swiglu ? 2 * F : F, {options.bias});
   down = Linear(F, C, {options.bias});
 }

@@ -13,8 +13,8 @@ thread_local bool skipped = false;
 
 void check_tensor(const char* name, const Tensor& x) {
   require(x.defined(), name, ": the tensor is undefined");
-  require<DtypeError>(is_float(x.dtype()), name, ": wants f32 or f64, not ", x.dtype());
-  require(x.is_contiguous(), name, ": wants a tensor without gaps, not a view ", x.shape(),
+  require<DtypeError>(is_float(x.dtype()), name, ": expected f32 or f64, got ", x.dtype());
+  require(x.is_contiguous(), name, ": the tensor must be contiguous, got a view ", x.shape(),
           " with strides ", x.strides());
 }
 
@@ -39,14 +39,15 @@ void constant(const char* name, Tensor& x, double value) {
 
 void uniform(const char* name, Tensor& x, double low, double high) {
   require(std::isfinite(low) && std::isfinite(high) && low <= high, name, ": [", low, ", ", high,
-          ") is no range");
+          ") is not a valid range");
   const RandomStream stream = generator().next();
   fill(name, x, [=](std::int64_t i) { return low + (high - low) * stream.uniform(i); });
 }
 
 void normal(const char* name, Tensor& x, double mean, double deviation) {
-  require(std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0, name, ": mean ", mean,
-          " and deviation ", deviation, " must be finite, the deviation not negative");
+  require(std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0, name,
+          ": mean and deviation must be finite, and the deviation not negative, got ", mean,
+          " and ", deviation);
   const RandomStream stream = generator().next();
   fill(name, x, [=](std::int64_t i) { return mean + deviation * stream.normal(i); });
 }
@@ -79,11 +80,11 @@ void normal_(Tensor& x, double mean, double deviation) {
 void truncated_normal_(Tensor& x, double mean, double deviation, double low, double high) {
   const char* name = "init::truncated_normal_";
   require(std::isfinite(mean) && std::isfinite(deviation) && deviation > 0 && low < high, name,
-          ": mean ", mean, ", deviation ", deviation, " in [", low, ", ", high,
-          "]: the deviation must be positive and the range not empty");
+          ": the deviation must be positive and the range not empty, got mean ", mean,
+          ", deviation ", deviation, " and [", low, ", ", high, "]");
   const double inside = below((high - mean) / deviation) - below((low - mean) / deviation);
-  require(inside >= 0.01, name, ": of normal(", mean, ", ", deviation, ") only ", inside,
-          " lies in [", low, ", ", high, "]: move the mean or widen the range");
+  require(inside >= 0.01, name, ": only ", inside, " of normal(", mean, ", ", deviation,
+          ") is in [", low, ", ", high, "]. Move the mean or widen the range.");
   const RandomStream stream = generator().next();
   const std::int64_t n = x.numel();
   fill(name, x, [=](std::int64_t i) {
@@ -96,8 +97,8 @@ void truncated_normal_(Tensor& x, double mean, double deviation, double low, dou
 
 std::int64_t fan_of(const Tensor& weight, Fan fan) {
   require(weight.defined(), "init: the weight is undefined");
-  require<ShapeError>(weight.rank() >= 2 && weight.numel() > 0, "init: a weight ", weight.shape(),
-                      " has no fan in and out: it must be [out, in, …] and not empty");
+  require<ShapeError>(weight.rank() >= 2 && weight.numel() > 0,
+                      "init: the weight must be [out, in, …] and not empty, got ", weight.shape());
   const std::int64_t out = weight.size(0), in = weight.size(1);
   return weight.numel() / (fan == Fan::in ? out : in);
 }
@@ -123,7 +124,7 @@ void kaiming_normal_(Tensor& weight, Fan fan, double gain) {
 }
 
 double residual_deviation(std::int64_t layers, double deviation) {
-  require(layers > 0, "init::residual_deviation: ", layers, " layers: needs at least 1");
+  require(layers > 0, "init::residual_deviation: layers must be at least 1, got ", layers);
   return deviation / std::sqrt(2.0 * static_cast<double>(layers));
 }
 

@@ -8,7 +8,7 @@
 namespace gradus::nn {
 
 Linear::Linear(std::int64_t in, std::int64_t out, LinearOptions options) {
-  require(in > 0 && out > 0, "Linear: sizes must be positive, not in = ", in, ", out = ", out);
+  require(in > 0 && out > 0, "Linear: sizes must be positive, got in = ", in, ", out = ", out);
   const double bound = 1 / std::sqrt(static_cast<double>(in));
   weight = parameter(Tensor::empty({out, in}, default_dtype()));
   init::uniform_(weight, -bound, bound);

@@ -55,7 +55,7 @@ std::vector<NamedTensor> Module::parameters() const {
     if (!p || !p->defined()) return;
     require<GraphError>(
         p->node() && p->is_leaf(), "parameter ", name, " of ", type_name(),
-        " is no parameter: ", "make it with nn::parameter(…), or list it as buffer(…)");
+        " is not a parameter. Create it with nn::parameter(…), or list it as buffer(…).");
     const auto at = names.emplace(p->node().get(), name);
     if (at.second)
       found.push_back({name, *p});
@@ -63,7 +63,7 @@ std::vector<NamedTensor> Module::parameters() const {
       require<GraphError>(
           p->node()->extra().tied, "parameters ", at.first->second, " and ", name, " of ",
           type_name(),
-          " are one tensor: clone() to have two, or say tie(a, b) to share on purpose");
+          " are one tensor. Call clone() to have two, or tie(a, b) to share on purpose.");
   });
   return found;
 }
@@ -113,8 +113,8 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
     if (given == tensors.end()) {
       if (strict) problems << "\n  missing     " << name << " " << target.shape();
     } else if (given->second.shape() != target.shape()) {
-      problems << "\n  misshapen   " << name << ": the model has " << target.shape()
-               << ", given is " << given->second.shape();
+      problems << "\n  mismatched  " << name << ": expected " << target.shape() << ", got "
+               << given->second.shape();
     }
   }
   std::set<std::string> known;  // tied names too: files may hold both
@@ -128,7 +128,7 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
     const auto one = tensors.find(original), other = tensors.find(name);
     if (one != tensors.end() && other != tensors.end() && !same(one->second, other->second))
       problems << "\n  tied        " << original << " and " << name
-               << " are one tensor in the model, and differ in what is given";
+               << " are one tensor in the model, but their given values differ";
   });
   for (const auto& [name, tensor] : tensors)
     if (strict && !known.contains(name))
@@ -163,8 +163,8 @@ void Module::to(Dtype dtype) {
 }
 
 std::unique_ptr<Module> Module::empty_like() const {
-  fail<ValueError>("clone: ", type_name(), " has neither same_architecture(), which makes another ",
-                   "of its sizes, nor a constructor from its public member `options`");
+  fail<ValueError>("clone: ", type_name(), " needs same_architecture(), or a constructor from its ",
+                   "public member `options`");
 }
 
 std::unique_ptr<Module> Module::copy() const {
@@ -186,8 +186,8 @@ void Module::copy_members(const Module& from, Copies& copies) {
            a.children().size() == b.children().size();
   };
   require<GraphError>(std::equal(own.begin(), own.end(), others.begin(), others.end(), alike),
-                      "clone: another ", type_name(),
-                      ", from same_architecture() or from its options, has other members");
+                      "clone: the new ", type_name(),
+                      ", from same_architecture() or its options, has other members");
   training_ = from.training_;
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (const Tensor* b = others[i].buffer())
@@ -263,8 +263,8 @@ void RootCall::on_op_begin(const Op& op, std::span<const Tensor* const> inputs) 
 void RootCall::finish() const {
   require<GraphError>(
       unlisted_.empty(), module_.type_name(), ": ", unlisted_,
-      " is not in members(), so it would never be trained nor saved: add it there, or detach() it ",
-      "where it is used");
+      " is not in members(), so it would never be trained or saved. Add it there, or detach() it ",
+      "where it is used.");
   module_.checked_.store(true, std::memory_order_relaxed);
 }
 

@@ -105,7 +105,7 @@ class Module : public Scoped {
   std::vector<std::pair<std::string, Module*>> named_modules();
 
   /// Copies values in place, converted to the module's dtype. Throws ShapeError listing missing,
-  /// unexpected and misshapen names; if not strict, only misshapen ones.
+  /// unexpected and mismatched names; if not strict, only mismatched ones.
   void load_state_dict(const StateDict& tensors, bool strict = true);
 
   void train(bool on = true);  // dropout and batch statistics, recursively

@@ -27,21 +27,21 @@ const ModuleList::Item& ModuleList::find(const std::string& name) const {
     if (item.name == name) return item;
     known += (known.empty() ? "" : ", ") + item.name;
   }
-  fail<ValueError>("ModuleList: nothing is called \"", name, "\": there are ",
-                   known.empty() ? "no modules" : known);
+  fail<ValueError>("ModuleList: nothing is called \"", name,
+                   "\". Modules: ", known.empty() ? "none" : known);
 }
 
 const ModuleList::Item& ModuleList::find(std::size_t number) const {
-  require<IndexError>(number < size(), "ModuleList: there is no module ", number, " among ",
-                      size());
+  require<IndexError>(number < size(), "ModuleList: module ", number, " is out of range for ",
+                      size(), " modules");
   return items_[number];
 }
 
 void ModuleList::check_free(const std::string& name) const {
-  require(!name.empty() && name.find('.') == std::string::npos, "ModuleList: \"", name,
-          "\" is no name: it becomes part of a path, so it must not be empty nor hold a dot");
+  require(!name.empty() && name.find('.') == std::string::npos, "ModuleList: the name \"", name,
+          "\" becomes part of a path, so it must not be empty or contain a dot");
   for (const Item& item : items_)
-    require(item.name != name, "ModuleList: \"", name, "\" is taken by a ",
+    require(item.name != name, "ModuleList: the name \"", name, "\" is already used by a ",
             item.module->type_name());
 }
 

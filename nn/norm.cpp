@@ -8,8 +8,8 @@ namespace gradus::nn {
 namespace {
 
 void check_width(const char* layer, std::int64_t width, double eps) {
-  require(width > 0, layer, ": the width must be positive, not ", width);
-  require(eps >= 0, layer, ": eps must not be negative, is ", eps);
+  require(width > 0, layer, ": the width must be positive, got ", width);
+  require(eps >= 0, layer, ": eps must not be negative, got ", eps);
 }
 
 }  // namespace
@@ -26,15 +26,15 @@ VectorNorm::VectorNorm(const char* layer, std::int64_t size, NormKind which, Nor
 Tensor VectorNorm::normalize(const char* layer, const Tensor& x) const {
   require(x.defined(), layer, ": the input is undefined");
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == width, layer, ": the input ", x.shape(),
-                      " does not end in the width ", width, " that the layer was made for");
+                      " must end in the layer's width, ", width);
   return kind == NormKind::rms ? rms_norm(x, weight, options.eps)
                                : layer_norm(x, weight, bias, options.eps);
 }
 
 BatchNorm1d::BatchNorm1d(std::int64_t width, BatchNormOptions given) : options(given) {
   check_width("BatchNorm1d", width, options.eps);
-  require(0 <= options.momentum && options.momentum <= 1, "BatchNorm1d: momentum ",
-          options.momentum, " is not in [0, 1]");
+  require(0 <= options.momentum && options.momentum <= 1,
+          "BatchNorm1d: momentum must be in [0, 1], got ", options.momentum);
   running_mean = zeros({width});
   running_var = ones({width});
   if (!options.affine) return;

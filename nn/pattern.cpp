@@ -51,8 +51,8 @@ std::vector<NamedTensor> matching(const std::vector<NamedTensor>& parameters,
   for (std::size_t i = 0; i < std::min(near.size(), kNear); ++i)
     names += (i == 0 ? "" : ", ") + near[i].second;
   fail<ValueError>("the pattern \"", pattern, "\" matches none of ", near.size(),
-                   " parameters (* stands for any characters)",
-                   names.empty() ? "" : "; the nearest are " + names);
+                   " parameters (* matches any characters)",
+                   names.empty() ? "" : ". The nearest are " + names);
 }
 
 void freeze(Module& model, const std::string& pattern, bool frozen) {

@@ -16,20 +16,21 @@ namespace {
 Tensor rows_for(const char* layer, const Tensor& table, const Tensor& x, std::int64_t first) {
   const std::int64_t length = table.size(0), width = table.size(1);
   require(x.defined(), layer, ": the input is undefined");
-  require<ShapeError>(x.rank() == 3 && x.size(2) == width, layer, ": the input is ", x.shape(),
-                      ", not [batch, length, ", width, "]");
+  require<ShapeError>(x.rank() == 3 && x.size(2) == width, layer,
+                      ": the input must be [batch, length, ", width, "], got ", x.shape());
   const std::int64_t T = x.size(1);
-  require(first >= 0, layer, ": the first position is ", first, ", but positions start at 0");
+  require(first >= 0, layer, ": the first position must not be negative, got ", first);
   require<ShapeError>(first + T <= length, layer, ": positions ", first, " to ", first + T - 1,
-                      ", but it was made for a length of ", length);
+                      " exceed the layer's length of ", length);
   return slice(table, 0, first, first + T);
 }
 
 }  // namespace
 
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t width, Dtype dtype) {
-  require(length >= 0 && width >= 0, "sinusoidal_positions: sizes must not be negative: length ",
-          length, ", width ", width);
+  require(length >= 0 && width >= 0,
+          "sinusoidal_positions: sizes must not be negative, got length = ", length,
+          ", width = ", width);
   Tensor table = Tensor::empty({length, width}, dtype);
   dispatch_float("sinusoidal_positions", dtype, [&]<class T>() {
     T* to = table.mutable_data<T>();
@@ -47,7 +48,7 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t width, Dtype dtype
 
 SinusoidalPosition::SinusoidalPosition(std::int64_t length, std::int64_t width) {
   require(length > 0 && width > 0,
-          "SinusoidalPosition: sizes must be positive, not length = ", length, ", width = ", width);
+          "SinusoidalPosition: sizes must be positive, got length = ", length, ", width = ", width);
   table = sinusoidal_positions(length, width, Dtype::f64);
 }
 
@@ -57,7 +58,7 @@ Tensor SinusoidalPosition::forward(const Tensor& x, std::int64_t first) const {
 }
 
 LearnedPosition::LearnedPosition(std::int64_t length, std::int64_t width) {
-  require(length > 0 && width > 0, "LearnedPosition: sizes must be positive, not length = ", length,
+  require(length > 0 && width > 0, "LearnedPosition: sizes must be positive, got length = ", length,
           ", width = ", width);
   weight = parameter(Tensor::empty({length, width}, default_dtype()));
   init::normal_(weight, 0, 0.02);
@@ -68,7 +69,7 @@ Tensor LearnedPosition::forward(const Tensor& x, std::int64_t first) const {
 }
 
 RelativeBias::RelativeBias(std::int64_t heads, const RelativeBuckets& given) : options(given) {
-  require(heads > 0, "RelativeBias: ", heads, " heads: needs at least 1");
+  require(heads > 0, "RelativeBias: heads must be at least 1, got ", heads);
   relative_bucket(0, options);  // validates the options
   weight = parameter(Tensor::empty({options.count, heads}, default_dtype()));
   init::normal_(weight, 0, 0.02);

@@ -19,8 +19,8 @@ class Residual : public Layer<Residual<M>> {
   template <class... Rest>
   Tensor forward(const Tensor& x, const Rest&... rest) const {
     const Tensor branch = inner(x, rest...);
-    require<ShapeError>(branch.shape() == x.shape(), "Residual: ", inner.type_name(), " made ",
-                        branch.shape(), " of ", x.shape(), ", which cannot be added to it");
+    require<ShapeError>(branch.shape() == x.shape(), "Residual: ", inner.type_name(), " returned ",
+                        branch.shape(), " for ", x.shape(), ", but the shapes must be equal");
     return x + branch;
   }
   Members members() override { return {{"inner", inner}}; }

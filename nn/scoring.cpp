@@ -15,10 +15,10 @@ namespace gradus::nn {
 namespace {
 
 void check_pair(const char* layer, const Tensor& q, const Tensor& k) {
-  require(q.defined() && k.defined(), layer, ": an input is undefined");
+  require(q.defined() && k.defined(), layer, ": ", q.defined() ? "k" : "q", " is undefined");
   require<ShapeError>(q.rank() == 3 && k.rank() == 3 && q.size(0) == k.size(0), layer, ": q ",
                       q.shape(), " and k ", k.shape(),
-                      " must be [batch, length, width] of one batch");
+                      " must be [batch, length, width] with equal batch sizes");
 }
 
 }  // namespace
@@ -50,7 +50,8 @@ Tensor BilinearScore::forward(const Tensor& q, const Tensor& k) const {
 }
 
 AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask) {
-  require(scores.defined() && values.defined(), "weighted_values: an input is undefined");
+  require(scores.defined() && values.defined(), "weighted_values: the ",
+          scores.defined() ? "values" : "scores", " are undefined");
   require<ShapeError>(scores.rank() == 3 && values.rank() == 3 &&
                           scores.size(0) == values.size(0) && scores.size(2) == values.size(1),
                       "weighted_values: scores ", scores.shape(), " and values ", values.shape(),
@@ -69,7 +70,7 @@ AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, cons
 }
 
 AttentionPooling::AttentionPooling(std::int64_t width) {
-  require(width > 0, "AttentionPooling: the width must be positive, not ", width);
+  require(width > 0, "AttentionPooling: the width must be positive, got ", width);
   query = parameter(Tensor::empty({width}, default_dtype()));
   init::normal_(query, 0, 0.02);
 }
@@ -81,8 +82,9 @@ Tensor AttentionPooling::forward(const Tensor& x, const Mask& mask) const {
 AttentionOutput AttentionPooling::with_weights(const Tensor& x, const Mask& mask) const {
   const std::int64_t C = query.numel();
   require(x.defined(), "AttentionPooling: the input is undefined");
-  require<ShapeError>(x.rank() == 3 && x.size(2) == C, "AttentionPooling: the input is ", x.shape(),
-                      ", not [batch, length, ", C, "]");
+  require<ShapeError>(x.rank() == 3 && x.size(2) == C,
+                      "AttentionPooling: the input must be [batch, length, ", C, "], got ",
+                      x.shape());
   const Tensor q = expand(query, {x.size(0), 1, 1, C});               // [B, 1, 1, C]
   const Tensor k = unsqueeze(x, 1);                                   // [B, 1, S, C]
   const AttentionOutput all = attention_with_weights(q, k, k, mask);  // one head

@@ -29,7 +29,7 @@ Sequential Sequential::same_architecture() const {
     made.layer = step.layer->empty_like();
     const Module &from = *step.layer, &to = *made.layer;
     require<GraphError>(typeid(from) == typeid(to), "clone: ", from.type_name(), " would become a ",
-                        to.type_name(), ": derive it from Layer<", from.type_name(), ">");
+                        to.type_name(), ". Derive it from Layer<", from.type_name(), ">.");
   }
   return out;
 }

@@ -6,7 +6,7 @@ namespace {
 
 template <class B>
 std::vector<B> make_blocks(const char* stack, const StackOptions& options) {
-  require(options.layers > 0, stack, ": ", options.layers, " layers: needs at least 1");
+  require(options.layers > 0, stack, ": layers must be at least 1, got ", options.layers);
   std::vector<B> blocks;
   const std::int64_t made = options.shared ? 1 : options.layers;
   for (std::int64_t i = 0; i < made; ++i) blocks.emplace_back(options.block);

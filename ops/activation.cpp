@@ -228,7 +228,7 @@ Tensor gelu(const Tensor& x, Gelu form) {
 Tensor swiglu(const Tensor& gate, const Tensor& x) {
   check_pair("swiglu", gate, x);
   require<ShapeError>(gate.shape() == x.shape(), "swiglu: the gate is ", gate.shape(), " but x ",
-                      x.shape(), ": the shapes must be equal");
+                      x.shape(), ". Their shapes must be equal.");
   if (formula_wanted()) return silu_formula(gate) * x;
   return apply(op::Swiglu{}, gate, x);
 }
@@ -237,7 +237,7 @@ Tensor glu(const Tensor& x, int axis) {
   axis = check_axis("glu", x, axis);
   const std::int64_t n = x.shape()[axis];
   require<ShapeError>(n % 2 == 0, "glu: axis ", axis, " of ", x.shape(), " has ", n,
-                      " elements and cannot be halved: its size must be even");
+                      " elements, but glu needs an even number");
   return slice(x, axis, 0, n / 2) * sigmoid(slice(x, axis, n / 2, n));
 }
 

@@ -107,8 +107,8 @@ T as_element(const char* op, const Tensor& x, Scalar number) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
     if (number.is_integer()) return number.integer();
     require<DtypeError>(c == std::trunc(c) && std::abs(c) < 0x1p63, op, ": an i64 tensor ",
-                        x.shape(), " and ", c,
-                        ", which is no integer: convert with to(x, Dtype::f32)");
+                        x.shape(), " needs an integer operand, got ", c,
+                        ". Convert with to(x, Dtype::f32).");
   }
   return static_cast<T>(c);
 }
@@ -226,8 +226,8 @@ namespace {
 /// Rebinds x to `value`; if x is a parameter, copies in place.
 Tensor& assign(const char* op, Tensor& x, const Tensor& value) {
   if (!x.requires_grad() || !x.is_leaf()) return x = value;
-  require<GraphError>(!GradMode::enabled(), op, ": ", x.shape(), " is a leaf whose gradient is ",
-                      "wanted: change it under NoGrad, or name the result anew (x = x + y)");
+  require<GraphError>(!GradMode::enabled(), op, ": ", x.shape(), " is a leaf that requires a ",
+                      "gradient. Change it under NoGrad, or make a new tensor (x = x + y).");
   return x.copy_(value);
 }
 

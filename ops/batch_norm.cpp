@@ -44,26 +44,26 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
                   Tensor running_var, bool training, const BatchNormRates& rates) {
   const double momentum = rates.momentum, eps = rates.eps;
   check_float("batch_norm", x);
-  require<ShapeError>(x.rank() == 2 || x.rank() == 3, "batch_norm: x ", x.shape(),
-                      ": wants [N, C] or [N, C, L]");
+  require<ShapeError>(x.rank() == 2 || x.rank() == 3,
+                      "batch_norm: x must be [N, C] or [N, C, L], got ", x.shape());
   check_parameter("batch_norm", x, 1, "weight", weight);
   check_parameter("batch_norm", x, 1, "bias", bias);
   check_parameter("batch_norm", x, 1, "running_mean", running_mean);
   check_parameter("batch_norm", x, 1, "running_var", running_var);
-  require<ValueError>(eps >= 0, "batch_norm: eps is ", eps, ", but must not be negative");
-  require<ValueError>(momentum >= 0 && momentum <= 1, "batch_norm: momentum is ", momentum,
-                      ", but must be in [0, 1]");
+  require<ValueError>(eps >= 0, "batch_norm: eps must not be negative, got ", eps);
+  require<ValueError>(momentum >= 0 && momentum <= 1,
+                      "batch_norm: momentum must be in [0, 1], got ", momentum);
   if (!training) {
     require<ValueError>(running_mean.defined() && running_var.defined(),
-                        "batch_norm: evaluation needs running_mean and running_var");
+                        "batch_norm: running_mean and running_var are needed in evaluation");
     const Tensor rstd = along_channels(x, rsqrt(running_var + eps));
     return scaled_and_shifted((x - along_channels(x, running_mean)) * rstd, weight, bias);
   }
   const Tensor channels = transpose(x, 0, 1);  // [C, N] or [C, N, L]
   const std::int64_t n = x.size(0) * (x.rank() == 3 ? x.size(2) : 1);
   require<ValueError>(n >= 2 || x.numel() == 0, "batch_norm: x ", x.shape(),
-                      " has one value a channel, ",
-                      "which has no variance: train with two or more, or evaluate");
+                      " has one value per channel, ",
+                      "so its variance is undefined. Train with two or more, or evaluate.");
   const Tensor rows = reshape(channels, {x.size(1), n});
   const Tensor normalized = reshape(layer_norm(rows, {}, {}, eps), channels.shape());
   if (n > 0) {

@@ -32,7 +32,7 @@ class Reached : public Observer {
     if (!x.requires_grad() || x.node()->id > start_->id) return;
     require<GraphError>(x.is_leaf(), "checkpoint: the function uses a tensor ", x.shape(), " in ",
                         by, " that ", x.node()->name(), " (node ", x.node()->id,
-                        ") made outside it: hand it in among the inputs");
+                        ") computed outside it. Pass the tensor as one of the inputs.");
     const auto same = [&](const Tensor& known) { return known.node() == x.node(); };
     if (std::none_of(leaves.begin(), leaves.end(), same)) leaves.push_back(x);
   }
@@ -78,9 +78,9 @@ Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tens
   x.resize(run.given);
   const Tensor y = run(x);
   require<GraphError>(y.defined() && y.shape() == dy.shape() && y.dtype() == dy.dtype(),
-                      "checkpoint: run again, the function gives ",
-                      y.defined() ? to_string(y.shape()) : "nothing", ", but gave ", dy.shape(),
-                      " before: it must do the same each time");
+                      "checkpoint: the function returned ",
+                      y.defined() ? to_string(y.shape()) : "nothing", " when recomputed, but ",
+                      dy.shape(), " the first time. It must compute the same each time.");
   if (!y.requires_grad()) return Tensors(by.size());
   return grad({y}, by, {dy}, {.create_graph = create_graph, .allow_unused = true});
 }
@@ -158,7 +158,8 @@ struct Checkpoint final : Op {
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs) {
   const auto checked = [&](const Tensors& x) {
     Tensor y = f(x);
-    require(y.defined(), "checkpoint: the function gives no tensor: return its result");
+    require(y.defined(),
+            "checkpoint: the function returned an undefined tensor. Return its result.");
     return y;
   };
   if (!GradMode::enabled()) return checked(inputs);

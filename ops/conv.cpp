@@ -177,19 +177,19 @@ void check_conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check_defined("conv1d", x, weight);
   require<ShapeError>(x.rank() == 3 && weight.rank() == 3, "conv1d: the input ", x.shape(),
                       " must be [batch, channels, length] and the weight ", weight.shape(),
-                      " [out, in / groups, taps]");
+                      " must be [out, in / groups, taps]");
   require(o.stride > 0 && o.dilation > 0 && o.groups > 0 && o.padding >= 0, "conv1d: stride ",
-          o.stride, ", dilation ", o.dilation, ", groups ", o.groups, ", padding ", o.padding,
-          ": the first three must be positive, padding not negative");
+          o.stride, ", dilation ", o.dilation, ", groups ", o.groups, " and padding ", o.padding,
+          " are out of range. The first three must be positive, padding not negative.");
   const std::int64_t Cin = x.size(1), Cout = weight.size(0), K = weight.size(2);
   require<ShapeError>(
       Cin % o.groups == 0 && Cout % o.groups == 0 && weight.size(1) == Cin / o.groups,
       "conv1d: the weight ", weight.shape(), " does not fit ", Cin, " channels in ", o.groups,
-      " groups: it must be [out, ", Cin, " / groups, ", "taps], and groups divide both");
+      " groups. It must be [out, ", Cin, " / groups, taps], and groups must divide both channels.");
   const std::int64_t reach = o.dilation * (K - 1) + 1;
   require<ShapeError>(K > 0 && x.size(2) + 2 * o.padding >= reach, "conv1d: a length of ",
                       x.size(2), " with padding ", o.padding, " at both ends is shorter than ",
-                      "the ", reach, " places that ", K, " taps reach");
+                      "the ", reach, " positions that ", K, " taps cover");
   check_weight_and_bias("conv1d", x, weight, bias);
 }
 

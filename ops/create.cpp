@@ -40,10 +40,10 @@ Tensor blocks_of(std::span<const Rows> blocks, Dtype dtype) {
   std::vector<double> values;
   for (const Rows& block : blocks) {
     require<ShapeError>(block.size() == m, "tensor: a block has ", block.size(),
-                        " rows, the first ", m);
+                        " rows but the first has ", m);
     for (const std::initializer_list<double>& row : block) {
-      require<ShapeError>(row.size() == n, "tensor: a row has ", row.size(), " values, the first ",
-                          n);
+      require<ShapeError>(row.size() == n, "tensor: a row has ", row.size(),
+                          " values but the first has ", n);
       values.insert(values.end(), row.begin(), row.end());
     }
   }
@@ -68,15 +68,15 @@ Tensor eye(std::int64_t n, Dtype dtype) {
 }
 
 Tensor arange(double start, double stop, double step, Dtype dtype) {
-  require(std::isfinite((stop - start) / step), "arange: from ", start, " to ", stop, " by ", step,
-          " is not a finite number of steps");
+  require(std::isfinite((stop - start) / step), "arange: the number of steps from ", start, " to ",
+          stop, " by ", step, " is not finite");
   const auto n = static_cast<std::int64_t>(std::max(0.0, std::ceil((stop - start) / step)));
   return fill_with({n}, dtype,
                    [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
 }
 
 Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step) {
-  require(step != 0, "arange: from ", start, " to ", stop, " by 0 is not a finite number of steps");
+  require(step != 0, "arange: step must not be 0 (from ", start, " to ", stop, ")");
   // Distances may be up to 2⁶⁴ − 1: use unsigned arithmetic.
   const auto first = static_cast<std::uint64_t>(start), end = static_cast<std::uint64_t>(stop),
              by = static_cast<std::uint64_t>(step);
@@ -84,7 +84,7 @@ Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step) {
   const std::uint64_t distance = rises ? end - first : first - end, length = rises ? by : 0 - by;
   const std::uint64_t n = is_empty ? 0 : (distance - 1) / length + 1;
   require<MemoryError>(n < std::uint64_t{1} << 47, "arange: ", n, " elements from ", start, " to ",
-                       stop, " are more than any machine's memory");
+                       stop, " do not fit in any memory");
   return fill_with({static_cast<std::int64_t>(n)}, Dtype::i64, [=](std::int64_t i) {
     return static_cast<std::int64_t>(first + static_cast<std::uint64_t>(i) * by);
   });
@@ -103,7 +103,7 @@ Tensor linspace(double first, double last, std::int64_t n, Dtype dtype) {
 }
 
 Tensor rand(const Shape& shape, Dtype dtype) {
-  require<DtypeError>(is_float(dtype), "rand: wants f32 or f64, not ", dtype);
+  require<DtypeError>(is_float(dtype), "rand: expected f32 or f64, got ", dtype);
   const RandomStream random = generator().next();
   if (dtype == Dtype::f64)
     return fill_with(shape, dtype, [&](std::int64_t i) { return random.uniform(i); });
@@ -114,7 +114,7 @@ Tensor rand(const Shape& shape, Dtype dtype) {
 }
 
 Tensor randn(const Shape& shape, Dtype dtype) {
-  require<DtypeError>(is_float(dtype), "randn: wants f32 or f64, not ", dtype);
+  require<DtypeError>(is_float(dtype), "randn: expected f32 or f64, got ", dtype);
   const RandomStream random = generator().next();
   return fill_with(shape, dtype, [&](std::int64_t i) { return random.normal(i); });
 }
@@ -177,7 +177,7 @@ template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void
 
 std::string config() {
   return str_cat("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
-                 platform::usable_cores(), " usable cores\nproducts: ", gemm::describe(),
+                 platform::usable_cores(), " usable cores\nmatmul backend: ", gemm::describe(),
                  "\nlibrary: ", gemm::describe_library(), "\nkernels: ", simd::name(simd::level()),
                  " of ", simd::name(simd::widest()), "\nsystem: ", platform::system_name(),
                  "\ncompiler: ", __VERSION__, "\n");

@@ -100,25 +100,24 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
                      const CrossEntropyOptions& options) {
   check_defined(name, x, target);
   require<DtypeError>(is_float(x.dtype()) && target.dtype() == Dtype::i64, name,
-                      ": wants f32 or f64 with targets i64, not ", x.dtype(), " with ",
-                      target.dtype(), ": cross_entropy_soft takes probabilities");
+                      ": expected an f32 or f64 input with i64 targets, got ", x.dtype(), " with ",
+                      target.dtype(), ". For probabilities use cross_entropy_soft.");
   Shape rows = x.shape();
-  require<ShapeError>(rows.rank() >= 1, name, ": the input ", rows, " has no axis of classes");
+  require<ShapeError>(rows.rank() >= 1, name, ": the input ", rows, " has no class axis");
   rows.erase(rows.rank() - 1);
-  require<ShapeError>(target.shape() == rows, name, ": input ", x.shape(), " with target ",
-                      target.shape(), ": the target must be ", rows,
-                      ", one class for each row: the last axis of the input is that of classes");
+  require<ShapeError>(target.shape() == rows, name, ": the target for input ", x.shape(),
+                      " must be ", rows, ", one class per row, got ", target.shape(),
+                      ". The last axis of the input is the class axis.");
   const double smoothing = options.label_smoothing;
-  require<ValueError>(smoothing >= 0 && smoothing < 1, name, ": label_smoothing is ", smoothing,
-                      ", but must be in [0, 1)");
+  require<ValueError>(smoothing >= 0 && smoothing < 1, name,
+                      ": label_smoothing must be in [0, 1), got ", smoothing);
   const Tensor& w = options.weight;
   if (!w.defined()) return;
-  require<ShapeError>(w.shape() == Shape{x.size(-1)}, name, ": input ", x.shape(),
-                      " with class weights ", w.shape(), ": there must be one for each class, [",
-                      x.size(-1), "]");
+  require<ShapeError>(w.shape() == Shape{x.size(-1)}, name, ": the class weights for input ",
+                      x.shape(), " must be [", x.size(-1), "], one per class, got ", w.shape());
   check_same_dtype(name, "the input", x, "the class weights", w);
   require<GraphError>(!GradMode::enabled() || !w.requires_grad(), name,
-                      ": class weights are constants and get no gradient: pass weight.detach()");
+                      ": class weights are constants without gradients. Pass weight.detach().");
 }
 
 /// Returns Σ w_target over targets that are not ignored. Throws IndexError for an invalid class.
@@ -134,7 +133,7 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
     if (t[i] == ignored) continue;
     if (t[i] < 0 || t[i] >= classes) [[unlikely]]
       fail<IndexError>(name, ": target ", t[i], " at ", unravel_index(i, target.shape()),
-                       " is not a class in [0, ", classes, "), nor ignore_index, ", ignored);
+                       " is neither a class in [0, ", classes, ") nor ignore_index, ", ignored);
     total += weight.empty() ? 1 : weight[static_cast<std::size_t>(t[i])];
   }
   return total;

@@ -9,13 +9,13 @@ namespace {
 
 /// The inputs, as leaves if they do not require a gradient.
 std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) {
-  require<ValueError>(!inputs.empty(), who, ": no inputs to differentiate by");
+  require<ValueError>(!inputs.empty(), who, ": no inputs to differentiate. Pass at least one.");
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];
     require<ValueError>(x.defined(), who, ": input ", i, " is undefined");
     require<DtypeError>(is_float(x.dtype()), who, ": input ", i, " is ", x.dtype(),
-                        ": derivatives are by f32 or f64 tensors; capture others in the function");
+                        ", but only f32 and f64 have derivatives. Capture others in the function.");
     out.push_back(x.requires_grad() ? x : x.detach().requires_grad_());
   }
   return out;
@@ -23,7 +23,8 @@ std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) 
 
 Tensor value_of(const char* who, const TensorFunction& f, const std::vector<Tensor>& x) {
   Tensor y = f(x);
-  require<ValueError>(y.defined(), who, ": the function gives no tensor: return its result");
+  require<ValueError>(y.defined(), who,
+                      ": the function returned an undefined tensor. Return its result.");
   return y;
 }
 
@@ -31,13 +32,14 @@ Tensor value_of(const char* who, const TensorFunction& f, const std::vector<Tens
 void require_like(const char* who, const char* what, const std::vector<Tensor>& v, const char* kind,
                   const std::vector<Tensor>& of) {
   require<ValueError>(v.size() == of.size(), who, ": ", v.size(), " ", what, "s for ", of.size(),
-                      " ", kind, "s: one each");
+                      " ", kind, "s. Pass one for each.");
   for (std::size_t i = 0; i < v.size(); ++i) {
     require<ShapeError>(v[i].defined() && v[i].shape() == of[i].shape(), who, ": ", what, " ", i,
-                        " is ", v[i].defined() ? to_string(v[i].shape()) : "undefined", ", ", kind,
-                        " ", i, " is ", of[i].shape(), ": they must be alike");
+                        " is ", v[i].defined() ? to_string(v[i].shape()) : "undefined", " but ",
+                        kind, " ", i, " is ", of[i].shape(), ". Their shapes must be equal.");
     require<DtypeError>(v[i].dtype() == of[i].dtype(), who, ": ", what, " ", i, " is ",
-                        v[i].dtype(), ", ", kind, " ", i, " is ", of[i].dtype());
+                        v[i].dtype(), " but ", kind, " ", i, " is ", of[i].dtype(),
+                        ". Convert one with to(x, dtype).");
   }
 }
 
@@ -72,8 +74,8 @@ ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs
   const std::vector<Tensor> x = wanting("vjp", inputs);
   const Tensor y = value_of("vjp", f, x);
   if (dy.defined()) require_like("vjp", "upstream gradient", {dy}, "output", {y});
-  require<ShapeError>(dy.defined() || y.numel() == 1, "vjp: the function gives ", y.shape(),
-                      ", not one number: hand in an upstream gradient of that shape");
+  require<ShapeError>(dy.defined() || y.numel() == 1, "vjp: the function returned ", y.shape(),
+                      ", not one element. Pass an upstream gradient of that shape.");
   return {handed_out(y, options), grad_or_zeros({y}, x, {dy}, options.create_graph)};
 }
 
@@ -93,9 +95,10 @@ std::vector<Tensor> hessian_vector_product(const Tensor& loss, const std::vector
                                            const std::vector<Tensor>& v,
                                            DerivativeOptions options) {
   constexpr const char* kName = "hessian_vector_product";
-  require<ValueError>(loss.defined(), kName, ": the loss is undefined: hand in a result");
-  require<ShapeError>(loss.numel() == 1, kName, ": the function gives ", loss.shape(),
-                      ", not one number: sum() or mean() it");
+  require<ValueError>(loss.defined(), kName,
+                      ": the loss is undefined. Pass the result of a computation.");
+  require<ShapeError>(loss.numel() == 1, kName, ": the loss is ", loss.shape(),
+                      ", not one element. Take its sum() or mean().");
   require_like(kName, "vector", v, "input", inputs);
   const std::vector<Tensor> gradient = grad_or_zeros({loss}, inputs, {}, true);
   return grad_or_zeros(gradient, inputs, v, options.create_graph);

@@ -32,14 +32,14 @@ Formula parse(std::string_view formula, std::size_t operands) {
   std::string spelled(formula);
   std::erase(spelled, ' ');
   const std::size_t arrow = spelled.find("->");
-  require(arrow != std::string::npos, "einsum: \"", formula, "\" has no \"->\": write the letters ",
-          "of the result after one");
+  require(arrow != std::string::npos, "einsum: \"", formula,
+          "\" has no \"->\". Append \"->\" and the ", "letters of the result.");
   Formula out{{}, spelled.substr(arrow + 2)};
   std::string left = spelled.substr(0, arrow) + ",";
   for (std::size_t comma; (comma = left.find(',')) != std::string::npos; left.erase(0, comma + 1))
     out.operands.push_back(left.substr(0, comma));
   require(out.operands.size() == operands, "einsum: \"", formula, "\" is for ", out.operands.size(),
-          " tensors, but there are ", operands);
+          " tensors but got ", operands);
   return out;
 }
 
@@ -51,9 +51,9 @@ std::string spell(std::string_view formula, std::string term, std::int64_t dots)
   if (at != std::string::npos) term.erase(at, 3);
   for (std::size_t i = 0; i < term.size(); ++i) {
     require(is_letter(term[i]), "einsum: '", term[i], "' in \"", formula,
-            "\" is no letter: axes are a to z and A to Z, \"...\" those in between");
+            "\" is not a letter. Name axes a to z or A to Z, with \"...\" for the others.");
     require(term.find(term[i], i + 1) == std::string::npos, "einsum: '", term[i],
-            "' stands twice in \"", term, "\" of \"", formula, "\": a diagonal is not taken");
+            "' appears twice in \"", term, "\" of \"", formula, "\". Diagonals are not supported.");
   }
   return at == std::string::npos ? term : term.insert(at, digits);
 }
@@ -99,20 +99,20 @@ void check_sizes(std::string_view formula, const std::string& la, const Tensor& 
     const std::int64_t m = a.shape()[static_cast<int>(la.find(c))],
                        n = b.shape()[static_cast<int>(lb.find(c))];
     const bool letter = is_letter(c);
-    require<ShapeError>(
-        m == n || (!letter && (m == 1 || n == 1)), "einsum: \"", formula,
-        "\": ", letter ? std::string("'") + c + "'" : std::string("an axis of \"...\""), " is ", m,
-        " in the first operand ", a.shape(), " and ", n, " in the second ", b.shape());
+    require<ShapeError>(m == n || (!letter && (m == 1 || n == 1)), "einsum: in \"", formula, "\" ",
+                        letter ? std::string("'") + c + "'" : std::string("an axis of \"...\""),
+                        " is ", m, " in the first operand ", a.shape(), " but ", n,
+                        " in the second ", b.shape());
   }
 }
 
 void check_result(std::string_view formula, const std::string& result, const std::string& have) {
   for (const char c : result)
-    require(in(have, c), "einsum: '", c, "' of the result stands in no operand of \"", formula,
+    require(in(have, c), "einsum: '", c, "' of the result appears in no operand of \"", formula,
             "\"");
   for (const char c : have)
     require(is_letter(c) || in(result, c), "einsum: \"", formula,
-            "\" has \"...\" in an operand, but not in the result");
+            "\" has \"...\" in an operand but not in the result. Add it to the result.");
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ void check_range(const char* op, const char* what, const Tensor& index, std::int
 
 void check_index(const char* op, const Tensor& index) {
   check_defined(op, index);
-  require<DtypeError>(index.dtype() == Dtype::i64, op, ": the index is ", index.dtype(),
-                      ", and must be i64: convert with to(x, Dtype::i64)");
+  require<DtypeError>(index.dtype() == Dtype::i64, op, ": the index must be i64, got ",
+                      index.dtype(), ". Convert with to(x, Dtype::i64).");
 }
 
 /// `index` must not be larger than x, except along `axis`.
@@ -46,7 +46,7 @@ void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) 
   room[axis] = std::numeric_limits<std::int64_t>::max();
   require<ShapeError>(std::ranges::equal(index.shape(), room, std::less_equal<>()), op,
                       ": an index ", index.shape(), " does not fit ", x.shape(), " along axis ",
-                      axis, ": it needs as many axes, and other sizes no larger");
+                      axis, ". It needs as many axes, and no larger sizes along the others.");
 }
 
 /// A view of index [n] as `shape`, repeated along other axes.
@@ -113,10 +113,9 @@ struct IndexSelect final : Op {
 
   Tensor forward(const Tensor& x, const Tensor& positions) {
     const Tensor packed = kernel::contiguous(x), at = kernel::contiguous(positions);
-    check_range(name(), embeds ? "id" : "index", at, from[axis],
-                embeds ? ": make the table for a larger vocabulary, or give what is unknown an id "
-                         "that it has"
-                       : "");
+    check_range(
+        name(), embeds ? "id" : "index", at, from[axis],
+        embeds ? ". Use a larger vocabulary, or map unknown tokens to an id in this range." : "");
     index = at;
     Shape shape;
     std::int64_t outer = 1, inner = 1;
@@ -234,7 +233,7 @@ Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
   axis = check_axis("index_select", x, axis);
   check_index("index_select", index);
   require<ShapeError>(index.rank() == 1, "index_select: an index ", index.shape(), " into ",
-                      x.shape(), " must have one axis; gather() takes more");
+                      x.shape(), " must have one axis. Use gather() for more.");
   return apply(op::IndexSelect(axis, x.shape()), x, index);
 }
 
@@ -251,27 +250,28 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor&
   axis = normalize_axis("scatter_add", axis, x.rank());
   check_fits("scatter_add", x, axis, index);
   require<ShapeError>(source.shape() == index.shape(), "scatter_add: the source is ",
-                      source.shape(), " but the index ", index.shape(), ": they must be alike");
+                      source.shape(), " but the index is ", index.shape(),
+                      ". Their shapes must be equal.");
   require<DtypeError>(source.dtype() == x.dtype() && x.dtype() != Dtype::bool_,
-                      "scatter_add: ", source.dtype(), " is added to ", x.dtype(),
-                      ": both must be the same kind of number");
+                      "scatter_add: the source and x must have the same numeric dtype, got ",
+                      source.dtype(), " and ", x.dtype());
   return apply(op::ScatterAdd(axis), x, index, source);
 }
 
 Tensor one_hot(const Tensor& index, std::int64_t classes, Dtype dtype) {
   check_index("one_hot", index);
-  require(classes >= 1, "one_hot: ", classes, " classes: give at least 1");
+  require(classes >= 1, "one_hot: classes must be at least 1, got ", classes);
   return apply(op::OneHot(classes, dtype), index);
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& ids, std::optional<std::int64_t> padding_idx) {
   check_defined("embedding", weight);
   check_index("embedding", ids);
-  require<ShapeError>(weight.rank() == 2, "embedding: the weight is ", weight.shape(),
-                      ", and must be [vocabulary, width]");
+  require<ShapeError>(weight.rank() == 2, "embedding: the weight must be [vocabulary, width], got ",
+                      weight.shape());
   require(!padding_idx || (0 <= *padding_idx && *padding_idx < weight.size(0)),
-          "embedding: padding_idx ", padding_idx.value_or(0), " is no row of ", weight.shape(),
-          ": give one of [0, ", weight.size(0), "), or none");
+          "embedding: padding_idx ", padding_idx.value_or(0), " is not a row of ", weight.shape(),
+          ". Use one in [0, ", weight.size(0), "), or none.");
   return apply(op::IndexSelect(0, weight.shape(), true, padding_idx), weight, ids);
 }
 
@@ -285,11 +285,12 @@ Tensor Tensor::operator[](const Tensor& index) const {
   Shape shape = {index.numel()};
   for (int axis = 0; axis < rank(); ++axis) {
     require<ShapeError>(axis >= index.rank() || size(axis) == index.size(axis), "[]: a mask ",
-                        index.shape(), " for ", shape_, ": the axes it has must be the first ones");
+                        index.shape(), " does not fit ", shape_,
+                        ". Its sizes must be those of the first axes.");
     if (axis >= index.rank()) shape.push_back(size(axis));
   }
-  require<ShapeError>(index.rank() <= rank(), "[]: a mask ", index.shape(), " for ", shape_,
-                      " has more axes");
+  require<ShapeError>(index.rank() <= rank(), "[]: a mask ", index.shape(), " has more axes than ",
+                      shape_);
   const std::vector<bool> chosen = index.to_vector<bool>();
   std::vector<std::int64_t> rows;
   for (std::size_t i = 0; i < chosen.size(); ++i)

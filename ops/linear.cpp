@@ -101,18 +101,18 @@ namespace {
 
 /// A fix for an input that does not end in `in`.
 const char* advice(const Tensor& x, std::int64_t in) {
-  if (x.rank() == 2 && x.size(0) == in) return "did you mean transpose(x)?";
-  return "give the layer as many inputs as the last axis has";
+  if (x.rank() == 2 && x.size(0) == in) return "Did you mean transpose(x)?";
+  return "Change the layer's input size.";
 }
 
 void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_defined("linear", x, weight);
-  require<ShapeError>(weight.rank() == 2, "linear: the weight has shape ", weight.shape(),
-                      ", not [out, in]");
+  require<ShapeError>(weight.rank() == 2, "linear: the weight must be [out, in], got ",
+                      weight.shape());
   const std::int64_t in = weight.size(1);
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == in, "linear: the input ", x.shape(),
-                      " does not end in the weight's input size: ", weight.shape(),
-                      " is [out, in] and wants [..., ", in, "]: ", advice(x, in));
+                      " must end in the weight's input size, ", in, " (weight ", weight.shape(),
+                      " is [out, in]). ", advice(x, in));
   check_weight_and_bias("linear", x, weight, bias);
 }
 

@@ -49,25 +49,24 @@ Tensor normalised(const Tensor& q, const Tensor& k, const Tensor& v, bool causal
 void check_sizes(const char* name, const Tensor& q, const Tensor& k, const Tensor& v, bool causal) {
   check_defined(name, q, k, v);
   require<ShapeError>(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, name, ": q ", q.shape(),
-                      ", k ", k.shape(), ", v ", v.shape(),
+                      ", k ", k.shape(), " and v ", v.shape(),
                       " must be [batch, heads, length, width]");
   const bool fit = q.size(0) == k.size(0) && q.size(1) == k.size(1) && q.size(3) == k.size(3) &&
                    k.size(0) == v.size(0) && k.size(1) == v.size(1) && k.size(2) == v.size(2);
   require<ShapeError>(fit, name, ": q ", q.shape(), ", k ", k.shape(), " and v ", v.shape(),
-                      " do not fit: batch and heads are equal, q and k alike in width, k and v in ",
-                      "length");
-  require<ShapeError>(!causal || q.size(2) == k.size(2), name, ": causal with ", q.size(2),
-                      " queries and ", k.size(2), " keys: there must be as many of both");
+                      " do not fit. Batch and heads must be equal, the widths of q and k, and the ",
+                      "lengths of k and v.");
+  require<ShapeError>(!causal || q.size(2) == k.size(2), name, ": causal attention needs as many ",
+                      "queries as keys, got ", q.size(2), " and ", k.size(2));
 }
 
 /// w_m · x − |x|² / 2
 Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
   require<ShapeError>(
       projection.rank() == 2 && projection.size(0) > 0 && projection.size(1) == x.size(-1),
-      "FAVOR+ features: the projection ",
-      projection.defined() ? to_string(projection.shape()) : "is undefined and",
-      " must be [features, ", x.size(-1), "] with at least one: as wide as the queries and keys ",
-      x.shape());
+      "FAVOR+ features: the projection for queries or keys ", x.shape(), " must be [features, ",
+      x.size(-1), "] with at least one feature, got ",
+      projection.defined() ? to_string(projection.shape()) : "an undefined tensor");
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 
@@ -80,11 +79,11 @@ double safe_shift(const Tensor& projection) {
 
 Tensor mask_padding(const Tensor& x, const std::vector<std::int64_t>& lengths) {
   if (lengths.empty()) return x;
-  require<ShapeError>(x.rank() == 4, "mask_padding: wants ", "[batch, heads, length, width], not ",
-                      x.defined() ? to_string(x.shape()) : "undefined");
+  require<ShapeError>(x.rank() == 4, "mask_padding: x must be [batch, heads, length, width], got ",
+                      x.defined() ? to_string(x.shape()) : "an undefined tensor");
   for (const std::int64_t length : lengths)
-    require<ShapeError>(length <= x.size(2), "mask_padding: a length of ", length, " for ",
-                        x.shape(), ", which has ", x.size(2), " places");
+    require<ShapeError>(length <= x.size(2), "mask_padding: a length of ", length, " exceeds the ",
+                        x.size(2), " positions of x ", x.shape());
   const Tensor seen = padding_mask(lengths).dense({x.size(0), 1, 1, x.size(2)});  // [B, 1, 1, S]
   return masked_fill(x, transpose(logical_not(seen)), 0);
 }
@@ -92,7 +91,7 @@ Tensor mask_padding(const Tensor& x, const std::vector<std::int64_t>& lengths) {
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                         const LinearAttentionOptions& options) {
   check_sizes("linear_attention", q, k, v, options.causal);
-  require(options.eps >= 0, "linear_attention: eps is ", options.eps, ", but must not be negative");
+  require(options.eps >= 0, "linear_attention: eps must not be negative, got ", options.eps);
   const auto feature = [&](const Tensor& x) {
     return options.feature == FeatureMap::relu ? relu(x) : elu(x) + 1;
   };
@@ -125,8 +124,9 @@ Tensor favor_features(const Tensor& x, const Tensor& projection, const Tensor& s
 
 Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const RandomStream& stream,
                              Dtype dtype) {
-  require(features > 0 && width > 0, "orthogonal_projection: ", features, " features of width ",
-          width, ": both must be positive");
+  require(features > 0 && width > 0,
+          "orthogonal_projection: features and width must be positive, got ", features, " and ",
+          width);
   const auto rows = static_cast<std::size_t>(features), D = static_cast<std::size_t>(width);
   std::vector<double> w(rows * D);
   for (std::size_t r = 0; r < rows; ++r) {

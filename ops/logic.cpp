@@ -319,8 +319,8 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value) {
   check_defined("masked_fill", x);
   check_bool("masked_fill", mask);
   require<ShapeError>(broadcast_shapes("masked_fill", x.shape(), mask.shape()) == x.shape(),
-                      "masked_fill: the mask ", mask.shape(), " does not fit into x ", x.shape(),
-                      ": expand x to the mask's shape first");
+                      "masked_fill: the mask ", mask.shape(), " does not broadcast to x ",
+                      x.shape(), ". Expand x to the mask's shape first.");
   return apply(op::MaskedFill{value}, x, mask);
 }
 

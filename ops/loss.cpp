@@ -17,11 +17,11 @@ namespace {
 void check_targets(const char* name, const Tensor& x, const Tensor& target) {
   check_defined(name, x, target);
   require<DtypeError>(is_float(x.dtype()) && x.dtype() == target.dtype(), name,
-                      ": wants both f32 or both f64, not ", x.dtype(), " with target ",
-                      target.dtype(), ": convert with to(x, dtype)");
+                      ": input and target must both be f32 or both f64, got ", x.dtype(), " and ",
+                      target.dtype(), ". Convert one with to(x, dtype).");
   require<ShapeError>(x.shape() == target.shape(), name, ": the input is ", x.shape(),
-                      " but the target ", target.shape(),
-                      ": they must be equal; reshape(), or expand() where repeating is meant");
+                      " but the target is ", target.shape(),
+                      ". Make them equal with reshape(), or with expand() to repeat values.");
 }
 
 Tensor reduced(const Tensor& each, Reduction reduction) {
@@ -34,8 +34,8 @@ Tensor reduced(const Tensor& each, Reduction reduction) {
 Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Reduction reduction) {
   check_targets("cross_entropy_soft", logits, probabilities);
   require<ShapeError>(logits.rank() >= 1,
-                      "cross_entropy_soft: logits and probabilities [] must have an axis of "
-                      "classes: [..., V]");
+                      "cross_entropy_soft: logits and probabilities must have a class axis "
+                      "([..., V]), got []");
   const Tensor log_p = log_softmax(logits);
   // A masked class with probability 0: 0 · −∞ counts as 0.
   const Tensor neither = logical_and(equal(probabilities, 0.0),
@@ -57,8 +57,8 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
 /// With q = d clamped to [−delta, delta], both cases are q (d − q/2).
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction) {
   check_targets("huber_loss", x, target);
-  require<ValueError>(delta > 0 && std::isfinite(delta), "huber_loss: delta is ", delta,
-                      ", but must be positive");
+  require<ValueError>(delta > 0 && std::isfinite(delta),
+                      "huber_loss: delta must be positive and finite, got ", delta);
   const Tensor d = x - target;
   const Tensor q = clamp(d, -delta, delta);
   return reduced(q * (d - q * 0.5), reduction);

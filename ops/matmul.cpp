@@ -75,11 +75,11 @@ struct Operand {
 
 void check_inner(const Tensor& a, const Tensor& b) {
   const std::int64_t k = a.size(-1), other = b.size(-2);
-  require<ShapeError>(k == other, "matmul: ", a.shape(), " x ", b.shape(), ": inner sizes ", k,
-                      " and ", other, " differ",
-                      b.size(-1) == k ? "; did you mean transpose of the second?"
-                                      : ": the last axis of the first must be as long as the "
-                                        "last but one of the second");
+  require<ShapeError>(k == other, "matmul: ", a.shape(), " x ", b.shape(),
+                      " have different inner sizes, ", k, " and ", other, ". ",
+                      b.size(-1) == k ? "Did you mean transpose of the second?"
+                                      : "The last axis of the first must be as long as the "
+                                        "second-to-last of the second.");
 }
 
 /// a b over broadcast batches; both of rank ≥ 2.
@@ -137,10 +137,10 @@ struct MatMul final : Op {
 Tensor matmul(const Tensor& a, const Tensor& b) {
   check_pair("matmul", a, b);
   require<ShapeError>(a.rank() >= 1 && b.rank() >= 1, "matmul: ", a.shape(), " x ", b.shape(),
-                      ": a single number is no matrix; multiply with *");
+                      " include a scalar. Multiply with *.");
   if (a.rank() == 1) {
     require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ",
-                        b.shape(), ": lengths differ");
+                        b.shape(), " have different lengths");
     return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);

@@ -11,10 +11,10 @@ using gemm::Matrix;
 
 PackedMatrix pack(const Tensor& weight, Precision precision) {
   check_defined("pack", weight);
-  require<ShapeError>(weight.rank() == 2, "pack: the weight is ", weight.shape(),
-                      ", and must be [out, in]");
-  require<DtypeError>(weight.dtype() == Dtype::f32, "pack: the weight is ", weight.dtype(),
-                      ": f32 can be packed; convert it with to(weight, Dtype::f32)");
+  require<ShapeError>(weight.rank() == 2, "pack: the weight must be [out, in], got ",
+                      weight.shape());
+  require<DtypeError>(weight.dtype() == Dtype::f32, "pack: the weight must be f32, got ",
+                      weight.dtype(), ". Convert it with to(weight, Dtype::f32).");
   const Tensor rows = kernel::contiguous(weight);
   return {Matrix<const float>(rows.data<float>(), rows.size(0), rows.size(1)), precision};
 }
@@ -27,18 +27,20 @@ Tensor unpack(const PackedMatrix& weight) {
 }
 
 Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
-  require(x.defined() && weight.defined(), "linear: the input or the packed weight is undefined");
+  require(x.defined() && weight.defined(), "linear: the ", x.defined() ? "packed weight" : "input",
+          " is undefined");
   const std::int64_t out = weight.rows(), in = weight.columns();
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == in, "linear: the input ", x.shape(),
-                      " does not end in the ", in, " inputs of the packed weight [", out, ", ", in,
-                      "]");
-  require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias has shape ",
-                      bias.shape(), " where the packed weight has ", out, " rows");
+                      " must end in the input size of the packed weight, ", in, " ([", out, ", ",
+                      in, "] is [out, in])");
+  require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias is ",
+                      bias.shape(), " but the packed weight has ", out, " rows");
   require<DtypeError>(x.dtype() == Dtype::f32 && bias.dtype() == Dtype::f32,  // undefined is f32
-                      "linear: packed weights are multiplied in f32, not ", x.dtype());
+                      "linear: packed weights need an f32 input and bias, got ", x.dtype(), " and ",
+                      bias.dtype());
   require<GraphError>(!GradMode::enabled() || !x.requires_grad(),
-                      "linear: a packed weight gives no gradients: compute under NoGrad, or keep ",
-                      "the weights as f32");
+                      "linear: packed weights do not support gradients. Compute under NoGrad, or ",
+                      "keep the weights as f32.");
   Shape shape = x.shape();
   shape[x.rank() - 1] = out;
   Tensor y = Tensor::empty(shape, Dtype::f32);
@@ -51,17 +53,16 @@ Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
 }
 
 Tensor embedding(const PackedMatrix& weight, const Tensor& ids) {
-  require(weight.defined() && ids.defined(),
-          "embedding: the ids or the packed weight is undefined");
-  require<DtypeError>(ids.dtype() == Dtype::i64, "embedding: ids are ", ids.dtype(),
-                      ", and must be i64");
+  require(weight.defined() && ids.defined(), "embedding: the ",
+          ids.defined() ? "packed weight is" : "ids are", " undefined");
+  require<DtypeError>(ids.dtype() == Dtype::i64, "embedding: ids must be i64, got ", ids.dtype());
   Shape shape = ids.shape();
   shape.push_back(weight.columns());
   Tensor y = Tensor::empty(shape, Dtype::f32);
   auto* to = y.mutable_data<float>();
   for (const std::int64_t id : ids.to_vector<std::int64_t>()) {
     require<IndexError>(0 <= id && id < weight.rows(), "embedding: id ", id,
-                        " is no row of a packed weight of ", weight.rows());
+                        " is not a row of a packed weight with ", weight.rows(), " rows");
     weight.unpack_row(id, to);
     to += weight.columns();
   }

@@ -16,10 +16,11 @@ namespace {
 template <class Value>
 Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
                      std::int64_t examples, Value value) {
-  require(examples >= 0, name, ": ", examples, " examples: give 0 if all share the positions");
+  require(examples >= 0, name, ": examples must be at least 0 (all share the positions), got ",
+          examples);
   const std::size_t B = examples == 0 ? 1 : static_cast<std::size_t>(examples);
   require<ShapeError>(queries.size() % B == 0 && keys.size() % B == 0, name, ": ", queries.size(),
-                      " query and ", keys.size(), " key positions are not as many for each of ",
+                      " query and ", keys.size(), " key positions cannot be divided equally among ",
                       examples, " examples");
   const std::size_t T = queries.size() / B, S = keys.size() / B;
   std::vector<decltype(value(std::int64_t{0}))> out;
@@ -39,10 +40,10 @@ double slope(std::int64_t i, std::int64_t heads) {
 
 void check_buckets(const RelativeBuckets& o) {
   const std::int64_t one_way = o.bidirectional ? o.count / 2 : o.count;
-  require(one_way >= 2 && one_way % 2 == 0 && o.count % 2 == 0, "relative_bucket: ", o.count,
-          " buckets: each direction needs an even number of them");
-  require(o.max_distance > one_way / 2, "relative_bucket: a max_distance of ", o.max_distance,
-          " is within the ", one_way / 2, " buckets that hold one distance each");
+  require(one_way >= 2 && one_way % 2 == 0 && o.count % 2 == 0, "relative_bucket: each ",
+          "direction needs an even number of buckets, got ", o.count, " in total");
+  require(o.max_distance > one_way / 2, "relative_bucket: max_distance must be larger than the ",
+          one_way / 2, " buckets that hold one distance each, got ", o.max_distance);
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ Tensor position_distances(PositionList queries, PositionList keys, std::int64_t 
 }
 
 Tensor alibi_slopes(std::int64_t heads, Dtype dtype) {
-  require(heads > 0, "alibi_slopes: ", heads, " heads: needs at least 1");
+  require(heads > 0, "alibi_slopes: heads must be at least 1, got ", heads);
   std::int64_t power = 1;
   while (2 * power <= heads) power *= 2;
   std::vector<double> slopes;

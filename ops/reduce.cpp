@@ -42,13 +42,14 @@ Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Fi
 
 /// n − correction, at least 0: too few elements give 0 / 0 = NaN.
 double divisor(const char* op, const Reduced& r, int correction) {
-  require(correction >= 0, op, ": correction ", correction, " is negative: give 1 or 0");
+  require(correction >= 0, op, ": correction must not be negative, got ", correction,
+          ". Use 1 or 0.");
   return std::max(0.0, static_cast<double>(r.n) - correction);
 }
 
 const Reduced& require_nonempty(const char* op, const Reduced& r) {
   require<ShapeError>(r.n > 0, op, ": ", r.from, " has no elements along axes ", r.axes,
-                      ", and nothing has no ", op);
+                      ", so its ", op, " is undefined");
   return r;
 }
 

@@ -64,13 +64,14 @@ RotaryTable table_for(std::span<const std::int64_t> positions, std::int64_t D,
 
 void check_rotate(const Tensor& x, std::int64_t positions, const RotaryOptions& options) {
   check_defined("apply_rotary", x);
-  require<ShapeError>(x.rank() == 4 && x.size(3) % 2 == 0, "apply_rotary: x is ", x.shape(),
-                      ", not [batch, heads, length, an even width]");
+  require<ShapeError>(
+      x.rank() == 4 && x.size(3) % 2 == 0,
+      "apply_rotary: x must be [batch, heads, length, width] with an even width, got ", x.shape());
   const std::int64_t B = x.size(0), T = x.size(2);
   require<ShapeError>(positions == T || positions == B * T, "apply_rotary: ", positions,
-                      " positions for x ", x.shape(), ": give ", T,
-                      ", one for each place, or that many for each of ", B, " examples");
-  require(options.base > 0, "apply_rotary: base is ", options.base, ", but must be positive");
+                      " positions do not fit x ", x.shape(), ". Pass ", T,
+                      ", or that many for each of ", B, " examples.");
+  require(options.base > 0, "apply_rotary: base must be positive, got ", options.base);
 }
 
 /// Swaps the two columns of each pair.

@@ -96,12 +96,13 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Shape &first = x[0].shape(), &other = x[i].shape();
     require<DtypeError>(x[i].dtype() == x[0].dtype(), op, ": tensor 0 is ", x[0].dtype(),
-                        " but tensor ", i, " is ", x[i].dtype(), ": convert one with to(x, dtype)");
+                        " but tensor ", i, " is ", x[i].dtype(),
+                        ". Convert one with to(x, dtype).");
     bool fits = other.rank() == first.rank();
     for (int a = 0; fits && a < first.rank(); ++a) fits = a == axis || other[a] == first[a];
     require<ShapeError>(fits, op, ": tensor 0 is ", first, " but tensor ", i, " is ", other,
-                        ": all sizes ", axis < 0 ? "" : str_cat("but that of axis ", axis, " "),
-                        "must be equal");
+                        ". All sizes ", axis < 0 ? "" : str_cat("except that of axis ", axis, " "),
+                        "must be equal.");
   }
 }
 
@@ -109,7 +110,7 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
 Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagonal) {
   check_defined(op, x);
   require<ShapeError>(x.rank() >= 2, op, ": ", x.shape(),
-                      " has fewer than two axes, so no diagonal");
+                      " has fewer than two axes, so it has no diagonal");
   const std::int64_t m = x.size(-2), n = x.size(-1);
   Tensor cut = Tensor::empty({m, n}, Dtype::bool_);
   bool* at = cut.mutable_data<bool>();
@@ -134,7 +135,7 @@ Tensor cat(std::span<const Tensor> x, int axis) {
   require(!x.empty(), "cat: no tensors to join");
   for (const Tensor& each : x) check_defined("cat", each);
   require<ShapeError>(x[0].rank() > 0,
-                      "cat: a tensor without axes, [], cannot be joined: use stack()");
+                      "cat: tensors without axes, [], cannot be joined. Use stack().");
   axis = normalize_axis("cat", axis, x[0].rank());
   check_joinable("cat", x, axis);
   return apply(op::Cat(axis), x);
@@ -161,14 +162,15 @@ Tensor stack(std::initializer_list<Tensor> x, int axis) {
 Tensor repeat(const Tensor& x, const Shape& times) {
   check_defined("repeat", x);
   require<ShapeError>(times.rank() >= x.rank(), "repeat: ", x.shape(), " has ", x.rank(),
-                      " axes but the times ", times, " only ", times.rank(),
-                      ": give one for each axis");
+                      " axes but times ", times, " has only ", times.rank(),
+                      " entries. Pass one per axis.");
   Shape shape = Shape::filled(times.rank() - x.rank(), 1);
   for (const std::int64_t size : x.shape()) shape.push_back(size);
   Tensor y = reshape(x, shape);
   std::int64_t outer = 1;  // product of the sizes before `axis`
   for (int axis = 0; axis < times.rank(); outer *= shape[axis++]) {
-    require(times[axis] >= 0, "repeat: ", times, " holds the negative number ", times[axis]);
+    require(times[axis] >= 0, "repeat: times must not be negative, got ", times[axis], " in ",
+            times);
     if (times[axis] == 1) continue;
     const std::int64_t inner = outer == 0 ? 0 : y.numel() / outer;
     shape[axis] *= times[axis];
@@ -187,8 +189,8 @@ Tensor triu(const Tensor& x, std::int64_t diagonal) { return triangle("triu", x,
 
 Tensor pad(const Tensor& x, int axis, std::int64_t before, std::int64_t after, double value) {
   axis = check_axis("pad", x, axis);
-  require(before >= 0 && after >= 0, "pad: ", before, " before and ", after, " after axis ", axis,
-          " of ", x.shape(), ": neither can be negative; slice() cuts");
+  require(before >= 0 && after >= 0, "pad: before and after must not be negative, got ", before,
+          " and ", after, " for axis ", axis, " of ", x.shape(), ". Use slice() to cut.");
   return apply(op::Pad(axis, x.shape()[axis], before, after, value), x);
 }
 

@@ -145,7 +145,7 @@ struct Multinomial final : Op {
     std::int64_t positive = 0;
     for (std::size_t i = 0; i < w.size(); ++i) {
       require(std::isfinite(w[i]) && w[i] >= 0, "multinomial: weight ", w[i], " at position ", i,
-              " of row ", row, ": weights must be finite and not negative");
+              " of row ", row, " must be finite and not negative");
       positive += w[i] > 0;
     }
     const std::int64_t needed = replacement ? 1 : count;
@@ -213,8 +213,8 @@ SortResult sort(const Tensor& x, int axis, bool descending) {
 SortResult topk(const Tensor& x, std::int64_t k, int axis) {
   axis = check_axis("topk", x, axis);
   Shape shape = x.shape();
-  require(0 <= k && k <= shape[axis], "topk: ", k, " of the ", shape[axis], " elements along axis ",
-          axis, " of ", shape);
+  require(0 <= k && k <= shape[axis], "topk: k must be from 0 to ", shape[axis],
+          ", the size of axis ", axis, " of ", shape, ", got ", k);
   shape[axis] = k;
   const Tensor indices = apply(op::Positions("topk", axis, k, shape, {true, true}), x);
   return {gather(x, axis, indices), indices};
@@ -222,10 +222,11 @@ SortResult topk(const Tensor& x, std::int64_t k, int axis) {
 
 Tensor multinomial(const Tensor& weights, std::int64_t count, bool replacement) {
   check_defined("multinomial", weights);
-  require<ShapeError>(weights.rank() >= 1, "multinomial: the weights are [], and need an axis");
-  require<DtypeError>(is_float(weights.dtype()), "multinomial: the weights are ", weights.dtype(),
-                      ", and must be f32 or f64");
-  require(count >= 1, "multinomial: ", count, " positions: give at least 1");
+  require<ShapeError>(weights.rank() >= 1,
+                      "multinomial: the weights must have at least one axis, got []");
+  require<DtypeError>(is_float(weights.dtype()),
+                      "multinomial: the weights must be f32 or f64, got ", weights.dtype());
+  require(count >= 1, "multinomial: count must be at least 1, got ", count);
   return apply(op::Multinomial(count, replacement), weights);
 }
 

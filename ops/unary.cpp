@@ -212,12 +212,11 @@ Tensor pow(const Tensor& x, double exponent) {
 }
 
 Tensor clamp(const Tensor& x, double low, double high) {
-  require<ValueError>(low <= high, "clamp: low ", low, " is not below high ", high,
-                      ": exchange them");
+  require<ValueError>(low <= high, "clamp: low must not be above high, got ", low, " and ", high);
   for (const double bound : {low, high})
     require<DtypeError>(x.dtype() != Dtype::i64 || bound == std::trunc(bound),
-                        "clamp: an i64 tensor and ", bound,
-                        ", which is no integer: convert with to(x, Dtype::f32)");
+                        "clamp: an i64 tensor needs integer bounds, got ", bound,
+                        ". Convert with to(x, Dtype::f32).");
   return apply(op::Clamp{low, high}, x);
 }
 

@@ -120,9 +120,9 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   int computed = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     require<ShapeError>(shape[axis] >= -1, "reshape: ", shape, " has a negative size, ",
-                        shape[axis], ": only -1 (compute it) is allowed");
+                        shape[axis], ". Only -1 (computed) is allowed.");
     require<ShapeError>(shape[axis] != -1 || computed < 0, "reshape: ", shape,
-                        " leaves more than one size ", "to be computed");
+                        " has more than one size to compute (-1)");
     if (shape[axis] == -1) {
       computed = axis;
       to[axis] = 1;
@@ -131,21 +131,21 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   const std::int64_t others = numel(to);
   if (computed >= 0) {
     require<ShapeError>(others > 0 && x.numel() % others == 0, "reshape: ", x.shape(), " has ",
-                        x.numel(), " elements, which no size in place of the -1 of ", shape,
-                        " makes up");
+                        x.numel(), " elements, which do not fill ", shape,
+                        " with any size in place of -1");
     to[computed] = x.numel() / others;
   }
   require<ShapeError>(numel(to) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
                       " elements but ", shape, " has ", numel(to),
-                      ": the products of the sizes must be equal");
+                      ". The products of the sizes must be equal.");
   return apply(op::Reshape(x.shape(), to), x);
 }
 
 Tensor view(const Tensor& x, const Shape& shape) {
   Tensor y = reshape(x, shape);
   require<ShapeError>(y.storage() == x.storage(), "view: the values of ", x.shape(),
-                      " with strides ", x.strides(), " do not lie as ", shape,
-                      " needs them: use reshape(), or contiguous() first");
+                      " with strides ", x.strides(), " cannot be viewed as ", shape,
+                      " without a copy. Use reshape(), or contiguous() first.");
   return y;
 }
 
@@ -176,14 +176,14 @@ Tensor permute(const Tensor& x, const Axes& order) {
   check_defined("permute", x);
   require<ShapeError>(order.rank() == x.rank(), "permute: the order ", order, " names ",
                       order.rank(), " axes, but ", x.shape(), " has ", x.rank(),
-                      ": name each axis once");
+                      ". Name each axis once.");
   return apply(op::Permute(check_axes("permute", x, order)), x);
 }
 
 Tensor squeeze(const Tensor& x, int axis) {
   axis = check_axis("squeeze", x, axis);
   require<ShapeError>(x.shape()[axis] == 1, "squeeze: axis ", axis, " of ", x.shape(), " has size ",
-                      x.shape()[axis], ", not 1: use select() to take one position");
+                      x.shape()[axis], ", not 1. Use select() to take one position.");
   Shape shape = x.shape();
   shape.erase(axis);
   return reshape(x, shape);
@@ -198,8 +198,8 @@ Tensor unsqueeze(const Tensor& x, int axis) {
 
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
   axis = check_axis("slice", x, axis);
-  require(step >= 1, "slice: step ", step, " along axis ", axis, " of ", x.shape(),
-          " is not positive: flip() turns an axis round");
+  require(step >= 1, "slice: step must be positive, got ", step, " for axis ", axis, " of ",
+          x.shape(), ". Use flip() to reverse an axis.");
   const std::int64_t n = x.shape()[axis];
   start = std::clamp<std::int64_t>(start < 0 ? start + n : start, 0, n);
   stop = std::clamp<std::int64_t>(stop < 0 ? stop + n : stop, start, n);
@@ -211,7 +211,7 @@ Tensor select(const Tensor& x, int axis, std::int64_t position) {
   axis = check_axis("select", x, axis);
   const std::int64_t n = x.shape()[axis];
   require<IndexError>(-n <= position && position < n, "select: position ", position, " of axis ",
-                      axis, " of ", x.shape(), ": give ", -n, " to ", n - 1);
+                      axis, " of ", x.shape(), " is out of range. Use ", -n, " to ", n - 1, ".");
   if (position < 0) position += n;
   return squeeze(slice(x, axis, position, position + 1), axis);
 }
@@ -234,7 +234,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& size
 
 std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
   axis = check_axis("split", x, axis);
-  require(size >= 1, "split: parts of size ", size, " of ", x.shape(), ": give at least 1");
+  require(size >= 1, "split: the part size for ", x.shape(), " must be at least 1, got ", size);
   const std::int64_t n = x.shape()[axis];
   std::vector<std::int64_t> sizes;
   for (std::int64_t left = n; left > 0 || sizes.empty(); left -= sizes.back())
@@ -244,7 +244,7 @@ std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
 
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, int axis) {
   axis = check_axis("chunk", x, axis);
-  require(chunks >= 1, "chunk: ", chunks, " chunks of ", x.shape(), ": give at least 1");
+  require(chunks >= 1, "chunk: chunks of ", x.shape(), " must be at least 1, got ", chunks);
   const std::int64_t n = x.shape()[axis];
   return split(x, std::max<std::int64_t>(1, n / chunks + (n % chunks != 0)), axis);
 }

@@ -26,7 +26,7 @@ std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size,
   require(x.rank() > 0 && y.rank() > 0, "batches: x and y must have rows");
   require<ShapeError>(x.size(0) == y.size(0), "batches: x ", x.shape(), " and y ", y.shape(),
                       " have different numbers of rows");
-  require(size > 0, "batches: a size of ", size);
+  require(size > 0, "batches: the batch size must be positive, got ", size);
   const std::int64_t rows = x.size(0);
   Generator own(seed);
   const GeneratorScope scope(own);
@@ -43,10 +43,10 @@ std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size,
 TokenBatches::TokenBatches(std::vector<std::int64_t> tokens, std::int64_t context,
                            std::int64_t batch, std::uint64_t seed)
     : tokens_(std::move(tokens)), context_(context), batch_(batch), seed_(seed) {
-  require(context > 0 && batch > 0, "TokenBatches: context ", context, " and batch ", batch,
-          " must be positive");
+  require(context > 0 && batch > 0, "TokenBatches: context and batch must be positive, got ",
+          context, " and ", batch);
   require(size() > context, "TokenBatches: the text has ", size(), " tokens, but a context of ",
-          context, " needs at least ", context + 1, ": take a longer text or a shorter context");
+          context, " needs at least ", context + 1, ". Use a longer text or a shorter context.");
 }
 
 Batch TokenBatches::windows(const std::vector<std::int64_t>& starts, std::int64_t length) const {
@@ -83,9 +83,9 @@ std::vector<Batch> TokenBatches::once() const {
 LengthBuckets::LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch,
                              std::uint64_t seed, std::int64_t pool)
     : lengths_(std::move(lengths)), batch_(batch), pool_(pool), seed_(seed) {
-  require(!lengths_.empty(), "LengthBuckets: no sequences");
-  require(batch > 0 && pool > 0, "LengthBuckets: batch ", batch, " and pool ", pool,
-          " must be positive");
+  require(!lengths_.empty(), "LengthBuckets: no sequences were given");
+  require(batch > 0 && pool > 0, "LengthBuckets: batch and pool must be positive, got ", batch,
+          " and ", pool);
 }
 
 std::int64_t LengthBuckets::batches_per_pass() const {
@@ -113,7 +113,7 @@ void LengthBuckets::shuffle_for(std::int64_t pass) const {
 }
 
 std::vector<std::int64_t> LengthBuckets::at(std::int64_t step) const {
-  require(step >= 0, "LengthBuckets: no step ", step);
+  require(step >= 0, "LengthBuckets: step must not be negative, got ", step);
   const std::int64_t pass = step / batches_per_pass();
   if (pass != pass_) shuffle_for(pass);
   return batches_[static_cast<std::size_t>(step % batches_per_pass())];

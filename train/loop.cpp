@@ -8,11 +8,12 @@ namespace gradus::train {
 
 Loop::Loop(optim::Optimizer& optimizer, optim::Schedule schedule, const LoopOptions& options)
     : optimizer_(optimizer), schedule_(std::move(schedule)), options_(options) {
-  require(options.steps > 0, "training loop: ", options.steps, " steps: must be positive");
-  require(options.eval_every > 0, "training loop: evaluations every ", options.eval_every,
-          " steps: must be positive");
+  require(options.steps > 0, "training loop: steps must be positive, got ", options.steps);
+  require(options.eval_every > 0, "training loop: eval_every must be positive, got ",
+          options.eval_every);
   for (const double limit : {options.clip_norm, options.clip_value})
-    require(limit >= 0, "training loop: gradients clipped to ", limit, ": must be positive, or 0");
+    require(limit >= 0, "training loop: clipping limits must be positive, or 0 for none, got ",
+            limit);
 }
 
 Loop::~Loop() = default;

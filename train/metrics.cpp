@@ -23,13 +23,15 @@ MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
   const bool there = std::filesystem::is_regular_file(path, none);  // a pipe has no size
   const std::int64_t size =
       there ? static_cast<std::int64_t>(std::filesystem::file_size(path, none)) : 0;
-  require<FileError>(size >= keep_bytes, path, ": has ", size, " bytes where its checkpoint knows ",
-                     keep_bytes, ": it was changed by hand, or belongs to another run");
+  require<FileError>(size >= keep_bytes, path, ": has ", size,
+                     " bytes but its checkpoint recorded ", keep_bytes,
+                     ". It was changed by hand, or belongs to another run.");
   int cause = there ? io::truncate_file(path, keep_bytes) : 0;
-  require<FileError>(cause == 0, path, ": cannot be cut back to ", keep_bytes,
-                     " bytes: ", std::strerror(cause));
+  require<FileError>(cause == 0, path, ": cannot be truncated to ", keep_bytes, " bytes (",
+                     std::strerror(cause), ")");
   cause = file_.open(path);
-  require<FileError>(cause == 0, path, ": cannot be opened for writing: ", std::strerror(cause));
+  require<FileError>(cause == 0, path, ": cannot be opened for writing (", std::strerror(cause),
+                     ")");
 }
 
 MetricsLog::~MetricsLog() { flush(); }

@@ -33,10 +33,9 @@ TimeBudget::TimeBudget(const TimeLimit& limit, std::int64_t steps, std::int64_t 
       planned_every_(every),
       clock_(clock ? std::move(clock) : system_clock),
       now_{.steps = steps, .every = every, .evaluation_steps = limit.evaluation_steps} {
-  require(limit.seconds >= 0 && std::isfinite(limit.seconds), "TimeLimit: ", limit.seconds,
-          " seconds: must be positive, or 0");
-  require(limit.most_steps > 0, "TimeLimit: at most ", limit.most_steps,
-          " steps: must be positive");
+  require(limit.seconds >= 0 && std::isfinite(limit.seconds),
+          "TimeLimit: seconds must be finite and not negative, got ", limit.seconds);
+  require(limit.most_steps > 0, "TimeLimit: most_steps must be positive, got ", limit.most_steps);
 }
 
 double TimeBudget::position(std::int64_t step) const {

@@ -29,7 +29,7 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   std::istringstream text(at == checkpoint.facts.end() ? "" : at->second);
   std::int64_t number = 0;
   require<FileError>(bool(text >> number), path, ": has no number \"", fact,
-                     "\": it is not the checkpoint of a run");
+                     "\", so it is not the checkpoint of a run");
   return number;
 }
 
@@ -73,11 +73,11 @@ std::string note(const Metrics& metrics) {
 }
 
 TrainOptions checked(TrainOptions o) {
-  require(!o.directory.empty(), "Trainer: no directory for the run's files");
-  require(o.shards > 0, "Trainer: ", o.shards, " shards: must be at least 1");
-  require(o.patience >= 0, "Trainer: a patience of ", o.patience, ": must be positive, or 0");
+  require(!o.directory.empty(), "Trainer: no directory was given for the run's files");
+  require(o.shards > 0, "Trainer: shards must be at least 1, got ", o.shards);
+  require(o.patience >= 0, "Trainer: patience must not be negative, got ", o.patience);
   require(o.patience == 0 || o.time.seconds == 0, "Trainer: a patience of ", o.patience,
-          " counts evaluations, which move in a run with a time limit: give only one of them");
+          " counts evaluations, whose steps vary under a time limit. Set only one of them.");
   if (o.transport && o.time.seconds > 0)  // all use rank 0's clock
     o.clock = [clock = o.clock ? o.clock : TimeBudget::Clock(TimeBudget::system_clock),
                &all = *o.transport] { return all.broadcast(clock()); };
@@ -135,7 +135,7 @@ bool Trainer::writes() const { return transport_.rank() == 0; }
 void Trainer::start() {
   if (writes()) {
     require<FileError>(!holds_run(files_), files_.directory,
-                       ": holds a run already: resume it, or choose another directory");
+                       ": already holds a run. Resume it, or choose another directory.");
     std::error_code error;
     std::filesystem::create_directories(files_.directory, error);  // begin() reports failures
   }
@@ -169,7 +169,7 @@ void Trainer::resume() {
   const bool timed = budget != checkpoint.facts.end();
   require<FileError>(
       timed == (options_.time.seconds > 0) && (!timed || budget_.load_state(budget->second)), path,
-      ": has another time limit than this run");
+      ": was written with a different time limit than this run's");
   begin(number("metrics_bytes"));
 }
 
@@ -199,7 +199,7 @@ void Trainer::save() {
 }
 
 TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
-  require<GraphError>(begun_, "Trainer: run() before start() or resume()");
+  require<GraphError>(begun_, "Trainer: call start() or resume() before run()");
   try {
     if (writes())
       progress_.emplace(step_, budget_.steps(), options_.shards * options_.items_per_step,
@@ -210,7 +210,7 @@ TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
     progress_.reset();
     const bool finished = step_ >= budget_.steps(), early = !finished && out_of_patience();
     if (early && writes())
-      log(str_cat("has not become better in ", options_.patience, " evaluations: stopped"));
+      log(str_cat("has not improved in ", options_.patience, " evaluations, so training stops"));
     if (!finished && !early) save();
     if (writes()) draw_losses();
     transport_.barrier();  // wait for all files
@@ -267,10 +267,10 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
   const auto first = std::find(found.begin(), found.end(), 1) - found.begin();
   if (first != transport_.rank()) transport_.barrier();  // that process, if any, aborts all
   if (report.empty())
-    report = "repeated, all results and gradients are finite: the norm overflowed";
+    report = "all results and gradients are finite when repeated, so the norm overflowed";
   fail<ValueError>("the ", std::isfinite(loss_) ? "gradient" : "loss", " is not finite at step ",
-                   step_, ": ", report, "; try a smaller learning rate (--lr); ",
-                   files_.checkpoint(), " holds the last good step");
+                   step_, ": ", report, ". Try a smaller learning rate (--lr). ",
+                   files_.checkpoint(), " holds the last good step.");
 }
 
 /// Logs a change. end_step() saves a checkpoint; a run killed in between resumes before the change,
@@ -285,7 +285,7 @@ bool Trainer::rescale() {
                {"step_milliseconds", ms}});
   progress_->clear();
   progress_->aim_at(change->steps);
-  std::fprintf(stderr, "%s: a step takes %.3g ms now: %lld steps instead of %lld, to end in time\n",
+  std::fprintf(stderr, "%s: a step now takes %.3g ms, so %lld steps fit instead of %lld\n",
                options_.program.c_str(), ms, static_cast<long long>(change->steps),
                static_cast<long long>(change->steps_before));
   return true;
@@ -298,7 +298,7 @@ void Trainer::end_step() {
   progress_->show(step_, loss_, note(metrics_), evaluated);
   if (evaluated && rising_evals_ == kOverfitPatience)
     log(str_cat("has ", options_.higher_is_better ? "fallen" : "risen",
-                " three times running: the model may be overfitting"));
+                " three times in a row, so the model may be overfitting"));
 }
 
 bool Trainer::out_of_patience() const {
@@ -310,7 +310,7 @@ void Trainer::validate(const Evaluate& evaluate) {
   const double before = last_, begin = budget_.seconds();
   std::optional<optim::EMA::Scope> averaged;
   if (ema_) averaged.emplace(*ema_);
-  transport_.note("evaluating, or waiting for rank 0, which does");
+  transport_.note("evaluating, or waiting for rank 0 to evaluate");
   last_ = transport_.broadcast(writes() ? evaluate_and_log(evaluate) : 0);
   budget_.evaluated(budget_.seconds() - begin);
   const auto better = [&](double a, double b) { return options_.higher_is_better ? a > b : a < b; };
@@ -336,7 +336,7 @@ double Trainer::evaluate_and_log(const Evaluate& evaluate) {
     if (name == options_.judge) judged = value;
   }
   require(judged.has_value(), "Trainer: the evaluation has no \"", options_.judge,
-          "\", which decides on the best weights: add it, or name another in TrainOptions::judge");
+          "\", which selects the best weights. Add it, or name another in TrainOptions::judge.");
   log_->write(line);
   return *judged;
 }

@@ -188,14 +188,14 @@ void* allocate(std::size_t bytes) {
       p->usage.peak_bytes = std::max(p->usage.peak_bytes, p->usage.live_bytes);
       poison = p->poison;
     } else if (!refusal.reason) {
-      refusal = {"the system grants no more", 0, p->usage.live_bytes};
+      refusal = {"the system has no more memory", 0, p->usage.live_bytes};
     }
   }
   if (data == nullptr)
-    fail<MemoryError>("out of memory: ", bytes, " bytes asked for with ", refusal.live, " live; ",
+    fail<MemoryError>("out of memory: ", bytes, " bytes requested with ", refusal.live, " live; ",
                       refusal.reason, refusal.most > 0 ? std::to_string(refusal.most) : "",
-                      ". Less is needed with a smaller batch, shorter sequences or ",
-                      "checkpointing, and under no_grad; memory::set_limit sets the limit");
+                      ". Use a smaller batch, shorter sequences, checkpointing or no_grad, or ",
+                      "raise the limit with memory::set_limit.");
   return poison ? std::memset(data, 0xFF, bytes) : data;
 }
 
@@ -222,7 +222,7 @@ void reset_peak() {
 void release_cached() { Locked()->trim(); }
 
 void set_limit(std::int64_t bytes) {
-  require(bytes >= 0, "memory::set_limit: ", bytes, " is negative; 0 means no limit");
+  require(bytes >= 0, "memory::set_limit: bytes must be at least 0 (no limit), got ", bytes);
   Locked()->usage.limit_bytes = bytes > 0 ? bytes : Usage{}.limit_bytes;
 }
 

@@ -41,7 +41,8 @@ int num_threads() {
 }
 
 void set_num_threads(int n) {
-  require(n >= 1 && n <= kMaxThreads, "set_num_threads: ", n, " is not from 1 to ", kMaxThreads);
+  require(n >= 1 && n <= kMaxThreads, "set_num_threads: n must be from 1 to ", kMaxThreads,
+          ", got ", n);
   pool_size.store(n, std::memory_order_relaxed);
 }
 

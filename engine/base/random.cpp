@@ -186,7 +186,7 @@ double RandomStream::normal(std::int64_t index) const {
 }
 
 std::int64_t RandomStream::below(std::int64_t index, std::int64_t n) const {
-  require(n >= 1, "below: n is ", n, ", and there is no number in [0, ", n, ")");
+  require(n >= 1, "below: n must be positive, got ", n);
   // From 2⁵³ on the product may round up to n.
   return std::min(static_cast<std::int64_t>(uniform(index) * static_cast<double>(n)), n - 1);
 }
@@ -205,7 +205,7 @@ void RandomStream::words(std::int64_t first, std::int64_t count, Word* words) co
 
 RandomStream Generator::next() {
   require(next_stream_ != UINT32_MAX, "Generator: all ", UINT32_MAX, " streams of seed ", seed_,
-          " are drawn. Call seed() with another seed.");
+          " are used. Call seed() with another seed.");
   return {seed_, next_stream_++, rank_};
 }
 

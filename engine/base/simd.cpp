@@ -16,11 +16,11 @@ Level asked_for() {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] != value) continue;
     const auto asked = static_cast<Level>(i);
-    require(asked <= widest(), "GRADUS_SIMD=", value, ": this processor has ", name(widest()),
-            " at most; set GRADUS_SIMD=", name(widest()), " or unset it");
+    require(asked <= widest(), "GRADUS_SIMD=", value, ": this processor supports at most ",
+            name(widest()), ". Set GRADUS_SIMD=", name(widest()), " or unset it.");
     return asked;
   }
-  fail<ValueError>("GRADUS_SIMD=", value, " is none of avx512, avx2, baseline");
+  fail<ValueError>("GRADUS_SIMD=", value, " is not one of avx512, avx2, baseline");
 }
 
 }  // namespace

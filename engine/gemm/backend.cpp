@@ -21,10 +21,11 @@ Choice rule(Library library) {
   };
   if (library == Library::none) return by(Backend::builtin, "no library is linked");
   if (library == Library::mkl || library == Library::blis)
-    return by(Backend::library, "it was chosen when configuring");
-  if (library != Library::openblas) return by(Backend::builtin, "nothing is known of the library");
-  if (GRADUS_HAS_LEVELS) return by(Backend::builtin, "ours need not know the processor's name");
-  return by(Backend::library, "ours are not measured on this architecture");
+    return by(Backend::library, "chosen by the build configuration");
+  if (library != Library::openblas) return by(Backend::builtin, "the library's speed is unknown");
+  if (GRADUS_HAS_LEVELS)
+    return by(Backend::builtin, "it does not depend on the processor's model name");
+  return by(Backend::library, "the built-in kernels are not measured on this architecture");
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ Choice choice_of(std::string_view asked, Library library) {
 #endif
   if (asked.empty()) return rule(library);
   require(asked == "builtin" || library != Library::none,
-          "GRADUS_BLAS=library: this build links none; configure with -DGRADUS_BLAS=OpenBLAS");
+          "GRADUS_BLAS=library: this build links no library. Use -DGRADUS_BLAS=OpenBLAS.");
   return {asked == "builtin" ? Backend::builtin : Backend::library, simd::level(),
           str_cat("GRADUS_BLAS=", asked)};
 }

@@ -30,7 +30,7 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
                  std::type_identity_t<Matrix<const T>> b,
                  const std::type_identity_t<Options<T>>& options = {});
 
-/// Example: "builtin, avx512: ours need not know the processor's name".
+/// Example: "builtin, avx512: it does not depend on the processor's model name".
 std::string describe(const Choice& choice = chosen());
 
 }  // namespace gradus::gemm

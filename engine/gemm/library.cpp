@@ -46,9 +46,9 @@ void require_room() {
                     wanted = room * static_cast<std::size_t>(num_threads());
   void* pages = platform::map_pages(wanted);
   require<MemoryError>(
-      pages != nullptr, "products: OpenBLAS wants ", wanted >> 20,
-      " MiB for its buffers and the system has no more (ulimit -v, the container): "
-      "raise the limit or set GRADUS_BLAS=builtin");
+      pages != nullptr, "matmul: OpenBLAS needs ", wanted >> 20,
+      " MiB for its buffers, but the system has no more. Raise the limit (ulimit -v or the "
+      "container's) or set GRADUS_BLAS=builtin.");
   platform::unmap_pages(pages, wanted);
 }
 
@@ -75,8 +75,9 @@ constexpr int kRowMajor = 101;
 constexpr int flag(bool transpose) { return transpose ? 112 : 111; }
 
 int size(std::int64_t value) {
-  require(value <= std::numeric_limits<int>::max(), "multiply: a size or stride is ", value,
-          "; the BLAS library counts in 32 bits: split the product, or set GRADUS_BLAS=builtin");
+  require(
+      value <= std::numeric_limits<int>::max(), "multiply: a size or stride is ", value,
+      ", but the BLAS library counts in 32 bits. Split the matmul, or set GRADUS_BLAS=builtin.");
   return static_cast<int>(value);
 }
 

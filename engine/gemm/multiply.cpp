@@ -21,9 +21,10 @@ constexpr std::int64_t kSlabUnit = 16;
 template <class T>
 void check_stride(const char* name, const Matrix<T>& x) {
   require(x.rows >= 0 && x.columns >= 0, "multiply: ", name, " is ", x.rows, " x ", x.columns,
-          ": a size below 0");
-  require(x.rows == 0 || x.columns == 0 || x.stride >= x.stored_columns(), "multiply: rows of ",
-          name, " are ", x.stride, " apart, but ", x.stored_columns(), " numbers long");
+          ". Sizes must not be negative.");
+  require(x.rows == 0 || x.columns == 0 || x.stride >= x.stored_columns(),
+          "multiply: the stride of ", name, ", ", x.stride, ", is less than its row length, ",
+          x.stored_columns());
 }
 
 template <class T>
@@ -36,12 +37,12 @@ void check_sizes(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<cons
                       "multiply: C [", c.rows, ", ", c.columns, "] cannot be A [", a.rows, ", ",
                       a.columns, "] times B [", b.rows, ", ", b.columns, "]");
   require(!c.transposed && !residual.transposed,
-          "multiply: C and the residual are written and read by rows; transpose A and B instead");
+          "multiply: C and the residual must not be transposed. Transpose A and B instead.");
   if (residual.data == nullptr) return;
   check_stride("the residual", residual);
   require<ShapeError>(residual.rows == c.rows && residual.columns == c.columns,
                       "multiply: the residual is [", residual.rows, ", ", residual.columns,
-                      "] where C is [", c.rows, ", ", c.columns, "]");
+                      "] but C is [", c.rows, ", ", c.columns, "]");
 }
 
 template <class T>

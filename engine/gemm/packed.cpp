@@ -108,14 +108,15 @@ void read_row(Precision precision, const std::byte* from, std::int64_t n, float*
 
 PackedMatrix::PackedMatrix(const Matrix<const float>& from, Precision precision)
     : precision_(precision), rows_(from.rows), columns_(from.columns) {
-  require(!from.transposed, "PackedMatrix: rows are packed as they lie: transpose first");
+  require(!from.transposed,
+          "PackedMatrix: the weights must not be transposed. Transpose them first.");
   kept_ = std::make_shared<memory::Scratch<std::byte>>(bytes());
   parallel_for(rows_, rows_grain(columns_), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t held = write_row(precision, from.at(i, 0), columns_, row(i));
-      require(held == columns_, "PackedMatrix: the number at [", i, ", ", held, "] is ",
+      require(held == columns_, "PackedMatrix: the value at [", i, ", ", held, "] is ",
               held < columns_ ? *from.at(i, held) : 0, ", which ", name(precision_),
-              " cannot hold: keep these weights as f32");
+              " cannot represent. Keep these weights as f32.");
     }
   });
 }
@@ -125,7 +126,8 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
   require<ShapeError>(x.columns == columns_ && y.rows == x.rows && y.columns == rows_,
                       "PackedMatrix: y [", y.rows, ", ", y.columns, "] cannot be x [", x.rows, ", ",
                       x.columns, "] times a packed [", rows_, ", ", columns_, "] transposed");
-  require(!x.transposed && !y.transposed, "PackedMatrix: x and y lie by rows: transpose first");
+  require(!x.transposed && !y.transposed,
+          "PackedMatrix: x and y must not be transposed. Transpose them first.");
   if (y.rows == 0 || y.columns == 0) return;
   const bool few = x.rows <= kFewRows;
   const double flop = 2.0 * double(x.rows) * double(rows_) * double(columns_);

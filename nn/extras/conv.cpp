@@ -10,12 +10,13 @@ namespace gradus::nn {
 Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
                const Conv1dLayerOptions& given)
     : options(given) {
-  require(in > 0 && out > 0 && kernel > 0, "Conv1d: sizes must be positive, not in = ", in,
+  require(in > 0 && out > 0 && kernel > 0, "Conv1d: sizes must be positive, got in = ", in,
           ", out = ", out, ", kernel = ", kernel);
   require(options.groups > 0 && in % options.groups == 0 && out % options.groups == 0,
           "Conv1d: ", options.groups, " groups do not divide ", in, " and ", out, " channels");
-  require(!options.causal || options.padding == 0, "Conv1d: padding ", options.padding,
-          " beside causal, which pads the start by itself");
+  require(!options.causal || options.padding == 0,
+          "Conv1d: padding must be 0 if causal, which pads the start itself, got ",
+          options.padding);
   weight = parameter(Tensor::empty({out, in / options.groups, kernel}, default_dtype()));
   const double bound = 1 / std::sqrt(static_cast<double>(init::fan_of(weight, init::Fan::in)));
   init::uniform_(weight, -bound, bound);

@@ -30,8 +30,9 @@ LinearAttention::LinearAttention(const LinearAttentionLayerOptions& given) : opt
   check_heads("LinearAttention", C, options.heads);
   const bool random = options.kind == LinearAttentionKind::performer;
   require(options.features >= 0 && (random || options.features == 0),
-          "LinearAttention: ", options.features,
-          " features: a performer has them, 0 for twice the heads' width");
+          "LinearAttention: features must be 0, or positive for a performer "
+          "(0 = twice the head width), got ",
+          options.features);
   qkv_proj = Linear(C, 3 * C, {options.bias});
   out_proj = Linear(C, C, {options.bias});
   if (!random) return;
@@ -56,8 +57,9 @@ Tensor LinearAttention::forward(const Tensor& x, const std::vector<std::int64_t>
 LinformerAttention::LinformerAttention(const LinformerAttentionOptions& given) : options(given) {
   const std::int64_t C = options.width;
   check_heads("LinformerAttention", C, options.heads);
-  require(options.length > 0 && options.reduced > 0, "LinformerAttention: length ", options.length,
-          " reduced to ", options.reduced, ": both must be positive");
+  require(options.length > 0 && options.reduced > 0,
+          "LinformerAttention: length and reduced must be positive, got ", options.length, " and ",
+          options.reduced);
   check_dropout("LinformerAttention", options.dropout);
   qkv_proj = Linear(C, 3 * C, {options.bias});
   out_proj = Linear(C, C, {options.bias});
@@ -72,7 +74,7 @@ Tensor LinformerAttention::forward(const Tensor& x,
   const std::vector<Tensor> qkv = packed_heads(x, qkv_proj, options.heads);
   const std::int64_t T = x.size(1);
   require<ShapeError>(T <= options.length, "LinformerAttention: ", T,
-                      " tokens, but it was made for a length of ", options.length);
+                      " tokens exceed the layer's length of ", options.length);
   const auto mixed = [&](const Tensor& map, const Tensor& heads) {
     return matmul(slice(map, 1, 0, T), mask_padding(heads, lengths));
   };

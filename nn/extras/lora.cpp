@@ -39,16 +39,17 @@ Tensor LoRAAdapter::linear(const Tensor& x, const Tensor& weight, const Tensor& 
 
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options) {
-  require(options.rank >= 1, "add_adapters: a rank of ", options.rank, ": must be at least 1");
+  require(options.rank >= 1, "add_adapters: the rank must be at least 1, got ", options.rank);
   std::vector<std::string> names, all;
   each_linear(module, [&](const std::string& name, Linear& linear) {
     all.push_back(name);
     if (!matches(pattern, name)) return;
-    require(!adapter_of(linear), "add_adapters: ", name, " has an adapter: merge it first");
+    require(!adapter_of(linear), "add_adapters: ", name,
+            " already has an adapter. Merge it first.");
     names.push_back(name);
   });
-  require(!names.empty(), "add_adapters: no linear layer is called \"", pattern, "\": there are ",
-          all.empty() ? "none" : all.front() + " …");
+  require(!names.empty(), "add_adapters: no linear layer matches \"", pattern,
+          "\". Layers: ", all.empty() ? "none" : all.front() + " …");
   for (const NamedTensor& each : module.parameters())
     if (!is_adapter(each.name)) Tensor(each.tensor).requires_grad_(false);
   each_linear(module, [&](const std::string& name, Linear& linear) {

@@ -16,7 +16,7 @@ void pack(Module& module, Precision precision) {
     std::unique_ptr<WeightProvider>* place = &layer->provider;  // moves to the innermost
     for (; *place; place = &(*place)->inner)
       require<GraphError>(!dynamic_cast<PackedWeight*>(place->get()), "pack: ", name,
-                          " is packed already");
+                          " is already packed");
     if (!layer->weight.defined()) return;
     try {
       exchanges.push_back([layer, place, packed = gradus::pack(layer->weight, precision)] {

@@ -16,7 +16,7 @@ struct PackedWeight final : WeightProvider {
     return gradus::embedding(matrix, ids);
   }
   Members members() override {
-    return {{"weight", Unsaved{"is packed: save, load and copy a model before nn::pack"}}};
+    return {{"weight", Unsaved{"is packed. Save, load and copy a model before nn::pack."}}};
   }
   std::unique_ptr<WeightProvider> same_architecture() const override {
     return std::make_unique<PackedWeight>(matrix);

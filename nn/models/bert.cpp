@@ -54,10 +54,10 @@ BERT::BERT(const BERTOptions& given)
 
 Tensor BERT::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths,
                      const Tensor& segments) const {
-  require<ShapeError>(ids.rank() == 2, "BERT: token ids must be [batch, length], not ",
+  require<ShapeError>(ids.rank() == 2, "BERT: token ids must be [batch, length], got ",
                       ids.defined() ? to_string(ids.shape()) : "undefined");
   const std::int64_t T = ids.size(1);
-  require<ShapeError>(T <= options.context, "BERT: ", T, " tokens, but the model's context is ",
+  require<ShapeError>(T <= options.context, "BERT: ", T, " tokens exceed the model's context of ",
                       options.context);
   const Tensor kinds = segments.defined() ? segments : zeros({1, T}, Dtype::i64);
   const Tensor x = token(ids) + position(arange(T)) + segment(kinds);  // [B, T, E]
@@ -67,7 +67,7 @@ Tensor BERT::forward(const Tensor& ids, const std::vector<std::int64_t>& lengths
 }
 
 Tensor BERT::pool(const Tensor& x) const {
-  require(options.pooler, "BERT: this one has no pooler: ask for it (BERTOptions::pooler)");
+  require(options.pooler, "BERT: the model has no pooler. Set BERTOptions::pooler.");
   return tanh(pooler(select(x, 1, 0)));  // [B, T, C] → [B, C]
 }
 
@@ -111,10 +111,10 @@ Tensor TextClassifier::forward(const Tensor& ids, const std::vector<std::int64_t
 
 MaskedTokens mask_tokens(const Tensor& ids, const MaskTokensOptions& options,
                          const RandomStream& random) {
-  require(0 <= options.first_id && options.first_id < options.vocab, "mask_tokens: first_id ",
-          options.first_id, " is not in [0, ", options.vocab, ")");
-  require(0 <= options.rate && options.rate <= 1, "mask_tokens: a rate of ", options.rate,
-          " is not in [0, 1]");
+  require(0 <= options.first_id && options.first_id < options.vocab,
+          "mask_tokens: first_id must be in [0, ", options.vocab, "), got ", options.first_id);
+  require(0 <= options.rate && options.rate <= 1, "mask_tokens: the rate must be in [0, 1], got ",
+          options.rate);
   std::vector<std::int64_t> seen = ids.to_vector<std::int64_t>(), wanted(seen.size(), kIgnored);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const auto at = static_cast<std::int64_t>(3 * i);  // three random numbers per token

@@ -15,9 +15,9 @@ namespace gradus::nn {
 namespace {
 
 void check_prompts(const char* who, const std::vector<Tokens>& prompts) {
-  require(!prompts.empty(), who, ": there is no prompt: give at least one");
+  require(!prompts.empty(), who, ": there is no prompt. Pass at least one.");
   for (const Tokens& prompt : prompts)
-    require(!prompt.empty(), who, ": the prompt has no token: give at least one");
+    require(!prompt.empty(), who, ": a prompt has no tokens. Pass at least one.");
 }
 
 CacheOptions cache_options(const GPTOptions& of, Precision precision) {
@@ -31,9 +31,8 @@ GPTDecoderState::GPTDecoderState(const GPT& model, Precision cache)
     : model_(model), cache_(cache_options(model.options, cache)) {}
 
 Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
-  require<ShapeError>(seen_.empty() || seen_.size() == tokens.size(),
-                      "GPTDecoderState: ", tokens.size(), " sequences, but it continues ",
-                      seen_.size());
+  require<ShapeError>(seen_.empty() || seen_.size() == tokens.size(), "GPTDecoderState: got ",
+                      tokens.size(), " sequences, but it continues ", seen_.size());
   check_prompts("GPTDecoderState", tokens);
   const NoGrad off;
   std::vector<Tokens> all = seen_;
@@ -61,8 +60,8 @@ Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
 
 void GPTDecoderState::select(const std::vector<std::int64_t>& sequences) {
   for (const std::int64_t i : sequences)
-    require<IndexError>(0 <= i && i < std::ssize(seen_), "GPTDecoderState: sequence ", i, " of ",
-                        seen_.size());
+    require<IndexError>(0 <= i && i < std::ssize(seen_), "GPTDecoderState: sequence ", i,
+                        " is out of range for ", seen_.size(), " sequences");
   if (!needs_refill_) cache_.select(sequences);
   std::vector<Tokens> chosen;
   for (const std::int64_t i : sequences) chosen.push_back(seen_[static_cast<std::size_t>(i)]);
@@ -129,8 +128,9 @@ void sort_and_cut(std::vector<Beam>& beams, std::int64_t count) {
 std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
                               const BeamOptions& options) {
   check_prompts("beam_search", {prompt});
-  require(options.beams > 0 && options.tokens >= 0, "beam_search: ", options.beams, " beams, ",
-          options.tokens, " tokens: must be positive");
+  require(options.beams > 0 && options.tokens >= 0,
+          "beam_search: beams must be positive and tokens not negative, got ", options.beams,
+          " and ", options.tokens);
   const NoGrad off;
   const auto score = [&](double log_p, std::size_t length) {
     return log_p / std::pow((5 + static_cast<double>(length)) / 6, options.length_penalty);

@@ -34,9 +34,10 @@ GPT::GPT(const GPTOptions& given)
       token(given.vocab, given.block.width),
       norm(given.block.width, given.block.norm_kind, {given.block.norm_eps}) {
   const std::int64_t C = options.block.width;
-  require(options.layers > 0, "GPT: ", options.layers, " layers: needs at least 1");
-  require(options.context > 0 && options.window >= 0, "GPT: a context of ", options.context,
-          ", a window of ", options.window, ": must be positive (a window of 0 means all)");
+  require(options.layers > 0, "GPT: layers must be at least 1, got ", options.layers);
+  require(options.context > 0 && options.window >= 0,
+          "GPT: context must be positive and window not negative (0 = all), got ", options.context,
+          " and ", options.window);
   init::normal_(token.weight, 0, kInitialDeviation);
   if (options.learns_positions()) {
     position = Embedding(options.context, C);
@@ -71,8 +72,8 @@ Tensor GPT::embed(const Tensor& ids, KVCache* cache,
   const bool learned = options.learns_positions();
   const std::int64_t end = cache ? cache->length_after(ids.size(0), T, lengths) : T;
   require<ShapeError>(!learned || end <= options.context, "GPT: ", end,
-                      " tokens, but the model's context is ", options.context, ": pass the last ",
-                      options.context, " of them");
+                      " tokens exceed the model's context of ", options.context,
+                      ". Pass only the last ", options.context, ".");
   if (cache) cache->advance(ids.size(0), T, lengths);
   if (!learned) return vectors;
   if (!cache) return vectors + position(arange(T));
@@ -82,9 +83,9 @@ Tensor GPT::embed(const Tensor& ids, KVCache* cache,
 
 Tensor GPT::forward(const Tensor& ids, KVCache* cache,
                     const std::vector<std::int64_t>& lengths) const {
-  require<ShapeError>(ids.rank() == 2, "GPT: token ids must be [batch, length], not ",
+  require<ShapeError>(ids.rank() == 2, "GPT: token ids must be [batch, length], got ",
                       ids.defined() ? to_string(ids.shape()) : "undefined");
-  require(cache || lengths.empty(), "GPT: lengths say what a cache takes: pass one");
+  require(cache || lengths.empty(), "GPT: lengths require a cache. Pass one.");
   Tensor x = embed(ids, cache, lengths);  // [B, T, C]
   x = dropout(x, options.block.dropout, training());
   const Mask visible = mask();
@@ -125,7 +126,7 @@ const GPTPreset& gpt_preset(const std::string& name) {
     if (preset.name == name) return preset;
     known += (known.empty() ? "" : ", ") + preset.name;
   }
-  fail<ValueError>("no preset is called \"", name, "\": there are ", known);
+  fail<ValueError>("no preset is called \"", name, "\". Presets: ", known);
 }
 
 }  // namespace gradus::nn

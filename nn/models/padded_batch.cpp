@@ -9,11 +9,11 @@ namespace gradus {
 
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t pad,
                           PaddingSide side) {
-  require(!sequences.empty(), "pad_sequences: no sequences");
+  require(!sequences.empty(), "pad_sequences: no sequences were given");
   PaddedBatch out{{}, {}, side};
   for (const auto& each : sequences) {
     require(!each.empty(), "pad_sequences: sequence ", out.lengths.size(),
-            " is empty: leave it out");
+            " is empty. Leave it out.");
     out.lengths.push_back(std::ssize(each));
   }
   const std::int64_t longest = *std::max_element(out.lengths.begin(), out.lengths.end());

@@ -12,24 +12,25 @@ namespace gradus::nn {
 namespace {
 
 void check_options(const SamplingOptions& o) {
-  require(o.temperature >= 0 && std::isfinite(o.temperature), "sample_token: a temperature of ",
-          o.temperature, ": must be 0 or positive");
-  require(o.top_k >= 0, "sample_token: top_k ", o.top_k, ": must be 0 (all) or positive");
-  require(0 < o.top_p && o.top_p <= 1, "sample_token: top_p ", o.top_p, ": must be in (0, 1]");
-  require(0 <= o.min_p && o.min_p <= 1, "sample_token: min_p ", o.min_p, ": must be in [0, 1]");
+  require(o.temperature >= 0 && std::isfinite(o.temperature),
+          "sample_token: temperature must be finite and not negative, got ", o.temperature);
+  require(o.top_k >= 0, "sample_token: top_k must be 0 (all) or positive, got ", o.top_k);
+  require(0 < o.top_p && o.top_p <= 1, "sample_token: top_p must be in (0, 1], got ", o.top_p);
+  require(0 <= o.min_p && o.min_p <= 1, "sample_token: min_p must be in [0, 1], got ", o.min_p);
   require(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty),
-          "sample_token: a repetition_penalty of ", o.repetition_penalty, ": must be positive");
+          "sample_token: repetition_penalty must be positive and finite, got ",
+          o.repetition_penalty);
 }
 
 std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& options,
                               const Tokens& seen) {
   std::vector<double> scores = logits.to(Dtype::f64).to_vector<double>();
   for (const double score : scores)
-    require(!std::isnan(score), "sample_token: a logit is NaN: the model has diverged");
+    require(!std::isnan(score), "sample_token: a logit is NaN, so the model has diverged");
   if (options.repetition_penalty == 1) return scores;
   for (const std::int64_t token : std::set<std::int64_t>(seen.begin(), seen.end())) {
-    require<IndexError>(0 <= token && token < std::ssize(scores), "sample_token: token ", token,
-                        " was seen, but there are ", scores.size(), " logits");
+    require<IndexError>(0 <= token && token < std::ssize(scores), "sample_token: the seen token ",
+                        token, " is out of range for ", scores.size(), " logits");
     double& score = scores[static_cast<std::size_t>(token)];
     score = score > 0 ? score / options.repetition_penalty : score * options.repetition_penalty;
   }
@@ -54,7 +55,7 @@ std::size_t kept(const std::vector<double>& weights, const SamplingOptions& opti
 std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, double uniform,
                           const Tokens& seen) {
   require<ShapeError>(logits.rank() == 1 && logits.numel() > 0,
-                      "sample_token: wants logits [V], not ", logits.shape());
+                      "sample_token: logits must be [V] and not empty, got ", logits.shape());
   check_options(options);
   const SortResult sorted = sort(tensor(scores_of(logits, options, seen)), 0, true);
   const auto ids = sorted.indices.to_vector<std::int64_t>();

@@ -38,18 +38,19 @@ Translator::Translator(const TranslatorOptions& given)
     if (weight.rank() == 2) init::xavier_uniform_(weight);
   }
   if (!options.shared) return;
-  require(options.source_vocab == options.target_vocab, "Translator: a shared embedding, but ",
-          options.source_vocab, " source tokens and ", options.target_vocab, " target tokens");
+  require(options.source_vocab == options.target_vocab,
+          "Translator: a shared embedding needs equal vocabularies, got ", options.source_vocab,
+          " source and ", options.target_vocab, " target tokens");
   tie(source_token.weight, target_token.weight);
 }
 
 /// token · √C + position: [B, T] → [B, T, C]
 Tensor Translator::embed(const Embedding& token, const Tensor& ids, const KVCache* cache) const {
-  require<ShapeError>(ids.rank() == 2, "Translator: ids must be [batch, length], ", "not ",
+  require<ShapeError>(ids.rank() == 2, "Translator: ids must be [batch, length], got ",
                       ids.defined() ? to_string(ids.shape()) : "undefined");
   const std::int64_t T = ids.size(1), end = cache ? cache->length() : T;
-  require<ShapeError>(end <= options.context, "Translator: ", end, " tokens, but its context is ",
-                      options.context);
+  require<ShapeError>(end <= options.context, "Translator: ", end,
+                      " tokens exceed the model's context of ", options.context);
   const double scale = std::sqrt(static_cast<double>(options.block.width));
   const Tensor vectors = token(ids) * scale;  // [B, T, C]
   Tensor places = slice(positions, 0, 0, T);  // [T, C]
@@ -86,9 +87,8 @@ TranslatorDecoderState::TranslatorDecoderState(const Translator& model, const Te
 }
 
 Tensor TranslatorDecoderState::next(const std::vector<Tokens>& tokens) {
-  require<ShapeError>(std::ssize(tokens) == memory_.size(0),
-                      "TranslatorDecoderState: ", tokens.size(), " targets for ", memory_.size(0),
-                      " sources");
+  require<ShapeError>(std::ssize(tokens) == memory_.size(0), "TranslatorDecoderState: got ",
+                      tokens.size(), " targets for ", memory_.size(0), " sources");
   const NoGrad off;
   const PaddedBatch step = pad_sequences(tokens, 0, PaddingSide::left);
   const std::int64_t V = model_.options.target_vocab;

@@ -13,8 +13,9 @@ namespace {
 const VisionTransformerOptions& checked(const VisionTransformerOptions& o) {
   require(o.size > 0 && o.patch > 0 && o.size % o.patch == 0, "VisionTransformer: patches of ",
           o.patch, " do not divide images of ", o.size, " pixels");
-  require(o.channels > 0 && o.classes > 0, "VisionTransformer: ", o.channels, " channels, ",
-          o.classes, " classes: must be positive");
+  require(o.channels > 0 && o.classes > 0,
+          "VisionTransformer: channels and classes must be positive, got ", o.channels, " and ",
+          o.classes);
   return o;
 }
 
@@ -23,8 +24,8 @@ const VisionTransformerOptions& checked(const VisionTransformerOptions& o) {
 Tensor patchify(const Tensor& images, std::int64_t patch) {
   require<ShapeError>(
       images.rank() == 4 && patch > 0 && images.size(2) % patch == 0 && images.size(3) % patch == 0,
-      "patchify: images must be [batch, channels, height, width], and patches of ", patch,
-      " must divide both sizes: ", images.defined() ? to_string(images.shape()) : "undefined");
+      "patchify: images must be [batch, channels, height, width], with sizes that patches of ",
+      patch, " divide, got ", images.defined() ? to_string(images.shape()) : "undefined");
   const std::int64_t B = images.size(0), channels = images.size(1);
   const std::int64_t rows = images.size(2) / patch, columns = images.size(3) / patch;
   const Tensor apart =
@@ -51,7 +52,7 @@ Tensor VisionTransformer::forward(const Tensor& images) const {
   require<ShapeError>(images.rank() == 4 && images.size(1) == o.channels &&
                           images.size(2) == o.size && images.size(3) == o.size,
                       "VisionTransformer: images must be [batch, ", o.channels, ", ", o.size, ", ",
-                      o.size, "], not ",
+                      o.size, "], got ",
                       images.defined() ? to_string(images.shape()) : "undefined");
   const Tensor vectors = patch(patchify(images, o.patch));                       // [B, N, C]
   const Tensor first = expand(class_token, {images.size(0), 1, o.block.width});  // [B, 1, C]

@@ -132,14 +132,14 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const We
         problems << "\n  missing     " << link.theirs[i] << " " << wanted << ", for "
                  << link.ours.front();
       if (!found.empty() && theirs.shapes.at(found) != wanted)
-        problems << "\n  misshapen   " << found << ": wanted is " << wanted << ", given is "
+        problems << "\n  mismatched  " << found << ": expected " << wanted << ", got "
                  << theirs.shapes.at(found);
     }
   }
   for (const auto& [name, tensor] : own)
     if (!filled.contains(name))
       problems << "\n  unnamed     " << name << " " << tensor.shape()
-               << ": the map has no line for it";
+               << ": the map has no rule for it";
   for (const std::string& pattern : map.ignored)
     for (std::int64_t i = 0;; ++i) {
       const std::string found = find(expand(pattern, i, "").front(), map, theirs);
@@ -163,8 +163,8 @@ void fill(const Link& link, Own& own, const WeightMap& map, const TensorReader& 
     const Tensor x = ours_from(link, theirs.read(name), i);
     Tensor& first = own.at(link.ours.front());
     if (link.rule->form == Form::again) {
-      require(same_numbers(x.to(first.dtype()), first), name, ": is ", link.ours.front(),
-              " again in this model, but holds other numbers");
+      require(same_numbers(x.to(first.dtype()), first), name, " must equal ", link.ours.front(),
+              ", which this model shares, but has other values");
     } else if (link.ours.size() == 1) {
       slice(first, 0, row, row + x.size(0)).copy_(x);
       row += x.size(0);
@@ -222,8 +222,8 @@ StateDict mapped_state(const Module& module, const WeightMap& map) {
     }
   }
   for (const auto& [name, tensor] : own)
-    require(named.count(name) == 1, "no name is known there for ", name,
-            name.find("lora_") == std::string::npos ? "" : ": merge the adapters first");
+    require(named.count(name) == 1, "the weight map has no name for ", name,
+            name.find("lora_") == std::string::npos ? "" : ". Merge the adapters first.");
   return theirs;
 }
 

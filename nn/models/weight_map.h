@@ -45,7 +45,7 @@ struct TensorReader {
 TensorReader reader_of(StateDict tensors);
 
 /// Fills every parameter and buffer, converted to its dtype. Throws ShapeError, before reading,
-/// listing missing, misshapen and unexpected tensors. Throws ValueError if a second name holds
+/// listing missing, mismatched and unexpected tensors. Throws ValueError if a second name holds
 /// other values.
 void load_mapped(Module& module, const WeightMap& map, const TensorReader& theirs);
 

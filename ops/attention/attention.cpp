@@ -184,10 +184,10 @@ namespace {
 /// How the shapes mismatch, or "".
 std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
   if (q[0] != k[0] || q[0] != v[0])
-    return str_cat("batches of ", q[0], ", ", k[0], " and ", v[0], " differ");
-  if (k[1] != v[1]) return str_cat("k has ", k[1], " heads and v ", v[1]);
-  if (k[2] != v[2]) return str_cat("k has ", k[2], " positions and v ", v[2]);
-  return q[3] == k[3] ? "" : str_cat("q is ", q[3], " wide and k ", k[3]);
+    return str_cat("batch sizes ", q[0], ", ", k[0], " and ", v[0], " differ");
+  if (k[1] != v[1]) return str_cat("k has ", k[1], " heads but v has ", v[1]);
+  if (k[2] != v[2]) return str_cat("k has ", k[2], " positions but v has ", v[2]);
+  return q[3] == k[3] ? "" : str_cat("q has width ", q[3], " but k has ", k[3]);
 }
 
 /// Validates shapes and options. Draws the dropout stream.
@@ -205,17 +205,17 @@ AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dt
   const std::string wrong = misfit(q, k, v);
   require<ShapeError>(wrong.empty(), "attention: q ", q, ", k ", k, " and v ", v,
                       " do not fit: ", wrong,
-                      ": wants [B, H, T, D], [B, Hk, S, D] and [B, Hk, S, Dv]");
+                      ". Pass [B, H, T, D], [B, Hk, S, D] and [B, Hk, S, Dv].");
   require<ShapeError>(p.H == p.Hk || (p.Hk > 0 && p.H % p.Hk == 0), "attention: ", p.H,
                       " heads of q ", q, " cannot share the ", p.Hk, " heads of k ", k,
-                      ": their number must be a multiple, each key head serves as many queries'");
+                      ". The number of query heads must be a multiple of the key heads.");
   check_dropout("attention", options.dropout);
   mask.check_sizes({p.B, p.H, p.T, p.S});
   if (options.bias.defined()) {
     const Tensor& bias = options.bias;
     const Shape scores{p.B, p.H, p.T, p.S};
     require<DtypeError>(bias.dtype() == dtype, "attention: the bias is ", bias.dtype(),
-                        " but q is ", dtype);
+                        " but q is ", dtype, ". Convert one with to(x, dtype).");
     require<ShapeError>(broadcast_shapes("attention bias", bias.shape(), scores) == scores,
                         "attention: the bias ", bias.shape(),
                         " does not broadcast to [B, H, T, S] = ", scores);
@@ -232,8 +232,8 @@ AttentionProblem make_problem(const Tensor& q, const Tensor& k, const Tensor& v,
   for (const Tensor* x : {&q, &k, &v}) {
     check_defined("attention", *x);
     require<ShapeError>(x->rank() == 4,
-                        "attention: q, k and v must be [batch, heads, length, width], not ",
-                        x->shape(), ": split the heads first");
+                        "attention: q, k and v must be [batch, heads, length, width], got ",
+                        x->shape(), ". Split the heads first.");
     check_same_dtype("attention", "q", q, "k or v", *x);
   }
   return make_problem(q.shape(), k.shape(), v.shape(), q.dtype(), mask, options);
@@ -260,15 +260,15 @@ AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const T
 
 Tensor split_heads(const Tensor& x, std::int64_t heads) {
   require<ShapeError>(x.rank() == 3 && heads > 0 && x.size(2) % heads == 0,
-                      "split_heads: ", x.shape(), " with ", heads,
-                      " heads: wants [batch, length, width] and heads that divide the width");
+                      "split_heads: x must be [batch, length, width], with heads that divide the ",
+                      "width, got ", x.shape(), " and ", heads, " heads");
   const Tensor apart =
       reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads});  // [B, T, H, D]
   return transpose(apart, 1, 2);                                     // [B, H, T, D]
 }
 
 Tensor merge_heads(const Tensor& x) {
-  require<ShapeError>(x.rank() == 4, "merge_heads: wants [batch, heads, length, width], not ",
+  require<ShapeError>(x.rank() == 4, "merge_heads: x must be [batch, heads, length, width], got ",
                       x.shape());
   const Tensor side_by_side = transpose(x, 1, 2);                               // [B, T, H, D]
   return reshape(side_by_side, {x.size(0), x.size(2), x.size(1) * x.size(3)});  // [B, T, C]
@@ -278,8 +278,8 @@ Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& 
                              const AttentionOptions& options) {
   check_defined("attention", qkv);
   require<ShapeError>(qkv.rank() == 3 && heads > 0 && qkv.size(2) % (3 * heads) == 0,
-                      "attention: packed projections must be [batch, length, 3 · heads · width]; ",
-                      qkv.shape(), " with ", heads, " heads is not");
+                      "attention: packed projections must be [batch, length, 3 · heads · width], ",
+                      "got ", qkv.shape(), " with ", heads, " heads");
   const Shape shape{qkv.size(0), heads, qkv.size(1), qkv.size(2) / (3 * heads)};
   AttentionProblem p = make_problem(shape, shape, shape, qkv.dtype(), mask, options);
   if (runs_as_formula(options)) return packed_formula(p, qkv, options.bias);

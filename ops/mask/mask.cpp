@@ -51,10 +51,10 @@ class Lengths final : public Mask::Rule {
   void check_sizes(const MaskSizes& sizes, bool whole) const override {
     const std::int64_t have = std::ssize(lengths_);
     require<ShapeError>(one_ || (whole ? have == sizes.examples : have >= sizes.examples), what_,
-                        "_mask: ", have, " lengths for a batch of ", sizes.examples);
+                        "_mask: got ", have, " lengths for a batch of ", sizes.examples);
     for (const std::int64_t length : lengths_)
       require(0 <= length && (length <= sizes.keys || !whole), what_, "_mask: a length of ", length,
-              " where there are ", sizes.keys, " keys");
+              " is out of range for ", sizes.keys, " keys");
   }
   std::string describe() const override {
     const std::string what = what_ == std::string("padding") ? "lengths " : "prefix ";
@@ -99,9 +99,9 @@ class Dense final : public Mask::Rule {
     };
     require<ShapeError>(
         fits(0, s.examples) && fits(1, s.heads) && fits(2, s.queries) && fits(3, s.keys),
-        "dense_mask: made for [batch, heads, queries, keys] = ", shape_, ", used on ",
-        Shape{s.examples, s.heads, s.queries, s.keys}, ": ",
-        whole ? advice(s) : "it says nothing of positions beyond its own");
+        "dense_mask: a mask for [batch, heads, queries, keys] = ", shape_, " does not fit ",
+        Shape{s.examples, s.heads, s.queries, s.keys}, ". ",
+        whole ? advice(s) : "It has no values for later positions.");
   }
   std::string describe() const override { return "dense " + to_string(shape_); }
 
@@ -109,12 +109,12 @@ class Dense final : public Mask::Rule {
   const char* advice(const MaskSizes& s) const {
     const std::int64_t rows = shape_[2], columns = shape_[3];
     if (rows != s.queries && rows == s.keys && columns == s.queries)
-      return "rows are queries, columns are keys: transpose() it";
+      return "Rows are queries and columns are keys. Use transpose().";
     if (rows != s.queries && rows == s.examples && columns == s.keys)
-      return "a row for each example is padding: use padding_mask(lengths)";
+      return "For padding, one row per example, use padding_mask(lengths).";
     if (rows == 1 && columns == s.keys)
-      return "queries are not repeated: use padding_mask(lengths), or expand() it";
-    return "batch and heads may be 1 to stand for all, the other sizes must be equal";
+      return "Queries are not repeated. Use padding_mask(lengths) or expand().";
+    return "Batch and heads may be 1, all other sizes must be equal.";
   }
   const bool* at(std::int64_t example, std::int64_t head, std::int64_t query) const {
     const std::int64_t b = shape_[0] == 1 ? 0 : example, h = shape_[1] == 1 ? 0 : head;
@@ -235,8 +235,9 @@ Mask operator|(const Mask& a, const Mask& b) {
 Mask causal_mask(std::int64_t offset) { return Mask(std::make_shared<Causal>(offset)); }
 
 Mask causal_lower_right(std::int64_t queries, std::int64_t keys) {
-  require(queries >= 0 && keys >= 0, "causal_lower_right: ", queries, " queries and ", keys,
-          " keys: sizes are not negative");
+  require(queries >= 0 && keys >= 0,
+          "causal_lower_right: queries and keys must not be negative, got ", queries, " and ",
+          keys);
   return causal_mask(keys - queries);
 }
 
@@ -254,16 +255,17 @@ Mask prefix_mask(std::vector<std::int64_t> lengths) {
 
 Mask dense_mask(const Tensor& allowed) {
   require<DtypeError>(allowed.defined() && allowed.dtype() == Dtype::bool_,
-                      "dense_mask: wants a bool tensor (true = may attend), not ",
+                      "dense_mask: expected a bool tensor (true = may attend), got ",
                       allowed.defined() ? name_of(allowed.dtype()) : "an undefined one",
-                      ": compare, as in greater(x, 0); numbers to be added to the scores are ",
-                      "AttentionOptions::bias");
+                      ". Compare, for example greater(x, 0), or pass values to add to the scores ",
+                      "as AttentionOptions::bias.");
   require<ShapeError>(
-      2 <= allowed.rank() && allowed.rank() <= 4, "dense_mask: wants [queries, keys], ",
-      "[batch, queries, keys] or [batch, heads, queries, keys], not ", allowed.shape());
-  require(!only_later(allowed), "dense_mask: this lets each query attend only to keys after it, ",
-          "and the last to none: true = may attend: turn it round with logical_not(), or use ",
-          "causal_mask()");
+      2 <= allowed.rank() && allowed.rank() <= 4, "dense_mask: the mask must be ",
+      "[queries, keys], [batch, queries, keys] or [batch, heads, queries, keys], got ",
+      allowed.shape());
+  require(!only_later(allowed),
+          "dense_mask: the mask looks inverted, as each query may attend only ",
+          "to later keys (true = may attend). Use logical_not() or causal_mask().");
   return Mask(std::make_shared<Dense>(allowed));
 }
 

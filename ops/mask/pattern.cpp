@@ -63,10 +63,10 @@ class Blocks final : public Mask::Rule {
   }
   void check_sizes(const MaskSizes& s, bool whole) const override {
     require<ShapeError>(s.queries <= p_.length && s.keys <= p_.length,
-                        "block_sparse_mask: made for a length of ", p_.length, ", used on ",
+                        "block_sparse_mask: made for a length of ", p_.length, " but used on ",
                         s.queries, " queries and ", s.keys, " keys");
     require<ShapeError>(p_.heads == 1 || (whole ? p_.heads == s.heads : p_.heads >= s.heads),
-                        "block_sparse_mask: made for ", p_.heads, " heads, used on ", s.heads);
+                        "block_sparse_mask: made for ", p_.heads, " heads but used on ", s.heads);
   }
   std::string describe() const override {
     return "blocks of " + std::to_string(p_.block) + ", window " + std::to_string(p_.window) +
@@ -103,8 +103,8 @@ class Blocks final : public Mask::Rule {
 }  // namespace
 
 Mask window_mask(std::int64_t before, std::int64_t after) {
-  require(before >= 0 && after >= 0, "window_mask: ", before, " before and ", after,
-          " after: numbers of positions are not negative");
+  require(before >= 0 && after >= 0, "window_mask: before and after must not be negative, got ",
+          before, " and ", after);
   constexpr std::int64_t kFar = std::int64_t{1} << 60;  // prevents overflow
   return Mask(std::make_shared<Window>(std::min(before, kFar), std::min(after, kFar)));
 }
@@ -112,9 +112,9 @@ Mask window_mask(std::int64_t before, std::int64_t after) {
 Mask block_sparse_mask(const BlockSparse& p) {
   require(p.length >= 0 && p.window >= 0 && p.global >= 0 && p.random >= 0,
           "block_sparse_mask: length ", p.length, ", window ", p.window, ", global ", p.global,
-          ", random ", p.random, ": none may be negative");
-  require(p.block >= 1 && p.heads >= 1, "block_sparse_mask: blocks of ", p.block, ", ", p.heads,
-          " heads: each must be at least 1");
+          " or random ", p.random, " is negative");
+  require(p.block >= 1 && p.heads >= 1,
+          "block_sparse_mask: block and heads must be at least 1, got ", p.block, " and ", p.heads);
   return Mask(std::make_shared<Blocks>(p));
 }
 

@@ -17,8 +17,8 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
   std::vector<Run> runs;
   for (std::int64_t row = 0; row < std::ssize(positions); ++row) {
     const std::int64_t at = positions[static_cast<std::size_t>(row)];
-    require(at >= -1, "remap_positions: a position of ", at, " at row ", row,
-            ": positions count from 0, and −1 says that nothing is there");
+    require(at >= -1, "remap_positions: position ", at, " at row ", row,
+            " is out of range. Positions count from 0, and −1 marks an empty row.");
     if (!runs.empty() && (at < 0 ? runs.back().position < 0
                                  : runs.back().position >= 0 &&
                                        runs.back().position + row - runs.back().first == at)) {
@@ -61,11 +61,11 @@ struct Axis {
   void check(const char* what, std::int64_t examples, std::int64_t size, bool whole) const {
     const std::int64_t lists = std::ssize(runs);
     require<ShapeError>(lists == 1 || (whole ? lists == examples : lists >= examples),
-                        "remap_positions: ", lists, " lists of positions of ", what,
-                        " for a batch of ", examples);
+                        "remap_positions: ", "got ", lists, " position lists for ", what,
+                        " in a batch of ", examples);
     for (const std::int64_t n : rows)
-      require<ShapeError>(whole ? n == size : n >= size, "remap_positions: ", n, " positions for ",
-                          size, " ", what);
+      require<ShapeError>(whole ? n == size : n >= size, "remap_positions: got ", n,
+                          " positions for ", size, " ", what);
   }
 };
 
@@ -125,8 +125,8 @@ class Remapped final : public Mask::Rule {
 
 Mask remap_positions(const Mask& mask, const Positions& queries, const Positions& keys) {
   require(!queries.empty() && !keys.empty(),
-          "remap_positions: wants a list of positions for all examples, or one for each; there is "
-          "none");
+          "remap_positions: no positions were given. Pass one list for all examples, or one per "
+          "example.");
   return Mask(std::make_shared<Remapped>(mask, queries, keys));
 }
 

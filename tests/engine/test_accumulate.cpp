@@ -20,7 +20,7 @@ TEST_CASE("row gradients with strided, repeated indices are added to their rows"
     expected[400 + c] = static_cast<double>(c + 400 + c);
     expected[c] = static_cast<double>(200 + c);
   }
-  expect(numbers(x.grad()) == expected, "rows by a strided index, repeated ones added");
+  expect(numbers(x.grad()) == expected, "rows of a strided index, with repeated rows added");
   // Many rows of many columns: threads share the columns.
   const Tensor wide = zeros({2, 200}, Dtype::f64).requires_grad_();
   std::vector<std::int64_t> every_third;
@@ -40,13 +40,13 @@ TEST_CASE("row gradients with strided, repeated indices are added to their rows"
   const Tensor none = tensor(std::vector<std::int64_t>{}, {0});
   const Tensor w = zeros({3, 2}, Dtype::f64).requires_grad_();
   walk_with(w, Gradient::rows(zeros({0, 2}, Dtype::f64), none));
-  expect(numbers(w.grad()) == Numbers(6, 0.0), "no rows at all");
+  expect(numbers(w.grad()) == Numbers(6, 0.0), "no rows");
   const Tensor scalar = zeros({}, Dtype::f64).requires_grad_();
   expect_error<ShapeError>(
       "rows", [&] { walk_with(scalar, Gradient::rows(zeros({0}, Dtype::f64), none)); });
 }
 
-TEST_CASE("whole gradients of the wrong shape throw ShapeError") {
+TEST_CASE("full gradients of the wrong shape throw ShapeError") {
   const Tensor x = zeros({3, 4}, Dtype::f64).requires_grad_();
   for (const Shape& wrong : {Shape{}, Shape{3}, Shape{4}, Shape{1, 4}, Shape{4, 3}, Shape{2, 3, 1}})
     expect_error<ShapeError>("a gradient has shape",
@@ -57,7 +57,7 @@ TEST_CASE("a gradient that was recorded earlier can be differentiated") {
   const Tensor x = leaf({1}), z = leaf({2}), held = z * z;
   const Tensor y = custom(x, [held](const Tensor&) { return Gradients{held}; });
   const Tensor dx = grad(y, x, {.create_graph = true});
-  expect(numbers(grad(dx, z)) == Numbers{4}, "its derivative is its own");
+  expect(numbers(grad(dx, z)) == Numbers{4}, "the derivative of a recorded gradient");
 }
 
 /// First an entire gradient with an offset in its buffer, then a partial one.
@@ -70,7 +70,7 @@ TEST_CASE("a partial gradient is added to a gradient that is a view") {
     return Gradients{kernel::strided_view(arange(9).to(Dtype::f64), {2, 2}, {2, 1}, 5)};
   });
   sum(first * 10.0 + second).backward();
-  expect(numbers(x.grad()) == Numbers{5, 16, 7, 18}, "a part onto a view with an offset");
+  expect(numbers(x.grad()) == Numbers{5, 16, 7, 18}, "a part added to a view with an offset");
 }
 
 /// In place, it would change the caller's tensor or several elements at a time.
@@ -80,11 +80,12 @@ TEST_CASE("accumulation copies shared and expanded gradients") {
   const Tensor other = custom(x, [held](const Tensor&) { return Gradients{held}; });
   (average + sum(other)).backward();
   const double third = 1.0 / 3;
-  expect(numbers(x.grad()) == Numbers{1 + third, 2 + third, 3 + third}, "held and expanded, added");
+  expect(numbers(x.grad()) == Numbers{1 + third, 2 + third, 3 + third},
+         "the sum of a shared and an expanded gradient");
   const Tensor z = leaf({0, 0, 0});
   sum(custom(z, [held](const Tensor&) { return Gradients{held}; })).backward();
   z.grad().fill_(7);
-  expect(numbers(held) == Numbers{1, 2, 3}, "what is held stays");
+  expect(numbers(held) == Numbers{1, 2, 3}, "the shared gradient is unchanged");
 }
 
 }  // namespace

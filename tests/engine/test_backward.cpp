@@ -280,7 +280,7 @@ TEST_CASE("grad() does not visit nodes behind its inputs") {
   CHECK(numbers(x.grad()) == numbers(y));
 }
 
-TEST_CASE("grad() refuses an unused input unless allow_unused is set") {
+TEST_CASE("grad() rejects an unused input unless allow_unused is set") {
   const Tensor x = leaf({2}), other = leaf({1, 2, 3});
   const Tensor y = total(x * 2.0);
   CHECK_REFUSES(GraphError, grad({y}, {x, other}, {}, {.keep_graph = true}), "[3]");

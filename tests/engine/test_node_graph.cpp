@@ -199,7 +199,7 @@ TEST_CASE("partial gradients are added at their positions") {
   CHECK(x.grad().to_vector<double>() == List{100, 110, 3, 13, 0, 10, 3, 13, 200, 210});
 }
 
-TEST_CASE("a partial gradient outside its tensor is refused before any write") {
+TEST_CASE("a partial gradient outside its tensor is rejected before any write") {
   const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
   const Tensor part = full({3, 2}, 1, Dtype::f64);
   for (const Gradient& bad :
@@ -216,7 +216,7 @@ TEST_CASE("a partial gradient outside its tensor is refused before any write") {
   CHECK(!x.grad().defined());
 }
 
-TEST_CASE("create_graph refuses a partial gradient that it would lose") {
+TEST_CASE("create_graph rejects a partial gradient that it would lose") {
   const Tensor x = ones({5, 2}, Dtype::f64).requires_grad_();
   const Tensor y = custom(x, [](const Tensor& dy) { return Gradients{Gradient::slice(dy, 0, 0)}; });
   const auto twice = [&] { grad({sum(y)}, {x}, {}, {.create_graph = true}); };

@@ -216,18 +216,18 @@ TEST_CASE("addition reuses a temporary unless an observer reads values") {
 
 TEST_CASE("an observer sees a gradient before it is added to the leaf") {
   struct Hears final : Observer {
-    std::vector<double> heard;
+    std::vector<double> values;
     void on_leaf_grad(const Node& leaf, const Tensor& dy) override {
       const Tensor& before = leaf.extra_or_null()->grad;
-      heard.push_back(dy.item());
-      heard.push_back(before.defined() ? before.item() : 0);
+      values.push_back(dy.item());
+      values.push_back(before.defined() ? before.item() : 0);
     }
-  } hears;
+  } addition_recorder;
   const Tensor x = leaf(2);
-  const ObserverScope scope(hears);
+  const ObserverScope scope(addition_recorder);
   sum(x * 3.0).backward();
   sum(x * 5.0).backward();
-  CHECK(hears.heard == std::vector<double>{3, 0, 5, 3});
+  CHECK(addition_recorder.values == std::vector<double>{3, 0, 5, 3});
 }
 
 namespace {
@@ -297,19 +297,19 @@ TEST_CASE("an observer sees the start of a backward pass, its additions and its 
 }
 
 TEST_CASE("current_context names both the layer and the op whose backward runs") {
-  struct Asker : Observer {
-    std::string said;
+  struct ContextReader : Observer {
+    std::string context;
     void on_op_begin(const Op&, std::span<const Tensor* const>) override {
-      said = current_context();
+      context = current_context();
     }
-  } asker;
+  } reader;
   const Box layer("Layer");
   const Tensor y = negative(leaf(3));
   const Scope scope(layer);
-  const ObserverScope observing(asker);
+  const ObserverScope observing(reader);
   y.backward();
-  CHECK(has(asker.said, "Layer"));
-  CHECK(has(asker.said, "backward of negative"));
+  CHECK(has(reader.context, "Layer"));
+  CHECK(has(reader.context, "backward of negative"));
 }
 
 }  // namespace gradus::testing::test_observer

@@ -119,7 +119,7 @@ TEST_CASE("only the last backward gives a saved buffer away") {
   CHECK(numbers(x.grad()) == List{24, 24});
 }
 
-TEST_CASE("an error about a changed saved value gives the place of the write") {
+TEST_CASE("an error about a changed saved value locates the write") {
   Tensor x = full({2}, 2, Dtype::f64);
   const Saved saved(x);
   x.fill_(1);

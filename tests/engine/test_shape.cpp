@@ -43,7 +43,7 @@ TEST_CASE("a tensor has at most 8 axes") {
   CHECK(s.rank() == 8);
 }
 
-TEST_CASE("numel handles empty and scalar shapes and refuses overflow and negative sizes") {
+TEST_CASE("numel handles empty and scalar shapes and rejects overflow and negative sizes") {
   CHECK(numel({}) == 1);
   CHECK(numel({2, 3, 5}) == 30);
   CHECK(numel({7, 0, 3}) == 0);

@@ -192,7 +192,7 @@ TEST_CASE("to converts between types and shares storage if the type is the same"
   CHECK(x.to(Dtype::f64).storage() == x.storage());
 }
 
-TEST_CASE("conversion to i64 refuses NaN, infinity and values out of range") {
+TEST_CASE("conversion to i64 rejects NaN, infinity and values out of range") {
   constexpr double kHuge = 0x1p63, kInfinity = std::numeric_limits<double>::infinity();
   for (const double v : {std::nan(""), kInfinity, -kInfinity, kHuge, -1.1 * kHuge})
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {

@@ -320,7 +320,7 @@ TEST_CASE("a held-out loss that rises three times is reported once, and training
       "--threads 1 --no-trial --steps 240 --eval-every 20 --lr 0.005");
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
-  const std::size_t warning = done.err.find("risen three times running");
+  const std::size_t warning = done.err.find("risen three times in a row");
   REQUIRE(warning != std::string::npos);
   CHECK(done.err.find("step 240/240", warning) != std::string::npos);
   CHECK(has(done.err, "ended above the bigram line"));

@@ -115,19 +115,19 @@ def fault(runs):
         runs.faulty([runs.program(3, "run", name, 1, 5)], 1, 5, forward, "thrown by the test")
     if name == "diverge":
         runs.faulty([runs.program(3, "run", name, 2, 50)], 2, 50, "comparing parameters",
-                    "has other numbers in up.bias than rank 0: the processes have diverged")
+                    "has different values in up.bias than rank 0: the processes have diverged")
     if name == "binary":
         other = runs.folder / "other"
         shutil.copy(runs.arguments.program, other)
         with open(other, "ab") as file:
             file.write(b"\0")
         runs.faulty([runs.program(1, "run"), (1, other, runs.folder / "run")], 1, 0, "starting",
-                    "has another program than rank 0: .*")
+                    "has a different program than rank 0: .*")
     if name == "settings":
         runs.faulty([train_gpt(runs, "run", 2), train_gpt(runs, "run", 1, "--lr", "0.5")], 2, 0, "starting",
                     "--lr 0.5 contradicts the run in .*")
         runs.faulty([train_gpt(runs, "more", 2), train_gpt(runs, "more", 1, threads="2")], 2, 0, "starting",
-                    "has another run than rank 0: threads: 2, not threads: 1")
+                    "has a different run than rank 0: threads: 2, not threads: 1")
 
 
 def main():

@@ -191,11 +191,11 @@ T dot(const List<T>& a, const List<T>& b) {
 
 void add_scores(Samples& all) {
   const auto call = [](const auto& m, const Inputs& in) { return m(in[0], in[1]); };
-  const Inputs alike = {values({2, 3, 7}), values({2, 5, 7}, 1)},
-               unlike = {values({2, 3, 2}), values({2, 5, 3}, 1)};
+  const Inputs same_width = {values({2, 3, 7}), values({2, 5, 7}, 1)},
+               different_width = {values({2, 3, 2}), values({2, 5, 3}, 1)};
   for (const bool scaled : {false, true})
     all.push_back(layer(
-        "matmul", scaled ? "DotScore" : "DotScore, not scaled", alike,
+        "matmul", scaled ? "DotScore" : "DotScore, not scaled", same_width,
         [=] { return nn::DotScore(scaled); }, call,
         [=]<class T>(const Arguments<T>& in, const Parameters<T>&) {
           return each_score(in, [&](const List<T>& q, const List<T>& k) {
@@ -203,14 +203,14 @@ void add_scores(Samples& all) {
           });
         }));
   all.push_back(layer(
-      "matmul", "BilinearScore", unlike, [] { return nn::BilinearScore(2, 3); }, call,
+      "matmul", "BilinearScore", different_width, [] { return nn::BilinearScore(2, 3); }, call,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         return each_score(in, [&](const List<T>& q, const List<T>& k) {
           return dot(naive::affine(q, 2, p[0], {}), k);
         });
       }));
   all.push_back(layer(
-      "tanh", "AdditiveScore", unlike, [] { return nn::AdditiveScore(2, 3, 7); }, call,
+      "tanh", "AdditiveScore", different_width, [] { return nn::AdditiveScore(2, 3, 7); }, call,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         return each_score(in, [&](const List<T>& q, const List<T>& k) {
           List<T> h = naive::plus(naive::affine(q, 2, p[0], {}), naive::affine(k, 3, p[1], {}));

@@ -100,13 +100,13 @@ TEST_CASE("cross-attention token by token equals all tokens at once") {
        {nn::HeadPosition::none, nn::HeadPosition::alibi, nn::HeadPosition::relative}) {
     nn::CrossAttention layer({.width = 6, .heads = 2, .memory_width = 5, .position = position});
     if (position == nn::HeadPosition::relative) layer.relative.weight.copy_(randn({32, 2}));
-    const Tensor whole = layer(x, memory, causal_mask());
+    const Tensor all_tokens = layer(x, memory, causal_mask());
     nn::KVCache cache({.capacity = 4});
     for (std::int64_t t = 0; t < 4; ++t) {
       cache.advance(2, 1);
       const Tensor given = t == 0 ? memory : zeros({2, 5, 5});  // kept by the cache
       CHECK(close(layer(slice(x, 1, t, t + 1), given, causal_mask(), &cache),
-                  slice(whole, 1, t, t + 1)));
+                  slice(all_tokens, 1, t, t + 1)));
     }
     nn::KVCache ragged({.capacity = 3});
     ragged.advance(2, 3, {3, 2});  // the second starts with padding
@@ -155,7 +155,7 @@ Tensor heads_of(const Tensor& x, std::int64_t heads) {  // [B, T, H · D] → [B
   return permute(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
 }
 
-Tensor beside(const Tensor& heads) {  // the inverse
+Tensor merged(const Tensor& heads) {  // the inverse
   const Tensor y = permute(heads, {0, 2, 1, 3}).contiguous();
   return reshape(y, {y.size(0), y.size(1), y.size(2) * y.size(3)});
 }
@@ -193,7 +193,7 @@ TEST_CASE("MultiHeadAttention drops weights in training only") {
       layer, [&] { return layer(kX, causal_mask()); },
       [&](const AttentionOptions& how) {
         const Tensor qkv = layer.qkv_proj(kX);  // 8 columns of queries, 4 of keys, 4 of values
-        return layer.out_proj(beside(scaled_dot_product_attention(
+        return layer.out_proj(merged(scaled_dot_product_attention(
             heads_of(columns(qkv, 0, 8), 4), heads_of(columns(qkv, 8, 12), 2),
             heads_of(columns(qkv, 12, 16), 2), causal_mask(), how)));
       });
@@ -215,7 +215,7 @@ TEST_CASE("CrossAttention honors heads and positions and drops weights in traini
           if (position == nn::HeadPosition::alibi)
             how.bias = alibi_bias(4, std::vector<std::int64_t>{0, 1, 2, 3, 4},
                                   std::vector<std::int64_t>{0, 1, 2}, 0, Dtype::f64);
-          return layer.out_proj(beside(scaled_dot_product_attention(
+          return layer.out_proj(merged(scaled_dot_product_attention(
               heads_of(layer.q_proj(kX), 4), heads_of(layer.k_proj(kMemory), 2),
               heads_of(layer.v_proj(kMemory), 2), {}, how)));
         });
@@ -229,7 +229,7 @@ TEST_CASE("SelfAttention drops weights in training only") {
   check_layer(
       layer, [&] { return layer(kX, causal_mask()); },
       [&](const AttentionOptions& how) {
-        return beside(scaled_dot_product_attention(
+        return merged(scaled_dot_product_attention(
             heads_of(layer.q_proj(kX), 1), heads_of(layer.k_proj(kX), 1),
             heads_of(layer.v_proj(kX), 1), causal_mask(), how));
       });
@@ -249,7 +249,7 @@ TEST_CASE("LinformerAttention honors heads and biases and drops weights in train
           const Tensor k = matmul(layer.key_map, heads_of(columns(qkv, 8, 16), 2));
           const Tensor v = matmul(layer.value_map, heads_of(columns(qkv, 16, 24), 2));
           return layer.out_proj(
-              beside(scaled_dot_product_attention(heads_of(columns(qkv, 0, 8), 2), k, v, {}, how)));
+              merged(scaled_dot_product_attention(heads_of(columns(qkv, 0, 8), 2), k, v, {}, how)));
         });
   }
 }

@@ -185,7 +185,7 @@ TEST_CASE("a copy of a layer has its own keys") {
   CHECK_THROWS_AS(call(layer.clone(), cache), GraphError);
 }
 
-TEST_CASE("a cache refuses an empty selection and keeps working") {
+TEST_CASE("a cache rejects an empty selection and keeps working") {
   const NoGrad off;
   nn::KVCache cache({.capacity = 8});
   const nn::MultiHeadAttention layer = attention();

@@ -120,7 +120,7 @@ TEST_CASE("ModuleList finds modules of any type by name and number") {
   CHECK(copy.at<nn::Linear>("tag").weight.storage() != tag.weight.storage());
 }
 
-TEST_CASE("Residual adds its input and passes other arguments on") {
+TEST_CASE("Residual adds its input and forwards other arguments") {
   const nn::Residual around(nn::Linear(3, 3));
   const Tensor x = randn({2, 5, 3});
   CHECK(numbers(around(x)) == numbers(x + around.inner(x)));

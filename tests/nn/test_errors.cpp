@@ -33,9 +33,9 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
 
 TEST_CASE("initializers accept exactly the documented arguments") {
   namespace init = nn::init;
-  Tensor none, x = zeros({2, 3}), whole = zeros({2, 3}, Dtype::i64), view = transpose(x);
+  Tensor none, x = zeros({2, 3}), integers = zeros({2, 3}, Dtype::i64), view = transpose(x);
   CHECK_REFUSES(ValueError, init::zeros_(none), "zeros_", "undefined");
-  CHECK_REFUSES(DtypeError, init::ones_(whole), "ones_", "f32");
+  CHECK_REFUSES(DtypeError, init::ones_(integers), "ones_", "f32");
   CHECK_REFUSES(ValueError, init::zeros_(view), "zeros_", "[3, 2]");
   CHECK_REFUSES(ValueError, init::uniform_(x, kNaN, 1), "uniform_", "nan");
   CHECK_REFUSES(ValueError, init::uniform_(x, -kInf, 1), "uniform_", "-inf");

@@ -92,7 +92,7 @@ TEST_CASE("adapters load into another model with the same weights") {
   CHECK(naive::numbers(other(input()).detach()) == naive::numbers(model(input()).detach()));
 }
 
-TEST_CASE("a clone has adapters of its own, with the numbers and dtypes of the original") {
+TEST_CASE("a clone has its own adapters, with the values and dtypes of the original") {
   nn::Block model = block();
   nn::add_adapters(model, "attention.*", {.rank = 2, .alpha = 3});
   move_adapters(model);

@@ -109,7 +109,7 @@ TEST_CASE("the first, watched training call needs no more memory than the next")
   CHECK(peak() == 2 * bytes);
 }
 
-TEST_CASE("a parameter missing in members() is an error on the first training call") {
+TEST_CASE("a parameter missing in members() throws on the first training call") {
   const Forgetful forgetful;
   const std::string message = message_of<GraphError>([&] { forgetful(three_rows()); });
   CHECK(has(message, "Forgetful"));
@@ -312,8 +312,8 @@ TEST_CASE("an error in loading lists everything that does not fit") {
   CHECK(has(message, "Tiny"));
   CHECK(has(message, "missing     down.bias [2]"));
   CHECK(has(message, "missing     seen [1]"));
-  CHECK(has(message, "misshapen   up.bias: the model has [3], given is [4]"));
-  CHECK(has(message, "misshapen   down.weight: the model has [2, 3], given is [3, 2]"));
+  CHECK(has(message, "mismatched  up.bias: expected [3], got [4]"));
+  CHECK(has(message, "mismatched  down.weight: expected [2, 3], got [3, 2]"));
   CHECK(has(message, "unexpected  old.weight [7, 7]"));
   CHECK(tiny.up.bias.to_vector<float>() == before);  // nothing was written
 
@@ -414,7 +414,8 @@ TEST_CASE("a tied tensor must be equal under both names to its last element") {
   CHECK(loads({{"first", good}, {"second", turned}}) == "7");
   CHECK(loads({{"first", turned}, {"second", good}}) == "7");
   CHECK(loads({}, false) == "6");
-  const std::string differ = "first and second are one tensor in the model, and differ";
+  const std::string differ =
+      "first and second are one tensor in the model, but their given values differ";
   for (const Tensor& other : {last, reshape(good, {3, 2})})
     CHECK(loads({{"first", good}, {"second", other}}).find(differ) != std::string::npos);
   const Tensor unknown = full({2, 3}, std::nan(""), Dtype::f64);

@@ -54,16 +54,17 @@ TEST_CASE("a packed weight without inputs gives the bias, and one without output
   CHECK(linear(none({0, 5}), pack(none({2, 5}), Precision::f16), bias).shape() == Shape{0, 2});
 }
 
-TEST_CASE("packed weights refuse inputs that do not fit") {
+TEST_CASE("packed weights reject inputs that do not fit") {
   const NoGrad off;
   const PackedMatrix weight = pack(ones({2, 3}, Dtype::f32), Precision::bf16);
-  const auto refused = [&](const Tensor& x, const Tensor& bias = {}) {
+  const auto error_of = [&](const Tensor& x, const Tensor& bias = {}) {
     return message_of<Error>([&] { std::ignore = linear(x, weight, bias); });
   };
-  CHECK(has(refused(ones({4, 5}, Dtype::f32)), "[4, 5] does not end in the 3 inputs"));
-  CHECK(has(refused(ones({4, 3}, Dtype::f64)), "multiplied in f32, not f64"));
-  CHECK(has(refused(ones({4, 3}, Dtype::f32), ones({3}, Dtype::f32)), "bias has shape [3] where"));
-  CHECK(has(refused({}), "is undefined"));
+  CHECK(has(error_of(ones({4, 5}, Dtype::f32)),
+            "[4, 5] must end in the input size of the packed weight, 3"));
+  CHECK(has(error_of(ones({4, 3}, Dtype::f64)), "f32 input and bias, got f64"));
+  CHECK(has(error_of(ones({4, 3}, Dtype::f32), ones({3}, Dtype::f32)), "bias is [3] but"));
+  CHECK(has(error_of({}), "is undefined"));
   CHECK_REFUSES(Error, std::ignore = pack(ones({2}, Dtype::f32), Precision::f16),
                 "must be [out, in]");
   CHECK_REFUSES(Error, std::ignore = pack(ones({2, 2}, Dtype::f64), Precision::f16), "f32");
@@ -78,7 +79,7 @@ TEST_CASE("a packed embedding adds the bias of its projection") {
   CHECK((plain + bias).to_vector<float>() == all.to_vector<float>());
 }
 
-TEST_CASE("a packed layer refuses gradients, copies and another packing") {
+TEST_CASE("a packed layer rejects gradients, copies and repeated packing") {
   nn::GPT packed = model();
   nn::pack(packed, Precision::bf16);
   const Tensor ids = zeros({1, 3}, Dtype::i64);
@@ -113,15 +114,15 @@ TEST_CASE("packing a layer keeps its adapter, and adding adapters skips packed l
   CHECK(layer(x).to_vector<float>() == wanted.to_vector<float>());
 }
 
-TEST_CASE("state_dict, load_state_dict and mapped_state refuse a packed model") {
+TEST_CASE("state_dict, load_state_dict and mapped_state reject a packed model") {
   nn::GPT packed = model(), other = model();
-  const nn::StateDict whole = other.state_dict();
+  const nn::StateDict state = other.state_dict();
   nn::pack(packed.blocks[1], Precision::int8);
-  const auto refused = [](auto&& f) { return message_of<GraphError>(f); };
+  const auto error_of = [](auto&& f) { return message_of<GraphError>(f); };
   const char* why = "blocks.1.attention.qkv_proj.weight of GPT is packed";
-  CHECK(has(refused([&] { std::ignore = packed.state_dict(); }), why));
-  CHECK(has(refused([&] { packed.load_state_dict(whole); }), why));
-  CHECK(has(refused([&] { std::ignore = nn::mapped_state(packed, nn::gpt2_names()); }), why));
+  CHECK(has(error_of([&] { std::ignore = packed.state_dict(); }), why));
+  CHECK(has(error_of([&] { packed.load_state_dict(state); }), why));
+  CHECK(has(error_of([&] { std::ignore = nn::mapped_state(packed, nn::gpt2_names()); }), why));
 }
 
 }  // namespace gradus::testing::test_packing

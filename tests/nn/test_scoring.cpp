@@ -31,7 +31,7 @@ TEST_CASE("weighted values of scaled dot scores equal attention") {
                 "padding_mask", "batch of 2");
 }
 
-TEST_CASE("pooling ignores padding, and pooling of nothing is 0 with gradient 0") {
+TEST_CASE("pooling ignores padding, and pooling of an empty sequence is 0 with gradient 0") {
   const nn::AttentionPooling pool(3);
   Tensor x = randn({3, 5, 3});
   slice(x, 1, 4, 5).fill_(std::numeric_limits<double>::quiet_NaN());

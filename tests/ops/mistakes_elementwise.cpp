@@ -17,7 +17,7 @@ namespace {
 using One = Tensor (*)(const Tensor&);
 using Two = Tensor (*)(const Tensor&, const Tensor&);
 
-Tensor whole() { return indices({1, 2, 3}); }
+Tensor int_values() { return indices({1, 2, 3}); }
 
 void add_functions(Mistakes& all) {
   const std::pair<const char*, One> functions[] = {
@@ -50,7 +50,7 @@ void add_functions(Mistakes& all) {
   for (const auto& [name, f] : functions) {
     const bool takes_i64 = std::string(name) == "abs" || std::string(name) == "clamp";
     if (std::string(name) != "glu" && !takes_i64)
-      all.push_back({name, {"f32", "f64", "i64"}, [f = f] { f(whole()); }});
+      all.push_back({name, {"f32", "f64", "i64"}, [f = f] { f(int_values()); }});
     all.push_back({name, {"undefined"}, [f = f] { f(Tensor()); }});
   }
 }
@@ -75,11 +75,11 @@ void add_pairs(Mistakes& all) {
 }
 
 void add_others(Mistakes& all) {
-  all.push_back({"scale", {"i64", "0.5"}, [] { scale(whole(), 0.5); }});
-  all.push_back({"shift", {"i64", "0.5"}, [] { shift(whole(), 0.5); }});
-  all.push_back({"clamp", {"clamp", "i64", "0.5"}, [] { clamp(whole(), 0.5, 2); }});
-  all.push_back({"abs", {"f32", "f64"}, [] { abs(whole() > 0); }});
-  all.push_back({"negative", {"f32", "f64"}, [] { negative(whole() > 0); }});
+  all.push_back({"scale", {"i64", "0.5"}, [] { scale(int_values(), 0.5); }});
+  all.push_back({"shift", {"i64", "0.5"}, [] { shift(int_values(), 0.5); }});
+  all.push_back({"clamp", {"clamp", "i64", "0.5"}, [] { clamp(int_values(), 0.5, 2); }});
+  all.push_back({"abs", {"f32", "f64"}, [] { abs(int_values() > 0); }});
+  all.push_back({"negative", {"f32", "f64"}, [] { negative(int_values() > 0); }});
   all.push_back({"swiglu", {"[3, 5]", "[2]"}, [] { swiglu(values({3, 5}), values({2})); }});
   all.push_back({"clamp", {"clamp", "-1", "1"}, [] { clamp(values({3}), 1, -1); }});
   all.push_back({"glu", {"glu", "[2, 3]", "1"}, [] { glu(values({2, 3})); }});

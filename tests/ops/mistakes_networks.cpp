@@ -29,8 +29,8 @@ void add_products(Mistakes& all) {
                    matmul(x(), values({3, 2}).to(Dtype::f32));
                  }});
   const Tensor number = to(tensor(0.5), Dtype::f64);
-  all.push_back({"matmul", {"matmul", "number"}, [=] { matmul(number, x()); }});
-  all.push_back({"matmul", {"matmul", "number"}, [=] { matmul(x(), number); }});
+  all.push_back({"matmul", {"matmul", "scalar"}, [=] { matmul(number, x()); }});
+  all.push_back({"matmul", {"matmul", "scalar"}, [=] { matmul(x(), number); }});
   all.push_back({"matmul", {"[2, 5]", "3"}, [] { matmul(values({3}), values({2, 5})); }});
   all.push_back({"linear", {"linear", "[2, 3]", "5"}, [] { linear(x(), values({5, 2})); }});
   all.push_back({"linear", {"linear", "[3]", "[5, 3]"}, [] {
@@ -268,8 +268,8 @@ void add_more_attention(Mistakes& all) {
   attend({"undefined"}, Tensor(), k, v);
   attend({"attention", "f32", "f64"}, q, to(k, Dtype::f32), v);
   attend({"attention", "f32", "f64"}, q, k, to(v, Dtype::f32));
-  const Tensor whole = ones({1, 1, 1, 1}, Dtype::i64);
-  attend({"f32", "f64"}, whole, whole, whole);
+  const Tensor i64_values = ones({1, 1, 1, 1}, Dtype::i64);
+  attend({"f32", "f64"}, i64_values, i64_values, i64_values);
   attend({"1"}, q, k, v, padding_mask({3}));
   attend({"8", "7"}, q, k, v, padding_mask({3, 8}));
   attend({"[2, 3, 5, 7]"}, q, k, v, dense_mask(ones({5, 5}, Dtype::bool_)));

@@ -83,26 +83,27 @@ void add_einsum(Mistakes& all) {
 }
 
 void add_linear_attention_sizes(Mistakes& all) {
-  const auto refuses = [&](const std::string& words, const Shape& q, const Shape& k,
-                           const Shape& v) {
+  const auto add_mistake = [&](const std::string& words, const Shape& q, const Shape& k,
+                               const Shape& v) {
     all.push_back(
         {"linear_attention", {words}, [=] { linear_attention(values(q), values(k), values(v)); }});
   };
-  const std::string flat = "must be [batch, heads, length, width]", unlike = "do not fit: batch";
+  const std::string flat = "must be [batch, heads, length, width]", mismatch = "do not fit. Batch";
   const Shape one{1, 2, 3, 4};
   for (const Shape& shape : {Shape{2, 3, 4}, Shape{1, 1, 2, 3, 4}}) {
     const std::string name = to_string(shape), fits = to_string(one);
-    refuses("q " + name + ", k " + fits + ", v " + fits + " " + flat, shape, one, one);
-    refuses("q " + fits + ", k " + name + ", v " + fits + " " + flat, one, shape, one);
-    refuses("q " + fits + ", k " + fits + ", v " + name + " " + flat, one, one, shape);
+    add_mistake("q " + name + ", k " + fits + " and v " + fits + " " + flat, shape, one, one);
+    add_mistake("q " + fits + ", k " + name + " and v " + fits + " " + flat, one, shape, one);
+    add_mistake("q " + fits + ", k " + fits + " and v " + name + " " + flat, one, one, shape);
   }
   for (const Shape& shape : {Shape{2, 2, 3, 4}, Shape{1, 1, 3, 4}, Shape{1, 2, 5, 4}}) {
     const std::string name = to_string(shape), fits = to_string(one);
     if (shape[2] == 3) {
-      refuses("q " + name + ", k " + fits + " and v " + fits + " " + unlike, shape, one, one);
-      refuses("q " + fits + ", k " + name + " and v " + name + " " + unlike, one, shape, shape);
+      add_mistake("q " + name + ", k " + fits + " and v " + fits + " " + mismatch, shape, one, one);
+      add_mistake("q " + fits + ", k " + name + " and v " + name + " " + mismatch, one, shape,
+                  shape);
     }
-    refuses("q " + fits + ", k " + fits + " and v " + name + " " + unlike, one, one, shape);
+    add_mistake("q " + fits + ", k " + fits + " and v " + name + " " + mismatch, one, one, shape);
   }
   for (const int undefined : {0, 1, 2})
     all.push_back({"linear_attention", {"linear_attention", "undefined"}, [=] {
@@ -166,9 +167,8 @@ void add_linear_attention(Mistakes& all) {
 
 void add_measures(Mistakes& all) {
   const std::vector<std::int64_t> three = {0, 1, 2};
-  all.push_back({"attention_entropy", {"attention_entropy", "single"}, [] {
-                   attention_entropy(tensor(0.5));
-                 }});
+  all.push_back(
+      {"attention_entropy", {"attention_entropy", "axis"}, [] { attention_entropy(tensor(0.5)); }});
   all.push_back({"mean_attention_distance", {"mean_attention_distance", "[1, 2, 3, 5]", "3"}, [=] {
                    mean_attention_distance(values({1, 2, 3, 5}), three, three);
                  }});

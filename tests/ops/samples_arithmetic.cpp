@@ -19,11 +19,11 @@ std::int64_t product(const Dims& shape) {
   return n;
 }
 
-/// The position in `shape` from which element i of `whole` was broadcast.
-std::size_t source(std::int64_t i, const Dims& whole, const Dims& shape) {
+/// The position in `shape` from which element i of `out_shape` was broadcast.
+std::size_t source(std::int64_t i, const Dims& out_shape, const Dims& shape) {
   std::int64_t position = 0, weight = 1;
-  for (std::size_t back = 1; back <= whole.size(); ++back) {
-    const std::int64_t size = whole[whole.size() - back];
+  for (std::size_t back = 1; back <= out_shape.size(); ++back) {
+    const std::int64_t size = out_shape[out_shape.size() - back];
     const std::int64_t coordinate = i % size;
     i /= size;
     if (back > shape.size()) continue;
@@ -47,10 +47,10 @@ Dims broadcast(const Dims& a, const Dims& b) {
 template <class T>
 List<T> combined(const List<T>& a, const Dims& a_shape, const List<T>& b, const Dims& b_shape,
                  const Generic<OfTwo>& f) {
-  const Dims whole = broadcast(a_shape, b_shape);
+  const Dims out_shape = broadcast(a_shape, b_shape);
   List<T> out;
-  for (std::int64_t i = 0; i < product(whole); ++i)
-    out.push_back(f(a[source(i, whole, a_shape)], b[source(i, whole, b_shape)]));
+  for (std::int64_t i = 0; i < product(out_shape); ++i)
+    out.push_back(f(a[source(i, out_shape, a_shape)], b[source(i, out_shape, b_shape)]));
   return out;
 }
 

@@ -31,10 +31,10 @@ void add_reduction(Samples& all, const char* op, Tensor (*f)(const Tensor&, cons
     push(
         all, op, {values({90, 110})}, [=](const Inputs& x) { return f(x[0], axes, false); },
         [=]<class T>(const Arguments<T>& x) {
-          const bool rows = axes.rank() == 1 && axes[0] == 1, whole = axes.rank() == 0;
-          std::vector<List<T>> groups(whole ? 1 : rows ? 90 : 110);
+          const bool rows = axes.rank() == 1 && axes[0] == 1, all_axes = axes.rank() == 0;
+          std::vector<List<T>> groups(all_axes ? 1 : rows ? 90 : 110);
           for (std::size_t i = 0; i < x[0].values.size(); ++i)
-            groups[whole ? 0 : rows ? i / 110 : i % 110].push_back(x[0].values[i]);
+            groups[all_axes ? 0 : rows ? i / 110 : i % 110].push_back(x[0].values[i]);
           List<T> y;
           for (const List<T>& group : groups) y.push_back(of_group(group));
           return y;

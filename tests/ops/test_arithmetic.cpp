@@ -117,7 +117,7 @@ TEST_CASE("arithmetic: maximum and minimum return NaN and give it the gradient")
   }
 }
 
-TEST_CASE("arithmetic: integers add, subtract and multiply, and division refuses them") {
+TEST_CASE("arithmetic: integers add, subtract and multiply, and division rejects them") {
   const Tensor a = indices({7, -3, 1LL << 60}), b = indices({2, 5, 3});
   using Ints = std::vector<std::int64_t>;
   CHECK((a + b).to_vector<std::int64_t>() == Ints{9, 2, (1LL << 60) + 3});

@@ -255,7 +255,7 @@ TEST_CASE("attention accepts sizes of 0 and very wide heads") {
   const Numbers v = numbers(values({1, 1, 4, 3}, 2));
   for (std::size_t c = 0; c < 3; ++c)
     expect(std::abs(mean[0][c] - (v[c] + v[3 + c] + v[6 + c] + v[9 + c]) / 4) <= 1e-12,
-           "keys of no width weigh alike");
+           "keys of width 0 have equal weights");
   against_the_formula({1, 1, 1, 5, 4, 1000, 3}, {}, {}, "wide keys");
   against_the_formula({1, 1, 1, 5, 4, 3, 1000}, {}, {}, "wide values");
 }
@@ -286,7 +286,7 @@ TEST_CASE("window attention that is split into parts equals the formula") {
 }
 
 /// Two parts in each of four heads.
-TEST_CASE("attention in parts gives each gradient alone as with all of them") {
+TEST_CASE("attention in parts computes each gradient alone as together with the others") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
   const std::vector<Numbers> all = x.run({});
   against_the_formula(x, {}, {}, "two parts of each head");
@@ -356,7 +356,7 @@ void nothing_finite(std::int64_t T) {
     const std::vector<Numbers> found = all_of(q, k, v, dout, mask);
     const std::size_t end = found[0].size(), width = end / static_cast<std::size_t>(T);
     for (std::size_t i = end - width; i < end; ++i)
-      expect(found[0][i] == 0 && found[1][i] == 0, "the query that sees nothing");
+      expect(found[0][i] == 0 && found[1][i] == 0, "a query without allowed keys");
   };
   const auto nans = [](std::int64_t rows, std::int64_t width) {
     return full({1, 1, rows, width}, kNan, Dtype::f64);

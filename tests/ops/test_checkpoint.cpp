@@ -122,7 +122,7 @@ TEST_CASE("nested checkpoints with dropout give the same results") {
   CHECK(run(true, true) == right);
 }
 
-TEST_CASE("checkpoint computes only wanted gradients and records nothing if none is wanted") {
+TEST_CASE("checkpoint computes only needed gradients and records nothing if none is needed") {
   const Tensor frozen = values({5, 5}, 1);
   const auto f = [&](const std::vector<Tensor>& in) { return matmul(in[0], frozen) + in[1]; };
   const Tensor x = values({2, 5}).requires_grad_(), bias = values({5}, 2);
@@ -182,14 +182,14 @@ TEST_CASE("checkpoint recomputes with the formulas of its forward pass") {
   CHECK(watch.linears == 0);
 }
 
-TEST_CASE("checkpoint refuses captured intermediates and passes exceptions on") {
+TEST_CASE("checkpoint rejects captured intermediates and passes exceptions on") {
   const Tensor w = values({5}).requires_grad_(), made = square(w);
   const auto uses = [&](const Tensor& x) { return x * made; };
-  const std::string refused = message_of<GraphError>([&] {
+  const std::string message = message_of<GraphError>([&] {
     checkpoint(uses, values({2, 5}).requires_grad_());
   });
-  CHECK(has(refused, "checkpoint: the function uses a tensor [5] in multiply that square (node "));
-  CHECK(has(refused, "made outside it: hand it in among the inputs"));
+  CHECK(has(message, "checkpoint: the function uses a tensor [5] in multiply that square (node "));
+  CHECK(has(message, "computed outside it. Pass the tensor as one of the inputs."));
   const auto throws = [](const Tensor&) -> Tensor { throw std::out_of_range("mine"); };
   CHECK_THROWS_AS(checkpoint(throws, w), std::out_of_range);
   int calls = 0;

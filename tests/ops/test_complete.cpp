@@ -193,7 +193,7 @@ TEST_CASE("registry: functions with kinks and ties have a documented convention"
   CHECK(sampled([](const Sample& sample) { return !sample.differences; }) == kWithConvention);
 }
 
-TEST_CASE("registry: each public function and layer refuses mistakes and reports the reason") {
+TEST_CASE("registry: each public function and layer rejects mistakes and reports the reason") {
   Names have;
   for (const Mistake& mistake : all_mistakes()) {
     INFO(mistake.function);

@@ -66,7 +66,7 @@ TEST_CASE("registry: the parser finds an op in a source") {
   CHECK(found[0].type == "Down in x.cpp");
   CHECK(found[0].names == std::vector<std::string>{"floor", "trunc"});
   CHECK(found[0].differentiable);
-  CHECK(found[0].asks == std::set<int>{0, 2});
+  CHECK(found[0].needs_grad_calls == std::set<int>{0, 2});
   CHECK(!found[1].differentiable);
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("registry: the parser applies a base template to derived ops") {
   REQUIRE(found.size() == 1);
   CHECK(found[0].type == "Floor in x.cpp");
   CHECK(found[0].differentiable);
-  CHECK(found[0].asks == std::set<int>{0});
+  CHECK(found[0].needs_grad_calls == std::set<int>{0});
 }
 
 /// Functions recorded as another op.
@@ -140,7 +140,7 @@ TEST_CASE("registry: every needs_grad(i) of a backward is true and false under t
   std::size_t count = 0;
   for (const Operation& op : all_operations())
     for (const std::string& name : op.names)
-      for (const int input : op.asks)
+      for (const int input : op.needs_grad_calls)
         for (const bool wanted : {false, true})
           for (const bool recorded : {false, true}) {
             if (name == "rms_norm" && input == 2) continue;  // no bias: layer_norm's input

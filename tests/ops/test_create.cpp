@@ -24,7 +24,7 @@ using Blocks = std::initializer_list<Rows>;
 
 }  // namespace
 
-TEST_CASE("tensor accepts values that fill the shape and refuses others") {
+TEST_CASE("tensor accepts values that fill the shape and rejects others") {
   using Doubles = std::vector<double>;
   using Floats = std::vector<float>;
   using Ints = std::vector<int>;
@@ -70,7 +70,7 @@ TEST_CASE("tensor accepts values that fill the shape and refuses others") {
   CHECK_REFUSES(ShapeError, text(eye(-1)), "-1", "negative");
 }
 
-TEST_CASE("arange gives integer, fractional and empty ranges and refuses endless ones") {
+TEST_CASE("arange gives integer, fractional and empty ranges and rejects endless ones") {
   constexpr double kHuge = 1.7e308;
   constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // not an f32 value
   CHECK(text(arange(0)) == "[0] i64:");
@@ -114,13 +114,13 @@ TEST_CASE("random tensors follow their formulas from one stream each") {
   };
   for (int round = 0; round < 2; ++round) {
     const Tensor doubles = rand({5, 7}, Dtype::f64), floats = rand({35}), normal = randn({9}),
-                 normals = randn_like(zeros({9}, Dtype::f64)), whole = randint(-3, 4, {50});
+                 normals = randn_like(zeros({9}, Dtype::f64)), integers = randint(-3, 4, {50});
     const RandomStream a = next(), b = next(), c = next(), d = next(), e = next();
     check(doubles, [&](std::int64_t i) { return a.uniform(i); });
     check(floats, [&](std::int64_t i) { return static_cast<float>(b.word(i) >> 8) * 0x1p-24F; });
     check(normal, [&](std::int64_t i) { return static_cast<float>(c.normal(i)); });
     check(normals, [&](std::int64_t i) { return d.normal(i); });
-    check(whole, [&](std::int64_t i) { return e.below(i, 7) - 3; });
+    check(integers, [&](std::int64_t i) { return e.below(i, 7) - 3; });
     const Tensor order = randperm(12);
     const RandomStream f = next();
     std::vector<std::int64_t> plain(12);

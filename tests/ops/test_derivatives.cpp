@@ -172,7 +172,7 @@ TEST_CASE("an unused input has derivative 0") {
   CHECK(numbers(hessian_vector_product(f, {x, other}, {x, other}).product[1]) == Numbers{0, 0});
 }
 
-TEST_CASE("derivatives refuse wrong arguments and report them") {
+TEST_CASE("derivatives reject wrong arguments and report them") {
   const Tensor x = values({2, 3}), ids = Tensor::empty({2}, Dtype::i64).fill_(1);
   const auto f = [](const std::vector<Tensor>& in) { return square(in[0]); };
   using V = std::vector<Tensor>;

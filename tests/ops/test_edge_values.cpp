@@ -41,13 +41,13 @@ namespace {
 
 using naive::Numbers;
 using naive::numbers;
-using Whole = std::vector<std::int64_t>;
+using Integers = std::vector<std::int64_t>;
 
-Whole whole(const Tensor& x) { return x.to_vector<std::int64_t>(); }
+Integers integers_of(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
 /// The sorted positions of a line of [outer, n, inner].
-Whole positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64_t first) {
-  Whole order(static_cast<std::size_t>(n));
+Integers positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64_t first) {
+  Integers order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(first + i * inner)]; };
   std::stable_sort(order.begin(), order.end(),
@@ -63,13 +63,13 @@ TEST_CASE("sorting works on each line independently, along any axis") {
   const Tensor x = randn({3, 4, 5}, Dtype::f64);
   const Numbers values = numbers(x);
   for (int axis = 0; axis < 3; ++axis) {
-    const Whole order = whole(argsort(x, axis)), low = whole(argmin(x, axis)),
-                high = whole(argmax(x, axis)), two = whole(topk(x, 2, axis).indices);
+    const Integers order = integers_of(argsort(x, axis)), low = integers_of(argmin(x, axis)),
+                   high = integers_of(argmax(x, axis)), two = integers_of(topk(x, 2, axis).indices);
     const std::int64_t n = x.size(axis), inner = axis == 0 ? 20 : axis == 1 ? 5 : 1;
     for (std::int64_t line = 0; line < 60 / n; ++line) {
       const std::int64_t o = line / inner, j = line % inner;
-      const Whole right = positions(values, n, inner, o * n * inner + j);
-      const auto found = [&](const Whole& all, std::int64_t count, std::int64_t i) {
+      const Integers right = positions(values, n, inner, o * n * inner + j);
+      const auto found = [&](const Integers& all, std::int64_t count, std::int64_t i) {
         return all[static_cast<std::size_t>((o * count + i) * inner + j)];
       };
       for (std::int64_t i = 0; i < n; ++i)
@@ -79,7 +79,7 @@ TEST_CASE("sorting works on each line independently, along any axis") {
       CHECK(found(two, 2, 1) == right[static_cast<std::size_t>(n - 2)]);
     }
   }
-  CHECK(whole(argmax(ones({2, 1}), 1)) == Whole{0, 0});
+  CHECK(integers_of(argmax(ones({2, 1}), 1)) == Integers{0, 0});
 }
 
 TEST_CASE("multinomial accepts strided, huge and differing weights") {
@@ -87,21 +87,21 @@ TEST_CASE("multinomial accepts strided, huge and differing weights") {
   const Tensor turned = transpose(transpose(weights).contiguous());
   for (const bool replacement : {true, false}) {
     seed(5);
-    const Whole right = whole(multinomial(weights, 2, replacement));
+    const Integers right = integers_of(multinomial(weights, 2, replacement));
     seed(5);
-    CHECK(whole(multinomial(turned, 2, replacement)) == right);
+    CHECK(integers_of(multinomial(turned, 2, replacement)) == right);
   }
   const double huge = std::numeric_limits<double>::max();
   seed(6);
-  const Whole drawn = whole(multinomial(tensor({huge, huge, huge}, Dtype::f64), 60));
+  const Integers drawn = integers_of(multinomial(tensor({huge, huge, huge}, Dtype::f64), 60));
   for (const std::int64_t k : {0, 1, 2}) CHECK(std::count(drawn.begin(), drawn.end(), k) > 5);
   seed(7);  // of 8! orders
-  const Whole rows = whole(multinomial(ones({4, 8}), 8, false));
+  const Integers rows = integers_of(multinomial(ones({4, 8}), 8, false));
   for (std::ptrdiff_t row = 1; row < 4; ++row)
     CHECK(!std::equal(rows.begin(), rows.begin() + 8, rows.begin() + 8 * row));
 }
 
-TEST_CASE("linspace and arange hit exact ends and refuse impossible step counts") {
+TEST_CASE("linspace and arange hit exact ends and reject impossible step counts") {
   for (const std::int64_t n : {2, 3, 7}) {
     const Numbers x = numbers(linspace(1e16, 1, n, Dtype::f64));
     CHECK(x.front() == 1e16);
@@ -115,19 +115,19 @@ TEST_CASE("linspace and arange hit exact ends and refuse impossible step counts"
 }
 
 TEST_CASE("config lists threads, backend, library, kernels, system and compiler") {
-  const std::string said = config();
+  const std::string text = config();
   for (const std::string& part :
        {std::to_string(num_threads()), gemm::describe(), gemm::describe_library(),
         std::string(simd::name(simd::level())), platform::system_name()})
-    CHECK(has(said, part));
-  for (const char* key :
-       {"gradus ", "threads: ", "products: ", "library: ", "kernels: ", "system: ", "compiler: "})
-    CHECK(has("\n" + said, std::string("\n") + key));
+    CHECK(has(text, part));
+  for (const char* key : {"gradus ", "threads: ", "matmul backend: ", "library: ", "kernels: ",
+                          "system: ", "compiler: "})
+    CHECK(has("\n" + text, std::string("\n") + key));
 }
 
 TEST_CASE("a strided index may change between forward and backward") {
   const auto check = [](const std::function<Tensor(const Tensor&, const Tensor&)>& f, int rank) {
-    Tensor positions = tensor(Whole{2, 0, 1, 1, 0, 2}, {3, 2});
+    Tensor positions = tensor(Integers{2, 0, 1, 1, 0, 2}, {3, 2});
     const Tensor x = tensor({{1, 2}, {3, 4}, {5, 6}}, Dtype::f64).requires_grad_();
     const auto index = [&] {
       return rank == 1 ? select(positions, 1, 0) : transpose(reshape(positions, {2, 3}));
@@ -160,17 +160,18 @@ TEST_CASE("boolean indexing works on rows, elements and empty rows") {
 
 TEST_CASE("clamp of i64 accepts bounds at and beyond the limits of i64") {
   const Tensor x = indices({-5, 0, 5});
-  CHECK(whole(clamp(x, -0x1p63, 0)) == Whole{-5, 0, 0});
-  CHECK(whole(clamp(x, -0x1p64, 3)) == Whole{-5, 0, 3});
-  CHECK(whole(clamp(x, -1, 0x1p63)) == Whole{-1, 0, 5});
+  CHECK(integers_of(clamp(x, -0x1p63, 0)) == Integers{-5, 0, 0});
+  CHECK(integers_of(clamp(x, -0x1p64, 3)) == Integers{-5, 0, 3});
+  CHECK(integers_of(clamp(x, -1, 0x1p63)) == Integers{-1, 0, 5});
   const double inf = std::numeric_limits<double>::infinity();
-  CHECK(whole(clamp(x, -inf, inf)) == Whole{-5, 0, 5});
-  CHECK(whole(clamp(x, -inf, 1)) == Whole{-5, 0, 1});
+  CHECK(integers_of(clamp(x, -inf, inf)) == Integers{-5, 0, 5});
+  CHECK(integers_of(clamp(x, -inf, 1)) == Integers{-5, 0, 1});
   constexpr std::int64_t most =
       std::numeric_limits<std::int64_t>::max();  // not representable in f64
-  CHECK(whole(clamp(tensor(Whole{most}), 0, inf)) == Whole{most});
-  CHECK(whole(clamp(x, inf, inf)) == Whole(3, std::numeric_limits<std::int64_t>::max()));
-  CHECK(whole(clamp(x, -inf, -inf)) == Whole(3, std::numeric_limits<std::int64_t>::lowest()));
+  CHECK(integers_of(clamp(tensor(Integers{most}), 0, inf)) == Integers{most});
+  CHECK(integers_of(clamp(x, inf, inf)) == Integers(3, std::numeric_limits<std::int64_t>::max()));
+  CHECK(integers_of(clamp(x, -inf, -inf)) ==
+        Integers(3, std::numeric_limits<std::int64_t>::lowest()));
   CHECK_REFUSES(ValueError, clamp(Tensor(), 0, 1), "clamp", "undefined");
   CHECK(numbers(clamp(tensor({0.1, 0.3}), 0.2, 0.25)) == Numbers{double(0.2F), double(0.25F)});
 }
@@ -200,13 +201,13 @@ Numbers normalised(const Numbers& x, double eps) {
 TEST_CASE("layer_norm and batch_norm keep their accuracy far from zero") {
   const Tensor row = values({1, 9}) + 3000.0;
   expect(near(numbers(layer_norm(row)), normalised(numbers(row), 1e-5), 1e-11),
-         "layer_norm far off");
+         "layer_norm far from zero");
   const Tensor column = values({9, 1}) + 3000.0;
   const Tensor y = batch_norm(column, {}, {}, {}, {}, true);
-  expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far off");
+  expect(near(numbers(y), normalised(numbers(column), 1e-5), 1e-11), "batch_norm far from zero");
 }
 
-TEST_CASE("FormulaScope composes fused operations of others") {
+TEST_CASE("FormulaScope replaces fused ops by compositions of other ops") {
   const Tensor x = values({2, 3, 4}).requires_grad_(), w = values({4}, 1);
   const Tensor square = values({4, 4}, 3);
   const Tensor heads = values({1, 2, 3, 4}, 5).requires_grad_();
@@ -248,7 +249,7 @@ TEST_CASE("matmul, repeat and flatten return the documented shapes") {
   expect(matmul(values({2}), m).shape() == Shape{3}, "vector times matrix");
   expect(matmul(values({2}), values({5, 2, 3})).shape() == Shape{5, 3}, "vector times matrices");
   expect(matmul(values({5, 2, 3}), v).shape() == Shape{5, 2}, "matrices times vector");
-  expect(repeat(v, {1, 1}).shape() == Shape{1, 3}, "repeat with an axis more");
+  expect(repeat(v, {1, 1}).shape() == Shape{1, 3}, "repeat with an additional axis");
   expect(repeat(m, {1, 2, 1}).shape() == Shape{1, 4, 3}, "repeat along the middle");
   const Tensor cube = values({2, 3, 4, 5});
   expect(flatten(cube, 1, 2).shape() == Shape{2, 12, 5}, "flatten in the middle");
@@ -256,23 +257,23 @@ TEST_CASE("matmul, repeat and flatten return the documented shapes") {
   expect(flatten(cube, 1).shape() == Shape{2, 60}, "flatten to the end");
   expect(flatten(cube, 0, 1).shape() == Shape{6, 4, 5}, "flatten at the front");
   expect(flatten(cube, 3, 3).shape() == cube.shape(), "flatten of one axis");
-  expect(flatten(tensor(2.0)).shape() == Shape{1}, "flatten of a number");
+  expect(flatten(tensor(2.0)).shape() == Shape{1}, "flatten of a scalar");
   expect(flatten(v).shape() == Shape{3}, "flatten of a vector");
 }
 
 TEST_CASE("slice clips its ends, and its gradients are right") {
   const Tensor x = arange(10).to(Dtype::f64).requires_grad_();
-  expect(numbers(slice(x, 0, 1, 5, 3)) == Numbers{1, 4}, "two of a step");
+  expect(numbers(slice(x, 0, 1, 5, 3)) == Numbers{1, 4}, "two elements with a step");
   expect(numbers(slice(x, 0, -20, 2)) == Numbers{0, 1}, "a start before the first");
   expect(numbers(slice(x, 0, 8, 30)) == Numbers{8, 9}, "a stop after the last");
   expect(numbers(slice(x, 0, -3, -1)) == Numbers{7, 8}, "counted from the end");
   expect(numbers(slice(x, 0, -1, 10)) == Numbers{9}, "the last one");
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   expect(numbers(slice(x, 0, 1, most, most)) == Numbers{1}, "the largest stop and step");
-  expect(slice(x, 0, 20, 30).numel() == 0, "all of it after the last");
+  expect(slice(x, 0, 20, 30).numel() == 0, "start and stop after the last");
   expect(slice(x, 0, 5, 2).numel() == 0 && slice(x, 0, 3, 0).numel() == 0,
-         "stops before it starts");
-  expect(slice(x, 0, 0, 0).numel() == 0, "nothing at the front");
+         "a stop before the start");
+  expect(slice(x, 0, 0, 0).numel() == 0, "an empty slice at the front");
   for (const bool recorded : {false, true}) {
     const Tensor d = grad(sum(slice(x, 0, 1, 5, 3) * tensor({2.0, 3.0}, Dtype::f64)), x,
                           {.create_graph = recorded});
@@ -295,7 +296,7 @@ TEST_CASE("recomputed activations equal the saved ones") {
     const Tensor h = f();
     const Numbers found = numbers(grad(sum(linear(h, into) * up), into));
     const Numbers expected = numbers(grad(sum(linear(h.detach(), into) * up), into));
-    expect(near(found, expected), std::string(h.node()->name()) + " made again");
+    expect(near(found, expected), std::string(h.node()->name()) + " recomputed");
   }
 }
 
@@ -312,7 +313,7 @@ TEST_CASE("batch_norm updates strided running statistics") {
   batch_norm(x, {}, {}, {}, spread, true, {.momentum = 0.5});
   expect(near(numbers(kept), {1.5, 5.5, 3, 8.5, 4.5, 13.5}), "running variances with gaps");
   batch_norm(Tensor::empty({0, 3}, Dtype::f64), {}, {}, mean, var, true, {.momentum = 0.5});
-  expect(near(numbers(mean), {1.5, 3, 4.5}), "nothing seen changes nothing");
+  expect(near(numbers(mean), {1.5, 3, 4.5}), "an empty batch changes nothing");
 }
 
 TEST_CASE("scatter_add accepts negative axes") {

@@ -21,12 +21,12 @@ TEST_CASE("the result of einsum has one axis for each output letter") {
   CHECK(einsum("...j,...j->...", several, one).shape() == Shape{5});
 }
 
-TEST_CASE("einsum refuses characters other than letters and repeated letters") {
+TEST_CASE("einsum rejects characters other than letters and repeated letters") {
   const Tensor x = values({2, 3});
-  for (const std::string beside : {"@", "[", "`", "{", "0"})
-    for (const std::string& formula : {beside + "j->j", "j" + beside + "->j"})
+  for (const std::string symbol : {"@", "[", "`", "{", "0"})
+    for (const std::string& formula : {symbol + "j->j", "j" + symbol + "->j"})
       CHECK(has(message_of<ValueError>([&] { einsum(formula, x); }),
-                "einsum: '" + beside + "' in \"" + formula + "\" is no letter"));
+                "einsum: '" + symbol + "' in \"" + formula + "\" is not a letter"));
   CHECK_REFUSES(ValueError, einsum("iij->j", values({2, 2, 3})), "einsum", "\"iij\"");
   CHECK_REFUSES(ShapeError, einsum("i->i", x), "[2, 3]", "1");
   CHECK_REFUSES(ShapeError, einsum("i,ij->j", x, x), "[2, 3]", "1");

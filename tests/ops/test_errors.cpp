@@ -303,7 +303,7 @@ TEST_CASE("a wrong axis throws an error that names the called operation") {
   CHECK_REFUSES(IndexError, all(truth, 2), "all", "axis 2");
 }
 
-TEST_CASE("select, split, pad, embedding and cat refuse the first value out of range") {
+TEST_CASE("select, split, pad, embedding and cat reject the first value out of range") {
   const Tensor x = ones({2, 3});
   CHECK_REFUSES(IndexError, select(x, 1, -4), "select", "-4");
   CHECK(select(x, 1, -3).shape() == Shape{2});

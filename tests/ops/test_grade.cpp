@@ -82,7 +82,7 @@ TEST_CASE("registry: the samples of each function expose every kind of fault") {
 
 TEST_CASE("grade: samples of an involutive permutation are reported as insufficient") {
   CHECK(spots("permute", {transposed()}) ==
-        "samples of `permute` cannot see that the permutation is not inverted: add one with a "
+        "samples of `permute` cannot detect that the permutation is not inverted: add one with a "
         "permutation that is not its own inverse: (2, 0, 1) of unequal axes\n");
   CHECK(spots("permute", {transposed(), cycled()}) == "");
 }
@@ -91,7 +91,7 @@ TEST_CASE("grade: zeros, equal axes and a single sign are reported as insufficie
   CHECK(spots("scale", {doubled(values({3, 5}))}) == "");
   const std::string positive_square = spots("scale", {doubled(positive({3, 3}))});
   CHECK(has(positive_square, "two axes were confused: add one with an input whose axes"));
-  CHECK(has(positive_square, "a formula holds for one sign alone: add one with an input with"));
+  CHECK(has(positive_square, "a formula holds for one sign only: add one with an input with"));
   const std::string nothing = spots("scale", {doubled(values({0, 3}))});
   CHECK(has(nothing, "input 0 has a gradient: add one with one that does not cancel"));
 }

@@ -90,7 +90,7 @@ TEST_CASE("2^31 + 3 elements are written, sliced, compared and joined", "[.night
   }
 }
 
-TEST_CASE("rows of a matrix of more than 2^31 elements are copied from where they stand",
+TEST_CASE("rows of a matrix of more than 2^31 elements are copied from the right offsets",
           "[.nightly]") {
   const Limit limit;
   if (!limit.enough) return;
@@ -138,7 +138,7 @@ TEST_CASE("sums over 2^31 + 3 elements count each of them", "[.nightly]") {
   CHECK(sum(slice(x, 0, kMany - 4, kMany)).item() == 2 + 4 + 8);
 }
 
-TEST_CASE("an expanded view of 2^33 elements costs no memory and has its corners") {
+TEST_CASE("an expanded view of 2^33 elements costs no memory and has the right corners") {
   const Tensor x = arange(4).reshape({2, 2, 1, 1});
   const std::int64_t live = memory::usage().live_bytes, n = std::int64_t{1} << 16;
   memory::reset_peak();

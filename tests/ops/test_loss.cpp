@@ -259,18 +259,19 @@ TEST_CASE("cross_entropy_soft handles hidden classes and targets of 0") {
   const Tensor loss = cross_entropy_soft(x, p);
   loss.backward();
   const double log2 = std::log(2.0);
-  expect(near(numbers(loss), {log2}), "a class that is hidden and not meant");
-  expect(near(numbers(p.grad()), {log2, log2, 0}), "the gradient by soft targets, 0 among them");
+  expect(near(numbers(loss), {log2}), "a hidden class that is not the target");
+  expect(near(numbers(p.grad()), {log2, log2, 0}), "the gradient of soft targets, including 0");
   const Tensor meant = tensor(std::vector<double>{0.5, 0, 0.5}, {1, 3});
-  expect(cross_entropy_soft(x, meant).item() == kInfinity, "a class that is hidden and meant");
+  expect(cross_entropy_soft(x, meant).item() == kInfinity, "a hidden class that is the target");
 }
 
 TEST_CASE("kl_div gives gradients by log q and by the target, also where it is 0") {
   const Tensor log_q = tensor({-1.0, -2.0}, Dtype::f64).requires_grad_();
   const Tensor t = tensor({0.0, 0.5}, Dtype::f64).requires_grad_();
   kl_div(log_q, t, Reduction::sum).backward();
-  expect(near(numbers(log_q.grad()), {0, -0.5}), "kl_div by log q");
-  expect(near(numbers(t.grad()), {0, std::log(0.5) + 2 + 1}), "kl_div by the target, 0 among it");
+  expect(near(numbers(log_q.grad()), {0, -0.5}), "the gradient of kl_div with respect to log q");
+  expect(near(numbers(t.grad()), {0, std::log(0.5) + 2 + 1}),
+         "the gradient of kl_div with respect to the target, including 0");
 }
 
 }  // namespace

@@ -266,7 +266,7 @@ TEST_CASE("every kind of mask has exact blocks, and rows that agree with its pai
   }
 }
 
-TEST_CASE("dense_mask refuses a transposed causal mask and nothing similar") {
+TEST_CASE("dense_mask rejects a transposed causal mask and nothing similar") {
   const auto later = [](std::int64_t columns) {
     return [columns](std::int64_t i) { return i % columns > i / columns; };
   };
@@ -285,7 +285,7 @@ TEST_CASE("dense_mask refuses a transposed causal mask and nothing similar") {
   CHECK_REFUSES(DtypeError, dense_mask(Tensor()), "undefined");
 }
 
-TEST_CASE("picture refuses examples and heads that the mask does not have") {
+TEST_CASE("picture rejects examples and heads that the mask does not have") {
   const auto open = [](const Shape& shape) { return dense_mask(full(shape, 1, Dtype::bool_)); };
   const Mask examples = padding_mask({2, 0}), heads = open({1, 2, 3, 3});
   CHECK(examples.picture(1, 3, 1) == "...\n");

@@ -111,7 +111,7 @@ TEST_CASE("matmul of views makes no copies") {
   set_num_threads(before);
 }
 
-TEST_CASE("matmul and linear compute wanted gradients only, also of expanded operands") {
+TEST_CASE("matmul and linear compute needed gradients only, also of expanded operands") {
   Tensor a = ones({3, 2}).requires_grad_(), b = ones({2, 4});
   sum(matmul(a, b)).backward();
   CHECK(numbers(a.grad()) == Numbers(6, 4.0));

@@ -112,7 +112,7 @@ TEST_CASE("grad accepts lists of outputs and inputs") {
   CHECK_REFUSES(GraphError, grad({sum(x)}, {x, ones({2})}), "grad", "[2]", "requires_grad_()");
 }
 
-TEST_CASE("mse_loss refuses to broadcast") {
+TEST_CASE("mse_loss rejects to broadcast") {
   CHECK_REFUSES(ShapeError, mse_loss(ones({5, 1}), ones({5})), "mse_loss", "[5, 1]", "[5]");
 }
 
@@ -146,9 +146,9 @@ TEST_CASE("an op that cannot be differentiated twice throws under create_graph")
   const Tensor x = leaf({2, 3});
   const auto y = [&] { return sum(apply(OnceOnly{}, x) + x * x * x); };
   CHECK(numbers(grad(y(), x)) == Numbers{16, 33});  // 2x + 3x²
-  const std::string said = message_of<GraphError>([&] { grad(y(), x, {.create_graph = true}); });
-  CHECK(said.find("once_only (node ") == 0);
-  CHECK(said.find("cannot be differentiated twice") != std::string::npos);
+  const std::string message = message_of<GraphError>([&] { grad(y(), x, {.create_graph = true}); });
+  CHECK(message.find("once_only (node ") == 0);
+  CHECK(message.find("cannot be differentiated twice") != std::string::npos);
   CHECK(numbers(grad(sum(floor(x) + x * x), x, {.create_graph = true})) == Numbers{4, 6});
 }
 

@@ -11,9 +11,9 @@
 namespace gradus::testing::test_movement {
 namespace {
 
-using Whole = std::vector<std::int64_t>;
+using Integers = std::vector<std::int64_t>;
 
-Whole whole(const Tensor& x) { return x.to_vector<std::int64_t>(); }
+Integers integers_of(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 Tensor counted(const Shape& shape) { return arange(numel(shape)).view(shape); }
 bool shared(const Tensor& a, const Tensor& b) { return a.storage() == b.storage(); }
 
@@ -45,8 +45,8 @@ TEST_CASE("reshape returns a view whenever strides allow it") {
   CHECK(!shared(reshape(heads, {4, 30}), x));
   const Tensor repeated = expand(counted({3, 1}), {3, 4});
   CHECK(shared(reshape(repeated, {3, 2, 2}), repeated));
-  CHECK(whole(reshape(half, {60})) == whole(half));
-  CHECK(whole(reshape(heads, {2, 2, 5, 6})) == whole(heads));
+  CHECK(integers_of(reshape(half, {60})) == integers_of(half));
+  CHECK(integers_of(reshape(heads, {2, 2, 5, 6})) == integers_of(heads));
 }
 
 TEST_CASE("a write is visible in every view") {
@@ -58,12 +58,12 @@ TEST_CASE("a write is visible in every view") {
 
 TEST_CASE("movement: i64 and bool tensors are supported") {
   const Tensor x = counted({2, 3});
-  CHECK(whole(cat({x, x}, 1)) == Whole{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
-  CHECK(whole(flip(x, {1})) == Whole{2, 1, 0, 5, 4, 3});
-  CHECK(whole(repeat(x, {1, 2})) == Whole{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
-  CHECK(whole(tril(x)) == Whole{0, 0, 0, 3, 4, 0});
-  CHECK(whole(pad(x, 1, 0, 1, -1)) == Whole{0, 1, 2, -1, 3, 4, 5, -1});
-  CHECK(whole(contiguous(transpose(x))) == Whole{0, 3, 1, 4, 2, 5});
+  CHECK(integers_of(cat({x, x}, 1)) == Integers{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
+  CHECK(integers_of(flip(x, {1})) == Integers{2, 1, 0, 5, 4, 3});
+  CHECK(integers_of(repeat(x, {1, 2})) == Integers{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
+  CHECK(integers_of(tril(x)) == Integers{0, 0, 0, 3, 4, 0});
+  CHECK(integers_of(pad(x, 1, 0, 1, -1)) == Integers{0, 1, 2, -1, 3, 4, 5, -1});
+  CHECK(integers_of(contiguous(transpose(x))) == Integers{0, 3, 1, 4, 2, 5});
   const Tensor truth = x.to(Dtype::bool_);
   CHECK(triu(truth, 1).to_vector<bool>() ==
         std::vector<bool>{false, true, true, false, false, true});
@@ -72,10 +72,10 @@ TEST_CASE("movement: i64 and bool tensors are supported") {
 
 TEST_CASE("x[…] accepts positions and slices") {
   const Tensor x = counted({3, 4, 5});
-  CHECK(whole(x[2]) == whole(select(x, 0, 2)));
+  CHECK(integers_of(x[2]) == integers_of(select(x, 0, 2)));
   CHECK(x[{Slice{}, 1}].shape() == Shape{3, 5});
-  CHECK(whole(x[{-1, 0, slice(1, 3)}]) == Whole{41, 42});
-  CHECK(whole(x[{0, slice(-2, 100), 4}]) == Whole{14, 19});
+  CHECK(integers_of(x[{-1, 0, slice(1, 3)}]) == Integers{41, 42});
+  CHECK(integers_of(x[{0, slice(-2, 100), 4}]) == Integers{14, 19});
   CHECK(x[{slice(2, 1)}].shape() == Shape{0, 4, 5});
   CHECK_REFUSES(IndexError, (x[{0, 0, 0, 0}]), "[3, 4, 5]", "4");
 }
@@ -85,7 +85,7 @@ TEST_CASE("split and chunk: the last part may be smaller") {
   const std::vector<Tensor> parts = split(x, 3);
   REQUIRE(parts.size() == 3);
   CHECK(parts[2].shape() == Shape{1, 2});
-  CHECK(whole(cat(parts)) == whole(x));
+  CHECK(integers_of(cat(parts)) == integers_of(x));
   CHECK(chunk(x, 2)[0].shape() == Shape{4, 2});
   CHECK(chunk(x, 9).size() == 7);
   CHECK(chunk(x, 5).size() == 4);  // sizes 2, 2, 2, 1
@@ -113,7 +113,7 @@ TEST_CASE("repeat: eight axes and empty results are supported") {
   const Tensor x = counted({1, 1, 1, 1, 1, 1, 1, 2});
   const Tensor y = repeat(x, {1, 2, 1, 1, 1, 1, 1, 2});
   CHECK(y.shape() == Shape{1, 2, 1, 1, 1, 1, 1, 4});
-  CHECK(whole(y) == Whole{0, 1, 0, 1, 0, 1, 0, 1});
+  CHECK(integers_of(y) == Integers{0, 1, 0, 1, 0, 1, 0, 1});
   CHECK(repeat(x, {1, 1, 1, 1, 1, 1, 0, 3}).shape() == Shape{1, 1, 1, 1, 1, 1, 0, 6});
   CHECK(repeat(zeros({0, 2}), {3, 2}).shape() == Shape{0, 4});
 }

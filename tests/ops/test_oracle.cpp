@@ -43,7 +43,7 @@ TEST_CASE("oracle: a right operation passes, and a wrong one is reported with bo
             "value: element 0 is 2.2500000000000102 instead of 2.25, "));
   CHECK(has(verdict("linear, seen from x",
                     [](const Tensor& x) { return 2.0 * x * x.detach() - x.detach() * x.detach(); }),
-            "gradient of the gradient by an input"));
+            "gradient of the gradient with respect to an input"));
 }
 
 TEST_CASE("oracle: rounding errors are accepted, also in f32, and NaN is not") {

@@ -53,25 +53,24 @@ TEST_CASE("packed: linear equals linear of the rounded weights for any rank and 
              integers({3, 5}).transpose(0, 1)));
 }
 
-TEST_CASE("packed: linear gives no gradients and refuses inputs that require one") {
+TEST_CASE("packed: linear gives no gradients and rejects inputs that require one") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor x = integers({2, 3}), wanted = integers({2, 3}).requires_grad_();
   const Tensor expected = linear(x, kWeight);
   CHECK_FALSE(linear(x, packed).requires_grad());
-  CHECK_REFUSES(GraphError, linear(wanted, packed), "compute");
+  CHECK_REFUSES(GraphError, linear(wanted, packed), "NoGrad");
   const NoGrad off;
   CHECK(same(linear(wanted, packed), expected));
   CHECK(same(linear(x, packed), expected));
 }
 
-TEST_CASE("packed: linear refuses arguments that do not fit") {
+TEST_CASE("packed: linear rejects arguments that do not fit") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor x = integers({2, 3}), f64 = ones({2, 3}, Dtype::f64);
-  const char* undefined = "packed weight";
+  const char* undefined = "undefined";
   CHECK(has(message_of<ValueError>([&] { linear(Tensor(), packed); }), undefined));
   CHECK(has(message_of<ValueError>([&] { linear(x, PackedMatrix()); }), undefined));
-  CHECK(
-      has(message_of<ShapeError>([&] { linear(ones({}), packed); }), "the input [] does not end"));
+  CHECK(has(message_of<ShapeError>([&] { linear(ones({}), packed); }), "the input [] must end"));
   CHECK_REFUSES(ShapeError, linear(ones({2, 4}), packed), "[2, 4]", "[5, 3]");
   CHECK_REFUSES(ShapeError, linear(x, packed, ones({4})), "[4]", "5");
   CHECK_REFUSES(DtypeError, linear(f64, packed), "f32", "f64");
@@ -79,7 +78,7 @@ TEST_CASE("packed: linear refuses arguments that do not fit") {
   CHECK_REFUSES(DtypeError, linear(x, packed, ones({5}, Dtype::f64)), "f32");
 }
 
-TEST_CASE("packed: embedding returns rows and refuses ids out of range") {
+TEST_CASE("packed: embedding returns rows and rejects ids out of range") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor rows = embedding(packed, tensor(std::vector<std::int64_t>{4, 0, 4, 2}, {2, 2}));
   CHECK(rows.shape() == Shape{2, 2, 3});
@@ -91,10 +90,10 @@ TEST_CASE("packed: embedding returns rows and refuses ids out of range") {
         [&] { embedding(packed, tensor(std::vector<std::int64_t>{id}, {1})); });
   };
   CHECK(at(0) == "nothing was thrown");
-  CHECK(has(at(5), "embedding: id 5 is no row of a packed weight of 5"));
-  CHECK(has(at(-1), "embedding: id -1 is no row"));
+  CHECK(has(at(5), "embedding: id 5 is not a row of a packed weight with 5 rows"));
+  CHECK(has(at(-1), "embedding: id -1 is not a row"));
   const Tensor ids = tensor(std::vector<std::int64_t>{1}, {1});
-  const char* undefined = "packed weight";
+  const char* undefined = "undefined";
   CHECK(has(message_of<ValueError>([&] { embedding(PackedMatrix(), ids); }), undefined));
   CHECK(has(message_of<ValueError>([&] { embedding(packed, Tensor()); }), undefined));
   CHECK_REFUSES(DtypeError, embedding(packed, ones({1})), "f32");

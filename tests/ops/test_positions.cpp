@@ -40,23 +40,23 @@ TEST_CASE("with base 1 every pair rotates by the same angle") {
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-15);
 }
 
-TEST_CASE("rotating a part of the positions gives that part of the whole") {
+TEST_CASE("rotating some of the positions gives those rows of the full result") {
   const Tensor x = values({2, 3, 5, 4});
-  const Tensor whole = apply_rotary(x, Places{0, 1, 2, 3, 4});
+  const Tensor complete = apply_rotary(x, Places{0, 1, 2, 3, 4});
   const Tensor tail = apply_rotary(slice(x, 2, 3, 5), Places{3, 4});
-  CHECK(numbers(tail) == numbers(slice(whole, 2, 3, 5)));
+  CHECK(numbers(tail) == numbers(slice(complete, 2, 3, 5)));
   CHECK(numbers(apply_rotary(x, Places{0, 0, 0, 0, 0})) == numbers(x));
   // The cached table depends on positions, width, dtype and options.
-  CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
+  CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(complete));
   CHECK(apply_rotary(x.to(Dtype::f32), Places{0, 1, 2, 3, 4}).dtype() == Dtype::f32);
   for (const RotaryOptions& other : {RotaryOptions{.interleaved = true}, RotaryOptions{100}}) {
-    CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
-    const Tensor beside = apply_rotary(x, Places{0, 1, 2, 3, 4}, other);
-    CHECK(numbers(beside) != numbers(whole));
+    CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(complete));
+    const Tensor rotated_differently = apply_rotary(x, Places{0, 1, 2, 3, 4}, other);
+    CHECK(numbers(rotated_differently) != numbers(complete));
     apply_rotary(x, Places{9, 9, 9, 9, 9});
-    CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4}, other)) == numbers(beside));
+    CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4}, other)) == numbers(rotated_differently));
   }
-  CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(whole));
+  CHECK(numbers(apply_rotary(x, Places{0, 1, 2, 3, 4})) == numbers(complete));
   const Tensor wide = apply_rotary(values({2, 3, 5, 6}), Places{0, 1, 2, 3, 4});
   CHECK(numbers(slice(wide, 2, 0, 1)) == numbers(slice(values({2, 3, 5, 6}), 2, 0, 1)));
   const Tensor no_width = zeros({2, 3, 5, 0}, Dtype::f64);
@@ -88,7 +88,7 @@ TEST_CASE("the ALiBi bias falls with the distance") {
                                 -7 * a, 0, -a, -7 * b, 0, -b});
   CHECK_REFUSES(ShapeError, alibi_bias(2, Places{1}, Places{1, 2}, 2), "position_distances", "1",
                 "2");
-  CHECK_REFUSES(ValueError, alibi_bias(2, Places{1}, Places{1, 2}, -1), "-1 examples", "0");
+  CHECK_REFUSES(ValueError, alibi_bias(2, Places{1}, Places{1, 2}, -1), "-1", "0");
 }
 
 TEST_CASE("relative buckets follow T5") {

@@ -119,15 +119,15 @@ TEST_CASE("prod: gradients are right with zeros, once and twice differentiated")
   CHECK(grad(select(dx, 0, 0), x).to_vector<double>() == List{0, 0, 21, 0});  // ∂²/∂x₀∂x₂ = x₁ x₃
 }
 
-TEST_CASE("reductions: i64 is exact, and other types are converted or refused") {
-  const Tensor whole = tensor(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
-  CHECK(sum(whole).dtype() == Dtype::i64);
-  CHECK(sum(whole).to_vector<std::int64_t>()[0] == 9007199254740991);  // not summed in f64
-  CHECK(max(whole).to_vector<std::int64_t>()[0] == 9007199254740993);
-  CHECK(min(whole).to_vector<std::int64_t>()[0] == -5);
-  CHECK(cumsum(whole, 0).to_vector<std::int64_t>() ==
+TEST_CASE("reductions: i64 is exact, and other types are converted or rejected") {
+  const Tensor integers = tensor(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
+  CHECK(sum(integers).dtype() == Dtype::i64);
+  CHECK(sum(integers).to_vector<std::int64_t>()[0] == 9007199254740991);  // not summed in f64
+  CHECK(max(integers).to_vector<std::int64_t>()[0] == 9007199254740993);
+  CHECK(min(integers).to_vector<std::int64_t>()[0] == -5);
+  CHECK(cumsum(integers, 0).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{3, -2, 9007199254740991});
-  CHECK_REFUSES(DtypeError, mean(whole), "mean", "f32", "f64");
+  CHECK_REFUSES(DtypeError, mean(integers), "mean", "f32", "f64");
   const Tensor truth = tensor<bool>(std::array<bool, 2>{true, false}, {2});
   CHECK_REFUSES(DtypeError, sum(truth), "sum");
 }

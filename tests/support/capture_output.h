@@ -22,10 +22,10 @@ std::string capture_output(F&& f) {
   ::dup2(before, STDERR_FILENO);
   ::close(before);
   std::rewind(file);
-  std::string said;
-  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) said += static_cast<char>(c);
+  std::string output;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) output += static_cast<char>(c);
   std::fclose(file);
-  return said;
+  return output;
 }
 
 }  // namespace gradus::testing

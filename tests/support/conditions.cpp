@@ -13,9 +13,9 @@
 namespace gradus::testing {
 
 std::string differs(const Result& a, const Result& b, const std::string& where) {
-  if (a.y.shape() != b.y.shape()) return where + ": another shape";
-  if (!equal_but_for_order(numbers(a.y), numbers(b.y))) return where + ": other values";
-  if (a.dx.size() != b.dx.size()) return where + ": another number of gradients";
+  if (a.y.shape() != b.y.shape()) return where + ": the shapes differ";
+  if (!equal_but_for_order(numbers(a.y), numbers(b.y))) return where + ": the values differ";
+  if (a.dx.size() != b.dx.size()) return where + ": the numbers of gradients differ";
   for (std::size_t k = 0; k < a.dx.size(); ++k)
     if (!equal_but_for_order(a.dx[k], b.dx[k]))
       return str_cat(where, ": gradient ", k, " is off by ", distance(a.dx[k], b.dx[k]));
@@ -46,12 +46,12 @@ std::string upstream(const Sample& sample) {
   const Tensor full = Tensor::empty(shape, Dtype::f64).fill_(0.7);
   const Tensor one = Tensor::empty({}, Dtype::f64).fill_(0.7);
   const Tensor spread = kernel::strided_view(one, shape, Strides::filled(shape.rank(), 0), 0);
-  if (std::string wrong = differs(with(full), with(spread), "upstream expanded from one number");
+  if (std::string wrong = differs(with(full), with(spread), "upstream expanded from one value");
       !wrong.empty())
     return wrong;
   for (const Numbers& dx : with(Tensor::empty(shape, Dtype::f64).fill_(0)).dx)
     if (!std::all_of(dx.begin(), dx.end(), [](double v) { return v == 0; }))
-      return "gradients of a zero upstream gradient";
+      return "a zero upstream gradient gave gradients that are not 0";
   return "";
 }
 
@@ -83,9 +83,9 @@ std::string adding_up(const Sample& sample) {
     if (!x[k].grad().defined()) return "no gradient";
     Numbers twice = dx;
     for (double& v : twice) v *= 2;
-    if (numbers(after_first[k]) != dx) return "a gradient changed after it was handed out";
+    if (numbers(after_first[k]) != dx) return "a gradient changed after it was returned";
     if (numbers(x[k].grad()) != twice)
-      return str_cat("gradient ", next - 1, " of two passes is not twice that of one");
+      return str_cat("gradient ", next - 1, " of two passes is not twice the gradient of one");
   }
   return "";
 }
@@ -97,7 +97,7 @@ std::string left_behind(const Sample& sample) {
   run(sample, sample.inputs, wanted_inputs(sample), {},
       sample.second ? Backward::recorded : Backward::kernels);
   const std::int64_t held = memory::usage().live_bytes - before;
-  return held == 0 ? "" : str_cat(held, " bytes more are held");
+  return held == 0 ? "" : str_cat("a run keeps ", held, " more bytes");
 }
 
 }  // namespace gradus::testing

@@ -110,11 +110,11 @@ class Disk {
       const auto last = found == state.end()
                             ? versions.rend()
                             : std::find(versions.rbegin(), versions.rend(), found->second);
-      if (found != state.end() && last == versions.rend()) return name + " is not whole";
+      if (found != state.end() && last == versions.rend()) return name + " is incomplete";
       const auto promised = promised_.find(name);
       if (promised != promised_.end() &&
           static_cast<std::size_t>(versions.rend() - last) < promised->second)
-        return name + " is an older one than was written";
+        return name + " is older than the version that was written";
     }
     return "";
   }
@@ -137,49 +137,49 @@ Files finished(const std::string& directory) {
 }
 
 /// Resumes. Without a checkpoint, resume() throws a one-line error, and the run starts anew.
-void go_on(const Resumable& run) {
+void resume_or_start(const Resumable& run) {
   if (fs::exists(run.directory + "/checkpoint.safetensors")) return run.resume();
-  std::string refused = "\n";
+  std::string message = "\n";
   try {
     run.resume();
   } catch (const FileError& error) {
-    refused = error.what();
+    message = error.what();
   }
-  CHECK(refused.find('\n') == std::string::npos);
+  CHECK(message.find('\n') == std::string::npos);
   run.start();
 }
 
-void check_goes_on(const Resumable& run, const Files& whole) {
+void check_resumes(const Resumable& run, const Files& expected) {
   std::string failure;
   const Watching quick;
   try {
-    go_on(run);
+    resume_or_start(run);
   } catch (const std::exception& error) {
     failure = error.what();
   }
   CHECK(failure == "");
   const Files files = finished(run.directory);
-  for (const auto& [name, bytes] : whole) {
+  for (const auto& [name, bytes] : expected) {
     INFO(name);
     CHECK((files.count(name) != 0 && files.at(name) == bytes));
   }
-  CHECK(files.size() == whole.size());
+  CHECK(files.size() == expected.size());
   CHECK((!run.tidy || files_in(run.directory) == files));
 }
 
-struct Whole {
+struct Recording {
   std::vector<Change> changes;
   Files files;
 };
 
-Whole whole(const Resumable& run) {
+Recording record(const Resumable& run) {
   put_files(run.directory, {});
   const std::vector<Change> changes = changes_of(run.start);
   return {changes, finished(run.directory)};
 }
 
 /// Resumes from `most` evenly spaced entries of `list`, or from all. Returns how many.
-std::size_t replay(const Resumable& run, const std::vector<Crash>& list, const Files& whole,
+std::size_t replay(const Resumable& run, const std::vector<Crash>& list, const Files& expected,
                    std::size_t most) {
   for (const Crash& crash : list) CHECK(crash.lost == "");
   const std::size_t n = std::min(most, list.size());
@@ -187,7 +187,7 @@ std::size_t replay(const Resumable& run, const std::vector<Crash>& list, const F
     const Crash& crash = list[(2 * i + 1) * list.size() / (2 * n)];
     INFO("after " << crash.after << " changes");
     put_files(run.directory, crash.files);
-    check_goes_on(run, whole);
+    check_resumes(run, expected);
   }
   return n;
 }
@@ -250,7 +250,7 @@ std::vector<Crash> crashes(const Files& before, const std::vector<Change>& chang
 
 void check_saves_whole(const std::string& path, const std::function<void()>& save) {
   const std::string directory = fs::path(path).parent_path().string();
-  const Files old = {{name_of(path), "what was there before"}};
+  const Files old = {{name_of(path), "the earlier content"}};
   put_files(directory, old);
   const std::vector<Change> changes = changes_of(save);
   const Files fresh = files_in(directory);
@@ -277,13 +277,13 @@ void check_saves_whole(const std::string& path, const std::function<void()>& sav
 }
 
 void check_every_prefix_resumes(const Resumable& run, std::size_t most) {
-  const Whole all = whole(run);
+  const Recording all = record(run);
   const std::vector<Crash> list = crashes({}, all.changes);
   std::size_t resumed = replay(run, list, all.files, most), prefixes = all.changes.size() + 1;
   for (const std::size_t again : {list.size() / 3, 2 * list.size() / 3}) {
     if (list.size() > most) break;
     put_files(run.directory, list[again].files);
-    const std::vector<Change> more = changes_of([&] { go_on(run); });
+    const std::vector<Change> more = changes_of([&] { resume_or_start(run); });
     prefixes += more.size() + 1;
     resumed += replay(run, crashes(list[again].files, more), all.files, most);
   }
@@ -292,7 +292,7 @@ void check_every_prefix_resumes(const Resumable& run, std::size_t most) {
 }
 
 void check_every_failure_resumes(const Resumable& run) {
-  const Whole all = whole(run);
+  const Recording all = record(run);
   for (const bool lasting : {false, true})
     for (std::size_t fails = 0; fails < all.changes.size(); ++fails) {
       INFO("change " << fails << (lasting ? " and all writes after it fail" : " fails"));
@@ -315,7 +315,7 @@ void check_every_failure_resumes(const Resumable& run) {
       CHECK(message.find('\n') == std::string::npos);
       if (message.empty()) CHECK(finished(run.directory) == all.files);
       for (const auto& [name, bytes] : files_in(run.directory)) CHECK_FALSE(temporary(name));
-      check_goes_on(run, all.files);
+      check_resumes(run, all.files);
     }
 }
 

@@ -63,7 +63,7 @@ struct Nothing final : Op {
 namespace testing {
 
 inline void expect(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error("not so: " + what);
+  if (!holds) throw std::runtime_error("failed: " + what);
 }
 
 inline bool near(const Numbers& a, const Numbers& b, double tolerance = 1e-12) {
@@ -88,7 +88,7 @@ inline Tensor custom(const Tensor& x, std::function<Gradients(const Tensor&)> ba
 /// The message of the E that f throws must contain `part`.
 template <class E>
 void expect_error(const std::string& part, const std::function<void()>& f) {
-  expect(has(message_of<E>(f), part), "an error that says: " + part);
+  expect(has(message_of<E>(f), part), "an error message with \"" + part + "\"");
 }
 
 struct Seen : Observer {

@@ -27,7 +27,7 @@ inline void check_golden(const std::string& name, const std::string& text) {
   std::istringstream ours(text), theirs(known);
   const auto next = [](std::istringstream& from) {
     std::string line;
-    return std::getline(from, line) ? line : "(the end, or the end of its last line)";
+    return std::getline(from, line) ? line : "(end of file, or of its last line)";
   };
   std::string is, wanted;
   int line = 0;

@@ -57,7 +57,7 @@ std::vector<Rule> rules() {
       {"two axes were confused", "an input whose axes have different lengths of 2 or more",
        [=](const Graded& g) { return any_input(g, ranked); },
        [](const Graded& g) { return any_input(g, distinct_axes); }},
-      {"a formula holds for one sign alone", "an input with numbers of both signs",
+      {"a formula holds for one sign only", "an input with values of both signs",
        [](const Graded& g) { return !is_positive_only(g.sample.op); },
        [](const Graded& g) { return any_input(g, both_signs); }},
       {"repeated indices do not add up", "an index that occurs twice",
@@ -115,7 +115,7 @@ std::vector<std::string> blind_spots(const std::string& name, const Group& group
   std::vector<std::string> out;
   const auto blind = [&](const std::string& what, const char* cure) {
     out.push_back(
-        str_cat("samples of `", name, "` cannot see that ", what, ": add one with ", cure));
+        str_cat("samples of `", name, "` cannot detect that ", what, ": add one with ", cure));
   };
 
   std::vector<Fault> all = faults();

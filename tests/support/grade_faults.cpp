@@ -91,11 +91,11 @@ Falsified swapped(const Graded& g) {
     for (std::size_t b = a + 1; b < g.blocks.size(); ++b) {
       const Block &one = g.blocks[a], &two = g.blocks[b];
       if (one.count != two.count) continue;
-      bool alike = true;
+      bool equal = true;
       for (std::size_t i = 0; i < g.oracle.y.size(); ++i)
         for (std::size_t c = 0; c < one.count; ++c)
-          alike = alike && g.slope(i, one.first + c) == g.slope(i, two.first + c);
-      if (alike) continue;
+          equal = equal && g.slope(i, one.first + c) == g.slope(i, two.first + c);
+      if (equal) continue;
       Numbers x = g.gradient;
       for (std::size_t c = 0; c < one.count; ++c) std::swap(x[one.first + c], x[two.first + c]);
       return x;
@@ -175,8 +175,8 @@ std::vector<Fault> faults() {
       {"the gradient is 1e-6 too large", "a gradient that does not cancel to 0", times(1 + 1e-6)},
       {"negative gradients become positive", "gradients of both signs", magnitudes},
       {"the last element is left 0", "a gradient there that is not 0", last_missing},
-      {"all elements are one place off", "gradients that differ along an axis", rolled},
-      {"an element is not a number", "an input with elements", not_a_number},
+      {"all elements are shifted by one", "gradients that differ along an axis", rolled},
+      {"an element is NaN", "an input with elements", not_a_number},
       {"1e-6 was added to the last element", "an input with elements", added_to_last},
       {"the upstream gradient is ignored", "a derivative that is not 0", upstream_ignored},
       {"the upstream gradient is transposed", "a square result that is not symmetric",
@@ -196,7 +196,7 @@ std::vector<Fault> faults() {
 /// Not a fault if y does not depend on input k. A bias of keys shifts all scores of a query
 /// equally, which softmax cancels.
 Fault dropped(std::size_t k) {
-  return {str_cat("input ", k, " gets no gradient"), "a derivative by it that is not 0",
+  return {str_cat("input ", k, " gets no gradient"), "a nonzero derivative with respect to it",
           [k](const Graded& g) -> Falsified {
             if (k >= g.blocks.size()) return {};
             Numbers x = g.gradient;

@@ -32,7 +32,7 @@ struct Graded {
 /// Empty if the fault does not apply.
 using Falsified = std::optional<Numbers>;
 struct Fault {
-  std::string what;  // "samples of … cannot see that …"
+  std::string what;  // "samples of … cannot detect that …"
   const char* cure;  // "add one with …"
   std::function<Falsified(const Graded&)> make;
 };

@@ -35,7 +35,7 @@ std::vector<Operation> operations(std::istream& source, const std::string& file)
       found.push_back({name + " in " + file, {}, false, {}});
       if (const auto at = skeletons.find(base.substr(0, base.find('<'))); at != skeletons.end()) {
         found.back().differentiable = at->second.differentiable;
-        found.back().asks = at->second.asks;
+        found.back().needs_grad_calls = at->second.needs_grad_calls;
       }
       skeleton = before.rfind("template ", 0) == 0 ? name : "";
       inside = true;
@@ -53,7 +53,8 @@ std::vector<Operation> operations(std::istream& source, const std::string& file)
     for (std::size_t at = line.find(question); at != std::string::npos;
          at = line.find(question, at + 1)) {
       const char index = line[at + question.size()];
-      if (std::isdigit(static_cast<unsigned char>(index))) found.back().asks.insert(index - '0');
+      if (std::isdigit(static_cast<unsigned char>(index)))
+        found.back().needs_grad_calls.insert(index - '0');
     }
   }
   return found;

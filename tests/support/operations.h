@@ -11,7 +11,7 @@ struct Operation {
   std::string type;                // "Softmax in softmax.cpp"
   std::vector<std::string> names;  // possible results of name()
   bool differentiable = false;
-  std::set<int> asks = {};  // every i with needs_grad(i) in backward
+  std::set<int> needs_grad_calls = {};  // every i with needs_grad(i) in backward
 };
 
 /// The classes derived from Op in a source. Relies on the formatting: from `struct X final : Op {`

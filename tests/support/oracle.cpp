@@ -138,7 +138,7 @@ std::string difference(const Numbers& found, const Exact& right, double half_ulp
     std::ostringstream out;
     out.precision(17);
     out << "element " << i << " is " << found[i] << " instead of " << right[i].value << ", "
-        << std::setprecision(2) << times << " times what rounding explains";
+        << std::setprecision(2) << times << " times the rounding bound";
     message = out.str();
   }
   return message;

@@ -122,9 +122,10 @@ class Comparison {
   void second_order(double half_ulp) {
     if (!wrong_.empty()) return;
     const SecondDerivatives found = differentiate_operation(sample_, oracle_);
-    check("", "gradient of the gradient by an input", seen(oracle_, found.by_inputs),
+    check("", "gradient of the gradient with respect to an input", seen(oracle_, found.by_inputs),
           oracle_.second, half_ulp);
-    check("", "gradient of the gradient by dy", found.by_upstream, oracle_.along, half_ulp);
+    check("", "gradient of the gradient with respect to dy", found.by_upstream, oracle_.along,
+          half_ulp);
   }
 
  private:
@@ -148,10 +149,10 @@ class Comparison {
           part_of(oracle_.gradient, wanted), half_ulp);
   }
   template <class T>
-  List<T> part_of(const List<T>& whole, const std::vector<bool>& wanted) const {
+  List<T> part_of(const List<T>& list, const std::vector<bool>& wanted) const {
     const std::vector<bool> all = wanted_inputs(sample_);
     List<T> part;
-    auto from = whole.begin();
+    auto from = list.begin();
     for (std::size_t k = 0; k < all.size(); ++k) {
       if (!all[k]) continue;
       const auto to = from + (sample_.large ? kProbes : sample_.inputs[k].numel());

@@ -43,8 +43,8 @@ double train(const std::string& directory, bool resume, std::int64_t stop_at = 0
       },
       [&] {
         const auto step = static_cast<double>(trainer.step());
-        const double judged = step == 2 ? 3 : step;
-        return train::Metrics{{"held_out_loss", judged}, {"real", mse_loss(net(x), y).item()}};
+        const double loss = step == 2 ? 3 : step;
+        return train::Metrics{{"held_out_loss", loss}, {"real", mse_loss(net(x), y).item()}};
       });
   return trainer.last();
 }
@@ -79,14 +79,14 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
   };
   const std::size_t changes = changes_of(write).size();
   REQUIRE(changes > 8);
-  const std::string whole = read_bytes(path);
+  const std::string complete = read_bytes(path);
   for (std::size_t fails = 1; fails < changes; ++fails) {  // the first change creates the log
     INFO("change " << fails << " fails");
     std::filesystem::remove(path);
     std::size_t at = 0;
     const Watching watching([&](const io::FileChange&) { return at++ == fails ? ENOSPC : 0; });
     write();
-    CHECK(read_bytes(path) == whole);
+    CHECK(read_bytes(path) == complete);
   }
 }
 
@@ -94,14 +94,14 @@ TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
   const Folder here;
   for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: none
     const std::string directory = here / ("run" + std::to_string(stop_at));
-    double judged = 0, again = 0;
-    const std::string said = capture_output([&] {
-      again = judged = train(directory, false, stop_at);
+    double last = 0, again = 0;
+    const std::string output = capture_output([&] {
+      again = last = train(directory, false, stop_at);
       if (stop_at > 0) again = train(directory, true);
     });
     CHECK(again == 8);
-    CHECK(judged == (stop_at == 0 ? 8.0 : stop_at == 3 ? 3.0 : double(stop_at - 1)));
-    CHECK(contains(said, "has risen three times running"));
+    CHECK(last == (stop_at == 0 ? 8.0 : stop_at == 3 ? 3.0 : double(stop_at - 1)));
+    CHECK(contains(output, "has risen three times in a row"));
     CHECK(train(directory, true) == 8);  // already finished
   }
 }

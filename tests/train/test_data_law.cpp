@@ -61,7 +61,7 @@ Pairs pairs_of(const train::PairBatch& batch, const train::PairTokens& tokens) {
   return out;
 }
 
-TEST_CASE("pairs return from their batches, once in order and bucketed by step") {
+TEST_CASE("batches of pairs hold each pair once in order, or the pairs of their bucket") {
   Random random(1);
   for (const train::PairTokens tokens :
        {train::PairTokens{}, train::PairTokens{3, 4, 5}, train::PairTokens{5, 4, 3}})
@@ -136,8 +136,8 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
     const train::TokenBatches data(tokens, context, batch, static_cast<std::uint64_t>(round));
     std::int64_t at = 0;
     for (const train::Batch& each : data.once()) {
-      const std::int64_t whole = (std::ssize(tokens) - 1 - at) / context;
-      const Shape expected = whole > 0 ? Shape{std::min(batch, whole), context}
+      const std::int64_t count = (std::ssize(tokens) - 1 - at) / context;
+      const Shape expected = count > 0 ? Shape{std::min(batch, count), context}
                                        : Shape{1, std::ssize(tokens) - 1 - at};
       CHECK(each.x.shape() == expected);
       CHECK(each.y.shape() == expected);
@@ -155,7 +155,7 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
   CHECK(seen.size() == 64);  // each one of 997⁸
 }
 
-TEST_CASE("each schedule follows its formula at each step and refuses a floor outside [0, 1]") {
+TEST_CASE("each schedule follows its formula at each step and rejects a floor outside [0, 1]") {
   constexpr std::int64_t kTotal = 20, kDecay = 6;
   using Formula = std::function<double(double)>;  // of the elapsed fraction of the decay
   for (const std::int64_t warmup : {0, 1, 5})
@@ -192,7 +192,8 @@ TEST_CASE("each schedule follows its formula at each step and refuses a floor ou
   }
 }
 
-TEST_CASE("metrics: any numbers return from complete lines, and a cut line is refused", "[once]") {
+TEST_CASE("metrics: any values are read back from complete lines, and a cut line is rejected",
+          "[once]") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   Random random(6);
@@ -217,13 +218,13 @@ TEST_CASE("metrics: any numbers return from complete lines, and a cut line is re
       ends.push_back(static_cast<std::size_t>(log.flush()));
     }
   }
-  const std::string whole = read_bytes(path);
-  REQUIRE(whole.size() == ends.back());
-  for (std::size_t lines = 0, n = 0; n <= whole.size(); ++n) {
+  const std::string content = read_bytes(path);
+  REQUIRE(content.size() == ends.back());
+  for (std::size_t lines = 0, n = 0; n <= content.size(); ++n) {
     if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // without its line end
     const bool cut = n > ends[lines];
     if (!cut && n + 1 < ends[lines]) continue;
-    write_bytes(path, whole.substr(0, n));
+    write_bytes(path, content.substr(0, n));
     for (const char* name : names) {
       if (cut) {
         CHECK_THROWS_AS(train::read_metric(path, name), FileError);

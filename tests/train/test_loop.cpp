@@ -126,7 +126,7 @@ TEST_CASE("facts that an application adds to the checkpoint are restored") {
   }
 }
 
-TEST_CASE("averaged weights are evaluated and saved, and training goes on from its own") {
+TEST_CASE("averaged weights are evaluated and saved, and training continues from its own") {
   const Folder here;
   Task task;
   optim::EMA ema(task.net.parameters(), 0.9);
@@ -143,7 +143,7 @@ TEST_CASE("averaged weights are evaluated and saved, and training goes on from i
   CHECK(task.net.up.weight.to_vector<float>() != now);
 }
 
-TEST_CASE("a run that ran out of patience ends at once when it is resumed") {
+TEST_CASE("a run that ran out of patience ends immediately when it is resumed") {
   const Folder here;
   train::TrainOptions patient = options(here / "run", 200);
   patient.judge = "accuracy", patient.higher_is_better = true, patient.patience = 3;
@@ -185,13 +185,13 @@ TEST_CASE("a resumed run shows its latest evaluation, metric and items from its 
     });
   };
   train(false);
-  const std::string said = train(true), first = said.substr(0, said.find('\n'));
-  INFO(said);
+  const std::string output = train(true), first = output.substr(0, output.find('\n'));
+  INFO(output);
   for (const char* part : {"step 14/40", "accuracy 0.2500", "tokens/s"})
     CHECK(contains(first, part));
 }
 
-TEST_CASE("evaluations run in eval mode and all draw the same numbers, none of the run's") {
+TEST_CASE("evaluations run in eval mode and draw the same random numbers, none of the run's") {
   const Folder here;
   std::vector<double> drawn;
   for (const std::uint64_t begin : {5u, 6u}) {
@@ -219,7 +219,7 @@ TEST_CASE("evaluations run in eval mode and all draw the same numbers, none of t
   CHECK(drawn == std::vector<double>(4, drawn[0]));
 }
 
-TEST_CASE("a trainer starts once, resumes what there is, and needs the metric that it judges by") {
+TEST_CASE("a trainer starts once, resumes only existing runs, and requires its metric") {
   const Folder here;
   Task task;
   train::Trainer trainer(task.net, task.optimizer, kSchedule, options(here / "run"));
@@ -246,7 +246,7 @@ struct Run {
   Pair net;
   optim::SGD optimizer{net.parameters(), {.lr = 0.125}};
   train::TrainOptions options;
-  std::function<train::Metrics(std::int64_t step)> judged;
+  std::function<train::Metrics(std::int64_t step)> metrics_at;
   std::function<double(std::int64_t i)> factor = [](std::int64_t) { return 1; };
   double seconds_a_step = 0, time = 0;
 
@@ -254,7 +254,7 @@ struct Run {
     options.directory = directory, options.steps = steps, options.eval_every = every;
     options.clock = [this] { return time; };
     options.clip_norm = 0;
-    judged = [](std::int64_t step) {
+    metrics_at = [](std::int64_t step) {
       return train::Metrics{{"held_out_loss", 8 - static_cast<double>(step)},
                             {"blocks.0.span", 0.5}};
     };
@@ -267,7 +267,8 @@ struct Run {
     const optim::Schedule schedule = [](std::int64_t step) { return step % 2 == 0 ? 1.0 : 0.5; };
     train::Trainer trainer(net, optimizer, schedule, options);
     again ? trainer.resume() : trainer.start();
-    trainer.run([&](std::int64_t i) { return loss(i); }, [&] { return judged(trainer.step()); });
+    trainer.run([&](std::int64_t i) { return loss(i); },
+                [&] { return metrics_at(trainer.step()); });
     return trainer.step();
   }
 };
@@ -280,7 +281,7 @@ std::size_t count_of(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("a loop by itself makes the steps of a written-out loop, with an evaluation at its end") {
+TEST_CASE("a Loop takes the steps of a hand-written loop, with an evaluation at its end") {
   for (const bool clips : {false, true}) {
     Pair own, plain;
     optim::SGD optimizer(own.parameters(), {.lr = 0.1}), other(plain.parameters(), {.lr = 0.1});
@@ -308,7 +309,7 @@ TEST_CASE("a loop by itself makes the steps of a written-out loop, with an evalu
   }
 }
 
-TEST_CASE("a loop by itself stops before it takes in a value that is not finite") {
+TEST_CASE("a Loop stops before a step whose loss is not finite") {
   Pair net;
   optim::SGD optimizer(net.parameters());
   train::Loop loop(optimizer, optim::constant_schedule(), {.steps = 5});
@@ -340,7 +341,7 @@ struct Events final : train::Loop {
   void end_step() override { seen += "end\n"; }
 };
 
-TEST_CASE("the events of a loop come in the documented order, and decide") {
+TEST_CASE("the events of a Loop come in the documented order and control it") {
   Pair net;
   optim::SGD optimizer(net.parameters(), {.lr = 1});
   Events loop(optimizer, optim::constant_schedule(), {.steps = 100});
@@ -355,27 +356,27 @@ TEST_CASE("the events of a loop come in the documented order, and decide") {
 TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
   const Unsynced quick;
   const Folder here;
-  for (int asked = -1; asked < 3; ++asked) {
-    CAPTURE(asked);
+  for (int stop_rank = -1; stop_rank < 3; ++stop_rank) {
+    CAPTURE(stop_rank);
     std::vector<std::int64_t> steps(3);
-    const std::string said = capture_output([&] {
+    const std::string output = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
-        volatile std::sig_atomic_t stop = transport.rank() == asked;  // before the run
-        Run run(here / str_cat("run", asked), 12, 2);
+        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // before the run
+        Run run(here / str_cat("run", stop_rank), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;
-        run.judged = [](std::int64_t) { return train::Metrics{{"held_out_loss", 1.0}}; };
+        run.metrics_at = [](std::int64_t) { return train::Metrics{{"held_out_loss", 1.0}}; };
         steps[static_cast<std::size_t>(transport.rank())] = run.run();
       });
     });
-    const std::int64_t last = asked < 0 ? 8 : 1;  // the first evaluation is best
+    const std::int64_t last = stop_rank < 0 ? 8 : 1;  // the first evaluation is best
     CHECK(steps == std::vector<std::int64_t>(3, last));
-    CHECK(count_of(said, "step 2/12 ") == std::size_t{asked < 0});
-    CHECK(count_of(said, "in 3 evaluations: stopped") == std::size_t{asked < 0});
+    CHECK(count_of(output, "step 2/12 ") == std::size_t{stop_rank < 0});
+    CHECK(count_of(output, "in 3 evaluations, so training stops") == std::size_t{stop_rank < 0});
   }
 }
 
-TEST_CASE("the process with values that are not finite reports them and ends all") {
+TEST_CASE("the process with values that are not finite reports them and ends all processes") {
   const Unsynced quick;
   const Folder here;
   std::string why;
@@ -403,11 +404,11 @@ TEST_CASE("the displayed rate counts the items of all shards") {
   Run run(here / "run", 1, 1);
   run.options.shards = 64, run.options.items_per_step = 1'000'000'000'000;
   const double begin = train::TimeBudget::system_clock();
-  const std::string said = capture_output([&] { run.run(); });
+  const std::string output = capture_output([&] { run.run(); });
   const double taken = train::TimeBudget::system_clock() - begin;
-  const std::size_t at = said.find("loss ");
+  const std::size_t at = output.find("loss ");
   REQUIRE(at != std::string::npos);
-  const double shown = std::atof(said.c_str() + said.find("  ", at)) * 1000;
+  const double shown = std::atof(output.c_str() + output.find("  ", at)) * 1000;
   CHECK(shown >= 0.99 * 64e12 / taken);
 }
 
@@ -495,7 +496,7 @@ TEST_CASE("steps beyond the integers of f32 are logged exactly") {
         static_cast<double>(kMany + 2));
 }
 
-TEST_CASE("a loss or gradient that is not finite is named, and weights and average stay") {
+TEST_CASE("a loss or gradient that is not finite is reported and changes no weights or average") {
   const Unsynced quick;
   const Folder here;
   for (const bool of_loss : {true, false}) {
@@ -529,7 +530,7 @@ TEST_CASE("a norm that overflows while all gradients are finite is reported as s
   trainer.start();
   CHECK_REFUSES(ValueError,
                 trainer.run([&](std::int64_t) { return sum(run.net.w) * 1e30; },
-                            [&] { return run.judged(trainer.step()); }),
+                            [&] { return run.metrics_at(trainer.step()); }),
                 "step 1", "overflow");
 }
 
@@ -537,7 +538,7 @@ TEST_CASE("rank 0 has the clock and reports for all processes, under the program
   const Unsynced quick;
   const Folder here;
   std::vector<std::int64_t> ends(2);
-  const std::string said = capture_output([&] {
+  const std::string output = capture_output([&] {
     distributed::run_threads(2, [&](distributed::Transport& transport) {
       Run run(here / str_cat("run", transport.rank()), 23, 2);
       run.options.transport = &transport, run.options.shards = 2, run.options.time = {0.5, 0};
@@ -553,10 +554,10 @@ TEST_CASE("rank 0 has the clock and reports for all processes, under the program
     });
   });
   CHECK(ends == std::vector<std::int64_t>{16, 16});
-  CHECK(contains(said, "learn: "));
-  const std::size_t told = said.find("three times running");
-  CHECK(told != std::string::npos);
-  CHECK(said.find("three times running", told + 1) == std::string::npos);
+  CHECK(contains(output, "learn: "));
+  const std::size_t found = output.find("three times in a row");
+  CHECK(found != std::string::npos);
+  CHECK(output.find("three times in a row", found + 1) == std::string::npos);
 }
 
 TEST_CASE("only rank 0 writes files") {

@@ -100,7 +100,7 @@ std::map<std::string, std::vector<double>> plain_run(Task& task, const train::Tr
   return log;
 }
 
-TEST_CASE("a trainer makes the steps of a written-out loop for any options") {
+TEST_CASE("a trainer takes the steps of a hand-written loop for any options") {
   const Unsynced quick;
   for (const double clip_norm : {0.0, 0.5, 1e9})
     for (const double clip_value : {0.0, 0.25})
@@ -142,18 +142,18 @@ std::int64_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-struct Judged {
+struct Outcome {
   double best;
-  std::int64_t best_step = 0, steps = 0, told = 0;
+  std::int64_t best_step = 0, steps = 0, warnings = 0;
 };
-Judged judged(const std::vector<double>& values, bool higher, std::int64_t patience) {
-  Judged out{values[0]};
+Outcome outcome_of(const std::vector<double>& values, bool higher, std::int64_t patience) {
+  Outcome out{values[0]};
   std::int64_t turns = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto better = [&](double a, double b) { return higher ? a > b : a < b; };
     ++out.steps;
     turns = i > 0 && better(values[i - 1], values[i]) ? turns + 1 : 0;
-    out.told += turns == 3;
+    out.warnings += turns == 3;
     if (i == 0 || better(values[i], out.best)) out.best = values[i], out.best_step = out.steps;
     if (patience > 0 && out.steps - out.best_step >= patience) break;
   }
@@ -183,7 +183,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     trainer.start();
     std::vector<std::vector<float>> weights = {{}};
     train::TrainEnd end{};
-    const std::string said = capture_output([&] {
+    const std::string output = capture_output([&] {
       end = trainer.run([&](std::int64_t i) { return task.loss(i); },
                         [&] {
                           weights.push_back(task.weights());
@@ -191,7 +191,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
                           return train::Metrics{{"deep.other", 1.5}, {options.judge, value}};
                         });
     });
-    const Judged expected = judged(values, options.higher_is_better, options.patience);
+    const Outcome expected = outcome_of(values, options.higher_is_better, options.patience);
     CHECK(trainer.best() == expected.best);
     CHECK(trainer.best_step() == expected.best_step);
     CHECK(trainer.step() == expected.steps);
@@ -199,12 +199,12 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     CHECK((saved.step == expected.steps && saved.best == expected.best));
     CHECK(trainer.last() == values[static_cast<std::size_t>(expected.steps - 1)]);
     CHECK((end == train::TrainEnd::early) == (expected.steps < 12));
-    CHECK(count_of(said, "three times running") == expected.told);
-    CHECK(contains(said, options.higher_is_better ? "has fallen three" : "has risen three") ==
-          (expected.told > 0));
-    CHECK(contains(said, "has not become better") == (end == train::TrainEnd::early));
-    CHECK(contains(said, options.higher_is_better ? "  accuracy " : "  held-out "));
-    CHECK_FALSE(contains(said, "1.5000"));  // a dotted name: only in the log
+    CHECK(count_of(output, "three times in a row") == expected.warnings);
+    CHECK(contains(output, options.higher_is_better ? "has fallen three" : "has risen three") ==
+          (expected.warnings > 0));
+    CHECK(contains(output, "has not improved") == (end == train::TrainEnd::early));
+    CHECK(contains(output, options.higher_is_better ? "  accuracy " : "  held-out "));
+    CHECK_FALSE(contains(output, "1.5000"));  // a dotted name: only in the log
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
     const std::string curve = read_bytes(trainer.files().curve());
@@ -213,7 +213,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
   }
 }
 
-TEST_CASE("evaluations that are no numbers have no best one to mark on the curve", "[once]") {
+TEST_CASE("evaluations that are all NaN leave no best point to mark on the curve", "[once]") {
   const Unsynced quick;
   const Folder here;
   train::TrainOptions options;
@@ -234,7 +234,7 @@ TEST_CASE("evaluations that are no numbers have no best one to mark on the curve
   CHECK_FALSE(contains(curve, "nan"));
 }
 
-TEST_CASE("a run that is resumed and stopped at once is saved unchanged", "[once]") {
+TEST_CASE("a run that is resumed and immediately stopped is saved unchanged", "[once]") {
   const Unsynced quick;
   for (const bool timed : {false, true})
     for (std::int64_t last = 1; last < 14; ++last) {

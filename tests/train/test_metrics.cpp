@@ -14,7 +14,7 @@
 namespace gradus::testing::test_metrics {
 namespace {
 
-TEST_CASE("the log keeps complete lines, is cut back to its checkpoint, and is not shorter") {
+TEST_CASE("the log keeps complete lines, is truncated to its checkpoint, and must not be shorter") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   const auto read = [&] { return read_bytes(path); };

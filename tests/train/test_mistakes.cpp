@@ -26,7 +26,7 @@ struct Net : nn::Layer<Net> {
 };
 
 /// Normalizes node numbers to 7 and locations to train.cpp:12.
-std::string told(std::string text) {
+std::string normalized(std::string text) {
   const auto number_from = [&](std::size_t at) { return text.find_first_not_of("0123456789", at); };
   const auto with = [&](const std::string& before, const std::string& now) {
     for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; at += now.size())
@@ -40,7 +40,7 @@ std::string told(std::string text) {
 /// The message must be a line of the mistake's section in docs/mistakes.md.
 template <class E>
 void mistake(int number, const std::function<void()>& f) {
-  const std::string message = told(message_of<E>(f));
+  const std::string message = normalized(message_of<E>(f));
   std::ifstream file(GRADUS_SOURCE_DIR "/docs/mistakes.md");
   std::ostringstream page;
   page << file.rdbuf();

@@ -42,7 +42,7 @@ TEST_CASE("a thousand training steps in f32 have the loss curve of f64", "[slow]
 
 // Logits of 1e4 give such a loss. exp(1e4) overflows f64, so exponentials must be shifted. f32
 // rounds a logit by 1e4 · 2⁻²⁴ = 6e-4 per op; ten ops make a relative error of 1e-6.
-TEST_CASE("the loss of logits of 1e4 is finite, equals f64's, and training goes on from it") {
+TEST_CASE("the loss of logits of 1e4 is finite, equals f64's, and training continues from it") {
   double first[2];
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     TinyGpt task(5, dtype);

@@ -156,8 +156,8 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       const bool many = rate >= 1000;
       CHECK(line.starts_with("step " + std::to_string(step) + "/1000000000000  loss 1.0000  "));
       CHECK(line.find(many ? "k tokens/s  left " : " tokens/s  left ") != std::string::npos);
-      const double said = std::atof(line.c_str() + line.find("1.0000  ") + 8);
-      CHECK(std::abs(said - (many ? rate / 1000 : rate)) <= 0.0501);
+      const double shown_rate = std::atof(line.c_str() + line.find("1.0000  ") + 8);
+      CHECK(std::abs(shown_rate - (many ? rate / 1000 : rate)) <= 0.0501);
       const double hours = std::atof(line.c_str() + line.find("left ") + 5);
       const double left = 1e12 * static_cast<double>(items) / rate;
       CHECK(std::abs(hours - std::min(left, 1e9) / 3600) <= 1 + 1e-6 * left);
@@ -165,7 +165,7 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
   }
 }
 
-TEST_CASE("the remaining time covers the remaining steps only, and none without steps") {
+TEST_CASE("the remaining time covers the remaining steps only, and is 0 without steps") {
   constexpr std::int64_t kTotal = 1'000'000'000'000;
   Lines lines;
   train::Progress last(kTotal - 9, kTotal, 1, "step", lines.file);

@@ -46,19 +46,19 @@ nlohmann::json pytorch() {
 }  // namespace
 
 TEST_CASE("common lines of PyTorch code give the same results") {
-  const nlohmann::json wanted = pytorch();
+  const nlohmann::json golden = pytorch();
   CHECK(lines().size() >= 110);
-  CHECK(lines().size() == wanted.size());
+  CHECK(lines().size() == golden.size());
   for (const Line& line : lines()) {
     INFO(line.python);
-    REQUIRE(wanted.contains(line.python));
-    const nlohmann::json& twin = wanted.at(line.python);
+    REQUIRE(golden.contains(line.python));
+    const nlohmann::json& expected = golden.at(line.python);
     const Tensor found = line.here();
     const std::vector<std::int64_t> sizes(found.shape().begin(), found.shape().end());
-    CHECK(sizes == twin.at("shape").get<std::vector<std::int64_t>>());
-    CHECK(std::string(name_of(found.dtype())) == twin.at("dtype").get<std::string>());
+    CHECK(sizes == expected.at("shape").get<std::vector<std::int64_t>>());
+    CHECK(std::string(name_of(found.dtype())) == expected.at("dtype").get<std::string>());
     const auto numbers = found.to(Dtype::f64).to_vector<double>();
-    const auto right = twin.at("values").get<std::vector<double>>();
+    const auto right = expected.at("values").get<std::vector<double>>();
     REQUIRE(numbers.size() == right.size());
     double largest = 1;
     for (const double each : right) largest = std::max(largest, std::abs(each));

@@ -122,7 +122,7 @@ TEST_CASE("evaluations become fewer if they would take all the time") {
   CHECK(std::abs(run.time - 60) <= 0.05 * 60 + 10);
 }
 
-TEST_CASE("a time budget loads a state that it wrote, refuses any other and keeps its own") {
+TEST_CASE("a time budget loads a state that it wrote, rejects any other and keeps its own") {
   train::TimeBudget budget({60, 10, 900}, 500, 50, [] { return 0.0; });
   const std::string rest = " 0 0 0 0 0 0 0 0", before = budget.state();
   for (const std::string text :
@@ -213,11 +213,12 @@ TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit",
   const Folder here;
   // Slow, fast, slow: rescales several times.
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
-  Timed whole;
-  whole.step_seconds = machine;
-  train::Trainer first(whole.net, whole.optimizer, kWarmCosine, whole.options(here / "whole", 60));
+  Timed uninterrupted;
+  uninterrupted.step_seconds = machine;
+  train::Trainer first(uninterrupted.net, uninterrupted.optimizer, kWarmCosine,
+                       uninterrupted.options(here / "whole", 60));
   first.start();
-  whole.run(first);
+  uninterrupted.run(first);
   REQUIRE(train::read_metric(first.files().metrics(), "steps").size() >= 2);
 
   for (const std::int64_t at : {3, 12, 60, 130, 240}) {
@@ -274,7 +275,7 @@ TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {
   CHECK_FALSE(train::read_state(trainer.files()).steps);
 
   train::Trainer timed(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
-  CHECK_REFUSES(FileError, timed.resume(), "another");
+  CHECK_REFUSES(FileError, timed.resume(), "time limit");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ ShardedOptimizer::ShardedOptimizer(optim::Optimizer& optimizer, Transport& trans
   std::int64_t numel = 0;
   for (const Slot& slot : slots) {
     require<GraphError>(slot.is_complete() && !slot.hook, "ShardedOptimizer: the optimizer is ",
-                        "sharded already, or step_in_backward() was called on it");
+                        "already sharded, or step_in_backward() was called on it");
     parameters_.push_back({slot.name, slot.parameter});
     offsets_.push_back(numel);
     numel += slot.parameter.numel();
@@ -57,8 +57,8 @@ double ShardedOptimizer::step(const Tensor& gradient, const std::vector<char>& r
                               const optim::StepOptions& options) {
   const NoGrad off;
   const std::vector<Slot>& slots = optimizer_.slots_;
-  require<ShapeError>(gradient.numel() == end() - begin(), "ShardedOptimizer: a gradient of ",
-                      gradient.numel(), " elements, not ", end() - begin());
+  require<ShapeError>(gradient.numel() == end() - begin(), "ShardedOptimizer: the gradient must ",
+                      "have ", end() - begin(), " elements, got ", gradient.numel());
   require<ShapeError>(reached.size() == parameters_.size(), "ShardedOptimizer: reached has ",
                       reached.size(), " entries for ", parameters_.size(), " parameters");
   const bool warn = optimizer_.steps_ == 0 && optimizer_.warns_;

@@ -18,8 +18,8 @@ using optim::part_of;
 static std::int64_t checked(std::int64_t count, const Transport& transport) {
   require(transport.size() <= count, transport.size(), " processes, but ", count,
           count == 1 ? " shard" : " shards",
-          " per step: each process needs at least one, so start fewer processes, or a run with ",
-          "more shards (--shards)");
+          " per step. Each process needs at least one, so start fewer processes, or a run with ",
+          "more shards (--shards).");
   return count;
 }
 
@@ -81,7 +81,8 @@ double Shards::gradients(std::int64_t step, const LossOf& loss_of, bool& stop) {
 
 void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss_of) {
   const BatchLoss loss = loss_of(step * count_ + shard);
-  require(loss.count >= 0, "shards: a loss of ", loss.count, " tokens");
+  require(loss.count >= 0, "shards: the token count of a loss must not be negative, got ",
+          loss.count);
   optimizer_.zero_grad();
   const auto count = static_cast<double>(loss.count);
   losses_.insert(losses_.end(), {loss.count > 0 ? loss.mean.item() : 0, count});
@@ -103,7 +104,7 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
 /// Sends each process the stop flag, random position, reached parameters and losses, padded to the
 /// largest number of shards.
 double Shards::share_losses(bool& stop, std::uint32_t& position) {
-  transport_.note("waiting for the losses of others");
+  transport_.note("waiting for the losses of the others");
   std::vector<double> own = {static_cast<double>(stop), static_cast<double>(position)};
   own.insert(own.end(), reached_.begin(), reached_.end());
   own.insert(own.end(), losses_.begin(), losses_.end());
@@ -121,7 +122,7 @@ double Shards::share_losses(bool& stop, std::uint32_t& position) {
       total_ += at[1];
     }
   }
-  require(total_ > 0, "shards: the losses of all ", count_, " shards are of 0 tokens");
+  require(total_ > 0, "shards: the losses of all ", count_, " shards have 0 tokens");
   return sum / total_;
 }
 
@@ -135,7 +136,7 @@ std::size_t Shards::message_size() const {
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
-  transport_.note("waiting for the gradients of others");
+  transport_.note("waiting for the gradients of the others");
   const std::int64_t own = part_numel();
   std::vector<std::vector<ShardRange>> nodes;
   std::size_t most = 0;
@@ -179,7 +180,7 @@ double Shards::update(const optim::StepOptions& options, double clip_value) {
 
 /// Sends this part of the parameters to all others. The last process also sends the buffers.
 void Shards::share(const Tensor& buffers) {
-  transport_.note("waiting for the parameters of others");
+  transport_.note("waiting for the parameters of the others");
   const Tensor all = Tensor::empty({numel_}, dtype_);
   for (std::size_t i = 0; i < parameters_; ++i) place(all, i).copy_(tensors_[i].tensor);
   part_of(all, numel_ - buffers.numel(), numel_).copy_(buffers);

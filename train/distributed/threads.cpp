@@ -64,7 +64,7 @@ class Threads final : public Transport {
       const ConstBytes from = (*room_.posted[r])[own];
       if (from.size() != in[r].size()) {
         wrong = str_cat("exchange: rank ", r, " sends ", from.size(), " bytes to rank ", rank_,
-                        ", which awaits ", in[r].size());
+                        ", which expects ", in[r].size());
       } else if (r != own) {
         std::ranges::copy(from, in[r].begin());
         sent += out[r].size();

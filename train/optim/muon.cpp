@@ -26,7 +26,7 @@ constexpr double kEps = 1e-7;  // Jordan's; a gradient of 0 stays 0
 /// f(x), or f(xᵀ)ᵀ if xᵀ has fewer rows.
 template <class F>
 Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
-  require<ShapeError>(x.rank() == 2, name, ": needs a matrix, not ", x.shape());
+  require<ShapeError>(x.rank() == 2, name, ": expected a matrix, got ", x.shape());
   if (x.size(0) <= x.size(1)) return f(x);
   return transpose(f(transpose(x, 0, 1).contiguous()), 0, 1);
 }
@@ -82,7 +82,7 @@ std::vector<Group> two_groups(Group matrices, Group others, const MuonOptions& o
   if (others.lr < 0) others.lr = options.adam.lr;
   for (const nn::NamedTensor& each : matrices.parameters)
     require<ShapeError>(each.tensor.rank() == 2, "Muon: ", each.name, " ", each.tensor.shape(),
-                        " is not a matrix: put it among the others, which AdamW updates");
+                        " is not a matrix. Put it among the others, which AdamW updates.");
   return {std::move(matrices), std::move(others)};
 }
 
@@ -125,8 +125,8 @@ Muon::Muon(Group matrices, Group others, const MuonOptions& options)
                 options.weight_decay,
                 {GroupState{{"momentum_buffer"}, true}, GroupState{{"exp_avg", "exp_avg_sq"}}}),
       options_(options) {
-  require(0 <= options.momentum && options.momentum < 1, "Muon: momentum ", options.momentum,
-          " is not in [0, 1)");
+  require(0 <= options.momentum && options.momentum < 1, "Muon: momentum must be in [0, 1), got ",
+          options.momentum);
   for (const nn::NamedTensor& each : this->groups().front().parameters)
     if (matches_any(options.stacked, each.name)) stacked_.push_back(each.tensor.node().get());
 }

@@ -17,17 +17,17 @@ namespace gradus::optim {
 namespace {
 
 void check_rates(const char* name, double learning_rate, double weight_decay) {
-  require(std::isfinite(learning_rate) && learning_rate >= 0, name, ": a learning rate of ",
-          learning_rate, ": must be finite and not negative");
-  require(std::isfinite(weight_decay) && weight_decay >= 0, name, ": a weight decay of ",
-          weight_decay, ": must be finite and not negative");
+  require(std::isfinite(learning_rate) && learning_rate >= 0, name,
+          ": the learning rate must be finite and not negative, got ", learning_rate);
+  require(std::isfinite(weight_decay) && weight_decay >= 0, name,
+          ": the weight decay must be finite and not negative, got ", weight_decay);
 }
 
 void require_complete(std::span<const Slot> slots) {
   for (const Slot& slot : slots)
     require<GraphError>(slot.is_complete(),
-                        "optimizer: it is sharded, and this process has only a ", "part of ",
-                        slot.name, ": use its ShardedOptimizer");
+                        "optimizer: it is sharded, and this process has only part of ", slot.name,
+                        ". Use its ShardedOptimizer.");
 }
 
 constexpr auto gradient_of = [](const Slot& slot) { return slot.parameter.grad(); };
@@ -53,7 +53,7 @@ void check_state(const char* what, const nn::StateDict& given, const nn::StateDi
         there ? str_cat("given as ", at->second.shape(), " of ", at->second.dtype()) : "missing");
   }
   for (const auto& [name, tensor] : given)
-    require<ShapeError>(own.contains(name), what, " state: ", name, " is not of this ", what);
+    require<ShapeError>(own.contains(name), what, " state: this ", what, " has no ", name);
 }
 
 }  // namespace
@@ -71,11 +71,11 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
     check_rates("parameter group", group.lr, group.weight_decay);
     for (const auto& [name, parameter] : group.parameters) {
       require<GraphError>(parameter.node() && parameter.is_leaf(), "optimizer: ", name,
-                          " is not a parameter: give it model.parameters()");
+                          " is not a parameter. Pass model.parameters().");
       for (const Slot& other : slots_)
         require<GraphError>(other.parameter.node() != parameter.node(), "optimizer: ", name,
                             " is given twice (also as ", other.name,
-                            "): each parameter belongs to one group");
+                            "). Each parameter must be in one group.");
       Slot slot{name, parameter, &group, {}, kept.whole, chunk, 0, parameter.numel()};
       for (const std::string& each : kept.names)
         slot.state.push_back({each + "." + name, zeros_like(parameter)});
@@ -194,7 +194,7 @@ void load_state(const char* what, const nn::StateDict& given, const nn::StateDic
 }
 
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit) {
-  require(limit > 0, "clip_grad_value: a limit of ", limit, ": must be positive");
+  require(limit > 0, "clip_grad_value: the limit must be positive, got ", limit);
   const NoGrad off;
   for (nn::NamedTensor each : parameters)
     if (each.tensor.grad().defined())

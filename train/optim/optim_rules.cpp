@@ -10,8 +10,8 @@ namespace {
 
 void check_betas(const char* name, const std::array<double, 2>& betas) {
   for (const double beta : betas)
-    require(0 <= beta && beta < 1, name, ": betas ", betas[0], " and ", betas[1],
-            " must be in [0, 1)");
+    require(0 <= beta && beta < 1, name, ": betas must be in [0, 1), got ", betas[0], " and ",
+            betas[1]);
 }
 
 /// A branch on `nesterov` in the loop would prevent vectorization.
@@ -64,10 +64,9 @@ SGD::SGD(std::vector<Group> groups, const SGDOptions& options)
     : Optimizer(std::move(groups), options.lr, options.weight_decay,
                 {options.momentum != 0 ? GroupState{{"velocity"}} : GroupState{}}),
       options_(options) {
-  require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum ", options.momentum,
-          " is not in [0, 1)");
-  require(!options.nesterov || options.momentum > 0,
-          "SGD: Nesterov's rule needs a momentum above 0");
+  require(options.momentum >= 0 && options.momentum < 1, "SGD: momentum must be in [0, 1), got ",
+          options.momentum);
+  require(!options.nesterov || options.momentum > 0, "SGD: nesterov needs a momentum above 0");
 }
 
 void SGD::update(const Piece& piece) const {
@@ -90,7 +89,7 @@ Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled
       options_(options),
       decoupled_(decoupled) {
   check_betas("Adam", options.betas);
-  require(options.eps > 0, "Adam: eps ", options.eps, " must be positive");
+  require(options.eps > 0, "Adam: eps must be positive, got ", options.eps);
 }
 
 void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t) {

@@ -10,9 +10,9 @@ namespace gradus::optim {
 namespace {
 
 void check_plan(const char* name, std::int64_t warmup, std::int64_t total, double floor) {
-  require(0 <= warmup && warmup < total, name, ": ", warmup, " warm-up steps of ", total,
-          " in all: the warm-up must be shorter");
-  require(0 <= floor && floor <= 1, name, ": a floor of ", floor, " is not in [0, 1]");
+  require(0 <= warmup && warmup < total, name, ": the warm-up must be shorter than the ", total,
+          " steps in total, got ", warmup);
+  require(0 <= floor && floor <= 1, name, ": floor must be in [0, 1], got ", floor);
 }
 
 /// (step + 1) / warmup, then `rest`.
@@ -51,7 +51,7 @@ Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64
                              double floor) {
   check_plan("warmup_stable_decay", warmup, total, floor);
   require(0 < decay && warmup + decay <= total, "warmup_stable_decay: a decay of ", decay,
-          " steps after ", warmup, " of warm-up does not fit into ", total);
+          " steps after ", warmup, " of warm-up does not fit into ", total, " in total");
   return after_warmup(warmup, [=](std::int64_t step) {
     if (step < total - decay) return 1.0;
     return 1 - (1 - floor) * std::sqrt(progress(step, total - decay, total));
@@ -59,8 +59,8 @@ Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64
 }
 
 Schedule noam(std::int64_t width, std::int64_t warmup) {
-  require(width > 0 && warmup > 0, "noam: width ", width, " and warm-up ", warmup,
-          " must be positive");
+  require(width > 0 && warmup > 0, "noam: width and warm-up must be positive, got ", width, " and ",
+          warmup);
   return [=](std::int64_t step) {
     const auto s = static_cast<double>(step + 1), w = static_cast<double>(warmup);
     return std::min(1 / std::sqrt(s), s / (w * std::sqrt(w))) /

@@ -35,8 +35,8 @@ void warn_without_grad(const std::vector<const Slot*>& slots, std::size_t all) {
   }
   if (slots.size() > kNamed) named += str_cat(" and ", slots.size() - kNamed, " more");
   std::fprintf(stderr,
-               "gradus: backward did not reach %zu of %zu parameters: %s; why(loss, model) before "
-               "backward says more, warn_params_without_grad(false) turns this off\n",
+               "gradus: backward did not reach %zu of %zu parameters: %s. Call why(loss, model) "
+               "before backward for details. warn_params_without_grad(false) turns this off.\n",
                slots.size(), all, named.c_str());
 }
 
@@ -55,8 +55,7 @@ std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
   for (const Slot& slot : slots) {
     const Node::Extra* extra = slot.parameter.node()->extra_or_null();
     require<GraphError>(!extra || !extra->replaced, "optimizer: ", slot.name,
-                        " was replaced by model.to(dtype) after this optimizer was made: make the "
-                        "optimizer after it");
+                        " was replaced by model.to(dtype). Create the optimizer after it.");
     if (!slot.parameter.requires_grad()) continue;
     Tensor gradient = gradient_of(slot);
     if (!gradient.defined()) {
@@ -77,8 +76,8 @@ std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
                       std::move(state), slot.chunk + begin / kChunk});
     }
   }
-  require<GraphError>(any, "optimizer: no parameter has a gradient: call loss.backward() before ",
-                      "step(), outside NoGrad, on a loss that depends on them");
+  require<GraphError>(any, "optimizer: no parameter has a gradient. Call loss.backward() before ",
+                      "step(), outside NoGrad, on a loss that depends on them.");
   if (warn && !without.empty()) warn_without_grad(without, slots.size());
   return work;
 }

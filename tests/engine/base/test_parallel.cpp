@@ -138,18 +138,19 @@ int failures(const std::string& test, int runs, const std::string& variables = "
 }  // namespace
 
 TEST_CASE("the first valid variable sets the default number of threads") {
-  const auto said = [](std::optional<std::string> own, std::optional<std::string> of_openmp) {
+  const auto threads_with = [](std::optional<std::string> own,
+                               std::optional<std::string> of_openmp) {
     const VariableScope first("GRADUS_NUM_THREADS", own), then("OMP_NUM_THREADS", of_openmp);
     return gradus::default_num_threads();
   };
-  CHECK(said("2", "5") == 2);
-  CHECK(said("1", "5") == 1);
-  CHECK(said("1024", "5") == 1024);
-  CHECK(said("7,2", "5") == 7);  // OpenMP's list: the outermost level
+  CHECK(threads_with("2", "5") == 2);
+  CHECK(threads_with("1", "5") == 1);
+  CHECK(threads_with("1024", "5") == 1024);
+  CHECK(threads_with("7,2", "5") == 7);  // OpenMP's list: the outermost level
   for (const char* none : {"", "0", "-1", "3x", "x3", " 3", ",3", "1025", "99999999999"})
-    CHECK(said(none, "5") == 5);
-  CHECK(said(std::nullopt, "6,2") == 6);
-  CHECK(said(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
+    CHECK(threads_with(none, "5") == 5);
+  CHECK(threads_with(std::nullopt, "6,2") == 6);
+  CHECK(threads_with(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
 }
 
 // With LLVM's OpenMP one run in ten crashed: 40 runs would pass by chance once in 70 times.
@@ -217,7 +218,7 @@ TEST_CASE("concurrent loops from several user threads are independent") {
   CHECK(total == 3 * 50 * 100);
 }
 
-TEST_CASE("set_num_threads refuses values outside 1 to 1024") {
+TEST_CASE("set_num_threads rejects values outside 1 to 1024") {
   const int before = gradus::num_threads();
   CHECK(before >= 1);
   for (const int wrong : {0, -1, 1025})

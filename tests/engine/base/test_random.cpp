@@ -124,7 +124,7 @@ TEST_CASE("a generator gives a new stream each time and can be restored", "[kern
   CHECK(g.next().rank == 3);
 }
 
-TEST_CASE("a generator refuses to draw once its streams are used up, instead of repeating them") {
+TEST_CASE("a generator throws once its streams are used up, instead of repeating them") {
   gradus::Generator g(42);
   const auto first = g.next().word(0);
   g.restore(42, UINT32_MAX - 1);

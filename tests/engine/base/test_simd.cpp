@@ -58,7 +58,7 @@ TEST_CASE("helper: print the SIMD level", "[.]") {
 
 TEST_CASE("helper: print the active matmul backend", "[.]") {
   try {
-    std::printf("products=%s\n", gradus::gemm::describe().c_str());
+    std::printf("backend=%s\n", gradus::gemm::describe().c_str());
   } catch (const gradus::ValueError& error) {
     std::printf("error=%s\n", error.what());
   }
@@ -81,9 +81,9 @@ TEST_CASE("levels have names, and run calls the variant of the current level", "
 }
 
 TEST_CASE("the widest level matches the flags of the processor", "[kernel]") {
-  std::ifstream told("/proc/cpuinfo");
+  std::ifstream cpuinfo("/proc/cpuinfo");
   std::string line;
-  while (std::getline(told, line) && !line.starts_with("flags")) {
+  while (std::getline(cpuinfo, line) && !line.starts_with("flags")) {
   }
   if (!line.starts_with("flags")) return;  // not x86-64 Linux
   const auto has = [&](const std::string& flag) {
@@ -100,9 +100,9 @@ TEST_CASE("GRADUS_SIMD sets the level of a process", "[process]") {
   for (const Level level : gradus::testing::simd_levels()) {
     const std::string name(simd::name(level));
     CAPTURE(name);
-    const Outcome told = with_level(name, "helper: print the SIMD level");
-    CHECK(told.status == 0);
-    CHECK(told.output.find("level=" + name + "\n") != std::string::npos);
+    const Outcome outcome = with_level(name, "helper: print the SIMD level");
+    CHECK(outcome.status == 0);
+    CHECK(outcome.output.find("level=" + name + "\n") != std::string::npos);
   }
   const std::string widest(simd::name(simd::widest()));
   CHECK(with_level("", "helper: print the SIMD level").output.find("level=" + widest) !=
@@ -120,14 +120,14 @@ TEST_CASE("an unknown or unsupported GRADUS_SIMD throws a ValueError with the fi
     if (level <= simd::widest()) continue;
     const std::string name(simd::name(level));
     CHECK(with_level(name, "helper: print the SIMD level")
-              .output.find("error=GRADUS_SIMD=" + name + ": this processor has " + widest) !=
-          std::string::npos);
+              .output.find("error=GRADUS_SIMD=" + name + ": this processor supports at most " +
+                           widest) != std::string::npos);
   }
 }
 
 TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS assumes",
           "[process]") {
-  const auto says = [](const std::string& setting, const std::string& what) {
+  const auto check_output = [](const std::string& setting, const std::string& what) {
     CAPTURE(setting);
     const std::string output = with(setting, "helper: print the active matmul backend").output;
     CAPTURE(output);
@@ -136,19 +136,19 @@ TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS a
   using gradus::gemm::Backend;
   if (gradus::gemm::chosen().backend == Backend::plain) return;  // set by the build
   const std::string widest(simd::name(simd::widest()));
-  says("GRADUS_BLAS=builtin GRADUS_SIMD=", "products=builtin, " + widest);
-  says("GRADUS_BLAS=builtin GRADUS_SIMD=baseline", "products=builtin, baseline");
-  says("GRADUS_BLAS=mkl", "error=GRADUS_BLAS=mkl");
+  check_output("GRADUS_BLAS=builtin GRADUS_SIMD=", "backend=builtin, " + widest);
+  check_output("GRADUS_BLAS=builtin GRADUS_SIMD=baseline", "backend=builtin, baseline");
+  check_output("GRADUS_BLAS=mkl", "error=GRADUS_BLAS=mkl");
   const auto library = gradus::gemm::linked_library();
   if (library == gradus::gemm::Library::none) {
-    says("GRADUS_BLAS=library", "error=GRADUS_BLAS=library");
-    says("GRADUS_BLAS= GRADUS_SIMD=", "products=builtin, " + widest);
+    check_output("GRADUS_BLAS=library", "error=GRADUS_BLAS=library");
+    check_output("GRADUS_BLAS= GRADUS_SIMD=", "backend=builtin, " + widest);
   } else {
-    says("GRADUS_BLAS=library", "products=the BLAS library");
+    check_output("GRADUS_BLAS=library", "backend=the BLAS library");
   }
   if (library == gradus::gemm::Library::openblas && GRADUS_HAS_LEVELS)
     for (const char* core : {"Prescott", "Haswell", "SkylakeX"})
-      says(std::string("GRADUS_BLAS= GRADUS_SIMD= OPENBLAS_CORETYPE=") + core,
-           "products=builtin, " + widest);
+      check_output(std::string("GRADUS_BLAS= GRADUS_SIMD= OPENBLAS_CORETYPE=") + core,
+                   "backend=builtin, " + widest);
 }
 #endif

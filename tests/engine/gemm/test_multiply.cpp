@@ -101,7 +101,7 @@ TEST_CASE("empty matmuls write nothing, and k = 0 leaves beta · C, bias and res
   CHECK(c == std::vector<double>{2, 4, 6, 5, 7, 9});
 }
 
-TEST_CASE("multiply refuses sizes and strides that do not fit, with both shapes") {
+TEST_CASE("multiply rejects sizes and strides that do not fit, with both shapes") {
   std::vector<float> x(64);
   float* p = x.data();
   using M = Matrix<float>;
@@ -128,12 +128,12 @@ TEST_CASE("strides beyond 32 bits throw for a BLAS library and work in the built
   const int64_t large = int64_t{1} << 31;
   for (const gradus::gemm::Choice& choice : gradus::tests::every_choice()) {
     CAPTURE(choice.reason);
-    const std::string said = message_of<gradus::Error>([&] {
+    const std::string message = message_of<gradus::Error>([&] {
       multiply_by(choice, Matrix<float>(&x[2], 1, 2), {&x[0], 1, 1},
                   {&x[0], 1, 2, Stride{large}});  // one row, so the stride is not used
     });
     const bool library = choice.backend == gradus::gemm::Backend::library;
-    CHECK((said == "nothing was thrown") == !library);
-    if (library) CHECK(said.find("2147483648") != std::string::npos);
+    CHECK((message == "nothing was thrown") == !library);
+    if (library) CHECK(message.find("2147483648") != std::string::npos);
   }
 }

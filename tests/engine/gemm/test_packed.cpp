@@ -165,7 +165,7 @@ TEST_CASE("int8 keeps the sign of tiny values", "[kernel]") {
   }
 }
 
-TEST_CASE("packing accepts the largest value of a format and refuses the next", "[kernel]") {
+TEST_CASE("packing accepts the largest value of a format and rejects the next", "[kernel]") {
   const auto held = [](float most, Precision precision) {
     const std::vector<float> x{most, -most};
     return unpacked(PackedMatrix({x.data(), 1, 2}, precision));
@@ -177,12 +177,12 @@ TEST_CASE("packing accepts the largest value of a format and refuses the next", 
   CHECK(held(std::nextafter(half_way, 0.f), Precision::bf16) == std::vector<float>{bf16, -bf16});
   for (const auto& [first, precision] :
        {std::pair{65520.f, Precision::f16}, {half_way, Precision::bf16}}) {
-    for (const float refused : {first, -first})
-      CHECK_THROWS_AS(PackedMatrix({&refused, 1, 1}, precision), gradus::ValueError);
+    for (const float too_large : {first, -first})
+      CHECK_THROWS_AS(PackedMatrix({&too_large, 1, 1}, precision), gradus::ValueError);
   }
 }
 
-TEST_CASE("packing refuses values outside the format and reports their position", "[kernel]") {
+TEST_CASE("packing rejects values outside the format and reports their position", "[kernel]") {
   const auto packed = [](float bad, Precision precision) {
     const std::vector<float> x{1, 2, 3, 4, bad, 6};
     return PackedMatrix(Matrix<const float>(x.data(), 2, 3), precision);
@@ -194,7 +194,7 @@ TEST_CASE("packing refuses values outside the format and reports their position"
       CHECK_REFUSES(gradus::ValueError, packed(bad, precision), "[1, 1]");
 }
 
-TEST_CASE("packed matmuls refuse shapes and layouts that do not fit") {
+TEST_CASE("packed matmuls reject shapes and layouts that do not fit") {
   const std::vector<float> zeros(6, 0);
   const PackedMatrix w({zeros.data(), 2, 3}, Precision::bf16);
   for (const float each : unpacked(PackedMatrix({zeros.data(), 2, 3}, Precision::int8)))

@@ -265,8 +265,8 @@ TEST_CASE("all tensors that do not fit are listed in one error") {
                  "missing     model.layers.1.self_attn.k_proj.weight [10, 21], for "
                  "blocks.1.attention.qkv_proj.weight"));
   CHECK(contains(said,
-                 "misshapen   model.layers.0.self_attn.q_proj.weight: wanted is [30, 21], "
-                 "given is [10, 21]"));
+                 "mismatched  model.layers.0.self_attn.q_proj.weight: expected [30, 21], "
+                 "got [10, 21]"));
   CHECK(contains(said, "unexpected  model.layers.2.mlp.down_proj.weight [21, 17]"));
   CHECK(contains(said, "unexpected  extra [3]"));
 }
@@ -281,7 +281,8 @@ TEST_CASE("a file may omit the prefix and contain masks that are not learned") {
   CHECK(io::load_gpt(gpt2.path()).options.tied);
   gpt2.tensors["lm_head.weight"] = ones({37, 21});
   const std::string said = message_of<ValueError>([&] { io::load_gpt(gpt2.path()); });
-  CHECK(contains(said, "lm_head.weight: is token.weight again in this model, but holds other"));
+  CHECK(contains(said,
+                 "lm_head.weight must equal token.weight, which this model shares, but has other"));
 }
 
 TEST_CASE("an unsupported configuration is refused by name") {

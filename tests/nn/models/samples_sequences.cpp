@@ -88,15 +88,15 @@ void add_recommender(Samples& all) {
             p[15]);
         const List<N> scores = naive::affine(y, C, p[0], {});
         N loss = 0;
-        double asked = 0;
+        double counted = 0;
         for (std::int64_t i = 0; i < B * T; ++i) {
           if (next[at(i)] == 0) continue;
           N sum = 0;
           for (std::int64_t v = 1; v < V; ++v) sum += math::exp(scores[at(i * V + v)]);
           loss += math::log(sum) - scores[at(i * V + next[at(i)])];
-          ++asked;
+          ++counted;
         }
-        return List<N>{loss / asked};
+        return List<N>{loss / counted};
       }));
 }
 

@@ -19,10 +19,10 @@ TEST_CASE("a cache works with a checkpointed model in training mode") {
   nn::GPT model = made(options);
   model.train();
   const NoGrad off;
-  const Tensor ids = ids_of(2, 8), whole = model(ids);
+  const Tensor ids = ids_of(2, 8), expected = model(ids);
   nn::KVCache cache({.capacity = 8});
-  check_equal(model(slice(ids, 1, 0, 3), &cache), slice(whole, 1, 0, 3));
-  check_equal(model(slice(ids, 1, 3, 8), &cache), slice(whole, 1, 3, 8));
+  check_equal(model(slice(ids, 1, 0, 3), &cache), slice(expected, 1, 0, 3));
+  check_equal(model(slice(ids, 1, 3, 8), &cache), slice(expected, 1, 3, 8));
 }
 
 TEST_CASE("a cache gives the positions of queries and keys") {

@@ -95,7 +95,7 @@ struct Walk {
                   const std::optional<AttentionRecord>& record, std::size_t b) const {
     if (length == 0) return;
     const std::int64_t T = got.size(0), L = std::ssize(text);
-    const AttentionRecord whole;
+    const AttentionRecord complete;
     nn::KVCache rounded({.capacity = L, .precision = size.precision});  // one call
     const bool whole_numbers = size.precision == Precision::f32;
     const Tensor right =
@@ -104,8 +104,8 @@ struct Walk {
     for (std::int64_t j = T; j-- > 0;)  // the last query is the text's end
       CHECK(cache.queries()[b][std::size_t(j)] == (j < T - length ? -1 : L - T + j));
     if (record)
-      for (std::size_t i = 0; i < whole.entries().size(); ++i)
-        check_weights(record->entries()[i].weights, whole.entries()[i].weights, b);
+      for (std::size_t i = 0; i < complete.entries().size(); ++i)
+        check_weights(record->entries()[i].weights, complete.entries()[i].weights, b);
   }
 
   /// Compares [B, H, T, S] of example b, in the cache's order, with [1, H, L, L].

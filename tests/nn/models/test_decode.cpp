@@ -59,9 +59,9 @@ TEST_CASE("generation stops calling the model once all sequences have ended") {
 
 TEST_CASE("generation ends when the callback returns false") {
   MadeUp model = counting();
-  int heard = 0;
+  int callback_calls = 0;
   const auto added = nn::generate(model, {{1}}, {.tokens = 9, .sampling = {.temperature = 0}}, {},
-                                  [&](std::int64_t, std::int64_t) { return ++heard < 3; });
+                                  [&](std::int64_t, std::int64_t) { return ++callback_calls < 3; });
   CHECK(added == std::vector<Tokens>{{0, 1, 2}});
 }
 
@@ -90,16 +90,16 @@ TEST_CASE("a state with positions in its heads keeps exactly one window") {
     nn::GPT model(options);
     enlarge(model);
     options.context = 40;
-    nn::GPT whole(options);  // no window limit
-    whole.to(Dtype::f64);
-    whole.load_state_dict(model.state_dict());
-    whole.eval();
+    nn::GPT unlimited(options);  // no window limit
+    unlimited.to(Dtype::f64);
+    unlimited.load_state_dict(model.state_dict());
+    unlimited.eval();
     nn::GPTDecoderState state(model);
     const Tensor ids = ids_of(1, 12);
     const auto tokens = ids.to_vector<std::int64_t>();
     for (std::int64_t n = 0; n < 12; ++n) {
       const Tensor got = state.next({{tokens[std::size_t(n)]}});
-      check_equal(got, select(whole(slice(ids, 1, 0, n + 1)), 1, n));
+      check_equal(got, select(unlimited(slice(ids, 1, 0, n + 1)), 1, n));
     }
   }
 }
@@ -130,7 +130,7 @@ nn::GPT tiny_gpt(nn::GPTOptions options = tiny()) {
 
 }  // namespace
 
-TEST_CASE("a GPT that refuses tokens leaves its cache unchanged") {
+TEST_CASE("a GPT that rejects tokens leaves its cache unchanged") {
   const NoGrad off;
   const nn::GPT gpt = tiny_gpt();
   nn::KVCache cache({.capacity = 40}), untouched({.capacity = 40});

@@ -56,7 +56,7 @@ List drawn(const List& scores, const SamplingOptions& options, const Tokens& see
   return share;
 }
 
-TEST_CASE("a token is drawn from the distribution that all limits leave") {
+TEST_CASE("a token is drawn from the distribution that remains after all limits") {
   constexpr int kDraws = 64;
   const std::vector<List> all = {{0, 0, 0, 0}, {1.5, -0.5, 1.5, 0, -2}, {-1, -1.1, -3}, {2}};
   for (const List& scores : all)
@@ -132,13 +132,13 @@ TEST_CASE("batched sampling equals sampling each sequence alone") {
       for (std::size_t B = 1; B <= 3; ++B) {
         Scripted model(V);
         const std::vector<Tokens> side(prompts.begin(), prompts.begin() + std::ptrdiff_t(B));
-        std::vector<Tokens> told(B);
+        std::vector<Tokens> received(B);
         const std::vector<Tokens> added =
             nn::generate(model, side, {.tokens = 12, .end = end, .sampling = o}, random,
                          [&](std::int64_t b, std::int64_t id) {
-                           return told[std::size_t(b)].push_back(id), true;
+                           return received[std::size_t(b)].push_back(id), true;
                          });
-        CHECK(added == told);
+        CHECK(added == received);
         for (std::size_t b = 0; b < B; ++b) {
           CAPTURE(o.repetition_penalty, end, B, b);
           Tokens text = prompts[b], expected;
@@ -174,10 +174,10 @@ std::vector<nn::Beam> plain_beams(std::int64_t V, const Tokens& prompt, const nn
   for (std::int64_t n = 0; n < o.tokens; ++n) {
     std::vector<Open> ways, longer;
     for (const Open& x : open) {
-      Tokens whole = prompt;
-      whole.insert(whole.end(), x.text.begin(), x.text.end());
+      Tokens complete = prompt;
+      complete.insert(complete.end(), x.text.begin(), x.text.end());
       for (std::int64_t id = 0; id < V; ++id) {
-        ways.push_back({x.text, x.log_p + log_p(scores_after(whole, V), id)});
+        ways.push_back({x.text, x.log_p + log_p(scores_after(complete, V), id)});
         ways.back().text.push_back(id);
       }
     }

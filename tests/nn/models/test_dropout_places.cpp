@@ -36,8 +36,8 @@ void drops(Model& model, const std::function<Tensor()>& run,
   expect(close(in_training, drawn([&] { return by_hand(0.4); })), "dropout in training");
   model.eval();
   const Numbers evaluated = drawn(run);
-  expect(close(evaluated, drawn([&] { return by_hand(0); })), "none in evaluation");
-  expect(!close(evaluated, in_training), "which is something else");
+  expect(close(evaluated, drawn([&] { return by_hand(0); })), "no dropout in evaluation");
+  expect(!close(evaluated, in_training), "evaluation differs from training");
 }
 
 Tensor add(const Tensor& onto, const Tensor& branch, double p) {
@@ -84,7 +84,7 @@ TEST_CASE("GPT applies dropout to its embedding and blocks") {
     const Tensor x = dropout(model.token(ids) + model.position(arange(3)), 0.4);
     return linear(model.norm(model.blocks[0](x, causal_mask())), model.token.weight);
   };
-  expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of what GPT embeds");
+  expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of the embeddings of GPT");
 }
 
 /// Counts dropouts that are not fused into sums or attention.

@@ -83,7 +83,7 @@ TEST_CASE("a masked loss without masks is 0, with gradient 0") {
   for (const float each : model.dense.weight.grad().to_vector<float>()) CHECK(each == 0.0f);
 }
 
-TEST_CASE("a masked loss refuses negative targets other than -100") {
+TEST_CASE("a masked loss rejects negative targets other than -100") {
   const nn::MaskedLM model(
       {.vocab = 7, .context = 5, .layers = 1, .block = {.width = 8, .heads = 2}});
   const Tensor targets = tensor(Ids{-100, 4, -1}, {1, 3});

@@ -170,10 +170,10 @@ TEST_CASE("the cache of a decoder state has the requested precision") {
     nn::GPTDecoderState state(model, precision);
     return state.next({{1, 4, 2}}).to_vector<float>();
   };
-  const std::vector<float> whole = logits(Precision::f32), rounded = logits(Precision::bf16);
-  CHECK(rounded != whole);
-  for (std::size_t i = 0; i < whole.size(); ++i)
-    CHECK(std::abs(rounded[i] - whole[i]) < 0.01);  // 2⁻⁹ of values below 1
+  const std::vector<float> exact = logits(Precision::f32), rounded = logits(Precision::bf16);
+  CHECK(rounded != exact);
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    CHECK(std::abs(rounded[i] - exact[i]) < 0.01);  // 2⁻⁹ of values below 1
 }
 
 }  // namespace gradus::testing::test_handed_on

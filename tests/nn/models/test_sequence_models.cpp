@@ -55,7 +55,7 @@ TEST_CASE("a translator counts the tokens of its cache toward its context") {
   cache.advance(1, 7);
   CHECK(has(message_of<ShapeError>(
                 [&] { model.decode(ids_of(1, 7), model.encode(ids_of(1, 3)), {}, &cache); }),
-            "Translator: 17 tokens, but its context is 16"));
+            "Translator: 17 tokens exceed the model's context of 16"));
 }
 
 TEST_CASE("a shared embedding is one tensor for both languages") {

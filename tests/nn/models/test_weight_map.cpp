@@ -46,7 +46,7 @@ nn::StateDict check_round(const M& model, M other, const nn::WeightMap& names) {
 
 }  // namespace
 
-TEST_CASE("a model that is written under other names is read again") {
+TEST_CASE("a model that is saved under other names loads again") {
   seed(5);
   nn::GPTOptions untied = odd();
   untied.tied = false, untied.block.head.qk_norm = 1e-6, untied.block.hidden = 10;
@@ -126,7 +126,7 @@ std::string loaded(const nn::WeightMap& names, const nn::StateDict& theirs) {
   });
 }
 
-bool says(const std::string& text, const std::string& part) {
+bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -152,37 +152,37 @@ TEST_CASE("files may omit the prefix and contain ignored tensors") {
     state[prefix + "count.0"] = state[prefix + "count.1"] = ones({1});
     CHECK(loaded(kPlain, state) == good);
     state[prefix + "count.3"] = ones({1});
-    CHECK(says(loaded(kPlain, state), "unexpected  " + prefix + "count.3 [1]"));
+    CHECK(contains(loaded(kPlain, state), "unexpected  " + prefix + "count.3 [1]"));
   }
 }
 
-TEST_CASE("only the prefix itself is omitted from a name, not as many letters") {
+TEST_CASE("only the prefix itself is removed from a name, not as many letters") {
   nn::WeightMap names = kPlain;
   names.rules[1] = {"b.*", "outputs.*"};
   nn::StateDict state = plain_state("");
   state.erase("y.weight"), state.erase("y.bias");
   state["s.weight"] = some({2, 3}, 40);
   state["outputs.bias"] = some({2}, 50);
-  const std::string said = loaded(names, state);
-  CHECK(says(said, "missing     outputs.weight [2, 3], for b.weight"));
-  CHECK(says(said, "unexpected  s.weight [2, 3]"));
+  const std::string message = loaded(names, state);
+  CHECK(contains(message, "missing     outputs.weight [2, 3], for b.weight"));
+  CHECK(contains(message, "unexpected  s.weight [2, 3]"));
   names.rules[1] = {"b.*", "y.*"};
-  CHECK(says(loaded(names, plain_state("model.")), "missing     y.bias [2], for b.bias"));
+  CHECK(contains(loaded(names, plain_state("model.")), "missing     y.bias [2], for b.bias"));
 }
 
-TEST_CASE("a tensor without a line in the table is an error in reading and writing") {
+TEST_CASE("a tensor without a rule in the map is an error in loading and saving") {
   const nn::WeightMap half = {.rules = {{"a.*", "x.*"}, {"b.weight", "y.weight"}}};
   nn::StateDict state = plain_state("");
-  CHECK(says(loaded(half, state), "unnamed     b.bias [2]: the map has no line for it"));
-  CHECK(says(outcome([&] { return str_cat(nn::mapped_state(Net(), half).size()); }),
-             "ValueError: no name is known there for b.bias"));
-  const nn::WeightMap whole = {.rules = {{"a.*", "x.*"}, {"b.*", "y.*"}}};
-  CHECK(nn::mapped_state(Net(), whole).size() == 4);
+  CHECK(contains(loaded(half, state), "unnamed     b.bias [2]: the map has no rule for it"));
+  CHECK(contains(outcome([&] { return str_cat(nn::mapped_state(Net(), half).size()); }),
+                 "ValueError: the weight map has no name for b.bias"));
+  const nn::WeightMap complete = {.rules = {{"a.*", "x.*"}, {"b.*", "y.*"}}};
+  CHECK(nn::mapped_state(Net(), complete).size() == 4);
   Net adapted;
   nn::add_adapters(adapted, "b", {.rank = 1});
-  const std::string said =
-      outcome([&] { return str_cat(nn::mapped_state(adapted, whole).size()); });
-  CHECK(says(said, "no name is known there for b.lora_a: merge the adapters first"));
+  const std::string message =
+      outcome([&] { return str_cat(nn::mapped_state(adapted, complete).size()); });
+  CHECK(contains(message, "the weight map has no name for b.lora_a. Merge the adapters first."));
 }
 
 TEST_CASE("one tensor may join rows of several file tensors, and the reverse") {
@@ -231,8 +231,8 @@ TEST_CASE("a second name may be missing, come first, or repeat the same tensor")
   state["head"] = some({4, 3}, 10).to(Dtype::f32);
   CHECK(loaded(names, state) == good);
   state["head"] = some({4, 3}, 11);
-  CHECK(
-      says(loaded(names, state), "head: is a.weight again in this model, but holds other numbers"));
+  CHECK(contains(loaded(names, state),
+                 "head must equal a.weight, which this model shares, but has other values"));
 }
 
 }  // namespace gradus::testing::test_weight_map

@@ -50,22 +50,22 @@ TEST_CASE("a text that differs from rank 0's is an error with the first line tha
       require_same(transport, transport.rank() == 2 ? other : first, "run");
     });
   };
-  const std::string begin = at(2, "0, starting: has another run than rank 0: ");
+  const std::string begin = at(2, "0, starting: has a different run than rank 0: ");
   CHECK(differ("lr: 1\nbatch: 2\n", "lr: 1\nbatch: 3\n") == begin + "batch: 3, not batch: 2");
   CHECK(differ("a\nb", "a") == begin + ", not b");
   CHECK(differ("a", "a\n\nb") == begin + "b, not ");
   CHECK(differ("a\n", "a") == begin + ", not ");
   CHECK(differ("", "a") == begin + "a, not ");
-  distributed::run_threads(3, [](Transport& t) { require_same(t, "all alike", "run"); });
+  distributed::run_threads(3, [](Transport& t) { require_same(t, "the same", "run"); });
 }
 
-TEST_CASE("a difference in any element of any tensor is an error, one beside a view is not") {
+TEST_CASE("a difference in any element of any tensor is an error, one outside a view is not") {
   for (std::int64_t place = -1; place < 14; ++place) {
     CAPTURE(place);
     const auto work = [&](Transport& transport) {
-      const Tensor beside = full({3, 2}, transport.rank());
-      beside[1].fill_(1);
-      std::vector<nn::NamedTensor> all = {{"x", zeros({3})}, {"y", beside[1]}, {"z", ones({9})}};
+      const Tensor buffer = full({3, 2}, transport.rank());
+      buffer[1].fill_(1);
+      std::vector<nn::NamedTensor> all = {{"x", zeros({3})}, {"y", buffer[1]}, {"z", ones({9})}};
       std::int64_t left = place;
       for (nn::NamedTensor& each : all) {
         if (transport.rank() == 1 && 0 <= left && left < each.tensor.numel())
@@ -77,7 +77,7 @@ TEST_CASE("a difference in any element of any tensor is an error, one beside a v
     if (place < 0)
       distributed::run_threads(3, work);
     else
-      CHECK(error_of(3, work) == at(1, str_cat("0, starting: has other numbers in ",
+      CHECK(error_of(3, work) == at(1, str_cat("0, starting: has different values in ",
                                                place < 3   ? "x"
                                                : place < 5 ? "y"
                                                            : "z",
@@ -119,7 +119,7 @@ TEST_CASE("a distributed run ends with the error of the faulty process", "[once]
               if (transport.rank() != 1 || step != 50) return;
               Tensor(model.parameters()[4].tensor).mutable_data<float>()[0] += 1e-3f;
             }) == at(1,
-                     "50, comparing parameters: has other numbers in down.bias than rank 0: the "
+                     "50, comparing parameters: has different values in down.bias than rank 0: the "
                      "processes have diverged"));
   const std::string nan =
       run("nan", 20, [](Transport& transport, nn::Module& model, std::int64_t step) {
@@ -130,14 +130,14 @@ TEST_CASE("a distributed run ends with the error of the faulty process", "[once]
   CHECK(contains(nan, "step 5"));
 }
 
-TEST_CASE("more processes than shards and mixed types are refused") {
+TEST_CASE("more processes than shards and mixed types are rejected") {
   const Folder here;
   const std::string few = error_of(3, [&](Transport& transport) {
     ShardedRun how;
     how.directory = here / "few", how.shards = 2;
     run_sharded(how, transport);
   });
-  CHECK(contains(few, "3 processes, but 2 shards per step: each process needs at least one"));
+  CHECK(contains(few, "3 processes, but 2 shards per step. Each process needs at least one"));
   nn::Linear net(2, 2);
   net.bias = nn::parameter(zeros({2}, Dtype::f64));
   optim::SGD optimizer(net.parameters());
@@ -148,10 +148,10 @@ TEST_CASE("more processes than shards and mixed types are refused") {
 TEST_CASE("a run stops at the request of one process and resumes with any number of them",
           "[once]") {
   const Folder here;
-  std::string whole;
+  std::string expected;
   ShardedRun how;
   how.directory = here / "whole";
-  whole = run_sharded(how, distributed::alone());
+  expected = run_sharded(how, distributed::alone());
   for (const auto& [first, second] : {std::pair(3, 2), {1, 4}, {4, 1}}) {
     CAPTURE(first, second);
     how.directory = here / str_cat(first, "-", second);
@@ -165,7 +165,7 @@ TEST_CASE("a run stops at the request of one process and resumes with any number
       const std::string own = run_sharded(how, transport);
       if (transport.rank() == 0) result = own;
     });
-    CHECK(result == whole);
+    CHECK(result == expected);
   }
 }
 

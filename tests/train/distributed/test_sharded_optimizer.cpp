@@ -92,23 +92,23 @@ std::string text(const nn::StateDict& state) {
 }
 
 void compare(int kind, Transport& transport) {
-  Set whole(kind), part(kind), again(kind);
+  Set unsharded(kind), part(kind), again(kind);
   ShardedOptimizer sharded(*part.optimizer, transport), resumed(*again.optimizer, transport);
   const auto both = [&](const Set& one, ShardedOptimizer& its, std::int64_t step) {
-    step_whole(whole, step);
-    const double norm = whole.optimizer->step({.clip_norm = 0.5, .factor = 0.5});
+    step_whole(unsharded, step);
+    const double norm = unsharded.optimizer->step({.clip_norm = 0.5, .factor = 0.5});
     require<Error>(step_part(its, step) == norm, "norms differ");
-    const Floats a = whole.numbers(), b = one.numbers();
+    const Floats a = unsharded.numbers(), b = one.numbers();
     require<Error>(
         std::equal(a.begin() + its.begin(), a.begin() + its.end(), b.begin() + its.begin()),
         "steps, ", kind, " of ", transport.size());
   };
   both(part, sharded, 0);
   both(part, sharded, 1);
-  const nn::StateDict state = sharded.state_dict(), wanted = whole.optimizer->state_dict();
+  const nn::StateDict state = sharded.state_dict(), wanted = unsharded.optimizer->state_dict();
   require<Error>(text(state) == (transport.rank() == 0 ? text(wanted) : ""), "states differ");
   resumed.load_state_dict(wanted);
-  const std::vector<nn::NamedTensor> to = again.parameters(), from = whole.parameters();
+  const std::vector<nn::NamedTensor> to = again.parameters(), from = unsharded.parameters();
   for (std::size_t i = 0; i < to.size(); ++i)
     Tensor(to[i].tensor).detach().copy_(from[i].tensor.detach());
   both(again, resumed, 2);
@@ -116,13 +116,13 @@ void compare(int kind, Transport& transport) {
 
 }  // namespace
 
-TEST_CASE("a sharded optimizer makes the steps of an unsharded one and has its state") {
+TEST_CASE("a sharded optimizer takes the steps of an unsharded one and has its state") {
   for (int kind = 0; kind < 3; ++kind)
     for (const int size : {1, 3})
       distributed::run_threads(size, [&](Transport& transport) { compare(kind, transport); });
 }
 
-TEST_CASE("a sharded optimizer steps only as such, once, and requires gradients of its part") {
+TEST_CASE("an optimizer is sharded only once, and then steps only through its ShardedOptimizer") {
   distributed::run_threads(2, [](Transport& transport) {
     const auto error = [](const std::function<void()>& call, const char* noun) {
       const std::string problem = refusal_problem<GraphError>(call, {noun});
@@ -131,7 +131,7 @@ TEST_CASE("a sharded optimizer steps only as such, once, and requires gradients 
     Set set(0), inside(0);
     ShardedOptimizer sharded(*set.optimizer, transport);
     inside.optimizer->step_in_backward();
-    error([&] { ShardedOptimizer(*set.optimizer, transport); }, "sharded already");
+    error([&] { ShardedOptimizer(*set.optimizer, transport); }, "already sharded");
     error([&] { ShardedOptimizer(*inside.optimizer, transport); }, "step_in_backward");
     error([&] { set.optimizer->step_in_backward(); }, "ShardedOptimizer");
     error([&] { set.optimizer->step(); }, "ShardedOptimizer");
@@ -142,7 +142,7 @@ TEST_CASE("a sharded optimizer steps only as such, once, and requires gradients 
       const std::string problem = refusal_problem<ShapeError>(call, {noun});
       require<Error>(problem.empty(), problem);
     };
-    shape_error([&] { sharded.step(zeros({7}), std::vector<char>(6, 1)); }, "7 elements");
+    shape_error([&] { sharded.step(zeros({7}), std::vector<char>(6, 1)); }, "got 7");
     shape_error([&] { sharded.step(zero, std::vector<char>(5, 1)); }, "5 entries");
     require<Error>(sharded.step(zero, std::vector<char>(6, 1)) == 0, "a norm");
     require<Error>(sharded.step(zero, {0, 0, 0, 0, 0, 1}) == 0, "a norm");

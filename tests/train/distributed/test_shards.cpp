@@ -26,7 +26,7 @@ std::string on_threads(int processes, const ShardedRun& how) {
   return result;
 }
 
-TEST_CASE("a process that fails ends all others by its transport") {
+TEST_CASE("a process that fails ends all others through its transport") {
   const Folder here;
   const Unsynced quick;
   std::string ended;
@@ -176,7 +176,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
   CHECK(on_threads(3, how) == alone);
 }
 
-TEST_CASE("a parameter stays if no shard reaches it and moves if one does") {
+TEST_CASE("a parameter is updated if any shard reaches it, and unchanged otherwise") {
   const Folder here;
   ShardedRun how;
   how.directory = here / "run", how.shards = 2, how.steps = 2;  // i = 0 … 3; 3 reaches it
@@ -224,13 +224,13 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
 
 TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
   const Folder here;
-  const std::vector<double> whole = on_rows(here / "whole", {12});
+  const std::vector<double> expected = on_rows(here / "whole", {12});
   for (const std::vector<std::int64_t>& sizes :
        {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
     const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
-    REQUIRE(parts.size() == whole.size());
-    for (std::size_t i = 0; i < whole.size(); ++i)  // reordered sums: f64 rounding
-      CHECK(std::abs(parts[i] - whole[i]) <= 1e-13);
+    REQUIRE(parts.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)  // reordered sums: f64 rounding
+      CHECK(std::abs(parts[i] - expected[i]) <= 1e-13);
   }
 }
 
@@ -328,10 +328,10 @@ TEST_CASE("shard counts must not be negative or all 0") {
   CHECK(of_count(1, 0) == "3");
   CHECK(of_count(0, 1) == "6");
   CHECK(of_count(3, 1) == "3.75");
-  CHECK(of_count(-1, 1) == "shards: a loss of -1 tokens");
+  CHECK(of_count(-1, 1) == "shards: the token count of a loss must not be negative, got -1");
   // Only one: if two processes fail, either may be reported.
-  CHECK(of_count(1, -5) == "shards: a loss of -5 tokens");
-  CHECK(of_count(0, 0) == "shards: the losses of all 2 shards are of 0 tokens");
+  CHECK(of_count(1, -5) == "shards: the token count of a loss must not be negative, got -5");
+  CHECK(of_count(0, 0) == "shards: the losses of all 2 shards have 0 tokens");
 }
 
 TEST_CASE("gradients that were computed twice count once") {

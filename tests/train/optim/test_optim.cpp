@@ -37,7 +37,7 @@ struct Problem {
   void set_gradient(int step) { p.set_grad(values({kCount}, step + 1)); }
 };
 
-TEST_CASE("an optimizer made before to(dtype) refuses to step") {
+TEST_CASE("the step of an optimizer created before to(dtype) throws") {
   nn::Linear layer(2, 3);
   optim::SGD sgd(layer.parameters());
   layer.to(Dtype::f64);
@@ -172,10 +172,10 @@ TEST_CASE("every optimizer learns a small problem and resumes bit for bit from i
   for (const auto& [name, make] : every_optimiser()) {
     INFO(name);
     seed(7);
-    Net whole, stopped;
+    Net continuous, stopped;
     for (std::size_t i = 0; i < 4; ++i) {
       const NoGrad off;
-      stopped.parameters()[i].tensor.copy_(whole.parameters()[i].tensor);
+      stopped.parameters()[i].tensor.copy_(continuous.parameters()[i].tensor);
     }
     const auto train = [&](Net& net, optim::Optimizer& optimizer, int steps) {
       double loss = 0;
@@ -188,16 +188,16 @@ TEST_CASE("every optimizer learns a small problem and resumes bit for bit from i
       }
       return loss;
     };
-    const double at_first = mse_loss(whole(x), y).item();
-    const Made first = make(whole), second = make(stopped);
-    CHECK(train(whole, *first, 200) < 0.2 * at_first);
+    const double at_first = mse_loss(continuous(x), y).item();
+    const Made first = make(continuous), second = make(stopped);
+    CHECK(train(continuous, *first, 200) < 0.2 * at_first);
     train(stopped, *second, 120);
     std::map<std::string, Tensor> saved;
     for (const auto& [key, tensor] : second->state_dict()) saved[key] = tensor.clone();
     const Made third = make(stopped);
     third->load_state_dict(saved);
     train(stopped, *third, 80);
-    CHECK(weights_of(stopped) == weights_of(whole));
+    CHECK(weights_of(stopped) == weights_of(continuous));
   }
 }
 
@@ -251,7 +251,7 @@ nn::NamedTensor trained(const std::string& name, const Shape& shape, double grad
   return out;
 }
 
-struct Told final : Observer {
+struct UpdateRecorder final : Observer {
   std::string text;
   void on_update_begin(const Update& u) override { add("begin", u); }
   void on_update_end(const Update& u) override { add("end", u); }
@@ -262,8 +262,7 @@ struct Told final : Observer {
   }
 };
 
-TEST_CASE(
-    "step returns the norm of all gradients, of any size, and clipping leaves them as they are") {
+TEST_CASE("step returns the norm of all gradients, of any size, and clipping keeps them") {
   for (const std::int64_t n : {1, 1023, 1024, 1025, 1500, 2048, 2500, 65536, 65537, 66600}) {
     CAPTURE(n);
     const std::vector<nn::NamedTensor> all = {trained("a", {n}), trained("b", {3}, 2)};
@@ -276,7 +275,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a parameter that never had a gradient stays, next to one that has") {
+TEST_CASE("a parameter without a gradient does not change, next to one with a gradient") {
   const nn::NamedTensor with = trained("with", {2}),
                         without = {"without", nn::parameter(numbers({2}))};
   optim::SGD optimizer({with, without}, {.lr = 1});
@@ -325,16 +324,16 @@ TEST_CASE("Muon takes the matrices of a stack one by one") {
 TEST_CASE("observers see each parameter before and after its update, and each step") {
   const nn::NamedTensor a = trained("a", {1}), b = trained("b", {1});
   optim::SGD optimizer({{{a}}, {{b}, 0.25}}, {.lr = 0.5});
-  Told told;
-  const ObserverScope scope(told);
+  UpdateRecorder recorder;
+  const ObserverScope scope(recorder);
   optimizer.step({.factor = 0.5});
   // The parameter is 1, its gradient −1.
-  CHECK(told.text ==
+  CHECK(recorder.text ==
         "begin SGD a 0.25 1\nbegin SGD b 0.125 1\nend SGD a 0.25 1.25\nend SGD b 0.125 1.125\n"
         "step 1\n");
 }
 
-TEST_CASE("an average begins as the weights, resumes, and its scope restores the weights") {
+TEST_CASE("an average starts at the weights, resumes, and its scope restores the weights") {
   Tensor w = nn::parameter(tensor(Doubles{1, 2}));
   optim::EMA ema({{"w", w}}, 0.75), again({{"w", w}}, 0.75);
   {
@@ -428,7 +427,7 @@ TEST_CASE("updating a large parameter equals updating its parts") {
   }
 }
 
-TEST_CASE("a step counts as a write, accepts any strides, and loads no other state") {
+TEST_CASE("a step counts as a write, accepts any strides, and rejects states that differ") {
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
     const auto& make = kElementwise[which];
@@ -496,9 +495,9 @@ TEST_CASE("the first step reports the parameters without a gradient, once") {
   sgd.zero_grad();
   sum(square(p.used)).backward();
   CHECK(sgd.params_without_grad() == std::vector<std::string>{"lost"});
-  const std::string said = capture_output(step);
-  CHECK(has(said, "did not reach 1 of 3 parameters: lost [3]; why(loss, model)"));
-  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+  const std::string output = capture_output(step);
+  CHECK(has(output, "did not reach 1 of 3 parameters: lost [3]. Call why(loss, model)"));
+  CHECK(std::count(output.begin(), output.end(), '\n') == 1);
   CHECK(capture_output(step) == "");
   sum(square(p.lost)).backward();
   CHECK(sgd.params_without_grad().empty());
@@ -515,7 +514,7 @@ TEST_CASE("nothing is reported if all are reached or warn_params_without_grad is
 }
 
 TEST_CASE("the report names five parameters and counts the rest") {
-  const auto said = [](int count) {
+  const auto report_of = [](int count) {
     std::vector<nn::NamedTensor> many;
     for (int i = 0; i < count; ++i)
       many.push_back({"p" + std::to_string(i), ones({1}).requires_grad_()});
@@ -524,8 +523,8 @@ TEST_CASE("the report names five parameters and counts the rest") {
     return capture_output([&] { sgd.step(); });
   };
   const std::string five = "parameters: p1 [1], p2 [1], p3 [1], p4 [1], p5 [1]";
-  CHECK(has(said(6), "5 of 6 " + five + "; why"));
-  CHECK(has(said(9), "8 of 9 " + five + " and 3 more;"));
+  CHECK(has(report_of(6), "5 of 6 " + five + ". Call why"));
+  CHECK(has(report_of(9), "8 of 9 " + five + " and 3 more."));
 }
 
 TEST_CASE("under a watch, the report names the operation where the path ended") {
@@ -534,7 +533,7 @@ TEST_CASE("under a watch, the report names the operation where the path ended") 
   const trace::Watch watch;
   const Tensor twice = (p.lost * 2.0).detach();
   (sum(square(p.used)) + sum(exp(twice))).backward();
-  CHECK(has(capture_output([&] { sgd.step(); }), "lost [3] (it was detached before exp);"));
+  CHECK(has(capture_output([&] { sgd.step(); }), "lost [3] (it was detached before exp)."));
 }
 
 TEST_CASE("only_finite skips a step whose norm is not finite") {

@@ -117,13 +117,13 @@ TEST_CASE("each parameter is updated fully or not at all when backward runs out 
     return std::tuple(failed, before, chain.values(), moments_moved);
   };
   for (const bool muon : {false, true}) {
-    const auto whole = std::get<2>(run(muon, 0));
+    const auto complete = std::get<2>(run(muon, 0));
     int failures = 0;
     for (std::int64_t room = 1; room < 100000; room += 700) {
       const auto [failed, before, after, moments_moved] = run(muon, room);
       failures += failed;
       for (std::size_t i = 0; i < after.size(); ++i)
-        CHECK(after[i] == (moments_moved[i] ? whole[i] : before[i]));
+        CHECK(after[i] == (moments_moved[i] ? complete[i] : before[i]));
       if (!failed) break;
     }
     CHECK(failures > 3);

@@ -30,7 +30,7 @@ void require_same(Transport& transport, const std::string& text, const std::stri
     if (!std::getline(own, line)) line.clear();
     if (!std::getline(first, wanted)) wanted.clear();
   } while (line == wanted && (own || first));
-  transport.abort(str_cat("has another ", what, " than rank 0: ", line, ", not ", wanted));
+  transport.abort(str_cat("has a different ", what, " than rank 0: ", line, ", not ", wanted));
 }
 
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors) {
@@ -43,7 +43,7 @@ void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tens
   if (other == all.size()) return;
   if (other / own.size() != static_cast<std::size_t>(transport.rank()))
     transport.barrier();  // until it aborts all
-  transport.abort("has other numbers in " + tensors[other % own.size()].name +
+  transport.abort("has different values in " + tensors[other % own.size()].name +
                   " than rank 0: the processes have diverged");
 }
 

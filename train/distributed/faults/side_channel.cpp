@@ -34,8 +34,8 @@ double now() {
 }
 
 int checked(int result, const char* what) {
-  require<Error>(result >= 0, "the connection between processes: ", what, ": ",
-                 std::strerror(errno));
+  require<Error>(result >= 0, "the connection between processes failed: ", what, " (",
+                 std::strerror(errno), ")");
   return result;
 }
 
@@ -104,7 +104,7 @@ void SideChannel::listen() {
     ::poll(&wanted, 1, kLook);
     require<Error>(now() - begin < kConnect, "only ", peers_.size(),
                    " other processes have reached rank 0 on host ", hosts_[0], ", port ",
-                   ntohs(address.sin_port), ": is a firewall between them?");
+                   ntohs(address.sin_port), ". Is a firewall between them?");
     if (!(wanted.revents & POLLIN)) continue;
     const int socket = checked(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), "accept");
     const std::string hello = first_message(socket);
@@ -124,7 +124,7 @@ void SideChannel::connect(const std::string& address) {
   wanted.ai_family = AF_INET;
   wanted.ai_socktype = SOCK_STREAM;
   require<Error>(::getaddrinfo(host.c_str(), port.c_str(), &wanted, &found) == 0,
-                 "the host of rank 0, ", host, ", is not known here");
+                 "cannot resolve the host of rank 0, ", host);
   const int socket = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
   const int connected = ::connect(socket, found->ai_addr, found->ai_addrlen);
   ::freeaddrinfo(found);
@@ -150,8 +150,7 @@ void SideChannel::watch() {
     }
     for (const Peer& peer : peers_)
       if (silence_seconds_ > 0 && now() - peer.heard > silence_seconds_)
-        lost(peer,
-             str_cat("has been silent for ", silence_seconds_, " s: stopped, or its host is gone"));
+        lost(peer, str_cat("has been silent for ", silence_seconds_, " s: it or its host is down"));
   }
 }
 

@@ -28,7 +28,7 @@ bool started_by_mpi() {
 Mpi::Mpi() {
   int given = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
-  require<Error>(given >= MPI_THREAD_FUNNELED, "this MPI was built without threads");
+  require<Error>(given >= MPI_THREAD_FUNNELED, "this MPI was built without thread support");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -38,8 +38,8 @@ Mpi::Mpi() {
 }
 
 Mpi::~Mpi() {
-  if (std::uncaught_exceptions() > 0 && size_ > 1) abort("is ended by an error");
-  note("waiting for the end of others");
+  if (std::uncaught_exceptions() > 0 && size_ > 1) abort("ended with an error");
+  note("waiting for the other processes to end");
   barrier();
   side_.reset();
   MPI_Finalize();
@@ -71,7 +71,7 @@ void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<
   for (int done = 0; !done;) {
     const int code =
         MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (code != MPI_SUCCESS) abort(str_cat("MPI reports its error ", code));
+    if (code != MPI_SUCCESS) abort(str_cat("MPI reports error ", code));
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (waited.count() < kSpin)
       std::this_thread::yield();
