@@ -18,7 +18,8 @@ std::optional<std::string> with_right_checksum(fuzz::Bytes input) {
                            found = "its contents give \"";
     std::string bytes(fuzz::text_of(input));
     const std::size_t at = bytes.find(key), from = message.rfind(found);
-    if (at == std::string::npos || !message.starts_with("input: damaged: ")) return std::nullopt;
+    if (at == std::string::npos || !message.starts_with("input: the checkpoint is damaged "))
+      return std::nullopt;
     const std::size_t begin = at + key.size();
     if (bytes.find('"', begin) != begin + 8) return std::nullopt;
     return bytes.replace(begin, 8, message.substr(from + found.size(), 8));

@@ -61,7 +61,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
   CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the values
 }
 
-TEST_CASE("checkpoint: a file that is cut anywhere is refused") {
+TEST_CASE("checkpoint: a file truncated anywhere is rejected") {
   const Folder folder;
   io::save_checkpoint(folder / "checkpoint", sample());
   const std::string bytes = read_bytes(folder / "checkpoint");
@@ -72,13 +72,14 @@ TEST_CASE("checkpoint: a file that is cut anywhere is refused") {
   }
 }
 
-TEST_CASE("checkpoint: an error names the actual kind of another file") {
+TEST_CASE("checkpoint: the error for another file names its actual format") {
   const Folder folder;
   CHECK(contains(fault(folder / "none"), folder / "none"));
   io::save_safetensors(folder / "model.safetensors", {{"w", tensor({1, 2})}});
-  CHECK(contains(fault(folder / "model.safetensors"), "a safetensors file, but not a checkpoint"));
+  CHECK(contains(fault(folder / "model.safetensors"),
+                 "not a checkpoint of a training run, but a safetensors file"));
   io::save_safetensors(folder / "newer", {}, {{"gradus.checkpoint", "2"}});
-  CHECK(contains(fault(folder / "newer"), "checkpoint format \"2\""));
+  CHECK(contains(fault(folder / "newer"), "the checkpoint has format \"2\""));
   io::save_safetensors(folder / "unsure", {}, {{"gradus.checkpoint", "1"}});
   CHECK(contains(fault(folder / "unsure"), "checksum"));
 }

@@ -51,7 +51,7 @@ void check(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("pieces of every text of up to four bytes match the plain rule") {
+TEST_CASE("pieces of every text of up to four bytes match the reference rule") {
   const std::string bytes = "as' 1\n!\xC3";
   for (const char a : bytes) {
     check({a});
@@ -81,7 +81,7 @@ TEST_CASE("overlong pieces end at the beginning of a character") {
       }
 }
 
-TEST_CASE("each byte has a letter, and no other character stands for a byte") {
+TEST_CASE("each byte has a letter, and no other character encodes a byte") {
   std::string all;
   for (int b = 0; b < 256; ++b) {
     const std::string byte(1, static_cast<char>(b));
@@ -100,7 +100,7 @@ TEST_CASE("each byte has a letter, and no other character stands for a byte") {
     if ((c > 32 && c < 127) || (c > 0xA0 && c != 0xAD && c < 0x144))
       CHECK(io::visible(bytes) == text);
     else
-      CHECK(said == "t: " + io::escape(c) + " in " + io::quote(text) + " stands for no byte");
+      CHECK(said == "t: " + io::escape(c) + " in " + io::quote(text) + " does not encode a byte");
   }
 }
 

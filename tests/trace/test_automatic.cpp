@@ -93,7 +93,7 @@ TEST_CASE("at exit, the unfinished step is the page") {
   CHECK(traced(
             1, [](Automatic&) { exp(leaf()); }, "none/x.html") ==
         "none\nnone\ngradus: GRADUS_TRACE: cannot write none/x.html: No such file or directory. "
-        "What was there before is unchanged\n");
+        "The previous contents are unchanged.\n");
 }
 
 TEST_CASE("with an optimizer, the page covers one step and nothing before it") {

@@ -98,7 +98,7 @@ TEST_CASE("helper: check a tokenizer", "[.]") {
          << " cases of " << path);
 }
 
-TEST_CASE("a byte-level tokenizer restores the text, also part by part") {
+TEST_CASE("a byte-level tokenizer restores the text, also piece by piece") {
   for (const char* family : {"gpt2", "llama3"}) {
     const PretrainedTokenizer tokenizer = golden(family);
     const std::string text = "naïve 日本 🙂 \r\n\n it's 12345 <|im_end|>\xFF\xC3";
@@ -168,7 +168,7 @@ TEST_CASE("a pretrained tokenizer is saved unchanged") {
   CHECK(again->encode("a test, 12 <|im_end|>") == tokenizer.encode("a test, 12 <|im_end|>"));
 }
 
-TEST_CASE("a tokenizer.json with an unknown part is refused by its path") {
+TEST_CASE("a tokenizer.json with an unsupported part is rejected with the part's path") {
   const auto tokenizer = PretrainedTokenizer::parse(changed("BPE", "BPE"), "t.json");
   CHECK((tokenizer.encode_whole("abc<end>") == Ids{256, 'c', 257, 257}));
   const auto refused = [](const std::string& from, const std::string& to, const char* message) {
@@ -183,7 +183,7 @@ TEST_CASE("a tokenizer.json with an unknown part is refused by its path") {
           "pre_tokenizer.add_prefix_space");
   refused(R"("type":"ByteLevel","add_prefix_space":false,"use_regex":true)",
           R"("type":"Split","pattern":{"Regex":"\\w+"},"behavior":"Isolated")",
-          "pre_tokenizer.pattern.Regex: this regular expression is not known");
+          "pre_tokenizer.pattern.Regex: must be the regular expression of");
   refused("BPE", "Unigram", "model.type: \"Unigram\"");
   refused("\"dropout\":null", "\"dropout\":0.1", "model.dropout: 0.1");
   refused("\"dropout\":null", "\"speed\":1", "model.speed");
@@ -193,26 +193,27 @@ TEST_CASE("a tokenizer.json with an unknown part is refused by its path") {
   refused("\"special\":true", "\"lstrip\":true", "added_tokens[0].lstrip: true");
 }
 
-TEST_CASE("a tokenizer.json that contradicts itself is refused") {
+TEST_CASE("a tokenizer.json that contradicts itself is rejected") {
   CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\",\"c\"]"), "\"ac\""));
   CHECK(contains(fault("[\"a\",\"b\"]", "\"a b c\""), "\"a b c\""));
   CHECK(contains(fault("[\"a\",\"b\"]", "\"a b\",\"a b\""), "merge 1"));
-  CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\"]"), "model.merges[0]: a merge wants two"));
+  CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\"]"), "model.merges[0]: a merge must have two"));
   CHECK(contains(fault("\"ab\":256", "\"ab\":255"), "255"));
   CHECK(contains(fault("\"ab\":256", "\"ab\":1e3"), "1000.0"));
   CHECK(contains(fault("\"ab\":256", "\"a\":256"), "the key \"a\""));
   CHECK(contains(fault("\"ab\":256", "\"a b\":256"), "' ' (U+0020) in \"a b\""));
   CHECK(contains(fault("{\"id\":257", "{\"id\":258"),
-                 "added_tokens[0].id: 258, but the token \"<end>\""));
-  CHECK(contains(fault("\"content\":\"<end>\"", "\"content\":\"\""), "an empty token"));
+                 "added_tokens[0].id: the token \"<end>\" must have the id 257, got 258"));
+  CHECK(
+      contains(fault("\"content\":\"<end>\"", "\"content\":\"\""), "the token must not be empty"));
   CHECK(contains(fault("\"ids\":[257]", "\"ids\":[258]"), "258"));
-  CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", ""), "the text itself is missing"));
+  CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", ""), "the template has no \"Sequence\""));
   CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", "{\"Sequence\":{}},{\"Sequence\":{}},"),
                  "twice"));
   CHECK(contains(fault("\"model\":", "\"modell\":"), "modell"));
 }
 
-TEST_CASE("the chat template of SmolLM2 is supported, and other programs are not run") {
+TEST_CASE("the chat template of SmolLM2 is supported, and other templates are rejected") {
   const std::string system =
       "{% if loop.first and messages[0]['role'] != 'system' %}{{ "
       "'<|im_start|>system\nYou help.<|im_end|>\n' }}{% endif %}";
@@ -336,7 +337,7 @@ TEST_CASE("tokenizer.json: ignore_merges keeps a piece that is a token") {
   CHECK(ids(t, "abb") == Ids{8});
 }
 
-TEST_CASE("tokenizer.json: unknown normalizer keys and normalized added tokens are refused") {
+TEST_CASE("tokenizer.json: unknown normalizer keys and normalized added tokens are rejected") {
   json t = byte_pairs(), b = word_pieces();
   const json added = json::array({{{"id", 9}, {"content", "<e>"}, {"normalized", true}}});
   t["added_tokens"] = added;
@@ -355,7 +356,7 @@ TEST_CASE("tokenizer.json: unknown normalizer keys and normalized added tokens a
   CHECK(contains(said(b), "t: pre_tokenizer.more"));
 }
 
-TEST_CASE("tokenizer.json: added tokens match their own text, the longest first") {
+TEST_CASE("tokenizer.json: added tokens match their text, the longest first") {
   json t = byte_pairs();
   t["added_tokens"] = json::array({{{"id", 0}, {"content", "a"}},
                                    {{"id", 9}, {"content", "<e>"}, {"special", true}},
@@ -394,7 +395,7 @@ TEST_CASE("tokenizer.json: words longer than the limit of 1 to 200 characters ar
   }
   for (const int most : {-1, 0, 201}) {
     t["model"]["max_input_chars_per_word"] = most;
-    CHECK(said(t) == "t: model.max_input_chars_per_word: 1 to 200 is wanted");
+    CHECK(said(t) == str_cat("t: model.max_input_chars_per_word: must be 1 to 200, got ", most));
   }
 }
 
@@ -461,7 +462,7 @@ TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name
   }
 }
 
-TEST_CASE("the tokenizer of a GGUF file knows its special tokens, and refuses what it is not") {
+TEST_CASE("the tokenizer of a GGUF file has its special tokens, and bad metadata is rejected") {
   using Facts = std::map<std::string, io::Fact>;
   const std::string at = "tokenizer.ggml.";
   const Facts facts = {{at + "model", std::string("gpt2")},
