@@ -28,7 +28,7 @@ Tensor same(const Tensors& in) { return in[0] * 1.0; }
 
 }  // namespace
 
-TEST_CASE("errors: plain arrays that do not fit are refused with BadInput") {
+TEST_CASE("errors: plain arrays that do not fit throw BadInput") {
   const auto with = [](const std::vector<check::Input>& inputs, const check::RawOptions& o = {}) {
     const auto f = [](const check::Arguments& in) { return in[0]; };
     const auto df = [](const check::Arguments&, const check::Values& dy) {
@@ -48,7 +48,7 @@ TEST_CASE("errors: plain arrays that do not fit are refused with BadInput") {
   refused<check::BadInput>([] { raw_cases::run("none", {}, {{"x", {1}, {1.0}}}); }, "empty");
 }
 
-TEST_CASE("errors: tensors that cannot be differentiated are refused") {
+TEST_CASE("errors: tensors that cannot be differentiated are rejected") {
   const auto with = [](const Tensors& in, const Options& options = {}) {
     return [=] { check::gradients("f", same, in, options); };
   };
@@ -59,7 +59,7 @@ TEST_CASE("errors: tensors that cannot be differentiated are refused") {
   refused<ValueError>([] { check::vjp("f", same, check::Vjp(), {values({2})}); }, "empty");
   Options names, flags, upstream, kinks;
   names.names = {"a", "b"};
-  refused<ValueError>(with({values({1})}, names), "2 names");
+  refused<ValueError>(with({values({1})}, names), "`names` has 2 entries");
   flags.differentiable = {true, true};
   refused<ValueError>(with({values({1})}, flags), "differentiable", "2");
   refused<DtypeError>(with({values({1}), indices({1})}, flags), "i64");
@@ -69,7 +69,7 @@ TEST_CASE("errors: tensors that cannot be differentiated are refused") {
   refused<ValueError>(with({values({3})}, kinks), "kink", "input 3");
 }
 
-TEST_CASE("errors: a function that returns no tensor, or another type, is refused") {
+TEST_CASE("errors: a function that returns no tensor or another dtype is rejected") {
   const auto with = [](const check::Function& f) {
     return [=] { check::gradients("rough", f, {values({2})}); };
   };
@@ -90,9 +90,9 @@ TEST_CASE("errors: a function that is NaN, random or empty is not a failure") {
   const auto random = [&own](const Tensors& in) {
     return in[0] * std::uniform_real_distribution<>(0.5, 2)(own);
   };
-  undecided(check::gradients("random", random, {values({2})}), "freeze its randomness");
+  undecided(check::gradients("random", random, {values({2})}), "Fix the random seed");
   passes(check::gradients("empty", square_of, {zeros({0, 3}, Dtype::f64)}),
-         "input 'x0' has no elements: nothing to compare");
+         "input 'x0' has no elements to compare");
 }
 
 TEST_CASE("errors: a function that writes to its inputs fails, even through const_cast") {

@@ -297,7 +297,7 @@ std::vector<Function> plain_functions() {
   };
 }
 
-TEST_CASE("scales: right derivatives pass and wrong ones do not, from 1e-18 to 1e12",
+TEST_CASE("scales: correct derivatives pass and wrong ones do not, from 1e-18 to 1e12",
           "[check][raw][scales]") {
   Tally tally;
   for (const Function& f : plain_functions()) {
@@ -360,7 +360,7 @@ TEST_CASE("scales: inputs that differ by factors of 1e1 to 1e12 are checked sepa
   holds("packed inputs", tally);
 }
 
-TEST_CASE("scales: functions with an offset of up to 1e12 get the right verdict") {
+TEST_CASE("scales: functions with an offset of up to 1e12 get the correct verdict") {
   using std::exp, std::sin;
   Tally tally;
   for (int power = 0; power <= 12; ++power) {
