@@ -74,22 +74,26 @@ TEST_CASE("without an optimizer, a step ends with its backward pass") {
   const std::string second = "step 2: tanh sum, 2 visits, 0 updates\n";
   CHECK(traced(2, three) == second + second + "gradus: trace of step 2: x.html\n");
   CHECK(traced(4, three) ==
-        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread: no trace is "
-        "written\n");
-  CHECK(traced(5, three) ==
-        "none\nnone\ngradus: GRADUS_TRACE_STEP=5: the program made 3: no trace is written\n");
+        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread. No trace "
+        "was written.\n");
+  CHECK(
+      traced(5, three) ==
+      "none\nnone\ngradus: GRADUS_TRACE_STEP is 5, but the program only made 3 steps. No trace was "
+      "written.\n");
 }
 
-TEST_CASE("at exit, the unfinished step is the page") {
+TEST_CASE("at exit, the page shows the unfinished step") {
   CHECK(traced(1, [](Automatic&) { exp(leaf()); }) ==
         "none\nstep 1: exp, 0 visits, 0 updates\ngradus: trace of step 1: x.html\n");
   CHECK(traced(1, [](Automatic&) {}) ==
-        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread: no trace is "
-        "written\n");
+        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread. No trace "
+        "was written.\n");
   CHECK(traced(2, [](Automatic&) { backward_of(exp), tanh(leaf()); }) ==
         "none\nstep 2: tanh, 0 visits, 0 updates\ngradus: trace of step 2: x.html\n");
-  CHECK(traced(2, [](Automatic&) { exp(leaf()); }) ==
-        "none\nnone\ngradus: GRADUS_TRACE_STEP=2: the program made 0: no trace is written\n");
+  CHECK(
+      traced(2, [](Automatic&) { exp(leaf()); }) ==
+      "none\nnone\ngradus: GRADUS_TRACE_STEP is 2, but the program only made 0 steps. No trace was "
+      "written.\n");
   CHECK(traced(
             1, [](Automatic&) { exp(leaf()); }, "none/x.html") ==
         "none\nnone\ngradus: GRADUS_TRACE: cannot write none/x.html: No such file or directory. "
@@ -224,7 +228,7 @@ TEST_CASE("GRADUS_TRACE requires a file and a valid step") {
   CHECK(asks("x", "12") == "a trace");
   for (const std::string step : {"0", "-1", "x"})
     CHECK(asks("x", step.c_str()) ==
-          "none, gradus: GRADUS_TRACE_STEP=" + step + ": must be a number from 1\n");
+          "none, gradus: GRADUS_TRACE_STEP must be an integer of at least 1, got " + step + "\n");
 }
 
 }  // namespace gradus::testing::test_automatic

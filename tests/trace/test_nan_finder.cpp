@@ -156,7 +156,7 @@ TEST_CASE("a report from backward has the path of the layer") {
   CHECK(has(found_in([&] { sum(m(leaf({0}))).backward(); }), "backward of sqrt in Outer root"));
 }
 
-TEST_CASE("NaN in an unwanted gradient is ignored") {
+TEST_CASE("NaN in a gradient that is not required is ignored") {
   const auto run = [](bool wanted) {
     Tensor b = tensor({3, 4});
     if (wanted) b.requires_grad_();
@@ -181,7 +181,7 @@ TEST_CASE("gradients that overflow when accumulated are found") {
     const Tensor y = tanh(x);
     sum(y * c + y * c).backward();
   });
-  CHECK(has(between, "the gradient that came to tanh"));
+  CHECK(has(between, "the gradient that reached tanh"));
   CHECK(has(between, "the sum is not"));
 
   const Tensor twice = leaf({0});
@@ -191,13 +191,13 @@ TEST_CASE("gradients that overflow when accumulated are found") {
 
 TEST_CASE("a NaN in the given starting gradient is reported as such") {
   const Tensor y = exp(leaf({0, 1}));
-  CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was given so to backward()"));
+  CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was passed to backward()"));
   const auto after_another = [] {  // the other's nodes are newer
     const Tensor x = leaf({0, 1}), older = exp(x), younger = exp(x);
     sum(younger).backward();
     older.backward(tensor({1, kNan}));
   };
-  CHECK(has(found_in(after_another), "it was given so to backward()"));
+  CHECK(has(found_in(after_another), "it was passed to backward()"));
 }
 
 TEST_CASE("a bias of minus infinity raises no false alarm, forward and backward") {
@@ -238,7 +238,7 @@ TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   CHECK(found_in([] { log1p(tensor({-1.0, 1})); }) == kNothing);
   const std::string said = found_in([&] { negative(sum(log(p))).backward(); });
   CHECK(has(said, "the loss, negative"));
-  CHECK(has(said, "is not finite; that began with log, from [2] 0 … 0.5"));
+  CHECK(has(said, "is not finite; this began with log, from [2] 0 … 0.5"));
   const std::string product = found_in([&] { p* log(p); });  // 0 · −∞
   CHECK(has(product, "multiply made [2] -0.3466, 1 nan of 2"));
   CHECK(has(product, "the infinity came from log, from [2] 0 … 0.5"));
@@ -258,14 +258,14 @@ TEST_CASE("an infinity is reported with the layer that made it, or as data") {
     const Tensor x = tensor({1.0, kInf}).requires_grad_();
     sum(x - x);
   });
-  CHECK(has(data, "came in"));
+  CHECK(has(data, "which was not finite before it"));
 }
 
 TEST_CASE("a NaN in the input is reported as such when it reaches the loss") {
   const nn::Linear layer(2, 2);
   const Tensor data = tensor({{1, kNan}});
   const std::string said = found_in([&] { sum(layer(data)).backward(); });
-  CHECK(has(said, "that began with input 0 of linear in Linear, [1, 2] 1, 1 nan of 2, which came"));
+  CHECK(has(said, "this began with input 0 of linear in Linear, [1, 2] 1, 1 nan of 2, which was"));
   CHECK(found_in([&] { sum(layer(masked_fill(data, isnan(data), 0))).backward(); }) == kNothing);
 }
 
@@ -313,7 +313,7 @@ TEST_CASE("a range shows the extremes and counts NaN and infinities") {
   CHECK(to_string(trace::range_of(transpose(tensor({{1, 2}, {3, 4}}), 0, 1))) == "1 … 4");
 }
 
-TEST_CASE("the first fault inside an operation's backward is reported with its own dy") {
+TEST_CASE("the first fault inside the backward of an operation is reported with its dy") {
   const Tensor x = leaf({1, 2});
   const std::string twice = found_behind(x, [](const Tensor& dy) -> Gradients {
     const Tensor big = exp(dy * 1000.0);
@@ -326,7 +326,7 @@ TEST_CASE("the first fault inside an operation's backward is reported with its o
         }) == kNothing);
 }
 
-TEST_CASE("a nested backward leaves the outer operation its own dy") {
+TEST_CASE("a nested backward keeps the dy of the outer operation") {
   const Tensor x = leaf({1, 2});
   const std::string walked = found_behind(x, [](const Tensor& dy) -> Gradients {
     const GradMode on(true);
@@ -358,13 +358,13 @@ TEST_CASE("a NaN starting gradient is recognized in every new backward pass") {
     grad({older}, {x}, {ones({2})});
     exp(x).backward(tensor({1, kNan}));
   });
-  CHECK(has(said, "it was given so to backward()"));
+  CHECK(has(said, "it was passed to backward()"));
   const std::string again = found_in([&] {
     const Tensor y = exp(x);
     grad({y}, {x}, {ones({2})}, {.keep_graph = true});
     y.backward(tensor({1, kNan}));
   });
-  CHECK(has(again, "it was given so to backward()"));
+  CHECK(has(again, "it was passed to backward()"));
   const Tensor one = leaf({0});
   CHECK(has(found_in([&] { exp(log(one)).backward(ones({1})); }), "backward of log"));
 }
