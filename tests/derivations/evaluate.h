@@ -118,7 +118,7 @@ struct World::WithSeed {
 
 namespace detail {
 
-[[noreturn]] inline void refuse(const std::string& why) { throw NotationError(why); }
+[[noreturn]] inline void reject(const std::string& why) { throw NotationError(why); }
 
 inline std::int64_t& of(Letters& letters, char c) { return letters[static_cast<unsigned char>(c)]; }
 

@@ -66,7 +66,7 @@ TEST_CASE("derivations: every operation with a backward has a derivation") {
     if (!op.differentiable) continue;
     for (const std::string& name : op.names) {
       INFO(name << " has no docs/derivations/" << name
-                << ".md: CONTRIBUTING.md says how to write one");
+                << ".md. CONTRIBUTING.md explains how to write one.");
       CHECK(std::count(known.begin(), known.end(), name) == 1);
       ++count;
     }
@@ -74,7 +74,7 @@ TEST_CASE("derivations: every operation with a backward has a derivation") {
   CHECK(count >= 50);  // the sources were found
 }
 
-TEST_CASE("derivations: each has at most twelve lines with reasons and existing code") {
+TEST_CASE("derivations: each has at most twelve lines, with reasons and existing code") {
   for (const auto& [name, document] : all_documents()) {
     INFO("docs/derivations/" << name << ".md");
     CHECK(document.name == name);
@@ -118,7 +118,8 @@ TEST_CASE("derivations: a mistake in any line is detected in that line") {
   for (const char* kind : {"sign", "index", "factor", "transpose", "number", "term", "operator",
                            "function", "relation"})
     CHECK(planted[kind] > 0);
-  std::cout << noticed_count << " of " << total << " mistakes were noticed; the others are equal\n";
+  std::cout << noticed_count << " of " << total
+            << " mistakes were detected; the others are equivalent\n";
   CHECK(noticed_count > total * 9 / 10);
 }
 

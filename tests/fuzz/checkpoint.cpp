@@ -36,8 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                     [&] { return io::parse_checkpoint(bytes, "input"); });
   };
   if (parse(input)) return 0;
-  if (const auto mended = with_right_checksum(input))
-    fuzz::law(parse(std::as_bytes(std::span(*mended))).has_value(),
-              "a checkpoint with its right checksum is read");
+  if (const auto fixed = with_right_checksum(input))
+    fuzz::law(parse(std::as_bytes(std::span(*fixed))).has_value(),
+              "a checkpoint with the correct checksum must be read");
   return 0;
 }

@@ -47,12 +47,12 @@ class Runs:
 
     def faulty(self, groups, rank, step, doing, what):
         code, _, error, seconds = self.mpirun(*groups)
-        expect(code != 0, "a run with a fault ended well")
-        expect(seconds < SECONDS, f"{seconds:.1f} s until the run had ended")
+        expect(code != 0, "a run with a fault succeeded")
+        expect(seconds < SECONDS, f"the run took {seconds:.1f} s to end")
         lines = [line for line in error.splitlines() if line.startswith("gradus: ")]
-        expect(len(lines) == 1, "one line, not:\n" + error)
+        expect(len(lines) == 1, "expected one line, got:\n" + error)
         pattern = LINE.format(rank=rank, step=step, doing=doing, what=what)
-        expect(re.match(pattern, lines[0]), f"{lines[0]}\nis not like\n{pattern}")
+        expect(re.match(pattern, lines[0]), f"{lines[0]}\ndoes not match\n{pattern}")
         print(f"{seconds:.1f} s: {lines[0]}")
 
     def program(self, processes, name, *rest):
@@ -66,7 +66,7 @@ def expect(holds, what):
 
 def bits(runs):
     alone = runs.good(runs.program(1, "1"))
-    expect("optimizer.exp_avg" in alone and "model." in alone, "no result: " + alone)
+    expect("optimizer.exp_avg" in alone and "model." in alone, "missing result: " + alone)
     for processes in (2, 3, 4):
         expect(runs.good(runs.program(processes, str(processes))) == alone, f"{processes} processes differ from one")
 
@@ -97,9 +97,9 @@ def kill(runs):
         processes = random.randint(2, 4)
         rank, step = random.randrange(processes), random.randrange(20)
         others = random.choice([n for n in (1, 2, 3, 4) if n != processes])
-        print(f"rank {rank} of {processes} dies at step {step}; {others} go on", flush=True)
+        print(f"rank {rank} of {processes} dies at step {step}; {others} continue", flush=True)
         runs.faulty([runs.program(processes, str(i), "die", rank, step)], rank, r"\d+", ".*", "has ended")
-        expect(runs.good(runs.program(others, str(i), "resume")) == whole, "the result is another")
+        expect(runs.good(runs.program(others, str(i), "resume")) == whole, "the result differs")
 
 
 def fault(runs):

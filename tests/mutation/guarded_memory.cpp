@@ -33,11 +33,11 @@ namespace memory {
 void* allocate(std::size_t bytes) {
   const std::size_t total = bytes + static_cast<std::size_t>(counted.live_bytes);
   require<MemoryError>(limit == 0 || total <= static_cast<std::size_t>(limit),
-                       "out of memory: ", bytes, " bytes asked for with ", counted.live_bytes,
+                       "out of memory: ", bytes, " bytes requested with ", counted.live_bytes,
                        " live; the limit is ", limit);
   const std::size_t whole = bytes < (std::size_t{1} << 32) ? 2 * kGuard + padded(bytes) : 0;
   auto* block = static_cast<unsigned char*>(whole ? std::aligned_alloc(kGuard, whole) : nullptr);
-  require<MemoryError>(block != nullptr, "out of memory: ", bytes, " bytes asked for");
+  require<MemoryError>(block != nullptr, "out of memory: ", bytes, " bytes requested");
   std::memset(block, kGuardByte, whole);
   std::memset(block + kGuard, 0xFF, bytes);
   counted.live_bytes += static_cast<std::int64_t>(bytes);

@@ -77,7 +77,8 @@ function ledgerLine(t, e) {
 }
 function updateView() {
   const {t} = app, u = t.updates.get(app.state.t) || t.updates.get(0);
-  return [pane(`${u.optimiser || 'The optimizer'} updates ${plural(t.updates.length, 'tensor')}, learning rate ${short(u.rate)}`,
+  const title = `${u.optimiser || 'The optimizer'} updates ${plural(t.updates.length, 'tensor')}`;
+  return [pane(`${title}, learning rate ${short(u.rate)}`,
     app.list(t.updates.length, 26, k => item(k, u.id, t.updates.get(k).name), u.id, 'parameters'),
     row(shown(u.before, `${u.name} before`), shown(u.grad, 'gradient'), shown(u.after, 'after')),
         arithmetic())];
