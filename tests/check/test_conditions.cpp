@@ -252,12 +252,12 @@ TEST_CASE("conditions: an exception for other strides is reported with its messa
 }
 
 TEST_CASE("conditions: a write outside a slice fails") {
-  const auto beside = [](const Tensor& t) {
+  const auto write_outside = [](const Tensor& t) {
     if (t.offset() > 0) const_cast<double*>(t.data<double>())[-1] = 1;
   };
   for (const bool to_dy : {false, true})
     caught(square_with([&](const Tensors& x, const Tensor& dy) {
-             beside(to_dy ? dy : x[0]);
+             write_outside(to_dy ? dy : x[0]);
              return Tensors{2.0 * x[0] * dy};
            }),
            "WRITES OUTSIDE");

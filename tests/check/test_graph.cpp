@@ -242,7 +242,7 @@ TEST_CASE("graph: a loss that records no op is rejected") {
 
 TEST_CASE("graph: ops of the same name, shape and dtype are checked once") {
   const Tensor f64 = ones({3, 4}, Dtype::f64), f32 = ones({3, 4});
-  const Tensor wanted = leaf(f64), rough = leaf(f32), flat = leaf(ones({12}, Dtype::f64));
+  const Tensor expected = leaf(f64), rough = leaf(f32), flat = leaf(ones({12}, Dtype::f64));
   using Calls = std::vector<std::function<Tensor()>>;
   const auto kinds = [](const Calls& calls) {
     std::vector<Tensor> results;
@@ -252,12 +252,12 @@ TEST_CASE("graph: ops of the same name, shape and dtype are checked once") {
     });
     return std::stoi(report.notes[0].substr(report.notes[0].find(" of ") + 4));
   };
-  const auto a = [&] { return twice(wanted, f64); };
+  const auto a = [&] { return twice(expected, f64); };
   CHECK(kinds({a, a, a}) == 1);
   for (const auto& other :
-       Calls{[&] { return twice(wanted, f64, "double"); }, [&] { return twice(wanted, f32); },
-             [&] { return twice(wanted, wanted); }, [&] { return twice(rough, f64); },
-             [&] { return twice(flat, f64); }, [&] { return twice(wanted); }})
+       Calls{[&] { return twice(expected, f64, "double"); }, [&] { return twice(expected, f32); },
+             [&] { return twice(expected, expected); }, [&] { return twice(rough, f64); },
+             [&] { return twice(flat, f64); }, [&] { return twice(expected); }})
     CHECK(kinds({a, other}) == 2);
 }
 

@@ -144,28 +144,28 @@ TEST_CASE("invariance: each detector rejects input that is not a batch of sequen
   const check::SequenceFunction same = [](const Tensor& x) { return x; };
   const auto with_lengths = [](const Tensor& x, const Lengths&) { return x; };
   nn::GPT module = model();
-  const auto refused = [](const std::string& word, const std::function<void()>& call) {
+  const auto rejected = [](const std::string& word, const std::function<void()>& call) {
     CHECK(has(message_of<Error>(call), word));
   };
   for (const Tensor& x : {Tensor(), ones({3}), ones({2, 0})}) {
-    refused("causal: ", [&] { check::causal(same, x); });
-    refused("padding_invariant: ", [&] { check::padding_invariant(with_lengths, x, {1}); });
-    refused("cache_invariant: ", [&] {
+    rejected("causal: ", [&] { check::causal(same, x); });
+    rejected("padding_invariant: ", [&] { check::padding_invariant(with_lengths, x, {1}); });
+    rejected("cache_invariant: ", [&] {
       check::cache_invariant(
           same, [&] { return same; }, x);
     });
-    refused("mode_invariant: ", [&] { check::mode_invariant(module, same, x); });
-    refused("permutation_equivariant: ", [&] { check::permutation_equivariant(same, x); });
-    refused("batch_invariant: ", [&] { check::batch_invariant(same, x); });
+    rejected("mode_invariant: ", [&] { check::mode_invariant(module, same, x); });
+    rejected("permutation_equivariant: ", [&] { check::permutation_equivariant(same, x); });
+    rejected("batch_invariant: ", [&] { check::batch_invariant(same, x); });
   }
   const Tensor x = vectors(2, 3);
-  refused("i64", [&] { check::causal(same, kIds); });
-  refused("all ids are 0", [&] {
+  rejected("i64", [&] { check::causal(same, kIds); });
+  rejected("all ids are 0", [&] {
     check::causal([&](const Tensor& ids) { return module(ids); }, zeros({1, 3}, Dtype::i64));
   });
-  refused("1 lengths for a batch of 2", [&] { check::padding_invariant(with_lengths, x, {3}); });
-  refused("there is no padding", [&] { check::padding_invariant(with_lengths, x, {3, 3}); });
-  refused("must be at least 2, got 1", [&] { check::batch_invariant(same, vectors(1, 3)); });
+  rejected("1 lengths for a batch of 2", [&] { check::padding_invariant(with_lengths, x, {3}); });
+  rejected("there is no padding", [&] { check::padding_invariant(with_lengths, x, {3, 3}); });
+  rejected("must be at least 2, got 1", [&] { check::batch_invariant(same, vectors(1, 3)); });
 }
 
 TEST_CASE("invariance: outputs of different shapes fail") {
@@ -174,13 +174,13 @@ TEST_CASE("invariance: outputs of different shapes fail") {
 }
 
 TEST_CASE("invariance: rounding errors are accepted, and the tolerance can be set") {
-  const auto alike = [](double error, Dtype dtype, const check::InvarianceOptions& options = {}) {
+  const auto passes = [](double error, Dtype dtype, const check::InvarianceOptions& options = {}) {
     const auto f = [error](const Tensor& x) { return x + (x.size(0) == 1 ? error : 0.0); };
     return check::batch_invariant(f, ones({2, 3}, dtype), options).holds;
   };
-  CHECK((alike(5e-10, Dtype::f64) && !alike(5e-9, Dtype::f64)));
-  CHECK((alike(5e-5, Dtype::f32) && !alike(5e-4, Dtype::f32)));
-  CHECK((alike(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !alike(5e-2, Dtype::f64, {1e-2})));
+  CHECK((passes(5e-10, Dtype::f64) && !passes(5e-9, Dtype::f64)));
+  CHECK((passes(5e-5, Dtype::f32) && !passes(5e-4, Dtype::f32)));
+  CHECK((passes(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !passes(5e-2, Dtype::f64, {1e-2})));
 }
 
 TEST_CASE("invariance: an output that is NaN or infinite on only one side fails") {

@@ -293,7 +293,7 @@ TEST_CASE("manifolds: an output on a manifold gets dy in the ambient space") {
 }
 
 TEST_CASE("manifolds: a point that is not on its manifold is rejected") {
-  const auto refused = [](const Manifold& m, const Values& x) {
+  const auto rejected = [](const Manifold& m, const Values& x) {
     const auto message = testing::message_of<BadInput>([&] {
       number_on(
           m, x, [](const Values& v) { return v[0]; }, [](const Values& v) { return v; });
@@ -302,20 +302,20 @@ TEST_CASE("manifolds: a point that is not on its manifold is rejected") {
     CHECK(testing::has(message, "'x'"));
     CHECK(testing::has(message, m.name));
   };
-  refused(quaternion(), {2, 0, 0, 0});
-  refused(so3(), {1, 0, 0, 0, 1, 0, 0, 0, -1});  // a reflection
-  refused(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
-  refused(se3(), {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7});
-  refused(sphere(), {1, 1});
-  refused(frame(3, 2), {0, 2, 1, 0, 0, 0});
-  refused(symmetric(), {1, 2, 2.5, 3});
-  refused(positive(), {1, -1});
+  rejected(quaternion(), {2, 0, 0, 0});
+  rejected(so3(), {1, 0, 0, 0, 1, 0, 0, 0, -1});  // a reflection
+  rejected(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
+  rejected(se3(), {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7});
+  rejected(sphere(), {1, 1});
+  rejected(frame(3, 2), {0, 2, 1, 0, 0, 0});
+  rejected(symmetric(), {1, 2, 2.5, 3});
+  rejected(positive(), {1, -1});
   for (const Manifold& m : {quaternion(), so3(), se3(), frame(3, 2), symmetric(), positive()})
-    refused(m, {-1, 0, 0, 0, 1});
+    rejected(m, {-1, 0, 0, 0, 1});
 }
 
 TEST_CASE("manifolds: an output that is not on its manifold is rejected") {
-  const auto refused = [](const Manifold& m, const Values& y) {
+  const auto rejected = [](const Manifold& m, const Values& y) {
     const Functions f{[=](const Arguments&) { return y; },
                       [](const Arguments&, const Values&) { return Arguments{{0}}; }};
     const auto message = testing::message_of<BadInput>([&] {
@@ -325,9 +325,9 @@ TEST_CASE("manifolds: an output that is not on its manifold is rejected") {
     CHECK(testing::has(message, "output"));
     CHECK(testing::has(message, m.name));
   };
-  refused(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
+  rejected(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
   for (const Manifold& m : {quaternion(), so3(), se3(), frame(3, 2), symmetric(), positive()})
-    refused(m, {-1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    rejected(m, {-1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
 TEST_CASE("manifolds: a custom manifold consists of a name, a dimension and plus") {

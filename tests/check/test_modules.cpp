@@ -104,12 +104,12 @@ TEST_CASE("modules: parameters have their full names, and inputs their names or 
   options.names = {"x", "y", "order"};
   options.differentiable = {false, true, false};
   CHECK(names_of(check::module(m, f, in, options)) == own + "x- y order- ");
-  const auto refused = [&](std::vector<std::string> names, std::vector<bool> flags) {
+  const auto error_of = [&](std::vector<std::string> names, std::vector<bool> flags) {
     options.names = std::move(names), options.differentiable = std::move(flags);
     return message_of<ValueError>([&] { check::module(m, f, in, options); });
   };
-  CHECK(has(refused({"x"}, {}), "1 names"));
-  CHECK(has(refused({}, {true, true}), "2 differentiable flags for 3 inputs"));
+  CHECK(has(error_of({"x"}, {}), "1 names"));
+  CHECK(has(error_of({}, {true, true}), "2 differentiable flags for 3 inputs"));
 }
 
 TEST_CASE("modules: one tensor under two names is rejected unless it is tied") {
@@ -144,9 +144,9 @@ TEST_CASE("modules: floating-point buffers follow the dtype of the inputs and ar
 
 TEST_CASE("modules: kinks and invalid inputs apply to inputs and not to parameters") {
   Inner m;
-  int refused = 0;
+  int wrong_sizes = 0;
   const auto f = [&](const Tensors& in) {
-    if (in.size() != 2) ++refused;
+    if (in.size() != 2) ++wrong_sizes;
     require(in.size() == 2 && in[0].numel() == 3, "of three numbers");
     return m(relu(in[0]) + in[1]);
   };
@@ -160,7 +160,7 @@ TEST_CASE("modules: kinks and invalid inputs apply to inputs and not to paramete
   INFO(first);
   CHECK(first.verdict == Verdict::fail);  // relu's derivative at 0 is not one half
   CHECK(first.inputs[1].wrong == 1);
-  CHECK(refused == 0);
+  CHECK(wrong_sizes == 0);
   const Report second = of(1);
   INFO(second);
   CHECK(second);

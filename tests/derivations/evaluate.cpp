@@ -97,7 +97,7 @@ std::int64_t World::integer(const Expression& e, Letters& at) const {
 World::Value World::named(const Expression& e, Letters& at) const {
   if (is_letter(e) && of(at, e.text[0]) >= 0)
     return {.number = static_cast<double>(of(at, e.text[0]))};
-  if (knows(e.text)) {
+  if (contains(e.text)) {
     if (e.children.empty()) return whole(e.text);
     const std::vector<std::int64_t>& axes = shape(e.text);
     if (axes.size() != e.children.size()) reject(spell(e) + " has the wrong number of indices");

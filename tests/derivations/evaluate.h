@@ -43,7 +43,7 @@ class World {
   /// no size.
   void define(const std::string& left, const Expression& right);
 
-  bool knows(const std::string& name) const;
+  bool contains(const std::string& name) const;
   const std::vector<std::int64_t>& shape(const std::string& name) const;
 
   /// `right` for each r and i of "dx_ri", or for the entire tensor "da".

@@ -45,7 +45,7 @@ std::pair<std::string, std::string> left_side(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-bool World::knows(const std::string& name) const {
+bool World::contains(const std::string& name) const {
   return given_.count(name) + definitions_.count(name) > 0;
 }
 
@@ -115,7 +115,7 @@ Array World::evaluate(const std::string& left, const Expression& right) const {
   const auto [name, letters] = left_side(left);
   Letters sizes = nowhere();
   if (!letters.empty()) {  // "dx_ri": sizes of x
-    const std::vector<std::int64_t>& axes = shape(knows(name) ? name : name.substr(1));
+    const std::vector<std::int64_t>& axes = shape(contains(name) ? name : name.substr(1));
     if (axes.size() != letters.size()) reject(left + " must have one index per axis");
     for (std::size_t i = 0; i < axes.size(); ++i) of(sizes, letters[i]) = axes[i];
     return over(letters, sizes_in(right, sizes), right);

@@ -233,23 +233,23 @@ TEST_CASE("bpe: a vocabulary must have the ids 0 to n - 1, each once, and no emp
       {R"({"a": 0, "b": 0})", "0 repeats"},
       {R"({"a": 0, "b": 1000000000000})", "1000000000000 repeats"},
       {R"({"a": 0, "b": -1000000000000})", "-1000000000000 repeats"}};
-  for (const auto& [text, said] : cases)
-    CHECK_REFUSES(FileError, read(text), std::string("id ") + said);
+  for (const auto& [text, message] : cases)
+    CHECK_REFUSES(FileError, read(text), std::string("id ") + message);
 }
 
 TEST_CASE("bpe: merges that do not fit the tokens are rejected") {
   using Merges = std::vector<io::BpeTokenizer::Merge>;
-  const auto said = [](std::vector<std::string> tokens, Merges merges) {
+  const auto message = [](std::vector<std::string> tokens, Merges merges) {
     return refusal([&] { io::BpeTokenizer(std::move(tokens), std::move(merges), "t"); });
   };
-  CHECK(said({"a", "b", "ab"}, {{0, 1}}) == "nothing was thrown");
-  CHECK(said({"a", ""}, {}) == "t: token 1 is empty");
-  CHECK(contains(said({"a", "b", "a"}, {}), "t: the token \"a\""));
+  CHECK(message({"a", "b", "ab"}, {{0, 1}}) == "nothing was thrown");
+  CHECK(message({"a", ""}, {}) == "t: token 1 is empty");
+  CHECK(contains(message({"a", "b", "a"}, {}), "t: the token \"a\""));
   for (const auto& [a, b] : Merges{{-1, 0}, {0, -1}, {3, 0}, {0, 3}, {-1, 3}})
-    CHECK(said({"a", "b", "ab"}, {{0, 1}, {a, b}}) ==
+    CHECK(message({"a", "b", "ab"}, {{0, 1}, {a, b}}) ==
           str_cat("t: merge 1 joins tokens ", a, " and ", b, ", but ids must be 0 to 2"));
-  CHECK(contains(said({"a", "b"}, {{1, 0}}), "t: merge 0 makes \"ba\""));
-  CHECK(contains(said({"a", "b", "ab"}, {{0, 1}, {0, 1}}), "t: merge 1"));
+  CHECK(contains(message({"a", "b"}, {{1, 0}}), "t: merge 0 makes \"ba\""));
+  CHECK(contains(message({"a", "b", "ab"}, {{0, 1}, {0, 1}}), "t: merge 1"));
 }
 
 TEST_CASE("bpe: empty lines and the version line are skipped, and a merge has two tokens") {
@@ -278,17 +278,17 @@ TEST_CASE("bpe: a vocabulary must have 256 to 1,048,576 tokens") {
 
 TEST_CASE("words: a vocabulary must have at least two words, distinct and not empty") {
   CHECK(io::WordTokenizer::train("a b", 2).vocab_size() == 2);
-  const auto said = [](Words words) {
+  const auto message = [](Words words) {
     return refusal([&] { io::WordTokenizer(std::move(words), "w"); });
   };
-  CHECK(said({"", "a"}) == "w: word 0 is empty");
-  CHECK(said({"a", ""}) == "w: word 1 is empty");
-  CHECK(said({"a", "b", ""}) == "w: word 2 is empty");
-  CHECK(contains(said({"a", "b", "b"}), "w: the word \"b\""));
-  CHECK(said({"a", "a"}) == "nothing was thrown");  // the first is the unknown token
+  CHECK(message({"", "a"}) == "w: word 0 is empty");
+  CHECK(message({"a", ""}) == "w: word 1 is empty");
+  CHECK(message({"a", "b", ""}) == "w: word 2 is empty");
+  CHECK(contains(message({"a", "b", "b"}), "w: the word \"b\""));
+  CHECK(message({"a", "a"}) == "nothing was thrown");  // the first is the unknown token
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("ab a") == Ids{0, 0});
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("a") == Ids{1});
-  CHECK(said({"a"}) == "w: the vocabulary must have at least 2 words, got 1");
+  CHECK(message({"a"}) == "w: the vocabulary must have at least 2 words, got 1");
 }
 
 TEST_CASE("words and bpe: malformed tokenizer files are rejected") {
@@ -303,11 +303,11 @@ TEST_CASE("words and bpe: malformed tokenizer files are rejected") {
       {R"("type":"bpe","tokens":"a a","merges":"")", "the token \"a\""},
       {R"("type":"bpe","tokens":"a","merges":"","x":0)", "x: "},
       {R"("type":"byte","model":{})", "model: "}};
-  for (const auto& [rest, said] : cases)
+  for (const auto& [rest, message] : cases)
     CHECK_REFUSES(
         FileError,
         io::tokenizer_from_json("{\"gradus_tokenizer\": 1, " + std::string(rest) + "}", "t"),
-        "t: ", said);
+        "t: ", message);
 }
 
 TEST_CASE("characters: the first and last code points are tokens too") {

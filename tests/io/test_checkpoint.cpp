@@ -87,16 +87,16 @@ TEST_CASE("checkpoint: the error for another file names its actual format") {
 TEST_CASE("checkpoint: a failed save keeps the old file") {
   const Folder folder;
   io::save_checkpoint(folder / "checkpoint", sample());
-  const auto refused = [&](const io::Checkpoint& checkpoint) {
+  const auto rejection = [&](const io::Checkpoint& checkpoint) {
     const std::string message =
         message_of<ValueError>([&] { io::save_checkpoint(folder / "checkpoint", checkpoint); });
     CHECK(io::load_checkpoint(folder / "checkpoint").facts == sample().facts);
     return message;
   };
-  CHECK(contains(refused({{}, {{"format", "x"}}}), "the fact \"format\""));
-  CHECK(contains(refused({{}, {{"gradus.crc32", "x"}}}), "the fact \"gradus.crc32\""));
-  CHECK(contains(refused({{}, {{"x", "\xFF"}}}), "not UTF-8"));
-  CHECK(contains(refused({{{"w", Tensor()}}, {}}), "tensor \"w\" is undefined"));
+  CHECK(contains(rejection({{}, {{"format", "x"}}}), "the fact \"format\""));
+  CHECK(contains(rejection({{}, {{"gradus.crc32", "x"}}}), "the fact \"gradus.crc32\""));
+  CHECK(contains(rejection({{}, {{"x", "\xFF"}}}), "not UTF-8"));
+  CHECK(contains(rejection({{{"w", Tensor()}}, {}}), "tensor \"w\" is undefined"));
   CHECK_THROWS_AS(io::save_checkpoint(folder / "no/folder", sample()), FileError);
 }
 

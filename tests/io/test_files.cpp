@@ -102,11 +102,12 @@ TEST_CASE("configurations: unsupported keys are all listed in one error") {
   CHECK(options(used + R"(,"layer_types":["sliding_attention"])").window == 3);
   CHECK(options(R"(,"rope_scaling":{"type":"default","rope_theta":7})").block.head.rotary.base ==
         7);
-  const std::string said = refusal([] { options(R"(,"a_new":1,"b_new":{"c":2},"d":[],"e":{})"); });
-  CHECK(contains(said, "\n  a_new: 1"));
-  CHECK(contains(said, "\n  b_new: an object"));
-  CHECK_FALSE(contains(said, "\n  d"));
-  CHECK_FALSE(contains(said, "\n  e"));
+  const std::string message =
+      refusal([] { options(R"(,"a_new":1,"b_new":{"c":2},"d":[],"e":{})"); });
+  CHECK(contains(message, "\n  a_new: 1"));
+  CHECK(contains(message, "\n  b_new: an object"));
+  CHECK_FALSE(contains(message, "\n  d"));
+  CHECK_FALSE(contains(message, "\n  e"));
 }
 
 TEST_CASE("configurations: redundant keys change nothing") {

@@ -56,10 +56,11 @@ TEST_CASE("bytes of a file or of memory can be read in any order") {
 
 TEST_CASE("a missing file, a directory and a device are rejected with their cause") {
   const Folder folder;
-  const auto said = [](const std::string& path) { return refusal([&] { Input input(path); }); };
-  CHECK(said(folder / "none") == "cannot read " + (folder / "none") + ": the file does not exist");
-  CHECK(said(folder / "") == "cannot read " + (folder / "") + ": it is a directory, not a file");
-  CHECK(said("/dev/null") == "cannot read /dev/null: it is a pipe or device, not a file");
+  const auto message = [](const std::string& path) { return refusal([&] { Input input(path); }); };
+  CHECK(message(folder / "none") ==
+        "cannot read " + (folder / "none") + ": the file does not exist");
+  CHECK(message(folder / "") == "cannot read " + (folder / "") + ": it is a directory, not a file");
+  CHECK(message("/dev/null") == "cannot read /dev/null: it is a pipe or device, not a file");
 }
 
 TEST_CASE("quantized blocks in more than one piece are read in order") {

@@ -256,18 +256,18 @@ TEST_CASE("safetensors: a rejected save leaves the file unchanged") {
   io::save_safetensors(path, {{"a", tensor({1, 2})}});
   const std::string before = read_bytes(path);
   const Tensor x = tensor(1);
-  const auto refused = [&](const std::map<std::string, Tensor>& tensors,
-                           const std::map<std::string, std::string>& metadata = {}) {
+  const auto rejection = [&](const std::map<std::string, Tensor>& tensors,
+                             const std::map<std::string, std::string>& metadata = {}) {
     const std::string message =
         message_of<ValueError>([&] { io::save_safetensors(path, tensors, metadata); });
     CHECK(read_bytes(path) == before);
     return message;
   };
-  CHECK(contains(refused({{"", x}}), "the name of a tensor must not be empty"));
-  CHECK(contains(refused({{"__metadata__", x}}), "a tensor cannot be named \"__metadata__\""));
-  CHECK(contains(refused({{"a\xFF", x}}), "the name \"a\xEF\xBF\xBD\" is not UTF-8"));
-  CHECK(contains(refused({{"a", Tensor()}}), "tensor \"a\" is undefined"));
-  CHECK(contains(refused({{"a", x}}, {{"k", "\xC0"}}), "is not UTF-8"));
+  CHECK(contains(rejection({{"", x}}), "the name of a tensor must not be empty"));
+  CHECK(contains(rejection({{"__metadata__", x}}), "a tensor cannot be named \"__metadata__\""));
+  CHECK(contains(rejection({{"a\xFF", x}}), "the name \"a\xEF\xBF\xBD\" is not UTF-8"));
+  CHECK(contains(rejection({{"a", Tensor()}}), "tensor \"a\" is undefined"));
+  CHECK(contains(rejection({{"a", x}}, {{"k", "\xC0"}}), "is not UTF-8"));
 }
 
 }  // namespace gradus::testing::test_safetensors

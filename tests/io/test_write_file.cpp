@@ -140,14 +140,14 @@ TEST_CASE("a write that fails at its k-th step leaves only the old file or the n
       write_bytes(path, "old");
       int step = 0;
       io::file_watch = [&](const io::FileChange&) { return step++ == failing ? cause : 0; };
-      const std::string said = refusal(path, "new!");
+      const std::string message = refusal(path, "new!");
       io::file_watch = nullptr;
-      failed = !said.empty();
+      failed = !message.empty();
       CHECK(entries(folder) == 1);
       CHECK((read_bytes(path) == "old" || read_bytes(path) == "new!"));
       if (!failed) continue;
-      CHECK(contains(said, path));
-      CHECK(contains(said, std::strerror(cause)));
+      CHECK(contains(message, path));
+      CHECK(contains(message, std::strerror(cause)));
       REQUIRE(failing < 20);
     }
     CHECK(failing > 4);  // at least create, write, sync and rename

@@ -138,7 +138,7 @@ TEST_CASE("explain keeps its number of lines if no nodes form a chain") {
   for (int i = 0; i < 20'000; ++i) y = y + tanh(y) * leaf({1});
   const std::vector<std::string> lines = lines_of(explain(y, std::size_t{40}));
   CHECK(lines.size() <= 41);  // includes the note
-  std::size_t told = 0, shown = 0;
+  std::size_t counted = 0, shown = 0;
   for (const std::string& line : lines) {
     const std::size_t at = line.find("… ");
     if (!has(line, " nodes: ")) {
@@ -148,9 +148,9 @@ TEST_CASE("explain keeps its number of lines if no nodes form a chain") {
     std::string digits;
     for (std::size_t i = at + std::string("… ").size(); line[i] != ' '; ++i)
       if (line[i] != ',') digits += line[i];
-    told += std::stoul(digits);
+    counted += std::stoul(digits);
   }
-  CHECK(told + shown == 20'000 + 20'000 * 4 + 2);
+  CHECK(counted + shown == 20'000 + 20'000 * 4 + 2);
 }
 
 TEST_CASE("explain handles deep trees of branches") {

@@ -77,8 +77,8 @@ bool check_round_trip(const Options& options, Write write, Read read) {
   std::string text;
   try {
     text = write(options);
-  } catch (const ValueError& refused) {
-    CHECK(contains(refused.what(), "config_of"));
+  } catch (const ValueError& error) {
+    CHECK(contains(error.what(), "config_of"));
     return false;
   }
   INFO(text);
@@ -264,8 +264,8 @@ void check_changes(const std::string& config, Read read) {
     INFO(text);
     try {
       read(parsed(text));
-    } catch (const FileError& refused) {
-      CHECK(contains(refused.what(), "c.json"));
+    } catch (const FileError& error) {
+      CHECK(contains(error.what(), "c.json"));
     }
   };
   for (const auto& [key, value] : base.items()) {
@@ -316,13 +316,13 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are rejecte
                          {type + ".rope.dimension_count", std::int64_t{6}},
                          {type + ".vocab_size", std::int64_t{11}},
                          {"general.name", std::string("x")}};
-    nn::GPTOptions wanted = llama();
-    wanted.block.kv_heads = 1, wanted.block.hidden = 17, wanted.block.norm_eps = 0.25,
-    wanted.block.head.width = 6;
-    wanted.block.head.rotary.base = 500, wanted.vocab = 0;
-    if (type == "qwen2") wanted.block.head.qkv_bias = true;
-    if (type == "qwen3") wanted.block.head.qk_norm = 0.25;
-    CHECK(fields(io::gguf_options(facts, "m.gguf")) == fields(wanted));
+    nn::GPTOptions expected = llama();
+    expected.block.kv_heads = 1, expected.block.hidden = 17, expected.block.norm_eps = 0.25,
+    expected.block.head.width = 6;
+    expected.block.head.rotary.base = 500, expected.vocab = 0;
+    if (type == "qwen2") expected.block.head.qkv_bias = true;
+    if (type == "qwen3") expected.block.head.qk_norm = 0.25;
+    CHECK(fields(io::gguf_options(facts, "m.gguf")) == fields(expected));
     const io::Fact others[] = {
         std::int64_t{0}, std::int64_t{-1}, std::int64_t{4}, 0.5, std::string("x"), true};
     for (const auto& [key, value] : facts) {
@@ -331,8 +331,8 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are rejecte
       const auto read_or_refuse = [&] {
         try {
           io::gguf_options(changed, "m.gguf");
-        } catch (const FileError& refused) {
-          CHECK(contains(refused.what(), "m.gguf"));
+        } catch (const FileError& error) {
+          CHECK(contains(error.what(), "m.gguf"));
         }
       };
       changed.erase(key);

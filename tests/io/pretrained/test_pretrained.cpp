@@ -37,10 +37,10 @@ class DefaultDtype {
 
 std::vector<double> doubles(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
-/// The largest difference, relative to the largest value of `wanted`.
-double difference(const Tensor& got, const Tensor& wanted) {
-  REQUIRE(got.shape() == wanted.shape());
-  const std::vector<double> a = doubles(got), b = doubles(wanted);
+/// The largest difference, relative to the largest value of `expected`.
+double difference(const Tensor& got, const Tensor& expected) {
+  REQUIRE(got.shape() == expected.shape());
+  const std::vector<double> a = doubles(got), b = doubles(expected);
   double largest = 1e-3, apart = 0;  // absolute below 1e-3
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(b[i]));
@@ -74,15 +74,15 @@ template <class Model>
 void compare_gradients(const Model& model, const nn::WeightMap& names, const Tensors& golden,
                        double tolerance) {
   const Tensors got = gradients(model, names);
-  std::size_t wanted = 0;
+  std::size_t expected = 0;
   for (const auto& [name, tensor] : golden) {
     if (!name.starts_with("grad.")) continue;
-    ++wanted;
+    ++expected;
     INFO(name);
     REQUIRE(got.count(name.substr(5)) == 1);
     CHECK(difference(got.at(name.substr(5)), tensor) < tolerance);
   }
-  CHECK(wanted == got.size());
+  CHECK(expected == got.size());
 }
 
 template <class Model, class Call>
@@ -260,15 +260,15 @@ TEST_CASE("all tensors that do not fit are listed in one error") {
   llama.tensors["model.layers.0.self_attn.q_proj.weight"] = ones({10, 21});  // wrong number of rows
   llama.tensors["model.layers.2.mlp.down_proj.weight"] = ones({21, 17});
   llama.tensors["extra"] = ones({3});
-  const std::string said = message_of<ShapeError>([&] { io::load_gpt(llama.path()); });
-  CHECK(contains(said,
+  const std::string message = message_of<ShapeError>([&] { io::load_gpt(llama.path()); });
+  CHECK(contains(message,
                  "missing     model.layers.1.self_attn.k_proj.weight [10, 21], for "
                  "blocks.1.attention.qkv_proj.weight"));
-  CHECK(contains(said,
+  CHECK(contains(message,
                  "misshapen   model.layers.0.self_attn.q_proj.weight: wanted is [30, 21], "
                  "given is [10, 21]"));
-  CHECK(contains(said, "unexpected  model.layers.2.mlp.down_proj.weight [21, 17]"));
-  CHECK(contains(said, "unexpected  extra [3]"));
+  CHECK(contains(message, "unexpected  model.layers.2.mlp.down_proj.weight [21, 17]"));
+  CHECK(contains(message, "unexpected  extra [3]"));
 }
 
 TEST_CASE("a file may omit the prefix and contain masks that are not learned") {
@@ -280,8 +280,8 @@ TEST_CASE("a file may omit the prefix and contain masks that are not learned") {
   gpt2.tensors["lm_head.weight"] = bare["wte.weight"].clone();  // tied, but stored twice
   CHECK(io::load_gpt(gpt2.path()).options.tied);
   gpt2.tensors["lm_head.weight"] = ones({37, 21});
-  const std::string said = message_of<ValueError>([&] { io::load_gpt(gpt2.path()); });
-  CHECK(contains(said, "lm_head.weight: is token.weight again in this model, but holds other"));
+  const std::string message = message_of<ValueError>([&] { io::load_gpt(gpt2.path()); });
+  CHECK(contains(message, "lm_head.weight: is token.weight again in this model, but holds other"));
 }
 
 TEST_CASE("an unsupported configuration is rejected by name") {
@@ -376,9 +376,9 @@ std::string gguf_of(const std::string& type, const nn::StateDict& tensors) {
   return head + data;
 }
 
-void check_same(const nn::StateDict& got, const nn::StateDict& wanted) {
-  CHECK(got.size() == wanted.size());
-  for (const auto& [name, tensor] : wanted) {
+void check_same(const nn::StateDict& got, const nn::StateDict& expected) {
+  CHECK(got.size() == expected.size());
+  for (const auto& [name, tensor] : expected) {
     INFO(name);
     REQUIRE(got.contains(name));
     CHECK(same(got.at(name), tensor));
@@ -441,7 +441,7 @@ TEST_CASE("a BERT has a pooler if its file has one, with or without the family's
       io::save_pretrained(directory, model);
       CHECK(architecture_in(directory) == (shared ? "[\"AlbertModel\"]" : "[\"BertModel\"]"));
       const nn::WeightMap names = nn::bert_names(model.options);
-      const nn::StateDict wanted = nn::mapped_state(model, names);
+      const nn::StateDict expected = nn::mapped_state(model, names);
       const nn::StateDict written = io::load_safetensors(weights).tensors;
       const std::string family = shared ? "albert." : "bert.";
       for (const bool prefixed : {false, true}) {
@@ -455,7 +455,7 @@ TEST_CASE("a BERT has a pooler if its file has one, with or without the family's
         const nn::BERT loaded = io::load_bert(directory);
         CHECK(loaded.options.pooler == pooler);
         CHECK_FALSE(loaded.training());
-        check_same(nn::mapped_state(loaded, names), wanted);
+        check_same(nn::mapped_state(loaded, names), expected);
       }
     }
 }

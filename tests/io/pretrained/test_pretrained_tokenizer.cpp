@@ -171,26 +171,26 @@ TEST_CASE("a pretrained tokenizer is saved unchanged") {
 TEST_CASE("a tokenizer.json with an unsupported part is rejected with the part's path") {
   const auto tokenizer = PretrainedTokenizer::parse(changed("BPE", "BPE"), "t.json");
   CHECK((tokenizer.encode_whole("abc<end>") == Ids{256, 'c', 257, 257}));
-  const auto refused = [](const std::string& from, const std::string& to, const char* message) {
+  const auto rejected = [](const std::string& from, const std::string& to, const char* message) {
     INFO(from << " → " << to);
     CHECK(contains(fault(from, to), message));
   };
-  refused("\"normalizer\":null", R"("normalizer":{"type":"NFKC"})",
-          "t.json: normalizer.type: \"NFKC\"");
-  refused("{\"type\":\"ByteLevel\",\"add", R"({"type":"Metaspace","add)",
-          "pre_tokenizer.type: \"Meta");
-  refused("\"add_prefix_space\":false", "\"add_prefix_space\":true",
-          "pre_tokenizer.add_prefix_space");
-  refused(R"("type":"ByteLevel","add_prefix_space":false,"use_regex":true)",
-          R"("type":"Split","pattern":{"Regex":"\\w+"},"behavior":"Isolated")",
-          "pre_tokenizer.pattern.Regex: must be the regular expression of");
-  refused("BPE", "Unigram", "model.type: \"Unigram\"");
-  refused("\"dropout\":null", "\"dropout\":0.1", "model.dropout: 0.1");
-  refused("\"dropout\":null", "\"speed\":1", "model.speed");
-  refused("TemplateProcessing", "Roberta", "post_processor.type");
-  refused("\"decoder\":{\"type\":\"ByteLevel\"}", "\"decoder\":{\"type\":\"WordPiece\"}",
-          "decoder.type");
-  refused("\"special\":true", "\"lstrip\":true", "added_tokens[0].lstrip: true");
+  rejected("\"normalizer\":null", R"("normalizer":{"type":"NFKC"})",
+           "t.json: normalizer.type: \"NFKC\"");
+  rejected("{\"type\":\"ByteLevel\",\"add", R"({"type":"Metaspace","add)",
+           "pre_tokenizer.type: \"Meta");
+  rejected("\"add_prefix_space\":false", "\"add_prefix_space\":true",
+           "pre_tokenizer.add_prefix_space");
+  rejected(R"("type":"ByteLevel","add_prefix_space":false,"use_regex":true)",
+           R"("type":"Split","pattern":{"Regex":"\\w+"},"behavior":"Isolated")",
+           "pre_tokenizer.pattern.Regex: must be the regular expression of");
+  rejected("BPE", "Unigram", "model.type: \"Unigram\"");
+  rejected("\"dropout\":null", "\"dropout\":0.1", "model.dropout: 0.1");
+  rejected("\"dropout\":null", "\"speed\":1", "model.speed");
+  rejected("TemplateProcessing", "Roberta", "post_processor.type");
+  rejected("\"decoder\":{\"type\":\"ByteLevel\"}", "\"decoder\":{\"type\":\"WordPiece\"}",
+           "decoder.type");
+  rejected("\"special\":true", "\"lstrip\":true", "added_tokens[0].lstrip: true");
 }
 
 TEST_CASE("a tokenizer.json that contradicts itself is rejected") {
@@ -293,7 +293,7 @@ PretrainedTokenizer parse(const json& document) {
   return PretrainedTokenizer::parse(document.dump(), "t");
 }
 
-std::string said(const json& document) {
+std::string error_of(const json& document) {
   return refusal([&] { parse(document); });
 }
 
@@ -310,22 +310,22 @@ TEST_CASE("tokenizer.json: the pre-tokenizer splits the text before merges") {
   t["pre_tokenizer"] = {{"type", "Digits"}, {"individual_digits", true}};
   CHECK(ids(t, "1112") == Ids{2, 2, 2, 3});
   t["pre_tokenizer"]["individual_digits"] = false;
-  CHECK(contains(said(t), "t: pre_tokenizer.individual_digits: false"));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.individual_digits: false"));
   t["pre_tokenizer"] = split_by(io::kQwen2Pattern);
   CHECK(ids(t, "1112") == Ids{2, 2, 2, 3});
   t["pre_tokenizer"] = split_by(io::kLlama3Pattern);
   CHECK(ids(t, "1112") == Ids{6, 2, 3});
   t["pre_tokenizer"]["invert"] = true;
-  CHECK(contains(said(t), "t: pre_tokenizer.invert: true"));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.invert: true"));
   t["pre_tokenizer"]["invert"] = false;
-  CHECK(said(t) == "nothing was thrown");
+  CHECK(error_of(t) == "nothing was thrown");
   t["pre_tokenizer"]["behavior"] = "Removed";
-  CHECK(contains(said(t), "t: pre_tokenizer.behavior: \"Removed\""));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.behavior: \"Removed\""));
   t["pre_tokenizer"] = split_by(io::kQwen2Pattern);
   t["pre_tokenizer"]["more"] = 1;
-  CHECK(contains(said(t), "t: pre_tokenizer.more"));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.more"));
   t["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {{{"type", "Other"}}}}};
-  CHECK(contains(said(t), "t: pre_tokenizer.pretokenizers[0].type: \"Other\""));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.pretokenizers[0].type: \"Other\""));
 }
 
 TEST_CASE("tokenizer.json: ignore_merges keeps a piece that is a token") {
@@ -341,19 +341,19 @@ TEST_CASE("tokenizer.json: unknown normalizer keys and normalized added tokens a
   json t = byte_pairs(), b = word_pieces();
   const json added = json::array({{{"id", 9}, {"content", "<e>"}, {"normalized", true}}});
   t["added_tokens"] = added;
-  CHECK(said(t) == "nothing was thrown");
+  CHECK(error_of(t) == "nothing was thrown");
   t["normalizer"] = {{"type", "NFC"}};
-  CHECK(contains(said(t), "t: added_tokens[0].normalized: true"));
+  CHECK(contains(error_of(t), "t: added_tokens[0].normalized: true"));
   t["added_tokens"][0]["normalized"] = false;
-  CHECK(said(t) == "nothing was thrown");
+  CHECK(error_of(t) == "nothing was thrown");
   t["normalizer"]["more"] = 1;
-  CHECK(contains(said(t), "t: normalizer.more"));
+  CHECK(contains(error_of(t), "t: normalizer.more"));
   b["added_tokens"] = added;
   b["added_tokens"][0]["id"] = 3;
-  CHECK(contains(said(b), "t: added_tokens[0].normalized: true"));
+  CHECK(contains(error_of(b), "t: added_tokens[0].normalized: true"));
   b.erase("added_tokens");
   b["pre_tokenizer"]["more"] = 1;
-  CHECK(contains(said(b), "t: pre_tokenizer.more"));
+  CHECK(contains(error_of(b), "t: pre_tokenizer.more"));
 }
 
 TEST_CASE("tokenizer.json: added tokens match their text, the longest first") {
@@ -395,7 +395,8 @@ TEST_CASE("tokenizer.json: words longer than the limit of 1 to 200 characters ar
   }
   for (const int most : {-1, 0, 201}) {
     t["model"]["max_input_chars_per_word"] = most;
-    CHECK(said(t) == str_cat("t: model.max_input_chars_per_word: must be 1 to 200, got ", most));
+    CHECK(error_of(t) ==
+          str_cat("t: model.max_input_chars_per_word: must be 1 to 200, got ", most));
   }
 }
 

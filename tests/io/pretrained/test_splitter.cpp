@@ -131,11 +131,11 @@ void check(const std::u32string& text) {
     std::vector<std::string> pieces;
     for (const std::string_view each : io::split(bytes, splitter)) pieces.emplace_back(each);
     const bool marks = splitter == Splitter::digits || splitter == Splitter::bert;
-    const std::vector<std::string> wanted =
+    const std::vector<std::string> expected =
         marks ? naive_marks(text, splitter == Splitter::bert) : naive(text, splitter);
-    if (pieces == wanted) continue;
+    if (pieces == expected) continue;
     INFO("splitter " << static_cast<int>(splitter) << ", text " << bytes);
-    CHECK(pieces == wanted);
+    CHECK(pieces == expected);
   }
 }
 
@@ -176,9 +176,9 @@ TEST_CASE("splits of contractions match the regular expressions") {
 
 TEST_CASE("splits around each ASCII character match the regular expressions") {
   for (char32_t c = 0; c < 128; ++c)
-    for (const char32_t beside : {U'a', U'1', U' ', U'!', U'\n'}) {
-      check({beside, c, beside});
-      check({U'b', beside, c});
+    for (const char32_t neighbor : {U'a', U'1', U' ', U'!', U'\n'}) {
+      check({neighbor, c, neighbor});
+      check({U'b', neighbor, c});
     }
 }
 

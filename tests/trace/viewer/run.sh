@@ -3,7 +3,7 @@
 set -euo pipefail
 node=$(command -v node || command -v nodejs || true)
 if [ -z "$node" ]; then
-  echo "SKIPPED: no node here: apt-get install nodejs (./test.sh --all does)"
+  echo "SKIPPED: node is not installed: apt-get install nodejs (./test.sh --all does)"
   exit 77
 fi
 exec "$node" "$(dirname "${BASH_SOURCE[0]}")/test_$1.js" "${@:2}"

@@ -85,8 +85,8 @@ run({
     assert.deepEqual([0, 5, 9].map(i => p.windowAt(i, 4, 10)), [0, 3, 6]);
   },
   'numbers as text'() {
-    const said = [0, -0.5, 1234567, 0.00001234, NaN, -Infinity, 100, 2.5, 123456].map(x => p.short(x));
-    assert.deepEqual(said, ['0', '−0.5', '1.23e6', '1.23e−5', 'NaN', '−∞', '100', '2.5', '123456']);
+    const texts = [0, -0.5, 1234567, 0.00001234, NaN, -Infinity, 100, 2.5, 123456].map(x => p.short(x));
+    assert.deepEqual(texts, ['0', '−0.5', '1.23e6', '1.23e−5', 'NaN', '−∞', '100', '2.5', '123456']);
   },
   'text on every colour of a heatmap has a contrast of 4.5 and more'() {
     for (let v = -1; v <= 1; v += 0.01) {

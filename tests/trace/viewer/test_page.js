@@ -15,24 +15,24 @@ async function open(b, html, hash = '') {
 runInBrowser({
   async 'the self-test visits every step in every view and finds no error'(b) {
     await open(b, page(sample()), '#selftest');
-    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
-    assert.deepEqual(said, {steps: 5, failed: [], cells: 15, unknown: 0});
+    const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.deepEqual(result, {steps: 5, failed: [], cells: 15, unknown: 0});
     assert.deepEqual(b.complaints(), []);
   },
   async 'the self-test finds a wrong value'(b) {
     const json = sample(), block = json.values[json.tensors.rows[2][2]];  // z of the linear
     block.f64 = Buffer.from(new Float64Array([9, 9, 9, 9, 9, 9]).buffer).toString('base64');
     await open(b, page(json), '#selftest');
-    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
-    assert.ok(said.failed.length > 0);
+    const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.ok(result.failed.length > 0);
   },
   async 'the self-test finds a wrong sum of gradients'(b) {
     const json = sample(), after = json.values.push(f64([9, 9, 9, 9])) - 1, tensor = json.tensors.rows.push(
       [...json.tensors.rows[json.ledger.rows[1][3]]]) - 1;
     json.tensors.rows[tensor][2] = after, json.ledger.rows[1][5] = tensor;
     await open(b, page(json), '#selftest');
-    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
-    assert.deepEqual(said.failed, ['ledger 1: before + contribution is not after']);
+    const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.deepEqual(result.failed, ['ledger 1: before + contribution is not after']);
   },
   async 'one changed byte is reported, and an unchanged file is not'(b) {
     const payload = escaped(sample()), at = payload.indexOf('net.weight'), crc = pure().crc32(payload);
