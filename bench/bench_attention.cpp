@@ -107,7 +107,7 @@ Kind kind_of(const std::string& name, std::int64_t T, const Flags& flags) {
           " has no weights to drop");
   table.insert(with_dropout.begin(), with_dropout.end());
   const auto found = table.find(name);
-  require(found != table.end(), "no kind \"", name, "\"; there are ", [&] {
+  require(found != table.end(), "unknown kind \"", name, "\". Kinds: ", [&] {
     std::string names;
     for (const auto& [each, make] : table) names += (names.empty() ? "" : ", ") + each;
     return names;
@@ -264,26 +264,31 @@ void run(Flags flags) {
 
 int main(int argc, char** argv) {
   gradus::bench::Flags flags;
-  CLI::App app("Times attention against the length; prints JSON");
+  CLI::App app("Times attention for several sequence lengths; prints JSON");
   const auto positive = CLI::PositiveNumber;
   app.add_option("--kind", flags.kinds,
-                 "dense (causal), window, blocks, linear, performer, linformer, everything, "
+                 "kinds of attention: dense (causal), window, blocks, linear, performer, "
+                 "linformer, everything, "
                  "linear_everything, or small")
       ->capture_default_str();
   app.add_option("--length", flags.lengths)->check(positive)->capture_default_str();
   app.add_option("--examples", flags.examples)->check(positive)->capture_default_str();
   app.add_option("--heads", flags.heads)->check(positive)->capture_default_str();
-  app.add_option("--key-heads", flags.key_heads, "0: as many")->check(CLI::NonNegativeNumber);
-  app.add_option("--width", flags.width, "of a head")->check(positive)->capture_default_str();
-  app.add_option("--window", flags.window, "keys that a query sees")
+  app.add_option("--key-heads", flags.key_heads, "key heads (0 = number of heads)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--width", flags.width, "width of a head")->check(positive)->capture_default_str();
+  app.add_option("--window", flags.window, "keys visible to a query")
       ->check(positive)
       ->capture_default_str();
   app.add_option("--block", flags.block)->check(positive)->capture_default_str();
-  app.add_option("--dropout", flags.dropout, "on the weights, in [0, 1)")->capture_default_str();
+  app.add_option("--dropout", flags.dropout, "dropout on the attention weights, in [0, 1)")
+      ->capture_default_str();
   app.add_option("--rounds", flags.rounds)->check(positive)->capture_default_str();
-  app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
-  app.add_flag("--table", flags.table, "milliseconds and megabytes, a line a kind");
-  app.add_flag("--serve", flags.serve, "answers \"KIND LENGTH COUNT\" lines");
+  app.add_option("--threads", flags.threads, "worker threads (0 = one per core)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--table", flags.table,
+               "print a table of milliseconds and megabytes, one line per kind");
+  app.add_flag("--serve", flags.serve, "time on request: read lines \"KIND LENGTH COUNT\"");
   return gradus::bench::program(app, "bench_attention", argc, argv,
                                 [&] { gradus::bench::run(flags); });
 }

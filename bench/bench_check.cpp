@@ -109,7 +109,8 @@ int main(int argc, char** argv) {
   bool served = false;
   CLI::App app("Times gradient checks; prints JSON");
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_flag("--serve", served, "answers \"CASE KIND COUNT\" lines: interleave_check.py asks");
+  app.add_flag("--serve", served,
+               "time on request of interleave_check.py: read lines \"CASE KIND COUNT\"");
   return gradus::bench::program(app, "bench_check", argc, argv,
                                 [&] { gradus::bench::run(rounds, served); });
 }

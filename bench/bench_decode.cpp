@@ -141,23 +141,24 @@ void run(const Flags& flags) {
 int main(int argc, char** argv) {
   gradus::bench::Flags flags;
   CLI::App app("Times the next token with and without a cache; prints JSON");
-  app.add_option("--config", flags.config, "sizes: toy, cpu, baby12, gpt2, …")
+  app.add_option("--config", flags.config, "model size: toy, cpu, baby12, gpt2, …")
       ->capture_default_str();
-  app.add_option("--length", flags.length, "tokens")
+  app.add_option("--length", flags.length, "number of tokens")
       ->check(CLI::Range(8, 1 << 20))
       ->capture_default_str();
-  app.add_option("--model", flags.model, "directory in the Hugging Face layout, or a GGUF file");
-  app.add_option("--text", flags.text, "for perplexity")->capture_default_str();
-  app.add_flag("--precisions", flags.precisions, "compare the precisions of weights");
-  app.add_flag("--serve", flags.serve, "for interleave_decode.py");
+  app.add_option("--model", flags.model, "pretrained model: Hugging Face directory or GGUF file");
+  app.add_option("--text", flags.text, "text for the perplexity")->capture_default_str();
+  app.add_flag("--precisions", flags.precisions, "compare weight precisions");
+  app.add_flag("--serve", flags.serve, "time on request of interleave_decode.py");
   const std::map<std::string, gradus::gemm::Precision> precisions = {
       {"f32", gradus::gemm::Precision::f32},
       {"bf16", gradus::gemm::Precision::bf16},
       {"int8", gradus::gemm::Precision::int8}};
-  app.add_option("--weights", flags.weights, "precision of the weights, with --serve")
+  app.add_option("--weights", flags.weights, "weight precision with --serve")
       ->transform(CLI::CheckedTransformer(precisions));
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", flags.threads, "worker threads (0 = one per core)")
+      ->check(CLI::NonNegativeNumber);
   return gradus::bench::program(app, "bench_decode", argc, argv,
                                 [&] { gradus::bench::run(flags); });
 }

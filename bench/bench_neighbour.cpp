@@ -57,11 +57,13 @@ void run(const std::string& config, int rounds, int steps) {
 int main(int argc, char** argv) {
   std::string config = "cpu";
   int rounds = 7, steps = 20;
-  CLI::App app("Times training steps beside a process that burns one core; prints JSON");
-  app.add_option("--config", config, "toy, cpu, baby12, baby64, gpt2 or long")
+  CLI::App app("Times training steps while another process keeps one core busy; prints JSON");
+  app.add_option("--config", config, "model size: toy, cpu, baby12, baby64, gpt2 or long")
       ->capture_default_str();
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--steps", steps, "a round")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--steps", steps, "steps per round")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   return gradus::bench::program(app, "bench_neighbour", argc, argv,
                                 [&] { gradus::bench::run(config, rounds, steps); });
 }

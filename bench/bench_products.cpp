@@ -139,9 +139,9 @@ void run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   gradus::bench::Flags flags;
-  CLI::App app("Times matrix products by every backend and prints JSON");
+  CLI::App app("Times matrix multiplication by each backend; prints JSON");
   app.add_option("--config", flags.configs,
-                 "whose linear layers: toy, cpu, baby12, baby64, gpt2, long");
+                 "model sizes whose linear layers are timed: toy, cpu, baby12, baby64, gpt2, long");
   app.add_option("--type", flags.type)->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
   return gradus::bench::program(app, "bench_products", argc, argv,

@@ -93,7 +93,8 @@ double waited(int processes, distributed::Network network) {
 void print_network() {
   constexpr double kBytes = 4 * 250'500.0;
   std::printf(
-      "hosts  Gbit/s  latency   model   simulated (ms a step, without the losses' message)\n");
+      "hosts  Gbit/s  latency   model   simulated (ms per step, without the message of the "
+      "losses)\n");
   for (const double gigabits : {0.1, 1.0})
     for (const double latency : {50e-6, 1e-3})
       for (const int hosts : {2, 4, 8, 16}) {

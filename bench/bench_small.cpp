@@ -66,8 +66,8 @@ void run(int length, int rounds) {
 
 int main(int argc, char** argv) {
   int length = 1000, rounds = 200;
-  CLI::App app("Times operations on one number, forward and backward; prints JSON");
-  app.add_option("--length", length, "operations in a chain")
+  CLI::App app("Times operations on scalars, forward and backward; prints JSON");
+  app.add_option("--length", length, "number of operations in a chain")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--rounds", rounds)->check(CLI::PositiveNumber)->capture_default_str();

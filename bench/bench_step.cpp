@@ -103,15 +103,16 @@ void run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   gradus::bench::Flags flags;
-  CLI::App app("Times training steps and prints JSON");
-  app.add_option("--config", flags.config, "toy, cpu, baby12, baby64, gpt2 or long")
+  CLI::App app("Times training steps; prints JSON");
+  app.add_option("--config", flags.config, "model size: toy, cpu, baby12, baby64, gpt2 or long")
       ->capture_default_str();
   app.add_option("--dropout", flags.dropout)->check(CLI::Range(0.0, 0.99))->capture_default_str();
   app.add_option("--rounds", flags.rounds)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--steps", flags.steps, "a round; 0: about a second's")
+  app.add_option("--steps", flags.steps, "steps per round (0 = about one second)")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--threads", flags.threads, "0: one a core")->check(CLI::NonNegativeNumber);
-  app.add_flag("--no-floor", flags.no_floor, "steps alone");
-  app.add_flag("--serve", flags.serve, "time steps on request, for interleave.py");
+  app.add_option("--threads", flags.threads, "worker threads (0 = one per core)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--no-floor", flags.no_floor, "only time steps, not their lower bound");
+  app.add_flag("--serve", flags.serve, "time steps on request of interleave.py");
   return gradus::bench::program(app, "bench_step", argc, argv, [&] { gradus::bench::run(flags); });
 }

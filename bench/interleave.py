@@ -20,7 +20,7 @@ class Engine:
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.process.stdout.readline().strip() != "ready":
-            sys.exit(f"{command[0]} did not start; is everything it needs installed?")
+            sys.exit(f"{command[0]} did not start. Check that its dependencies are installed.")
         self.times = []
 
     def run(self, steps):

@@ -31,13 +31,13 @@ def parse():
     flags = parser.parse_args()
     for kind in flags.kind:
         if kind not in PEERS:
-            refuse(f"{flags.peer} has no peer for \"{kind}\"; it has for: {', '.join(PEERS)}")
+            fail(f"{flags.peer} does not support the kind \"{kind}\". Kinds: {', '.join(PEERS)}")
         if flags.dropout > 0 and kind not in DROPS:
-            refuse(f"--dropout: {kind} has no weights to drop; these have: {', '.join(DROPS)}")
+            fail(f"--dropout: {kind} has no weights to drop. Kinds with dropout: {', '.join(DROPS)}")
     return flags
 
 
-def refuse(words):
+def fail(words):
     print(f"bench_attention: {words}", file=sys.stderr)
     sys.exit(2)
 

@@ -24,7 +24,7 @@ def main():
     parser.add_argument("bench")
     parser.add_argument("--peer", choices=PEERS, action="append", required=True)
     parser.add_argument("--model", required=True)
-    parser.add_argument("--weights", default="f32,bf16,int8", help="Gradus's precisions; the first is compared")
+    parser.add_argument("--weights", default="f32,bf16,int8", help="weight precisions of Gradus; the first is the baseline")
     for name, default in {"tokens": 512, "rounds": 7, "threads": len(os.sched_getaffinity(0))}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     flags = parser.parse_args()

@@ -41,7 +41,7 @@ def timed(case):
     function, inputs = CASES[case]
     start = time.perf_counter()
     if not torch.autograd.gradcheck(function, inputs, fast_mode=False):
-        sys.exit(f"{case}: gradcheck fails")
+        sys.exit(f"{case}: gradcheck failed")
     return 1e3 * (time.perf_counter() - start)
 
 

@@ -23,7 +23,7 @@ def start_with_allocator():
     if "LD_PRELOAD" in os.environ:
         return
     if not found:
-        print("no tcmalloc here (libtcmalloc-minimal4), so PyTorch is not at its best", file=sys.stderr)
+        print("tcmalloc is not installed (libtcmalloc-minimal4), so PyTorch is slower", file=sys.stderr)
         return
     os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"LD_PRELOAD": found[0]})
 

@@ -20,7 +20,7 @@ import tempfile
 import time
 
 SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"  # of tiny Shakespeare
-TARGETS = {"A": (1.88, 8), "B": (1.4697, 3)}  # nats a character, seeds
+TARGETS = {"A": (1.88, 8), "B": (1.4697, 3)}  # nats per character, seeds
 CORES = 2
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -72,7 +72,7 @@ def main():
     parser.add_argument("--seeds")
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--out", help="keeps the runs, one directory per seed")
+    parser.add_argument("--out", help="directory for the runs, one subdirectory per seed")
     parser.add_argument("--peer", choices=["pytorch"])
     flags = parser.parse_args()
     try:
@@ -81,7 +81,7 @@ def main():
     except OSError as error:
         parser.error(f"cannot read {flags.text}: {error.strerror}")
     if found != SHA256:
-        parser.error(f"{flags.text} has sha256 {found}: the record is for tiny Shakespeare, {SHA256}")
+        parser.error(f"{flags.text} must be tiny Shakespeare (sha256 {SHA256}), got sha256 {found}")
     target, seeds = TARGETS[flags.row]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's: it saves, and ends with an error
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])

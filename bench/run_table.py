@@ -48,7 +48,7 @@ def main():
     flags = parser.parse_args()
     flags.peers = [peer for peer in flags.peers.split(",") if installed(peer)]
     if not flags.peers:
-        parser.error("neither torch nor jax is installed: there is nothing to compare with")
+        parser.error("neither torch nor jax is installed. Install one of them.")
     environment = os.environ | (HELD_TO_AVX2 if os.environ.get("GRADUS_SIMD") == "avx2" else {})
     bench = os.path.join(flags.build, "bench_step")
     row(["config", "dropout", *(f"{peer} ms" for peer in flags.peers), "Gradus ms", "ratio to the fastest",

@@ -10,15 +10,15 @@ namespace gradus::check {
 namespace {
 
 const Cause kAccumulation = {
-    "ACCUMULATION", "right when it is alone, wrong where it is added to another gradient",
-    "return a gradient in memory of its own, never in a buffer that is kept or used again, and "
-    "leave every addition to the engine"};
-const Cause kSameInput = {
-    "SAME INPUT TWICE", "right for two inputs, wrong where both are one and the same tensor",
-    "is something decided, or written, by comparing tensors or their storage?"};
-const Cause kSubset = {"WANTS", "right when all inputs want a gradient, wrong when only some do",
-                       "look at needs_grad(i): a sum, a product or a saved tensor that another "
-                       "input needs is left out"};
+    "ACCUMULATION", "correct alone, wrong when added to another gradient",
+    "return the gradient in a separate buffer that is neither kept nor reused, and leave all "
+    "additions to the engine"};
+const Cause kSameInput = {"SAME INPUT TWICE",
+                          "correct for two inputs, wrong if both are the same tensor",
+                          "does the code compare tensors or their storage?"};
+const Cause kSubset = {"WANTS", "correct if all inputs require a gradient, wrong if only some do",
+                       "check needs_grad(i): a sum, a product or a saved tensor that another "
+                       "input needs is skipped"};
 
 /// Values of the gradients' size, so that neither is lost in the sum.
 Tensors other_gradients(const Tensors& dx) {
@@ -56,13 +56,12 @@ void grad_in_use(Trial& t) {
     if (y.requires_grad()) y.backward(t.dy);
     return Outcome{y.detach(), grads_of(in)};
   };
-  t.equal(".grad held something before, and now", kAccumulation, run,
-          {t.base.y, sums(t.base.dx, before)});
+  t.equal("with an existing .grad", kAccumulation, run, {t.base.y, sums(t.base.dx, before)});
 }
 
 /// keep_graph: a second backward pass must not change the gradients of the first.
 void first_gradients_stay(Trial& t) {
-  t.same("after a second backward pass, in the gradients of the first", kAccumulation, [&] {
+  t.same("in the gradients of the first backward pass after a second one", kAccumulation, [&] {
     const Tensors in = t.f.leaves(t.x);
     const Tensor y = t.f.call(in);
     const Tensors first = t.f.gradients(y, in, t.dy);
@@ -108,7 +107,7 @@ void beside_another_path(Trial& t) {
     backward(outputs, upstream);
     return Outcome{{}, grads_of(leaves)};
   };
-  t.equal("with another path beside f", kAccumulation, run, {{}, sums(t.base.dx, beside)});
+  t.equal("with x also used outside f", kAccumulation, run, {{}, sums(t.base.dx, beside)});
 }
 
 /// f(x, x), as in attention with q = k = v.
@@ -157,8 +156,8 @@ void subsets(Trial& t) {
     Flags alone(all.size(), false), others = all;
     alone[k] = true;
     others[k] = false;
-    if (!right("when only " + name + " wants a gradient", alone)) return;
-    if (count > 2 && !right("when " + name + " wants no gradient", others)) return;
+    if (!right("when only " + name + " requires a gradient", alone)) return;
+    if (count > 2 && !right("when " + name + " requires no gradient", others)) return;
   }
 }
 

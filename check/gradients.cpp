@@ -22,7 +22,7 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
   const check::Vjp* vjp;
   std::vector<Saved> x;
 
-  const char* name() const override { return "vjp by hand"; }
+  const char* name() const override { return "custom vjp"; }
 
   Tensor forward(std::span<const Tensor> inputs) {
     x.assign(inputs.begin(), inputs.end());
@@ -38,15 +38,15 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
     std::vector<Tensor> dx = (*vjp)(in, dy);
     if (dx.size() != x.size())
       throw check::Damage(str_cat("vjp returns ", dx.size(), " gradients for ", x.size(),
-                                  " inputs: it must give one for each, undefined where an ",
-                                  "input gets none"));
+                                  " inputs. Return one for each, undefined if an input has no ",
+                                  "gradient."));
     Gradients out;
     for (std::size_t k = 0; k < dx.size(); ++k) {
       if (dx[k].defined() && (dx[k].shape() != x[k].shape() || dx[k].dtype() != x[k].dtype()))
         throw check::Damage(str_cat("vjp returns ", dx[k].dtype(), " ", dx[k].shape(),
                                     " as the gradient of input ", k, ", which is ", x[k].dtype(),
-                                    " ", x[k].shape(), ": a gradient has the shape and the dtype ",
-                                    "of its input"));
+                                    " ", x[k].shape(), ". A gradient must have the shape and ",
+                                    "dtype of its input."));
       out.emplace_back(dx[k]);
     }
     return out;
@@ -72,12 +72,12 @@ Report check(const CheckedTensorFunction& f) {
   if (f.options.conditions) check_conditions(f, rows, report);
   if (!report && !f.output.requires_grad())
     report.notes.emplace_back(
-        "the result has no place in the graph: was it computed under NoGrad, or "
+        "the result is not connected to the graph; was it computed under NoGrad, or "
         "from detached or converted tensors?");
   for (const Kink& kink : f.options.kinks)
     if (report.inputs[kink.input].kinks == 0 || !holds(f.inputs[kink.input], kink.at))
       report.notes.push_back("a kink is declared for input '" + report.inputs[kink.input].name +
-                             "', and none was met");
+                             "', but none was found");
   return report;
 }
 
@@ -134,7 +134,7 @@ void add_smallest(const CheckedTensorFunction& f, Report& report) {
 
 Function recorded(std::string_view name, const Function& forward, const Vjp& backward) {
   require(forward != nullptr && backward != nullptr, name,
-          ": the function to check, or its backward pass, is empty");
+          ": the function to check or its backward pass is empty");
   return [&forward, &backward](const Tensors& in) {
     return apply(op::ByHand(forward, backward), std::span<const Tensor>(in));
   };

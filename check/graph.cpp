@@ -116,7 +116,7 @@ class ReplayedCall {
 
   Tensor run(const Tensors& in) const {
     Tensor y = call_.node->run_again(in);
-    require<ValueError>(y.defined(), "it cannot be run again");
+    require<ValueError>(y.defined(), "cannot be run again");
     return y;
   }
 
@@ -201,9 +201,9 @@ FirstOfEachKind recorded(const std::function<Tensor()>& loss) {
     const ObserverScope scope(step);
     return loss();
   }();
-  require<ValueError>(result.defined(), "check::graph: loss gives no tensor: return its result");
-  require<GraphError>(!step.calls.empty(), "check::graph: no operation was recorded: does a ",
-                      "parameter require a gradient, and is the loss computed outside of NoGrad?");
+  require<ValueError>(result.defined(), "check::graph: loss returns an undefined tensor");
+  require<GraphError>(!step.calls.empty(), "check::graph: no op was recorded. A parameter must ",
+                      "require a gradient, and the loss must be computed outside NoGrad.");
   return step;
 }
 
@@ -225,7 +225,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
     const RecordedCall& call = step.calls[i];
     const double left = 0.9 * options.seconds - seconds();  // checks may overrun
     if (left <= 0) {
-      left_out.insert(str_cat(call.node->name(), " (no time)"));
+      left_out.insert(str_cat(call.node->name(), " (out of time)"));
       continue;
     }
     try {
@@ -238,18 +238,18 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
       }
       if (found.verdict == Verdict::fail) report.add(finding_of(call, found));
       if (found.verdict == Verdict::inconclusive)
-        left_out.insert(str_cat(call.node->name(), " (cannot be seen)"));
+        left_out.insert(str_cat(call.node->name(), " (cannot be measured)"));
     } catch (const Error& error) {
       left_out.insert(str_cat(call.node->name(), " (", error.what(), ")"));
     }
   }
-  report.notes.push_back(str_cat(looked_at, " of ", step.calls.size(), " kinds of operations, of ",
-                                 step.nodes, " that were recorded, were looked at"));
+  report.notes.push_back(str_cat("checked ", looked_at, " of ", step.calls.size(),
+                                 " distinct ops (", step.nodes, " ops recorded)"));
   if (one_by_one < elements)
     report.notes.push_back(str_cat(one_by_one, " of ", elements,
-                                   " elements were moved one by one, all of them along ",
-                                   "directions: a small error of a single element may hide"));
-  for (const std::string& each : left_out) report.notes.push_back("left out: " + each);
+                                   " elements were checked one by one, all of them along ",
+                                   "directions; a small error in a single element may be missed"));
+  for (const std::string& each : left_out) report.notes.push_back("skipped: " + each);
   if (!left_out.empty()) report.verdict = worse(report.verdict, Verdict::inconclusive);
   return report;
 }

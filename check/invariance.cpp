@@ -28,14 +28,14 @@ Tensor call(const F& f, const Args&... args) {
   Generator own(1);
   const GeneratorScope scope(own);
   Tensor y = f(args...);
-  require(y.defined() && is_float(y.dtype()), "invariance: the function gave ",
-          y.defined() ? name_of(y.dtype()) : "an undefined tensor", ", wants numbers");
+  require(y.defined() && is_float(y.dtype()), "invariance: the function must return f32 or f64, ",
+          "got ", y.defined() ? name_of(y.dtype()) : "an undefined tensor");
   return y;
 }
 
 void check_input(const char* check, const Tensor& x) {
   require(x.defined() && x.rank() >= 2 && x.numel() > 0, check,
-          ": wants sequences [batch, length, …] that are not empty, not ",
+          ": the input must be nonempty sequences [batch, length, …], got ",
           x.defined() ? to_string(x.shape()) : "an undefined tensor");
 }
 
@@ -50,7 +50,7 @@ Tensor positions(const Tensor& x, std::int64_t first, std::int64_t last) {
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
   if (a.shape() != b.shape())
-    return {false, str_cat("shapes ", a.shape(), " and ", b.shape(), " differ: ", why)};
+    return {false, str_cat("shapes ", a.shape(), " and ", b.shape(), " differ (", why, ")")};
   const double standard = a.dtype() == Dtype::f64 ? 1e-9 : 1e-4;
   const double tolerance = options.tolerance > 0 ? options.tolerance : standard;
   const Values x = numbers(a), y = numbers(b);
@@ -64,7 +64,7 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
   }
   if (worst <= tolerance) return {true, why};
   return {false, str_cat("output ", gradus::to_string(index_of(where, sizes_of(a))), " is ",
-                         x[where], " and ", y[where], ": ", why)};
+                         x[where], " and ", y[where], " (", why, ")")};
 }
 
 /// The first failure of comparison(i), or success.
@@ -86,7 +86,8 @@ Tensor changed_from(const Tensor& x, std::int64_t first) {
   }
   std::vector<std::int64_t> ids = x.to_vector<std::int64_t>();
   const std::set<std::int64_t> kinds(ids.begin(), ids.end());
-  require(kinds.size() > 1, "invariance: all ids are ", ids[0], ": give at least two kinds");
+  require(kinds.size() > 1, "invariance: all ids are ", ids[0],
+          ". Use at least two different ids.");
   for (std::int64_t& id : ids) {
     const auto next = kinds.upper_bound(id);
     id = next == kinds.end() ? *kinds.begin() : *next;
@@ -107,7 +108,7 @@ Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int
   for (const double value : numbers(positions(dx, t, x.size(1))))
     if (value != 0)
       return {false, str_cat("outputs before position ", t, " have a gradient of ", value,
-                             " at an input from there on: it sees the future")};
+                             " at that or a later input, so the function sees the future")};
   return {true, ""};
 }
 
@@ -118,10 +119,11 @@ std::ostream& operator<<(std::ostream& out, const Invariance& found) { return ou
 Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOptions& options) {
   check_input("causal", x);
   const Tensor y = call(f, x);
-  return all_hold(1, x.size(1), "no output depends on an input after it", [&](std::int64_t t) {
+  return all_hold(1, x.size(1), "no output depends on a later input", [&](std::int64_t t) {
     Invariance same =
         compare(positions(y, 0, t), positions(call(f, changed_from(x, t)), 0, t), options,
-                str_cat("inputs from position ", t, " on were changed: it sees the future"));
+                str_cat("before and after a change of inputs from position ", t,
+                        " on, so the function sees the future"));
     return same && is_float(x.dtype()) ? no_gradient_from(f, x, t) : same;
   });
 }
@@ -134,18 +136,19 @@ Invariance padding_invariant(
   require<ShapeError>(std::ssize(lengths) == B, "padding_invariant: ", lengths.size(),
                       " lengths for a batch of ", B);
   require(*std::min_element(lengths.begin(), lengths.end()) < T,
-          "padding_invariant: no length is below ", T, ": nothing is padding");
+          "padding_invariant: there is no padding. At least one length must be below ", T, ".");
   const Tensor y = call(f, x, lengths);
-  return all_hold(0, B, "padding changes nothing", [&](std::int64_t b) {
+  return all_hold(0, B, "padding has no effect", [&](std::int64_t b) {
     const std::vector<std::int64_t> length{lengths[static_cast<std::size_t>(b)]};
     const std::int64_t n = length[0];
     const Tensor mine = positions(example(y, b), 0, n), one = example(x, b);
     Invariance same =
         compare(mine, call(f, positions(one, 0, n), length), options,
-                str_cat("example ", b, " of length ", n, " with padding behind it, and without"));
+                str_cat("example ", b, " of length ", n, " with and without padding"));
     if (!same || n == T) return same;
     return compare(mine, positions(call(f, changed_from(one, n), length), 0, n), options,
-                   str_cat("the padding of example ", b, " was changed: it is read"));
+                   str_cat("before and after a change of the padding of example ", b,
+                           ", so the function reads the padding"));
   });
 }
 
@@ -155,10 +158,10 @@ Invariance cache_invariant(const SequenceFunction& whole,
   check_input("cache_invariant", x);
   const Tensor y = call(whole, x);
   const SequenceFunction step = start();
-  const char* words = "with and without the cache are the same";
+  const char* words = "results with and without the cache are equal";
   return all_hold(0, x.size(1), words, [&](std::int64_t t) {
     return compare(positions(y, t, t + 1), call(step, positions(x, t, t + 1)), options,
-                   str_cat("all at once, and step ", t, " with the cache"));
+                   str_cat("together, and step ", t, " with the cache"));
   });
 }
 
@@ -171,7 +174,7 @@ Invariance mode_invariant(nn::Module& module, const SequenceFunction& f, const T
   module.eval();
   const Tensor z = call(f, x);
   module.train(training);
-  return compare(y, z, options, "in training, and after eval()");
+  return compare(y, z, options, "in training mode and after eval()");
 }
 
 Invariance permutation_equivariant(const SequenceFunction& f, const Tensor& x,
@@ -184,18 +187,18 @@ Invariance permutation_equivariant(const SequenceFunction& f, const Tensor& x,
   if (T > 2) std::swap(order[0], order[1]);
   const Tensor index = tensor(order, {T});
   return compare(index_select(call(f, x), 1, index), call(f, index_select(x, 1, index)), options,
-                 "positions in another order, after and before: it knows where tokens stand");
+                 "positions permuted after and before the function, so it depends on positions");
 }
 
 Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
                            const InvarianceOptions& options) {
   check_input("batch_invariant", x);
-  require<ShapeError>(x.size(0) > 1,
-                      "batch_invariant: a batch of 1 has no other examples to depend on");
+  require<ShapeError>(x.size(0) > 1, "batch_invariant: the batch size must be at least 2, got ",
+                      x.size(0));
   const Tensor y = call(f, x);
-  return all_hold(0, x.size(0), "each example gives what it gives alone", [&](std::int64_t b) {
+  return all_hold(0, x.size(0), "each example gives the same result alone", [&](std::int64_t b) {
     return compare(example(y, b), call(f, example(x, b)), options,
-                   str_cat("example ", b, " in its batch, and alone"));
+                   str_cat("example ", b, " in its batch and alone"));
   });
 }
 

@@ -11,15 +11,14 @@ namespace gradus::check {
 namespace {
 
 const Cause kInputLayout = {
-    "LAYOUT", "the same numbers with other strides or another offset give another result",
-    "data() walked as if it were row-major? Take x.contiguous() first, or walk by "
+    "LAYOUT", "the same values with other strides or another offset give another result",
+    "does the code read data() as if it were row-major? Call x.contiguous() first, or use "
     "strides()"};
 const Cause kUpstreamLayout = {
-    "UPSTREAM LAYOUT", "dy's numbers are read as if they lay in row-major order, and they need not",
-    "take dy.contiguous() before data(), or walk by dy.strides(): sum() and expand() hand "
-    "back strides of 0, transpose() hands them back swapped"};
-const Cause kOutside = {"WRITES OUTSIDE",
-                        "memory beside a tensor was written to: it belongs to others",
+    "UPSTREAM LAYOUT", "dy is read as if it were row-major, but it may have other strides",
+    "call dy.contiguous() before data(), or use dy.strides(): sum() and expand() return strides "
+    "of 0, transpose() returns them swapped"};
+const Cause kOutside = {"WRITES OUTSIDE", "memory outside a tensor was written to",
                         "do the loops end where the tensor ends, and begin at its offset()?"};
 
 enum class MemoryLayout { transposed, every_second, slice };
@@ -76,8 +75,8 @@ void other_strides(Trial& t) {
     if (layout != MemoryLayout::slice) continue;
     for (std::size_t k = 0; k < x.size(); ++k)
       if (is_float(x[k].dtype()) && !frame_is_whole(x[k]))
-        t.add(k, kOutside, "memory beside the input was written to");
-    if (!frame_is_whole(dy)) t.add(0, kOutside, "memory beside dy was written to");
+        t.add(k, kOutside, "memory outside the input was written to");
+    if (!frame_is_whole(dy)) t.add(0, kOutside, "memory outside dy was written to");
   }
 }
 
@@ -111,7 +110,7 @@ void repeated_upstream(Trial& t) {
     there.same(what, kUpstreamLayout, [&] { return there.f.run(t.x, dy); });
   };
   if (t.dy.numel() == 0) return;
-  check(repeated(t.dy, {}), "for an upstream gradient of one repeated number, as sum() gives");
+  check(repeated(t.dy, {}), "for an upstream gradient of one repeated value, as from sum()");
   for (int axis = 0; axis < t.dy.rank() && t.dy.rank() > 1; ++axis)
     if (t.dy.size(axis) > 1)
       check(repeated(t.dy, axis), str_cat("for an upstream gradient repeated along axis ", axis));

@@ -112,7 +112,7 @@ Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Opt
   const auto fits = [&](std::size_t given) { return given == 0 || given == inputs.size(); };
   require(fits(options.names.size()) && fits(options.differentiable.size()), name, ": ",
           options.names.size(), " names and ", options.differentiable.size(),
-          " differentiable flags for ", inputs.size(), " inputs");
+          " differentiable flags were given for ", inputs.size(), " inputs");
   Borrowed borrowed(m);
   const std::size_t count = borrowed.parameters().size();
   Tensors all = borrowed.parameters();

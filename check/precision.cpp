@@ -22,9 +22,9 @@ namespace gradus::check {
 namespace {
 
 const Cause kPrecision = {
-    "PRECISION", "right in f64; in f32 further off than roundings explain",
-    "sum in double where terms cancel, subtract the largest before exp, and look at constants that "
-    "f32 cannot hold: an eps of 1e-10, a mask of -1e300"};
+    "PRECISION", "correct in f64, but the error in f32 exceeds rounding",
+    "sum in double where terms cancel, subtract the maximum before exp, and check constants that "
+    "f32 cannot represent: an eps of 1e-10, a mask of -1e300"};
 
 Tensors converted(const Tensors& x, Dtype dtype) {
   return for_each_defined(x, [&](std::size_t k) {
@@ -77,8 +77,8 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
   if (excess == 0) return;
   t.add(k, kPrecision,
         joined("in f32: ", indexed("d" + t.f.options.names[k], index_of(worst, sizes_of(dx))),
-               " is ", number(found[worst], 8), ", in f64 ", number(right[worst], 8), ", ",
-               number(excess, 3), " times as far apart as roundings explain"));
+               " is ", number(found[worst], 8), ", in f64 ", number(right[worst], 8),
+               "; the difference is ", number(excess, 3), " times what rounding explains"));
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ void check_precision(Trial& t) {
   const Tensors rough = converted(t.x, Dtype::f32);
   const Tensor dy = kernel::convert(tensor(t.rows.dy, t.dy.shape()), Dtype::f32);
   if (!fits_f32(rough) || !fits_f32({t.base.y})) {
-    t.report.notes.emplace_back("not checked in f32: the numbers are too large for it");
+    t.report.notes.emplace_back("not checked in f32, where the values overflow");
     return;
   }
   ++t.report.counts.conditions;

@@ -24,16 +24,16 @@ class Poison {
 /// Counters, caches or private generators make all other comparisons meaningless.
 void run_again(Trial& t) {
   t.same("in a second run",
-         {"NOT DETERMINISTIC", "the same inputs give another result from run to run",
-          "freeze its randomness, keep nothing between calls; look for memory never written"},
+         {"NOT DETERMINISTIC", "the same inputs give different results in different runs",
+          "fix the random seed, keep no state between calls, and look for uninitialized memory"},
          [&] { return t.f.run(t.x, t.dy); });
 }
 
 /// A branch on recording makes evaluation use a different model.
 void run_unrecorded(Trial& t) {
   t.same("under NoGrad",
-         {"TWO FORWARDS", "forward gives something else when nothing is recorded",
-          "both must compute the same; only what is saved may depend on recording"},
+         {"TWO FORWARDS", "forward gives another result if nothing is recorded",
+          "both must compute the same; only the saved tensors may depend on recording"},
          [&] {
            const NoGrad off;
            return Outcome{t.f.call(t.x), {}};
@@ -42,10 +42,10 @@ void run_unrecorded(Trial& t) {
 
 /// Fresh memory is often zero, which hides elements that are never written.
 void run_in_poisoned_memory(Trial& t) {
-  t.same("where fresh memory is NaN",
-         {"NEVER WRITTEN", "some results are what happened to be in fresh memory",
-          "do the loops reach every element? Tensor::empty holds no zeros: fill_(0) where sums "
-          "begin, and where the gradient is 0"},
+  t.same("with fresh memory filled with NaN",
+         {"NEVER WRITTEN", "some results are uninitialized memory",
+          "do the loops reach every element? Tensor::empty is uninitialized: call fill_(0) where "
+          "sums begin and where the gradient is 0"},
          [&] {
            const Poison poison;
            return t.f.run(t.x, t.dy);
@@ -73,8 +73,8 @@ void output_is_left_alone(Trial& t) {
   const Tensor y = t.f.call(in);
   const Tensor before = kernel::copy(y);
   t.equal("after backward, in the output of forward",
-          {"WRITES TO ITS OUTPUT", "backward changes y, which others have saved",
-           "write to a clone(), or to a buffer of its own"},
+          {"WRITES TO ITS OUTPUT", "backward changes y, which other nodes may have saved",
+           "write to a clone() or to a separate buffer"},
           [&] {
             t.f.gradients(y, in, t.dy);
             return Outcome{y.detach(), {}};
@@ -95,18 +95,18 @@ std::string error_of(const Trial& t, const Tensors& in, bool record) {
 
 /// A validation that only runs while recording misses errors during evaluation.
 void refused_inputs(Trial& t) {
-  const Cause cause = {"ERRORS", "what must be refused is not, or not always the same way",
-                       "test shapes and dtypes first, whether recording is on or not"};
+  const Cause cause = {"ERRORS", "invalid inputs are accepted, or the error depends on recording",
+                       "check shapes and dtypes first, whether recording is on or not"};
   for (std::size_t i = 0; i < t.f.options.refused.size(); ++i) {
     ++t.report.counts.conditions;
     const Tensors& in = t.f.options.refused[i];
     const std::string recorded = error_of(t, in, true), plain = error_of(t, in, false);
     if (recorded == plain && !plain.empty()) continue;
     t.add(0, cause,
-          str_cat("refused inputs ", i, ": ") +
-              (recorded == plain
-                   ? "nothing is thrown"
-                   : "recorded it says '" + recorded + "', under NoGrad '" + plain + "'"));
+          str_cat("invalid inputs ", i, ": ") +
+              (recorded == plain ? "nothing is thrown"
+                                 : "the error is '" + recorded + "' with recording, but '" + plain +
+                                       "' under NoGrad"));
   }
 }
 

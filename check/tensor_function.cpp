@@ -25,7 +25,7 @@ class NumberFunction {
     Values y = f_.call(in).to_vector<double>();
     require_unwritten(in, versions, ++forwards_ <= 2 ? &values : nullptr,
                       "forward writes to its input '",
-                      "': its caller does not expect that. Write to a clone()");
+                      "', which its caller does not expect. Write to a clone().");
     return y;
   }
 
@@ -44,10 +44,10 @@ class NumberFunction {
       dx.push_back(d.defined() ? numbers(d) : Values());
     if (upstream.storage()->version() != version || !close(numbers(upstream), dy, 0))
       throw Damage(
-          "backward writes to its upstream gradient, which others may still need: write to a "
-          "clone(), or through reuse_or_empty(dy)");
+          "backward writes to its upstream gradient, which other nodes may still need. Write to a "
+          "clone(), or use reuse_or_empty(dy).");
     require_unwritten(in_, versions_, &values_, "backward writes to the input '",
-                      "', which is not its own: write to a clone()");
+                      "', which it must not change. Write to a clone().");
     return dx;
   }
 
@@ -101,11 +101,11 @@ CheckedTensorFunction::CheckedTensorFunction(std::string called, Function f, con
   require(output.defined(), name, ": the function returns an undefined tensor");
   require<DtypeError>(output.dtype() == Dtype::f64, name, ": the function returns ", output.dtype(),
                       " ", output.shape(),
-                      " although its inputs are f64: nothing inside may convert them");
+                      " although its inputs are f64. It must not convert them.");
   const Tensor& dy = options.upstream;
   require<ShapeError>(!dy.defined() || dy.shape() == output.shape(), name,
-                      ": the upstream gradient is ", dy.shape(), " but the function returns ",
-                      output.shape(), ": it needs one number for each");
+                      ": the upstream gradient must have the shape of the result, ", output.shape(),
+                      ", got ", dy.shape());
 }
 
 void CheckedTensorFunction::complete(const Tensors& given) {
@@ -114,8 +114,8 @@ void CheckedTensorFunction::complete(const Tensors& given) {
     for (const Tensor& x : given) wanted.push_back(x.defined() && is_float(x.dtype()));
   for (std::size_t k = 0; options.names.size() == k && k < given.size(); ++k)
     options.names.push_back(str_cat("x", k));
-  require(options.names.size() == given.size(), name, ": ", options.names.size(), " names for ",
-          given.size(), " inputs");
+  require(options.names.size() == given.size(), name, ": `names` has ", options.names.size(),
+          " entries for ", given.size(), " inputs");
   require(wanted.size() == given.size(), name, ": `differentiable` has ", wanted.size(),
           " entries for ", given.size(), " inputs");
   bool any = false, rough = false;
@@ -129,8 +129,8 @@ void CheckedTensorFunction::complete(const Tensors& given) {
     inputs.push_back(
         kernel::copy(is_float(x.dtype()) ? kernel::convert(x, Dtype::f64) : x.detach()));
   }
-  require(any, name, ": none of the ", given.size(), " inputs is differentiable, so there is ",
-          "nothing to check: give an f32 or f64 input");
+  require(any, name, ": none of the ", given.size(), " inputs is differentiable. Pass an f32 or ",
+          "f64 input.");
   for (const Kink& kink : options.kinks)
     require(kink.input < given.size() && wanted[kink.input], name,
             ": a kink is declared for input ", kink.input, ", which is not differentiable");

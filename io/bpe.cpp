@@ -25,25 +25,26 @@ BpeTokenizer::BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> m
     const auto id = static_cast<std::int64_t>(i);
     require<FileError>(!tokens_[i].empty(), name, ": token ", i, " is empty");
     require<FileError>(ids_.emplace(tokens_[i], id).second, name, ": the token ", quote(tokens_[i]),
-                       " stands there twice");
+                       " appears twice");
     if (tokens_[i].size() == 1) bytes_[static_cast<unsigned char>(tokens_[i][0])] = id;
   }
   for (std::size_t rank = 0; rank < merges_.size(); ++rank) {
     const auto [a, b] = merges_[rank];
     require<FileError>(0 <= a && a < vocab_size() && 0 <= b && b < vocab_size(), name, ": merge ",
-                       rank, " joins tokens ", a, " and ", b, " of ", vocab_size());
+                       rank, " joins tokens ", a, " and ", b, ", but ids must be 0 to ",
+                       vocab_size() - 1);
     const std::string both = bytes_of(a) + bytes_of(b);
     const auto found = ids_.find(both);
     require<FileError>(found != ids_.end(), name, ": merge ", rank, " makes ", quote(both),
-                       ", which is no token");
+                       ", which is not a token");
     const bool fresh = joined_.emplace(key_of(a, b), Joined{rank, found->second}).second;
-    require<FileError>(fresh, name, ": merge ", rank, " stands there twice");
+    require<FileError>(fresh, name, ": merge ", rank, " appears twice");
   }
 }
 
 void BpeTokenizer::require_all_bytes(const std::string& name) const {
   for (std::size_t b = 0; b < bytes_.size(); ++b)
-    require<FileError>(bytes_[b] >= 0, name, ": no token for the byte ", b);
+    require<FileError>(bytes_[b] >= 0, name, ": the vocabulary has no token for byte ", b);
 }
 
 const BpeTokenizer::Joined* BpeTokenizer::joined(std::int64_t a, std::int64_t b) const {
@@ -139,7 +140,7 @@ BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,
     const auto left = ids.find(std::string_view(line).substr(0, space)),
                right = ids.find(std::string_view(line).substr(std::min(space + 1, line.size())));
     if (left == ids.end() || right == ids.end())
-      fail<FileError>(name, ": the merge ", quote(line), " is not of two tokens");
+      fail<FileError>(name, ": the merge ", quote(line), " must consist of two tokens");
     pairs.emplace_back(left->second, right->second);
   }
   return {std::move(own), std::move(pairs), name};
@@ -151,8 +152,8 @@ std::vector<std::string> tokens_by_id(const Json& vocabulary) {
   for (const auto& [token, id] : members) {
     const auto at = static_cast<std::size_t>(id.as_int());  // negative: too large
     if (token.empty() || at >= tokens.size() || !tokens[at].empty())
-      id.fail(str_cat("the id ", id.as_int(), ": ids must be 0 to ", tokens.size() - 1,
-                      ", each once, and no token empty"));
+      id.fail(str_cat("id ", id.as_int(), " repeats, is not between 0 and ", tokens.size() - 1,
+                      ", or belongs to an empty token"));
     tokens[at] = token;
   }
   return tokens;

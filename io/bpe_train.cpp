@@ -107,9 +107,9 @@ class Learner {
 }  // namespace
 
 BpeTokenizer BpeTokenizer::train(std::string_view text, std::int64_t vocab_size) {
-  require(!text.empty(), "bpe tokenizer: the text is empty, so there is nothing to learn");
-  require(256 <= vocab_size && vocab_size <= 1 << 20, "bpe tokenizer: a vocabulary of ", vocab_size,
-          ": must be 256, the bytes, to 1,048,576");
+  require(!text.empty(), "bpe tokenizer: cannot train on an empty text");
+  require(256 <= vocab_size && vocab_size <= 1 << 20, "bpe tokenizer: vocab_size must be 256 (one ",
+          "token per byte) to 1,048,576, got ", vocab_size);
   std::vector<std::string> tokens;
   std::vector<Merge> merges;
   for (int b = 0; b < 256; ++b) tokens.emplace_back(1, static_cast<char>(b));

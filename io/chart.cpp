@@ -195,8 +195,9 @@ std::array<double, 2> range(const Chart& chart, double std::pair<double, double>
 
 std::vector<double> round_ticks(double low, double high, int about) {
   const double raw = (high - low) / about;
-  require(std::isnormal(raw) && raw > 0, "round_ticks: from ", low, " to ", high, ", about ", about,
-          ": wants low < high, a finite distance that is not subnormal, and at least one tick");
+  require(std::isnormal(raw) && raw > 0, "round_ticks: low must be less than high, their distance ",
+          "finite and not subnormal, and about positive, got low ", low, ", high ", high,
+          ", about ", about);
   const double power = std::pow(10, std::floor(std::log10(raw)));
   const double ratio = raw / power;  // in [1, 10)
   const double step = power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);

@@ -63,16 +63,17 @@ Checkpoint checked(TensorFile file, const std::string& path) {
   Checkpoint checkpoint{std::move(file.tensors), std::move(file.metadata)};
   const std::string format = take(checkpoint.facts, kCheckpointKey);
   require<FileError>(!format.empty(), path,
-                     ": a safetensors file, but not a checkpoint of a training run: ", "it holds ",
-                     checkpoint.tensors.size(), " tensors and no \"", kCheckpointKey, "\"");
-  require<FileError>(format == kCheckpointFormat, path, ": written in checkpoint format ",
-                     quote(format), ", but this Gradus reads format ", kCheckpointFormat,
-                     ": update it");
+                     ": not a checkpoint of a training run, but a safetensors file with ",
+                     checkpoint.tensors.size(), " tensors and without \"", kCheckpointKey, "\"");
+  require<FileError>(format == kCheckpointFormat, path, ": the checkpoint has format ",
+                     quote(format), ", but this version of Gradus reads format ", kCheckpointFormat,
+                     ". Update Gradus.");
   const std::string claimed = take(checkpoint.facts, kChecksumKey);
   take(checkpoint.facts, "format");  // "pt", in every safetensors file
   const std::string found = checksum_of(checkpoint);
-  require<FileError>(claimed == found, path, ": damaged: its checksum says ", quote(claimed),
-                     ", its contents give \"", found, "\": go back to an earlier checkpoint");
+  require<FileError>(claimed == found, path, ": the checkpoint is damaged (its checksum is ",
+                     quote(claimed), ", but its contents give \"", found,
+                     "\"). Use an earlier checkpoint.");
   return checkpoint;
 }
 
@@ -81,7 +82,7 @@ Checkpoint checked(TensorFile file, const std::string& path) {
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   for (const auto& [key, value] : checkpoint.facts)
     require(key != "format" && key.rfind("gradus.", 0) != 0, "save_checkpoint: the fact ",
-            quote(key), " has a name that the file format uses: give it another");
+            quote(key), " has a name that the file format reserves. Rename the fact.");
   for (const auto& [name, tensor] : checkpoint.tensors)
     require(tensor.defined(), "save_checkpoint: tensor ", quote(name), " is undefined");
   std::map<std::string, std::string> metadata = checkpoint.facts;

@@ -51,7 +51,7 @@ std::vector<std::string> fields_of(std::string_view line, std::size_t number,
     const auto field = take_field(line);
     if (!field)
       fail<FileError>(name, ": line ", number, ", column ", fields.size() + 1,
-                      ": quotes must close before the next comma");
+                      ": a quoted field must end with a quote before the next comma");
     fields.push_back(*field);
     if (line.empty()) return fields;
     line.remove_prefix(1);
@@ -72,8 +72,7 @@ bool is_number(const std::string& field) { return number_in(field).has_value(); 
 /// Column name as a field, quoted if necessary.
 std::string field_of(const std::string& column) {
   require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
-          "save_csv: the column ", quote(column),
-          " has a name that is a number or more than one line");
+          "save_csv: the column name ", quote(column), " must be a single line and not a number");
   // EF: byte order mark.
   const bool plain = column.find_first_of("\", \t\xEF") == std::string::npos;
   if (plain && !column.empty()) return column;
@@ -85,11 +84,11 @@ std::string field_of(const std::string& column) {
 }  // namespace
 
 Table parse_csv(std::string_view text, const std::string& name, Dtype dtype) {
-  require<DtypeError>(is_float(dtype), name, ": a table is read as f32 or f64, not ", dtype);
+  require<DtypeError>(is_float(dtype), name, ": the dtype of a table must be f32 or f64, got ",
+                      dtype);
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-  require<FileError>(!text.empty(), name,
-                     ": there is nothing in this file: it wants lines of numbers");
+  require<FileError>(!text.empty(), name, ": the file is empty; expected lines of numbers");
   Table table;
   std::vector<double> values;
   std::size_t columns = 0, rows = 0;
@@ -106,12 +105,12 @@ Table parse_csv(std::string_view text, const std::string& name, Dtype dtype) {
     }
     if (fields.size() != columns)
       fail<FileError>(name, ": line ", number, " has ", fields.size(),
-                      " fields, the first line has ", columns);
+                      " fields, but the first line has ", columns);
     for (std::size_t j = 0; j < columns; ++j) {
       const auto value = number_in(fields[j]);
       if (!value)
         fail<FileError>(name, ": line ", number, ", column ", j + 1, ": ", quote(fields[j]),
-                        " is not a number that a double can hold");
+                        " is not a number that fits in a double");
       values.push_back(*value);
     }
     ++rows;
@@ -127,11 +126,11 @@ Table load_csv(const std::string& path, Dtype dtype) {
 
 void save_csv(const std::string& path, const Table& table) {
   require<ShapeError>(table.values.rank() == 2, "save_csv: ", path,
-                      ": the values of a table have two axes, rows and columns");
+                      ": the values must have two axes, rows and columns");
   const std::int64_t rows = table.values.size(0), columns = table.values.size(1);
   const auto names = static_cast<std::int64_t>(table.columns.size());
   require<ShapeError>(names == 0 || names == columns, "save_csv: ", path, ": ", names,
-                      " names for ", columns, " columns");
+                      " names were given for ", columns, " columns");
   std::string out;
   for (const std::string& column : table.columns)
     out += (out.empty() ? "" : ",") + field_of(column);  // never empty

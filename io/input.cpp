@@ -87,7 +87,7 @@ Input::Input(const std::string& path) : name_(path) {
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
   require<FileError>(std::filesystem::exists(status), "cannot read ", path,
-                     ": there is no such file");
+                     ": the file does not exist");
   require<FileError>(std::filesystem::is_regular_file(status), "cannot read ", path, ": it is ",
                      std::filesystem::is_directory(status) ? "a directory" : "a pipe or device",
                      ", not a file");
@@ -103,8 +103,8 @@ Input::Input(std::span<const std::byte> bytes, std::string name)
 
 void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
   if (bytes == 0) return;
-  require<FileError>(at <= size_ && bytes <= size_ - at, name_, ": bytes ", at, " to ", at + bytes,
-                     " are wanted of a file of ", size_);
+  require<FileError>(at <= size_ && bytes <= size_ - at, name_, ": cannot read bytes ", at, " to ",
+                     at + bytes, " of a file of ", size_, " bytes");
   if (!file_.is_open()) {
     std::memcpy(to, memory_.data() + at, bytes);
     return;
@@ -114,7 +114,7 @@ void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
   file_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
   require<FileError>(file_.good(), name_, ": the file had ", size_, " bytes, but only ",
                      at + static_cast<std::uint64_t>(file_.gcount()),
-                     " could be read: it shrank meanwhile, or the disk has a fault");
+                     " could be read. The file was truncated in the meantime, or the disk failed.");
 }
 
 const char* name_of(Stored stored) { return kind_of(stored).name; }

@@ -29,17 +29,17 @@ struct Json::Document {  // NOLINT(bugprone-exception-escape): moving JSON throw
 Json Json::parse(std::string_view text, const std::string& name) {
   // nlohmann::json ends at a NUL and keeps the last of repeated keys.
   require<FileError>(text.find('\0') == std::string_view::npos, name,
-                     ": not JSON: it holds a NUL byte");
+                     ": not JSON (contains a NUL byte)");
   std::vector<std::unordered_set<std::string>> keys;  // of each open object
   const auto look = [&](int depth, Value::parse_event_t event, Value& parsed) {
-    require<FileError>(depth <= kDeepest, name, ": its JSON is nested more than ", kDeepest,
-                       " deep");
+    require<FileError>(depth <= kDeepest, name, ": the JSON is nested more than ", kDeepest,
+                       " levels deep");
     if (event == Value::parse_event_t::object_start) keys.emplace_back();
     if (event == Value::parse_event_t::object_end) keys.pop_back();
     if (event == Value::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();
       if (!keys.back().insert(key).second)
-        gradus::fail<FileError>(name, ": the key ", quote(key), " stands there twice");
+        gradus::fail<FileError>(name, ": the key ", quote(key), " appears twice");
     }
     return true;
   };
@@ -48,9 +48,9 @@ Json Json::parse(std::string_view text, const std::string& name) {
   try {
     document->value = Value::parse(text.begin(), text.end(), look);
   } catch (const Value::exception& e) {
-    gradus::fail<FileError>(name, ": not JSON: ", abbreviate(e.what()));
+    gradus::fail<FileError>(name, ": not JSON (", abbreviate(e.what()), ")");
   }
-  require<FileError>(document->value.is_object(), name, ": JSON, but not an object");
+  require<FileError>(document->value.is_object(), name, ": the JSON must be an object");
   const void* value = &document->value;
   return {std::move(document), value, ""};
 }
@@ -81,13 +81,13 @@ bool Json::has(const std::string& key) const {
 }
 
 Json Json::at(const std::string& key) const {
-  if (!is_object()) fail(describe() + " stands where an object is wanted");
+  if (!is_object()) fail(describe() + " is not an object");
   if (!has(key)) fail(str_cat("\"", key, "\" is missing"));
   return below(&*value_at(value_).find(key), key);
 }
 
 std::vector<std::pair<std::string, Json>> Json::members() const {
-  if (!is_object()) fail(describe() + " stands where an object is wanted");
+  if (!is_object()) fail(describe() + " is not an object");
   std::vector<std::pair<std::string, Json>> all;
   for (const auto& [key, value] : value_at(value_).items())
     all.emplace_back(key, below(&value, key));
@@ -95,7 +95,7 @@ std::vector<std::pair<std::string, Json>> Json::members() const {
 }
 
 std::vector<Json> Json::elements() const {
-  if (!is_list()) fail(describe() + " stands where a list is wanted");
+  if (!is_list()) fail(describe() + " is not a list");
   std::vector<Json> all;
   for (const Value& value : value_at(value_))
     all.push_back(below(&value, str_cat("[", all.size(), "]")));
@@ -107,7 +107,7 @@ bool Json::is_list() const { return value_at(value_).is_array(); }
 bool Json::is_object() const { return value_at(value_).is_object(); }
 
 std::string Json::text() const {
-  if (!is_text()) fail(describe() + " stands where a string is wanted");
+  if (!is_text()) fail(describe() + " is not a string");
   return value_at(value_).get<std::string>();
 }
 
@@ -116,23 +116,23 @@ std::int64_t Json::as_int() const {
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() &&
                       value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max());
-  if (!fits) fail(describe() + " stands where a whole number is wanted");
+  if (!fits) fail(describe() + " is not an integer");
   return value.get<std::int64_t>();
 }
 
 double Json::number() const {
-  if (!value_at(value_).is_number()) fail(describe() + " stands where a number is wanted");
+  if (!value_at(value_).is_number()) fail(describe() + " is not a number");
   return value_at(value_).get<double>();
 }
 
 bool Json::as_bool() const {
-  if (!value_at(value_).is_boolean()) fail(describe() + " stands where true or false is wanted");
+  if (!value_at(value_).is_boolean()) fail(describe() + " is not true or false");
   return value_at(value_).get<bool>();
 }
 
 std::vector<std::uint64_t> Json::sizes(std::size_t most) const {
   if (is_list() && value_at(value_).size() > most)
-    fail(str_cat(value_at(value_).size(), " numbers, but ", most, " are the most"));
+    fail(str_cat("must have at most ", most, " entries, got ", value_at(value_).size()));
   std::vector<std::uint64_t> all;
   for (const Json& each : elements()) {
     if (each.as_int() < 0) each.fail(each.describe() + " is negative");
@@ -157,7 +157,7 @@ bool Json::as_bool(const std::string& key, bool otherwise) const {
 void Json::check_keys(std::initializer_list<const char*> keys) const {
   for (const auto& [key, value] : members()) {
     const auto same = [&key = key](const char* each) { return key == each; };
-    if (std::none_of(keys.begin(), keys.end(), same)) value.fail("not known here");
+    if (std::none_of(keys.begin(), keys.end(), same)) value.fail("this key is not supported");
   }
 }
 

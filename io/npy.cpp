@@ -42,7 +42,7 @@ class HeaderReader {
     std::set<std::string> seen;
     while (!accept('}')) {
       const std::string key = string();
-      if (!seen.insert(key).second) fault(quote(key) + " stands there twice");
+      if (!seen.insert(key).second) fault(quote(key) + " appears twice");
       expect(':');
       if (key == "descr")
         description = string();
@@ -51,19 +51,20 @@ class HeaderReader {
       else if (key == "shape")
         shape = tuple();
       else
-        fault("unknown field " + quote(key));
+        fault("the field " + quote(key) + " is unknown");
       if (!accept(',') && !ahead('}')) fault("a comma is missing");
     }
-    if (seen.size() != 3) fault("it must name descr, fortran_order and shape");
+    if (seen.size() != 3) fault("it must have the fields descr, fortran_order and shape");
     skip_blanks();
-    if (!rest_.empty()) fault("there is text after it");
+    if (!rest_.empty()) fault("text follows the dict");
   }
 
  private:
   [[noreturn]] void fault(const std::string& what) const {
-    fail<FileError>(file_, ": the header of a .npy file must be a dict such as {'descr': '<f4', ",
-                    "'fortran_order': False, 'shape': (2, 3), }: ", what,
-                    rest_.empty() ? " at its end" : " before " + quote(rest_.substr(0, 20)));
+    fail<FileError>(
+        file_, ": in the header of the .npy file, ", what,
+        rest_.empty() ? " (at its end)." : " (before " + quote(rest_.substr(0, 20)) + ").",
+        " Expected a dict such as {'descr': '<f4', 'fortran_order': False, ", "'shape': (2, 3), }");
   }
   void skip_blanks() {
     const std::size_t first = std::min(rest_.find_first_not_of(" \n"), rest_.size());
@@ -86,7 +87,7 @@ class HeaderReader {
     if (!accept(quote))
       fault(ahead('[') ? "arrays of records cannot be read" : "a string is missing");
     const std::size_t end = rest_.find(quote);
-    if (end == std::string_view::npos) fault("a string does not end");
+    if (end == std::string_view::npos) fault("a string has no closing quote");
     std::string value(rest_.substr(0, end));
     rest_.remove_prefix(end + 1);
     return value;
@@ -106,12 +107,13 @@ class HeaderReader {
     while (!accept(')')) {
       std::uint64_t size = 0;
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
-      if (error != std::errc()) fault("a size must be a whole number that is not negative");
+      if (error != std::errc()) fault("a size must be an integer that is not negative");
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       sizes.push_back(size);
       if (accept(',')) continue;
       if (!ahead(')')) fault("a comma is missing");
-      if (sizes.size() == 1) fault("(3) is a number in Python, (3,) a shape");
+      if (sizes.size() == 1)
+        fault("(3) is a number in Python, but a shape must be a tuple such as (3,)");
     }
     return sizes;
   }
@@ -123,11 +125,11 @@ class HeaderReader {
 Stored stored_as(const std::string& description, const std::string& file) {
   const auto found = kDescriptions.find(description);
   if (found != kDescriptions.end()) return found->second;
-  const char* hint = description.starts_with('>') ? " (big-endian: write x.astype('<f4'))"
+  const char* hint = description.starts_with('>') ? " (big-endian; convert by x.astype('<f4'))"
                      : description.find('O') != std::string::npos ? " (Python objects)"
                                                                   : "";
   fail<FileError>(file, ": dtype ", quote(description), hint,
-                  " cannot be read: <f4 <f8 <i8 |b1 <f2 <i4 |u1 can");
+                  " is not supported; use one of <f4 <f8 <i8 |b1 <f2 <i4 |u1");
 }
 
 /// Position and length of the header.
@@ -139,16 +141,17 @@ std::pair<std::uint64_t, std::uint64_t> header_place(Input& input) {
     return static_cast<unsigned char>(a) == b;
   });
   require<FileError>(n >= 10 && magic, input.name(),
-                     ": not a .npy file: it does not begin with \\x93NUMPY");
+                     ": not a .npy file, which begins with \\x93NUMPY");
   const int version = start[6];
-  require<FileError>(version >= 1 && version <= 3 && start[7] == 0, input.name(), ": .npy version ",
-                     version, ".", int{start[7]}, " cannot be read: 1.0, 2.0 and 3.0 can");
+  require<FileError>(version >= 1 && version <= 3 && start[7] == 0, input.name(),
+                     ": the .npy version must be 1.0, 2.0 or 3.0, got ", version, ".",
+                     int{start[7]});
   const std::uint64_t begin = version == 1 ? 10 : 12;
   std::uint64_t length = start[8] + 256u * start[9];
   if (version > 1) length += (std::uint64_t{start[10]} << 16) + (std::uint64_t{start[11]} << 24);
   require<FileError>(length <= kLongestNpyHeader && begin + length <= input.size(), input.name(),
-                     ": a header of ", length, " bytes is claimed; the file has ", input.size(),
-                     " bytes, and ", kLongestNpyHeader, " are the most");
+                     ": the length of the header, ", length, " bytes, exceeds the file's ",
+                     input.size(), " bytes or the limit of ", kLongestNpyHeader, " bytes");
   return {begin, length};
 }
 
@@ -160,16 +163,16 @@ Tensor read_npy(Input input) {
   header.read();
   const Stored stored = stored_as(header.description, input.name());
   require<FileError>(header.shape.size() <= std::size_t{kMaxRank}, input.name(), ": the array has ",
-                     header.shape.size(), " axes, a tensor at most ", kMaxRank);
+                     header.shape.size(), " axes, but a tensor has at most ", kMaxRank);
   const auto count = count_of(header.shape);
   require<FileError>(count.has_value(), input.name(),
-                     ": its shape has more elements than any memory");
+                     ": the shape has more elements than memory can hold");
   Shape shape;
   for (const std::uint64_t size : header.shape) shape.push_back(static_cast<std::int64_t>(size));
   const std::uint64_t data = begin + length, bytes = *count * bytes_of(stored);
   require<FileError>(bytes == input.size() - data, input.name(), ": ", header.description, " ",
                      shape, " takes ", bytes, " bytes, but ", input.size() - data,
-                     " follow the header");
+                     " bytes follow the header");
   if (!header.fortran_order) return read_numbers(input, data, stored, shape);
   // Fortran order is C order with reversed axes: read that, then transpose.
   Shape reversed;

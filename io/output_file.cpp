@@ -103,7 +103,7 @@ void write_file_atomically(const std::string& path, const void* data, std::size_
     if (created) remove_file(temporary);
     const bool full = cause == ENOSPC || cause == EDQUOT;
     fail<FileError>("cannot write ", path, ": ", std::strerror(cause), full ? " (disk full)" : "",
-                    ". What was there before is unchanged");
+                    ". The previous contents are unchanged.");
   }
   sync_directory_of(path);  // without it, the file is complete but its name may not be durable yet
 }

@@ -32,10 +32,10 @@ using Entry = std::map<std::string, Tensor>::const_pointer;
 std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
   std::vector<Entry> order;
   for (const auto& entry : tensors) {
-    require(!entry.first.empty(), "save_safetensors: a tensor needs a name, and one has \"\"");
+    require(!entry.first.empty(), "save_safetensors: the name of a tensor must not be empty");
     require(entry.first != "__metadata__",
-            "save_safetensors: \"__metadata__\" cannot name a tensor: ",
-            "in the format it names the texts");
+            "save_safetensors: a tensor cannot be named \"__metadata__\". ",
+            "The file format reserves this name.");
     require(entry.second.defined(), "save_safetensors: tensor ", quote(entry.first),
             " is undefined");
     order.push_back(&entry);
@@ -74,7 +74,7 @@ std::string header_of(const std::vector<Entry>& order,
   header += "}";
   header.append((8 - header.size() % 8) % 8, ' ');  // aligns the values
   require(header.size() <= kLongestHeader, "save_safetensors: names and metadata take ",
-          header.size(), " bytes; readers accept ", kLongestHeader);
+          header.size(), " bytes, but readers accept at most ", kLongestHeader);
   return header;
 }
 

@@ -24,11 +24,11 @@ TensorEntry entry_of(const std::string& name, const Json& json) {
   entry.dtype = dtype.text();
   const auto found = kDtypes.find(entry.dtype);
   if (found == kDtypes.end())
-    dtype.fail(dtype.describe() + " cannot be read: F32 F64 I64 BOOL F16 BF16 I32 U8 can");
+    dtype.fail(dtype.describe() + " is not supported; use one of F32 F64 I64 BOOL F16 BF16 I32 U8");
   entry.stored = found->second;
   entry.shape = json.at("shape").sizes(kMaxRank);
   const std::vector<std::uint64_t> places = offsets.sizes(2);
-  if (places.size() != 2) offsets.fail(str_cat("2 numbers are wanted, not ", places.size()));
+  if (places.size() != 2) offsets.fail(str_cat("must have 2 entries, got ", places.size()));
   entry.begin = places[0];
   entry.end = places[1];
   return entry;
@@ -55,16 +55,17 @@ SafetensorsHeader parse_safetensors_header(std::string_view json_text, std::uint
 
 SafetensorsHeader read_safetensors_header(Input& input) {
   require<FileError>(
-      input.size() >= kLengthBytes, input.name(), ": ", input.size(),
-      " bytes are too few for a safetensors file: its first 8 say how long its header is");
+      input.size() >= kLengthBytes, input.name(), ": a file of ", input.size(),
+      " bytes is too short for a safetensors file, which begins with 8 bytes for the length of the "
+      "header");
   std::uint64_t length = 0;
   input.read(0, &length, kLengthBytes);
-  require<FileError>(length <= kLongestHeader, input.name(), ": a header of ", length,
-                     " bytes is claimed, but ", kLongestHeader,
-                     " are the most: not a safetensors file?");
-  require<FileError>(length <= input.size() - kLengthBytes, input.name(), ": a header of ", length,
-                     " bytes is claimed, but the file has ", input.size() - kLengthBytes,
-                     " after the first 8");
+  require<FileError>(length <= kLongestHeader, input.name(), ": the length of the header, ", length,
+                     " bytes, exceeds the limit of ", kLongestHeader,
+                     ". The file may not be a safetensors file.");
+  require<FileError>(length <= input.size() - kLengthBytes, input.name(),
+                     ": the length of the header is ", length, " bytes, but only ",
+                     input.size() - kLengthBytes, " follow the first 8 bytes of the file");
   const std::uint64_t data = kLengthBytes + length;
   std::string json(static_cast<std::size_t>(length), ' ');
   input.read(kLengthBytes, json.data(), json.size());

@@ -17,18 +17,18 @@ std::string fault_of(const TensorEntry& entry, std::uint64_t place, std::uint64_
     for (const std::uint64_t size : entry.shape) sizes += str_cat(sizes.empty() ? "" : ", ", size);
     return str_cat(entry.dtype, " [", sizes, "]");
   };
-  if (entry.end < entry.begin) return offsets() + " end before they begin";
+  if (entry.end < entry.begin) return offsets() + " must not decrease";
   if (entry.end > data_bytes)
-    return str_cat(offsets(), " reach beyond the ", data_bytes,
-                   " bytes of data in the file: is it cut off?");
+    return str_cat(offsets(), " exceed the ", data_bytes,
+                   " bytes of data in the file, which may be truncated");
   if (entry.begin != place)
-    return str_cat(offsets(), " should begin where the tensor before ends, at ", place, ": bytes ",
-                   entry.begin < place ? "would be shared" : "would belong to nothing");
+    return str_cat(offsets(), " must begin where the previous tensor ends, at ", place,
+                   entry.begin < place ? " (the tensors overlap)" : " (there is a gap)");
   const auto bytes = bytes_of(entry);
-  if (!bytes) return type() + " has more elements than any memory";
+  if (!bytes) return type() + " has more elements than memory can hold";
   if (*bytes != entry.end - entry.begin)
-    return str_cat(type(), " takes ", *bytes, " bytes, but ", offsets(), " are ",
-                   entry.end - entry.begin);
+    return str_cat(type(), " takes ", *bytes, " bytes, but ", offsets(), " span ",
+                   entry.end - entry.begin, " bytes");
   return "";
 }
 
@@ -58,8 +58,8 @@ void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
     end = entry.end;
     place = (end + alignment - 1) / alignment * alignment;
   }
-  require<FileError>(data_bytes <= place, file, ": its tensors end at byte ", end,
-                     " of the data, but there are ", data_bytes, ": bytes that belong to nothing");
+  require<FileError>(data_bytes <= place, file, ": the tensors end at byte ", end,
+                     " of the data, but the file has ", data_bytes, " bytes of data");
 }
 
 }  // namespace gradus::io

@@ -39,9 +39,9 @@ Lead lead_of(unsigned byte) {
 std::string read_text(const std::string& path) {
   std::error_code failure;
   require<FileError>(!std::filesystem::is_directory(path, failure), path,
-                     ": is a directory, not a file");
+                     " is a directory, not a file");
   require<FileError>(!std::filesystem::is_character_file(path, failure), path,
-                     ": is a device, not a file or pipe");  // some never end
+                     " is a device, not a file or pipe");  // some never end
   std::ifstream file(path, std::ios::binary);
   require<FileError>(file.is_open(), "cannot read ", path, ": ",
                      std::generic_category().message(errno));
@@ -78,7 +78,7 @@ std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name
     if (found.kind != Utf8::character)  // hex() is expensive
       fail<FileError>(name, ": not UTF-8 at byte ", at, " (0x",
                       hex(static_cast<unsigned char>(text[at]), 2),
-                      "): convert it, or use the byte tokenizer, which takes any bytes");
+                      "). Convert the text, or use the byte tokenizer, which accepts any bytes.");
     code_points.push_back(found.code_point);
     at += found.length;
   }

@@ -21,8 +21,8 @@ constexpr const char* kTokenizerKey = "gradus_tokenizer";
 }  // namespace
 
 void Tokenizer::check_id(std::int64_t id) const {
-  require<IndexError>(0 <= id && id < vocab_size(), name(), " tokenizer: there is no token ", id,
-                      ": ids are 0 to ", vocab_size() - 1);
+  require<IndexError>(0 <= id && id < vocab_size(), name(), " tokenizer: token id ", id,
+                      " must be between 0 and ", vocab_size() - 1);
 }
 
 std::string Tokenizer::decode(std::span<const std::int64_t> ids) const {
@@ -39,13 +39,13 @@ std::string Tokenizer::json_of(const std::map<std::string, std::string>& fields)
 }
 
 CharTokenizer::CharTokenizer(std::string_view text) {
-  require(!text.empty(), "character tokenizer: the text is empty, so there is no vocabulary");
+  require(!text.empty(), "character tokenizer: cannot build a vocabulary from an empty text");
   std::vector<bool> present(0x110000);
   char32_t largest = 0;
   for (std::size_t at = 0; at < text.size();) {
     const Utf8 found = utf8_at(text, at);
     require(found.kind == Utf8::character, "character tokenizer: the text is not UTF-8 at byte ",
-            at, ": convert it, or use the byte tokenizer, which takes any bytes");
+            at, ". Convert the text, or use the byte tokenizer, which accepts any bytes.");
     present[found.code_point] = true;
     largest = std::max(largest, found.code_point);
     at += found.length;
@@ -64,8 +64,8 @@ std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
     const auto place = std::lower_bound(characters_.begin(), characters_.end(), found.code_point);
     if (place == characters_.end() || *place != found.code_point)  // escape() is expensive
       fail<ValueError>("character tokenizer: ", escape(found.code_point), " at byte ", at,
-                       " is none of the ", vocab_size(),
-                       " characters of the vocabulary: leave it out, or train on text that has it");
+                       " is not among the ", vocab_size(),
+                       " characters of the vocabulary. Remove it, or train on text that has it.");
     ids.push_back(place - characters_.begin());
     at += found.length;
   }
@@ -97,16 +97,17 @@ std::string ByteTokenizer::to_json() const { return json_of({{"type", name()}});
 
 WordTokenizer WordTokenizer::train(std::string_view text, std::int64_t vocab_size,
                                    std::int64_t min_count) {
-  require(!text.empty(), "word tokenizer: the text is empty, so there is no vocabulary");
-  require(vocab_size >= 2, "word tokenizer: a vocabulary of ", vocab_size,
-          ": it wants the unknown token and one word at least");
+  require(!text.empty(), "word tokenizer: cannot build a vocabulary from an empty text");
+  require(vocab_size >= 2, "word tokenizer: vocab_size must be at least 2 (the unknown token and ",
+          "one word), got ", vocab_size);
   std::unordered_map<std::string_view, std::int64_t> counts;
   for (const std::string_view piece : pieces(text)) ++counts[piece];
   std::vector<std::pair<std::int64_t, std::string_view>> order;  // most frequent first
   for (const auto& [piece, count] : counts)
     if (count >= min_count) order.emplace_back(-count, piece);
   std::sort(order.begin(), order.end());
-  require(!order.empty(), "word tokenizer: no word stands there ", min_count, " times");
+  require(!order.empty(), "word tokenizer: no word occurs at least min_count = ", min_count,
+          " times");
   std::vector<std::string> words = {"<unknown>"};
   for (const auto& [count, piece] : order)
     if (std::ssize(words) < vocab_size) words.emplace_back(piece);
@@ -115,12 +116,13 @@ WordTokenizer WordTokenizer::train(std::string_view text, std::int64_t vocab_siz
 
 WordTokenizer::WordTokenizer(std::vector<std::string> words, const std::string& name)
     : words_(std::move(words)) {
-  require<FileError>(words_.size() >= 2, name, ": a vocabulary of ", words_.size(), " words");
+  require<FileError>(words_.size() >= 2, name, ": the vocabulary must have at least 2 words, got ",
+                     words_.size());
   for (std::size_t i = 0; i < words_.size(); ++i)
     require<FileError>(!words_[i].empty(), name, ": word ", i, " is empty");
   for (std::size_t i = 1; i < words_.size(); ++i)
     require<FileError>(ids_.emplace(words_[i], static_cast<std::int64_t>(i)).second, name,
-                       ": the word ", quote(words_[i]), " stands there twice");
+                       ": the word ", quote(words_[i]), " appears twice");
 }
 
 std::vector<std::int64_t> WordTokenizer::encode(std::string_view text) const {
@@ -167,8 +169,9 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
   if (!json.has(kTokenizerKey) && json.has("model"))
     return std::make_unique<PretrainedTokenizer>(PretrainedTokenizer::parse(text, name));
   const std::int64_t format = json.at(kTokenizerKey).as_int();
-  require<FileError>(format == kTokenizerFormat, name, ": written in tokenizer format ", format,
-                     ", but this Gradus reads format ", kTokenizerFormat, ": update it");
+  require<FileError>(format == kTokenizerFormat, name, ": the tokenizer has format ", format,
+                     ", but this version of Gradus reads format ", kTokenizerFormat,
+                     ". Update Gradus.");
   const Json type = json.at("type");
   if (type.text() == "byte") {
     json.check_keys({kTokenizerKey, "type"});
@@ -189,15 +192,13 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, const std:
     return made;
   }
   if (type.text() != "character")
-    type.fail("unknown type of tokenizer " + type.describe() +
-              ": there are \"character\", \"byte\", \"word\" and \"bpe\"");
+    type.fail("must be \"character\", \"byte\", \"word\" or \"bpe\", got " + type.describe());
   json.check_keys({kTokenizerKey, "type", "characters"});
   const std::string characters = json.at("characters").text();
-  require<FileError>(!characters.empty(), name, ": \"characters\" is empty");
+  require<FileError>(!characters.empty(), name, ": \"characters\" must not be empty");
   auto tokenizer = std::make_unique<CharTokenizer>(characters);
-  require<FileError>(
-      encode_utf8(tokenizer->characters()) == characters, name,
-      ": \"characters\" must rise and not repeat, or ids would change their meaning");
+  require<FileError>(encode_utf8(tokenizer->characters()) == characters, name,
+                     ": \"characters\" must be in increasing order without repetitions");
   return tokenizer;
 }
 

@@ -23,7 +23,8 @@ class Automatic final : public Recorder {
     if (!path || !*path) return nullptr;
     const long long number = step && *step ? std::atoll(step) : 1;
     if (number >= 1) return std::make_unique<Automatic>(path, number);
-    std::fprintf(stderr, "gradus: GRADUS_TRACE_STEP=%s: must be a number from 1\n", step);
+    std::fprintf(stderr, "gradus: GRADUS_TRACE_STEP must be an integer of at least 1, got %s\n",
+                 step);
     return nullptr;
   }
 
@@ -53,7 +54,8 @@ class Automatic final : public Recorder {
     if (written_) return;
     if (ended_ + 1 < wanted_)
       std::fprintf(stderr,
-                   "gradus: GRADUS_TRACE_STEP=%lld: the program made %lld: no trace is written\n",
+                   "gradus: GRADUS_TRACE_STEP is %lld, but the program only made %lld steps. No "
+                   "trace was written.\n",
                    static_cast<long long>(wanted_), static_cast<long long>(ended_));
     else
       write_page();
@@ -70,7 +72,7 @@ class Automatic final : public Recorder {
     step_ = wanted_;
     try {
       constexpr const char* kNothing =
-          "gradus: GRADUS_TRACE: no operation ran on the main thread: no trace is written\n";
+          "gradus: GRADUS_TRACE: no operation ran on the main thread. No trace was written.\n";
       if (!has_anything()) return void(std::fputs(kNothing, stderr));
       write(path_);
       std::fprintf(stderr, "gradus: trace of step %lld: %s\n", static_cast<long long>(wanted_),

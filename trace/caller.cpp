@@ -52,7 +52,7 @@ std::string caller_among(const std::vector<platform::Frame>& frames) {
     } else if (function == "main" ||
                (function.starts_with("_Z") && !is_library(function) && !is_standard(function))) {
       return platform::demangle(function.c_str()) +
-             " (its line is known if it is built with -g, as cmake --preset debug does)";
+             " (build with -g, as cmake --preset debug does, for its line)";
     }
   }
   return "";

@@ -24,18 +24,18 @@ Formula parse(std::string_view given) {
       out.operands.emplace_back();
     else
       out.operands.back() += c;
-  require(out.operands.size() <= 2, "derive: \"", given, "\" has ", out.operands.size(),
-          " operands: einsum takes one or two");
+  require(out.operands.size() <= 2, "derive: \"", given, "\" must have one or two operands, got ",
+          out.operands.size());
   std::vector<std::string> terms = out.operands;
   terms.push_back(out.result);
   for (const std::string& term : terms)
     for (std::size_t i = 0; i < term.size(); ++i)
       require((term[i] | 32) >= 'a' && (term[i] | 32) <= 'z' && !in(term.substr(i + 1), term[i]),
-              "derive: '", term[i], "' in \"", given,
-              "\": write a letter for each axis, each once; ", "\"...\" as letters, too");
+              "derive: '", term[i], "' in \"", given, "\" is not a letter or appears twice in a ",
+              "term. Use a different letter for each axis, also in place of \"...\".");
   for (const char c : out.result)
     require(in(out.operands.front() + out.operands.back(), c), "derive: '", c,
-            "' of the result stands in no operand of \"", given, "\"");
+            "' in the result is in no operand of \"", given, "\"");
   return out;
 }
 
@@ -46,7 +46,7 @@ std::string fresh(const std::string& like, std::string taken) {
     char other = static_cast<char>(letter ^ 32);
     for (int i = 0; in(taken, other) && i < 26; ++i) other = static_cast<char>('A' + i);
     for (int i = 0; in(taken, other) && i < 26; ++i) other = static_cast<char>('a' + i);
-    require(!in(taken, other), "derive: no letters are left for the indices of a sum");
+    require(!in(taken, other), "derive: no letters are left for summation indices");
     out += other;
     taken += other;
   }
@@ -116,11 +116,12 @@ std::string derive(std::string_view what) {
   if (what.find("->") != std::string_view::npos) return derive_einsum(what);
   std::string text = derivation(what);
   if (!text.empty()) return text;
-  std::string alike;
+  std::string similar;
   for (const std::string& name : derivation_names())
-    if (name.substr(0, 1) == what.substr(0, 1)) alike += (alike.empty() ? "" : ", ") + name;
-  fail<ValueError>("derive: no derivation of \"", what, "\": give an operation's name",
-                   alike.empty() ? "" : ", as " + alike, ", or a formula of einsum, \"ik,kj->ij\"");
+    if (name.substr(0, 1) == what.substr(0, 1)) similar += (similar.empty() ? "" : ", ") + name;
+  fail<ValueError>("derive: no derivation of \"", what, "\". Give the name of an op",
+                   similar.empty() ? "" : " (" + similar + ")",
+                   " or an einsum formula such as \"ik,kj->ij\".");
 }
 
 }  // namespace gradus

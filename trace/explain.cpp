@@ -55,7 +55,7 @@ std::string formula(const Node& node, const Parameters& parameters) {
            (named ? " " + named->name : "");
   }
   std::string out = std::string(node.name()) + "(";
-  if (node.used) return out + "…), used up by backward";
+  if (node.used) return out + "…), released by backward";
   bool first = true;
   for (const auto& input : node.inputs) {
     if (!std::exchange(first, false)) out += ", ";
@@ -177,7 +177,7 @@ std::string explain(const Tensor& x, const nn::Module* model, std::size_t lines)
   if (!x.defined()) return "an undefined tensor\n";
   if (!x.node())
     return str_cat("a tensor ", x.shape(), " of ", x.dtype(), ", ", to_string(range_of(x)),
-                   ": nothing is recorded behind it (why(x) says more)\n");
+                   ", without a graph (why(x) gives the reason)\n");
   const Parameters parameters(model);
   Writer writer(x, parameters);
   write_lines(in_order(nodes_behind(x)), lines, writer);

@@ -78,7 +78,7 @@ std::string NanFinder::origin_of(const Op& op, std::span<const Tensor* const> in
   if (bad == inputs.end()) return what + "from " + with_ranges(inputs);
   if (const std::string* origin = origins_.of(**bad)) return *origin;
   return str_cat("input ", bad - inputs.begin(), " of ", what, with_range(**bad),
-                 ", which came in so");
+                 ", which was not finite before it");
 }
 
 void NanFinder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
@@ -127,14 +127,13 @@ void NanFinder::on_backward_begin(const Node& node, const Tensor& dy) {
   last_visit_ = node.id;
   const auto at = made_.find(node.id);
   if (first && numel(node.shape) == 1 && at != made_.end() && !at->second.origin.empty())
-    return tell(str_cat("the loss, ", forward_of(node), ", is not finite; that began with ",
+    return tell(str_cat("the loss, ", forward_of(node), ", is not finite; this began with ",
                         at->second.origin));
   if (!range_of(dy).all_finite())
-    return tell(str_cat("the gradient that came to ", forward_of(node), " is ", with_range(dy),
-                        first
-                            ? ": it was given so to backward()"
-                            : ": what was added up to it was finite, but the sum is not, or a hook "
-                              "made it so"));
+    return tell(str_cat("the gradient that reached ", forward_of(node), " is ", with_range(dy),
+                        first ? "; it was passed to backward()"
+                              : "; its summands were finite, but the sum is not, or a hook "
+                                "changed it"));
   visits_.push_back({node.id, with_range(dy), ""});
 }
 
@@ -158,8 +157,8 @@ void NanFinder::on_leaf_accumulate(const Node& leaf, const Tensor& grad) {
   if (found_ || thread_state.parallel || range_of(grad).all_finite()) return;
   tell(str_cat(
       "the gradient of leaf ", leaf.id, " ", leaf.shape, " is ", to_string(range_of(grad)),
-      ": what was added up to it was finite, but the sum is not, or it was not finite before "
-      "this backward (zero_grad)"));
+      "; its summands were finite, but the sum is not, or it was not finite before this backward "
+      "(call zero_grad() before each step)"));
 }
 
 bool check_nan_from_env() {

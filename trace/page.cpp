@@ -120,8 +120,8 @@ std::string attention_page(const std::string& title,
     const Shape& shape = each.weights.shape();
     require<ValueError>(
         shape.rank() == 4 && shape[2] == std::ssize(queries) && shape[3] == std::ssize(keys),
-        "attention_page: the weights of ", each.layer, " are ", shape, ", not [B, H, ",
-        queries.size(), ", ", keys.size(), "] as there are names of queries and keys");
+        "attention_page: the weights of ", each.layer, " must be [B, H, ", queries.size(), ", ",
+        keys.size(), "] for the given names of queries and keys, got ", shape);
     const Id layer = tape.add_module({each.layer, "attention", kNone});
     tape.attention.push_back({{"op", kNone}, {"module", layer}});
     tape.add_matrix(tape.attention.back(), "weights", each.weights);

@@ -69,14 +69,15 @@ Json Tape::meta(const std::string& title, const std::string& program, Id step) c
   const auto note = [&](Id n, const char* what, const char* rest) {
     if (n > 0) all.push_back(std::to_string(n) + " " + what + (n == 1 ? " " : "s ") + rest);
   };
-  note(folded_, "tensor", "in repeated blocks between the first and the last: statistics alone");
-  note(sampled, "tensor", "of many numbers: statistics, a picture, the corners and a histogram");
-  note(bare, "tensor", "with statistics alone");
-  note(empty, "tensor", "without numbers: the page would be too large");
-  note(inner_ops, "operation", "inside the backward of another: not listed");
-  note(unseen_nodes, "backward step", "of what ran on another thread or before the trace began");
-  note(late_ops, "operation", "after the limit of a trace: not listed");
-  note(large_attention, "attention", "over long sequences: its matrices were not computed again");
+  note(folded_, "tensor", "in repeated blocks between the first and the last: only statistics");
+  note(sampled, "tensor",
+       "with many values: only statistics, a picture, the corners and a histogram");
+  note(bare, "tensor", "with only statistics");
+  note(empty, "tensor", "without values: the page would be too large");
+  note(inner_ops, "operation", "inside the backward of another one: not listed");
+  note(unseen_nodes, "backward step", "of operations on another thread or from before the trace");
+  note(late_ops, "operation", "beyond the limit of a trace: not listed");
+  note(large_attention, "attention", "over long sequences: its matrices were not recomputed");
   return object(
       "title", title, "program", program, "library", GRADUS_VERSION, "step", step, "omitted",
       object("folded", folded_, "sampled", sampled, "stats_only", bare, "no_values", empty,

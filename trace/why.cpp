@@ -20,9 +20,9 @@ constexpr std::size_t kMost = 40;     // lines
 constexpr std::size_t kMostEnds = 3;  // per parameter
 
 constexpr const char* kMayBe =
-    "the graph keeps no trace of what ran under NoGrad, was detached (detach(), clone(), astype(), "
+    "the graph does not record what ran under NoGrad, was detached (detach(), clone(), astype(), "
     "view()), went through a result without a gradient (argmax, a comparison), or was not used at "
-    "all; run the forward under a trace::Watch and ask again to see the operation";
+    "all. Run the forward under a trace::Watch and call why() again to see the operation.";
 
 /// "multiply in Tiny up"
 std::string place(const Watch& watch, const Watch::Event& event) {
@@ -46,16 +46,15 @@ class Ends {
     found_.clear();
     for (const Watch::Event* event : readers_[leaf.storage().get()]) add(detached(*event));
     const std::uint64_t first = leaf.node()->id;
-    if (!users_.contains(first) && found_.empty())
-      return "no operation used it while the watch looked";
+    if (!users_.contains(first) && found_.empty()) return "no operation used it during the watch";
     std::set<std::uint64_t> seen{first};
     std::deque<std::uint64_t> queue{first};
     for (; !queue.empty() && found_.size() < kMostEnds; queue.pop_front()) {
       const auto users = users_.find(queue.front());
       if (users == users_.end()) {
         if (const Watch::Event* last = watch_.of(queue.front()))
-          add("no operation went on from the result of " + place(watch_, *last) +
-              ": dropped, or copied out of the graph");
+          add("no operation used the result of " + place(watch_, *last) +
+              ", or its values were copied out of the graph");
         continue;
       }
       for (const Watch::Event* event : users->second)
@@ -132,32 +131,30 @@ std::string listed(const char* head, const std::vector<std::string>& lines) {
 
 std::string nothing_behind(const Tensor& x) {
   if (!is_float(x.dtype()))
-    return str_cat("only f32 and f64 have gradients, and this is ", x.dtype());
+    return str_cat("only f32 and f64 tensors have gradients, but this one is ", x.dtype());
   const Watch* watch = Watch::current();
   if (const Watch::Event* maker = watch ? watch->maker_of(x) : nullptr) {
-    if (maker->node) return "detached: its numbers are the result of " + place(*watch, *maker);
-    if (!maker->recording) return place(*watch, *maker) + " made it under NoGrad";
-    return place(*watch, *maker) + " made it, and no gradient was wanted for any of its inputs";
+    if (maker->node) return "detached: its values are the result of " + place(*watch, *maker);
+    if (!maker->recording) return place(*watch, *maker) + " computed it under NoGrad";
+    return place(*watch, *maker) + " computed it, but none of its inputs requires a gradient";
   }
   return std::string(
-             "made from constants alone, under NoGrad, or detached (detach(), clone(), "
+             "computed only from constants, under NoGrad, or detached (detach(), clone(), "
              "astype(), view())") +
-         (GradMode::enabled() ? "" : "; a NoGrad is alive on this thread now");
+         (GradMode::enabled() ? "" : "; a NoGrad is active on this thread");
 }
 
 std::string head(const Tensor& x, const Reach& reach) {
   if (!x.node())
-    return str_cat("nothing is recorded behind this tensor ", x.shape(), ": ", nothing_behind(x),
-                   "\n");
+    return str_cat("this tensor ", x.shape(), " has no graph: ", nothing_behind(x), "\n");
   std::string out = str_cat("#", x.node()->id, " ", x.node()->name(), " ", x.shape(), " reaches ",
                             reach.leaves.size(), reach.leaves.size() == 1 ? " leaf" : " leaves",
-                            reach.used.empty() ? "\n" : " that can still be seen\n");
+                            reach.used.empty() ? "\n" : " that are still known\n");
   std::vector<std::string> used;
   for (const Node* node : reach.used)
-    used.push_back(
-        str_cat("#", node->id, " ", node->name(),
-                ": an earlier backward took what is behind it, which is not known any more"));
-  return out + listed("used up     ", used);
+    used.push_back(str_cat("#", node->id, " ", node->name(),
+                           ": an earlier backward released its inputs, which are no longer known"));
+  return out + listed("released    ", used);
 }
 
 std::string describe(const Node& leaf) { return str_cat("leaf #", leaf.id, " ", leaf.shape); }
@@ -185,10 +182,10 @@ std::string why(const Tensor& x, const nn::Module* model) {
       reached.push_back(str_cat(each.name, " ", each.tensor.shape(),
                                 reach.wanted.contains(each.tensor.node().get())
                                     ? ""
-                                    : ": has a gradient, of this backward or an earlier one"));
+                                    : ": has a gradient from this backward or an earlier one"));
   for (const Node* leaf : reach.leaves)
     if (!parameters.of(*leaf))
-      reached.push_back(describe(*leaf) + (model ? ", not of the model" : ""));
+      reached.push_back(describe(*leaf) + (model ? ", not in the model" : ""));
   const std::string out = head(x, reach) + listed("reached     ", reached);
   if (!model) {
     for (const Node* leaf : reach.frozen) others.push_back(describe(*leaf));
@@ -197,12 +194,12 @@ std::string why(const Tensor& x, const nn::Module* model) {
   bool guess = false;
   for (const Unreached& each : beyond(reach, *model)) {
     const std::string reason =
-        each.frozen ? "frozen: requires_grad_(true) or freeze(false)" : each.ended_at;
+        each.frozen ? "frozen; call requires_grad_(true) or freeze(false)" : each.ended_at;
     guess = guess || reason.empty();
     others.push_back(str_cat(each.name, " ", each.shape, reason.empty() ? "" : ": ", reason));
   }
   return out + listed("not reached ", others) +
-         (guess ? std::string("why not: ") + kMayBe + "\n" : "");
+         (guess ? std::string("reason: ") + kMayBe + "\n" : "");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ struct TrainOptions {
   bool higher_is_better = false;                     // for example an accuracy
   std::int64_t items_per_step = 1;                   // per shard, for the rate in the progress line
   std::string item = "step";                         // "token": 12.3k tokens/s
-  std::string loss_unit;                             // of the curve: "nats a character"
+  std::string loss_unit;                             // of the curve: "nats per character"
   std::string program = "train";                     // begins messages on stderr
   const volatile std::sig_atomic_t* stop = nullptr;  // not 0: finish the step, save, return
 };

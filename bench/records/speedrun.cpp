@@ -202,7 +202,7 @@ void run(const Flags& flags) {
   options.eval_every = (steps + row.evaluations - 1) / row.evaluations;
   options.items_per_step = row.batch * row.context;
   options.item = "token";
-  options.loss_unit = "nats a character";
+  options.loss_unit = "nats per character";
   options.program = "speedrun";
   options.stop = &interrupted;
   train::Trainer trainer(model, *optimizer, optim::warmup_linear(10, steps), options);
@@ -219,7 +219,7 @@ void run(const Flags& flags) {
         return train::Metrics{{"held_out_loss", mean_loss(model, windows)}};
       });
   require(end != train::TrainEnd::interrupted,
-          "interrupted; the same command continues the run in ", flags.out);
+          "interrupted. Run the same command again to continue the run in ", flags.out, ".");
   std::printf(
       "{\"row\": \"%s\", \"seed\": %llu, \"steps\": %lld, \"parameters\": %lld, "
       "\"characters_scored\": %lld, \"held_out\": %.4f}\n",
@@ -238,15 +238,14 @@ int main(int argc, char** argv) {
   std::set<std::string> rows;
   for (const auto& [name, row] : kRows) rows.insert(name);
   app.add_option("row", flags.row)->required()->check(CLI::IsMember(rows));
-  app.add_option("--text", flags.text, "what to learn")->required();
-  app.add_option("--out", flags.out, "the run's directory; continues the run that is there")
-      ->required();
+  app.add_option("--text", flags.text, "training text")->required();
+  app.add_option("--out", flags.out, "directory of the run; continues an existing run")->required();
   app.add_option("--seed", flags.seed)->capture_default_str();
-  app.add_option("--steps", flags.steps, "other than the row's")->check(CLI::PositiveNumber);
-  app.add_flag(
-      "--tune", flags.tune,
-      "scores the last 5 % of the training part, and does not learn it: to choose settings");
-  app.add_option("--without", flags.without, "leaves a trick out; may be repeated")
+  app.add_option("--steps", flags.steps, "number of steps (default: that of the row)")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--tune", flags.tune,
+               "hold out and score the last 5 % of the training part, to choose settings");
+  app.add_option("--without", flags.without, "disable a trick; may be repeated")
       ->check(CLI::IsMember(kTricks));
   std::signal(SIGINT, [](int) { interrupted = 1; });
   return program(app, "speedrun", argc, argv, [&] { run(flags); });

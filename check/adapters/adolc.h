@@ -16,7 +16,8 @@ auto adolc(std::string name, F f, short tape, const std::vector<double>& x) {
     const int done = vec_jac(tape, static_cast<int>(dy.size()), static_cast<int>(at.size()), 0,
                              in.data(), weights.data(), dx.data());
     if (done < 0)
-      throw std::runtime_error(joined("vec_jac gives ", done, ": another branch than the tape's"));
+      throw std::runtime_error(
+          joined("vec_jac returns ", done, ": the branch differs from that of the tape"));
     return dx;
   };
   return raw(

@@ -17,14 +17,14 @@ using Guarded = std::vector<GuardedArray<double*>>;
 std::string string_of(const char* text) { return text ? text : ""; }
 
 Dims shape_of(int rank, const std::int64_t* shape) {
-  if (rank < 0 || (rank > 0 && !shape)) throw BadInput(joined("a shape of rank ", rank));
+  if (rank < 0 || (rank > 0 && !shape)) throw BadInput(joined("invalid shape (rank ", rank, ")"));
   return rank == 0 ? Dims() : Dims(shape, shape + rank);
 }
 
 }  // namespace
 
 struct gradus_check {
-  std::string name = {}, said = {}, error = {}, text = {};
+  std::string name = {}, message = {}, error = {}, text = {};
   std::vector<Input> inputs = {};
   RawOptions options = {};
   Functions functions = {};
@@ -46,9 +46,9 @@ struct gradus_check {
     Guarded x = guarded(in);
     std::vector<const double*> pointers;
     for (auto& each : x) pointers.push_back(each.pass());
-    said.clear();
+    message.clear();
     if (f(pointers.data()) != 0)
-      throw std::runtime_error(said.empty() ? "it did not return 0" : said);
+      throw std::runtime_error(message.empty() ? "it returned a value other than 0" : message);
     for (std::size_t k = 0; k < x.size(); ++k) x[k].inspect(function, inputs[k].name, false);
   }
 
@@ -95,7 +95,7 @@ struct gradus_check {
     } catch (const std::exception& problem) {
       error = problem.what();
     } catch (...) {
-      error = "something was thrown that is no std::exception";
+      error = "an exception that is not a std::exception was thrown";
     }
     return GRADUS_ERROR;
   }
@@ -139,8 +139,8 @@ int gradus_check_set(gradus_check* check, const char* option, double value) {
     if (name == "seed") return static_cast<void>(options.seed = static_cast<std::uint64_t>(value));
     if (name == "accumulates") return static_cast<void>(check->functions.accumulates = value != 0);
     if (name != "full" && name != "sampled")
-      throw BadInput("there is no option '" + name +
-                     "', but rtol, atol, resolution, ulp, seed, accumulates, full and sampled");
+      throw BadInput("unknown option '" + name +
+                     "'. Options: rtol, atol, resolution, ulp, seed, accumulates, full, sampled");
     options.mode = name == "full" ? Mode::full : Mode::projections;
     if (value == 0) options.mode = Mode::automatic;
   });
@@ -158,7 +158,7 @@ int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp
 }
 
 void gradus_check_says(gradus_check* check, const char* message) {
-  check->kept_inside([&] { check->said = string_of(message); });
+  check->kept_inside([&] { check->message = string_of(message); });
 }
 
 int gradus_check_condition(gradus_check* check, int input, const char* note,
@@ -167,7 +167,7 @@ int gradus_check_condition(gradus_check* check, int input, const char* note,
     std::optional<Report>& report = check->report;
     const auto k = static_cast<std::size_t>(input);
     if (!report || k >= report->inputs.size())
-      throw BadInput(joined("there is no report with an input ", k));
+      throw BadInput(joined("no report was made, or it has no input ", k));
     ++report->counts.conditions;
     if (!note) return Verdict::pass;
     report->add(

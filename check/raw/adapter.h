@@ -74,7 +74,9 @@ class Adapter {
       Values y;
       if constexpr (writes<Function>) {
         if (!plan.output)
-          throw BadInput(name + " writes its result: say how large that is, .output({2, 3})");
+          throw BadInput(name +
+                         " writes its result into an argument. Give the result's shape, "
+                         "for example .output({2, 3}).");
         using Out = GuardedArray<Parameter<Function, count, std::span<double>>>;
         std::tuple<Out> out(Out(self.starts({*plan.output}, false)[0], *plan.output));
         call(f, x, out);
@@ -94,8 +96,8 @@ class Adapter {
   void derivative(D d, Functions& functions, bool column_major = false) const {
     static constexpr DerivativeForm form = form_of<D>();
     static_assert(form.known,
-                  "the derivative must be vjp(inputs…, dy) that returns the gradients, "
-                  "vjp(inputs…, dy, gradients…) that writes them, gradient(inputs…), "
+                  "the derivative must be vjp(inputs…, dy), which returns the gradients, "
+                  "vjp(inputs…, dy, gradients…), which writes them, gradient(inputs…), "
                   "jacobian(inputs…) or check::jvp(f)");
     if constexpr (!form.known) {
       return;
@@ -255,7 +257,7 @@ class Adapter {
         known = make(in, dy.size());
         at = in;
         if (make(in, dy.size()) != known && std::none_of(known.begin(), known.end(), has_nan))
-          throw Damage("the derivative differs from call to call, with the same inputs");
+          throw Damage("the derivative differs between calls with the same inputs");
       }
       Arguments dx;
       for (std::size_t k = 0; k < known.size(); ++k) {
@@ -264,7 +266,7 @@ class Adapter {
                           size == count_of(plan->gradients[k].shape) * dy.size();
         if (!fits)
           throw Damage(joined("the Jacobian has ", size, " values for ", dy.size(), " outputs and ",
-                              in[k].size(), " elements of an input; it needs one for each pair"));
+                              in[k].size(), " elements of an input; expected one for each pair"));
         dx.push_back(times_rows(dy, known[k]));
       }
       return dx;
@@ -314,8 +316,8 @@ class Adapter {
     }
     if (!close(along(d, in, all), sum, 1e-4))
       throw Damage(
-          "the derivative is not linear in its direction: along a sum of directions it is "
-          "not the sum of what it is along each");
+          "the derivative is not linear in its direction: along a sum of directions it differs "
+          "from the sum of the derivatives along each");
     return result;
   }
 

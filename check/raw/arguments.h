@@ -59,7 +59,7 @@ class GuardedArray {
         layout_.column_major = layout_of(object_).column_major;
     }
     if (size() != size_)
-      throw BadInput(joined("a parameter takes ", size(), " numbers, and is given ", size_));
+      throw BadInput(joined("a parameter takes ", size(), " values, but got ", size_));
     for (std::size_t i = 0; i < size_; ++i) at(layout_.position(i)) = static_cast<T>(values[i]);
     before_ = numbers();
   }
@@ -94,7 +94,7 @@ class GuardedArray {
     const Values now = writable ? before_ : numbers();
     for (std::size_t i = 0; i < before_.size(); ++i) {
       if (i < now.size() && (now[i] == before_[i] || before_[i] != before_[i])) continue;
-      throw Damage(function + " changes " + name + ", which it may only read: element " +
+      throw Damage(function + " changes " + name + ", which it must only read: element " +
                    list(index_of(i, layout_.shape)) + " was " + number(before_[i], 7) +
                    (i < now.size() ? " and is " + number(now[i], 7) : ""));
     }

@@ -37,7 +37,7 @@ struct Array {};
 template <class S, class T>
 struct Fields {
   static_assert(std::is_trivially_copyable_v<S> && sizeof(S) % sizeof(T) == 0,
-                "a struct is taken as an array where it holds members of one type alone");
+                "a struct counts as an array only if all its members have the same type");
   using Number = T;
   static constexpr bool shaped = false;
   static Layout layout(const S&) { return {{sizeof(S) / sizeof(T)}, false}; }
@@ -169,9 +169,9 @@ template <class A>
 Values numbers_of(const A& a, Layout layout) {
   constexpr bool taken = NumberArray<A>;
   static_assert(taken,
-                "a function returns numbers as an input has them: a number, a vector, array or "
-                "span of numbers, rows of rows, a matrix; several gradients are a tuple of those, "
-                "or a vector");
+                "a function must return the types that inputs may have: a number, a vector, array "
+                "or span of numbers, rows of rows, or a matrix. Several gradients are a tuple or a "
+                "vector of those");
   if constexpr (taken) {
     const Layout own = layout_of(a);
     if constexpr (Array<A>::shaped) layout = own;

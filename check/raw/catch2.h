@@ -26,7 +26,7 @@ using namespace Catch::Matchers;
 class HasCorrectGradients : public catch2::MatcherBase<Report> {
  public:
   bool match(const Report& report) const override { return static_cast<bool>(report); }
-  std::string describe() const override { return "^ expected: all gradients are right"; }
+  std::string describe() const override { return "^ expected: all gradients are correct"; }
 };
 
 }  // namespace gradus::check

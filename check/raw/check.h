@@ -98,7 +98,8 @@ class Raw {
   /// The same function in double, for the finite differences.
   template <class R>
   Raw& reference(R r) {
-    static_assert(Plain<R>, "the parameters of the reference need types, those of double");
+    static_assert(Plain<R>,
+                  "the reference must not be generic: give its parameters types of double");
     functions_.reference = Adapter<F, G...>(plan_).forward(std::move(r), "the reference");
     return *this;
   }
@@ -188,9 +189,9 @@ auto given(const A& value) {
   constexpr bool taken = NumberArray<A>;
   static_assert(taken,
                 "an input is a number, or a vector, array, span or C array of numbers, rows of "
-                "rows, or a matrix with data(), rows() and cols(). For a struct of doubles say "
+                "rows, or a matrix with data(), rows() and cols(). For a struct of doubles write "
                 "`template <> struct gradus::check::Array<S> : gradus::check::Fields<S, double> "
-                "{};`; for another type specialise gradus::check::Array (check/raw/arrays.h)");
+                "{};`; for another type specialize gradus::check::Array (check/raw/arrays.h)");
   if constexpr (taken)
     return input(value);
   else
@@ -215,13 +216,13 @@ template <class F, class D, class... A>
 [[nodiscard]] auto raw(std::string name, F forward, D derivative, const A&... inputs) {
   constexpr bool some = sizeof...(A) > 0,
                  known = (requires { typename decltype(given(inputs))::Type; } && ...);
-  static_assert(some, "give at least one input to differentiate by");
+  static_assert(some, "give at least one differentiable input");
   constexpr bool taken = some && takes<F, decltype(given(inputs))...>();
   static_assert(
       taken || !some || !known,
-      "forward is y = f(inputs…) or f(inputs…, y), with as many inputs as are given and of "
-      "types that they fit. A member function: method(&C::f, object). An overloaded or "
-      "generic one: a lambda, [](double x) { return std::exp(x); }");
+      "forward must be y = f(inputs…) or f(inputs…, y) and accept the given inputs. For a member "
+      "function use method(&C::f, object). For an overloaded or generic function use a lambda: "
+      "[](double x) { return std::exp(x); }");
   if constexpr (!taken) {
     return Rejected();
   } else {
@@ -236,8 +237,8 @@ template <class D, class A>
 [[nodiscard]] auto raw(std::string name, RealFunction f, D derivative, const A& x) {
   constexpr bool number = std::is_arithmetic_v<A>;
   static_assert(number,
-                "an overloaded function is taken for one number; for another input write a lambda "
-                "that says which is meant: [](const V& x) { return exp(x); }");
+                "an overloaded function is only accepted for one number; for another input write a "
+                "lambda that selects the overload: [](const V& x) { return exp(x); }");
   if constexpr (number)
     return raw<RealFunction, D, double>(std::move(name), f, std::move(derivative),
                                         static_cast<double>(x));

@@ -133,9 +133,9 @@ class CheckedFunction {
       goes_on = one * two >= 0 && std::abs(two) <= (1 + 1e-9) * std::abs(one);
     }
     const std::string differs = "forward gives different values for the same inputs";
-    return differs + (goes_on ? ", and moves on in one direction: it keeps something from call to "
-                                "call (a running mean, a counter). Give it a fresh state each time"
-                              : ": freeze its randomness, and keep nothing from call to call");
+    return differs + (goes_on ? ", and they move in one direction, so it keeps state between calls "
+                                "(a running mean, a counter). Reset the state for each call"
+                              : ". Fix the random seed, and keep no state between calls");
   }
 
   /// The measured function along a move of input k.
@@ -156,14 +156,14 @@ class CheckedFunction {
         f_.reference ? forward(f_.reference, "the reference") : forward(f_.forward, "forward");
     if (y.size() == outputs()) return y;
     throw Abort{Verdict::inconclusive,
-                joined("forward gives ", outputs(), " values at the inputs and ", y.size(),
-                       " close by: choose inputs where it stays")};
+                joined("forward gives ", outputs(), " values at the inputs, but ", y.size(),
+                       " nearby. Choose inputs where the count does not change")};
   }
 
   template <class Call>
   static auto guarded(Call call, const std::string& function, Verdict verdict) -> decltype(call()) {
     const char* elsewhere =
-        verdict == Verdict::fail ? "" : ". It is called at the inputs and close by: choose others";
+        verdict == Verdict::fail ? "" : ". It is called at the inputs and nearby; choose others";
     try {
       return call();
     } catch (const Damage& damage) {
@@ -173,7 +173,7 @@ class CheckedFunction {
     } catch (const std::exception& error) {
       throw Abort{verdict, function + " throws: " + error.what() + elsewhere};
     } catch (...) {
-      throw Abort{verdict, function + " throws something that is no std::exception"};
+      throw Abort{verdict, function + " throws an exception that is not a std::exception"};
     }
   }
 
@@ -186,22 +186,22 @@ class CheckedFunction {
     measured_ = forward(f_.reference, "the reference");
     if (measured_.size() != output_.size())
       throw Abort{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
-                                                " values, forward ", output_.size())};
+                                                " values, but forward gives ", output_.size())};
     // Rounding errors are smaller than 1e-3 of the largest value; most mistakes are larger.
     const double largest = largest_of(measured_);
     for (std::size_t i = 0; i < output_.size(); ++i) {
       if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
       if (!std::isfinite(output_[i]) || !std::isfinite(measured_[i])) continue;
       throw Abort{Verdict::inconclusive,
-                  joined("forward and its reference are not the same function: output ", i, " is ",
-                         number(output_[i], 7), " and ", number(measured_[i], 7))};
+                  joined("forward and its reference compute different functions: output ", i,
+                         " is ", number(output_[i], 7), " and ", number(measured_[i], 7))};
     }
   }
 
   void check_structure(const Arguments& dx, Report& report) const {
     if (dx.size() != inputs_.size())
       throw Abort{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
-                                        inputs_.size(), " inputs; it must give one for each")};
+                                        inputs_.size(), " inputs; expected one for each")};
     bool fits = true;
     for (std::size_t k = 0; k < dx.size(); ++k) {
       const Input& input = inputs_[k];
@@ -210,7 +210,7 @@ class CheckedFunction {
       fits = false;
       report.add(Kind::structure, k,
                  joined("the gradient of input ", k, " '", input.name, "' has ", dx[k].size(),
-                        " values, the input has ", input.values.size(), " (shape ",
+                        " values, but the input has ", input.values.size(), " (shape ",
                         list(input.shape), ")"));
     }
     if (!fits) throw Abort{Verdict::fail, ""};

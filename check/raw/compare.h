@@ -71,22 +71,22 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   finding.allowed = judgement.allowed / std::abs(w);
   if (!n.finite()) {
     finding.note =
-        "the differences around it are not finite, grow as the step shrinks, or are all "
-        "rounding: an edge, a jump, an infinite derivative? Choose values beside it";
+        "the differences here are not finite, grow as the step shrinks, or are only rounding: an "
+        "edge, a jump, an infinite derivative? Choose other values";
   } else if (judgement.verdict == Verdict::inconclusive) {
     finding.note =
-        "the differences are known to " + number(own.estimate(), 2) + " only: " +
-        (n.only_rounding() ? "forward's rounding hides the rest. Take away an offset, or choose "
+        "the differences are accurate only to " + number(own.estimate(), 2) + ": " +
+        (n.only_rounding() ? "rounding of forward hides the rest. Remove an offset, or choose "
                              "inputs where it changes more"
-                           : "forward jitters, or its derivative is infinite. Choose values "
-                             "beside it; if it is noisy inside, .resolution(1e-3)");
+                           : "forward jitters, or its derivative is infinite. Choose other values; "
+                             "if forward is noisy, use .resolution(1e-3)");
   } else if (n.kink && own.lower() == own.upper()) {
-    finding.note = "at a kink, where by the declared convention it is " + number(own.value, 6);
+    finding.note = "at a kink, where the declared convention gives " + number(own.value, 6);
   } else if (n.kink) {
-    finding.note = "at a kink: from " + number(own.lower(), 6) + " to " + number(own.upper(), 6) +
-                   " would be right";
+    finding.note = "at a kink: any value from " + number(own.lower(), 6) + " to " +
+                   number(own.upper(), 6) + " is correct";
   } else if (!std::isfinite(a)) {
-    finding.note = "not finite: 0 times infinity, or a value never written?";
+    finding.note = "not finite: 0 times infinity, or an uninitialized value?";
   }
 }
 
@@ -105,7 +105,7 @@ inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& su
     finding.note = joined("d", indexed(finding.input_name, finding.at), " is ", number(value, 10),
                           " for an upstream gradient of zeros; it must be 0. ",
                           std::isfinite(value) ? "Does every term contain dy?"
-                                               : "0 times infinity, or a value never written?");
+                                               : "0 times infinity, or an uninitialized value?");
     return finding;
   }
   return {};
@@ -135,23 +135,23 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
     if (loose) first_kink = std::min(first_kink.value_or(SIZE_MAX), *move.element);
   }
   if (summary.elements == 0) {
-    notes.push_back(input + " has no elements: nothing to compare");
+    notes.push_back(input + " has no elements to compare");
   } else if (numeric.flat()) {
     notes.push_back(input +
-                    ": every measured derivative is 0. It is a stationary point, or the output "
-                    "does not depend on it: this tells little; choose other values too");
+                    ": every measured derivative is 0. This is a stationary point, or the output "
+                    "does not depend on it; also check other values");
   }
   if (summary.looked_at < summary.elements && !sample_said)
     notes.push_back(joined(some(summary.looked_at), " were compared one by one, all of them along ",
                            std::ssize(numeric.moves) - summary.looked_at, " directions"));
   if (coarse > 0)
     notes.push_back(some(coarse) +
-                    " could be compared in their first digits only: their derivatives hardly rise "
-                    "above the rounding of forward");
+                    " could be compared only in their first digits, as their derivatives hardly "
+                    "exceed the rounding of forward");
   if (first_kink)
-    notes.push_back(some(undeclared) + " lie at a kink, the first at " +
+    notes.push_back(some(undeclared) + " are at a kink, the first at " +
                     list(index_of(*first_kink, summary.shape)) +
-                    "; any value between the one-sided derivatives is taken as right there");
+                    "; any value between the one-sided derivatives is accepted there");
   return notes;
 }
 

@@ -137,7 +137,7 @@ inline std::string location(const std::vector<bool>& in, const Dims& shape, cons
   }
   if (count == 1) {
     const auto j = std::find(in.begin(), in.end(), true) - in.begin();
-    return "at " + list(index_of(static_cast<std::size_t>(j), shape)) + " alone";
+    return "at " + list(index_of(static_cast<std::size_t>(j), shape));
   }
   const bool known = x.size() == in.size();
   if (known && are_those([&](auto j) { return x[j] < 0; })) return "where the input is negative";

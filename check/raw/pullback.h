@@ -58,16 +58,16 @@ class Pullback {
   void describe(Report& report) const {
     for (const Placed& p : placed_) {
       report.notes.push_back(joined(inputs_[p.input].name, " moved on ", p.manifold.name, ": ",
-                                    p.basis.columns, " tangent numbers, from one of ",
+                                    p.basis.columns, " tangent values, from one of ",
                                     p.basis.rows));
       if (p.found.empty()) continue;
       InputSummary& summary = report.inputs[p.input];
       const bool right = summary.wrong == 0;
-      summary.cause = {
-          "AMBIENT", p.found,
-          right ? "multiply it by the derivative of plus at 0: so it is right"
-                : "multiply it by the derivative of plus at 0; it is wrong after that, too"};
-      report.add(Kind::structure, p.input, "the tangent space's derivative is wanted: " + p.found);
+      summary.cause = {"AMBIENT", p.found,
+                       right ? "multiply it by the derivative of plus at 0; then it is correct"
+                             : "multiply it by the derivative of plus at 0; even then it is wrong"};
+      report.add(Kind::structure, p.input,
+                 "the derivative in the tangent space is required: " + p.found);
     }
   }
 
@@ -93,8 +93,8 @@ class Pullback {
   void require_on(const Manifold& m, const Values& x, const std::string& what) const {
     const double apart = m.residual ? m.residual(x) : 0;
     if (!(apart <= 1e-6))
-      throw BadInput(joined(name_, ": ", what, " is not on ", m.name, ": by ", number(apart, 2),
-                            ", and 1e-6 is allowed"));
+      throw BadInput(joined(name_, ": ", what, " is not on ", m.name, " (the residual is ",
+                            number(apart, 2), ", at most 1e-6 is allowed)"));
   }
 
   Values forward(const Forward& f, Arguments delta) {
@@ -136,11 +136,11 @@ class Pullback {
       outside = std::max(outside, std::abs(g[i] - inside[i]));
     const std::string& name = inputs_[p.input].name;
     if (p.manifold.gradient == GradientSpace::tangent)
-      p.found = joined("d", name, " has ", g.size(), " numbers, as ", name, " has; a step on ",
-                       p.manifold.name, " has ", v.size());
+      p.found = joined("d", name, " has ", g.size(), " values, as ", name,
+                       " has, but a tangent vector of ", p.manifold.name, " has ", v.size());
     else if (outside > 1e-7 * largest_of(g))
       p.found = joined("d", name, " leaves ", p.manifold.name,
-                       ": it has a part at right angles to all tangent vectors");
+                       ": it has a component normal to the tangent space");
   }
 
   std::string name_;

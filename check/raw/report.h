@@ -12,17 +12,17 @@ namespace gradus::check {
 
 inline std::string summary_line(const InputSummary& input, std::size_t index) {
   std::string result = joined("input ", index, " '", input.name, "' ", list(input.shape), ": ");
-  if (!input.differentiable) return result + "not differentiable, left out";
+  if (!input.differentiable) return result + "not differentiable, skipped";
   const bool caused = !input.cause.name.empty();
   const auto some = [&input](std::int64_t n) {
     if (input.looked_at == input.elements) return share(n, input.elements);
-    return joined(n, " of the ", input.looked_at, " elements looked at");
+    return joined(n, " of the ", input.looked_at, " checked elements");
   };
   if (input.wrong > 0) result += some(input.wrong) + " wrong, ";
   if (input.wrong == 0 && caused) result += "side-effect checks failed, ";
-  if (input.unseen > 0) result += some(input.unseen) + " cannot be seen, ";
+  if (input.unseen > 0) result += some(input.unseen) + " cannot be measured, ";
   const bool fine = input.wrong == 0 && input.unseen == 0 && !caused && input.compared > 0;
-  return joined(result, fine ? "ok, " : "", input.compared, " numbers compared");
+  return joined(result, fine ? "ok, " : "", input.compared, " values compared");
 }
 
 /// ": 1.38 times what it should be", if that is informative.
@@ -58,7 +58,7 @@ inline std::string in_one_line(const Finding& f) {
 inline std::string described(const Finding& f) {
   if (!has_numbers(f)) return wrapped(f.note, 4);
   const bool seen = f.verdict != Verdict::inconclusive;
-  return wrapped(place_of(f) + (seen ? in_words(f) : " cannot be seen"), 4) +
+  return wrapped(place_of(f) + (seen ? in_words(f) : " cannot be measured"), 4) +
          wrapped(numbers_in(f), 6) + (f.note.empty() ? "" : wrapped(f.note, 6));
 }
 
@@ -70,9 +70,9 @@ inline std::string drawn_map(const InputSummary& input) {
   if (first == std::string::npos || input.map.size() < 2) return "";
   const auto columns = static_cast<std::size_t>(shape[rank - 1]);
   const auto rows = rank > 1 ? static_cast<std::size_t>(shape[rank - 2]) : 1;
-  static constexpr std::array legend{". right",      "- too small",    "+ too large", "0 missing",
-                                     "! wrong sign", "? not a number", "~ not seen"};
-  std::string head = jacobian ? "map of d outputs / d " + input.name + ", a row for each output"
+  static constexpr std::array legend{". correct",    "- too small",    "+ too large",   "0 missing",
+                                     "! wrong sign", "? not a number", "~ not measured"};
+  std::string head = jacobian ? "map of d outputs / d " + input.name + ", one row per output"
                               : "map of " + input.name,
               text;
   const std::size_t page = first / (rows * columns) * rows * columns;
@@ -92,12 +92,12 @@ inline std::string drawn_cause(const InputSummary& input) {
   if (cause.name.empty()) {
     const bool sampled = input.map.find('~') != std::string::npos && input.unseen == 0;
     if (input.map.empty() || input.elements < 2) return "";
-    return wrapped(sampled ? "a sample shows no cause: try smaller inputs"
-                           : "likely cause: no pattern that explains all of it",
+    return wrapped(sampled ? "likely cause: unknown from a sample; try smaller inputs"
+                           : "likely cause: no pattern explains all errors",
                    4);
   }
   return wrapped("likely cause: " + cause.name + " - " + cause.why, 4) +
-         (cause.hint.empty() ? "" : wrapped("try: " + cause.hint, 4));
+         (cause.hint.empty() ? "" : wrapped("hint: " + cause.hint, 4));
 }
 
 GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {

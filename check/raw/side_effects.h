@@ -15,9 +15,9 @@ class SideEffects {
     const Arguments again = function_.vjp(dy_, report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
       if (!wanted(k) || close(again[k], answer[k], 0)) continue;
-      report_.add(Kind::structure, k, "the gradient of '" + name(k) + "' differs from call to call",
-                  {"NOT DETERMINISTIC", "nothing that changes by itself can be a derivative",
-                   "freeze its randomness; look for memory that was never written"});
+      report_.add(Kind::structure, k, "the gradient of '" + name(k) + "' differs between calls",
+                  {"NOT DETERMINISTIC", "calls with the same arguments give different results",
+                   "fix the random seed, and look for uninitialized memory"});
     }
     if (function_.functions().linear) return;
     check_linear(answer, 1024);
@@ -66,10 +66,10 @@ class SideEffects {
       report_.add(
           Kind::linearity, k,
           joined("the gradient of '", name(k), "' is not linear in dy: for ", times,
-                 " dy it is not ", times, " times what it is for dy"),
+                 " dy it is not ", times, " times the gradient for dy"),
           {"NOT LINEAR",
-           "a derivative multiplies dy by something that does not depend on dy; this one clips, "
-           "rectifies, squares or adds to it",
+           "a derivative multiplies dy by a factor that does not depend on dy; this one clips, "
+           "rectifies, squares or adds to dy",
            "look for abs, max, clamp, a square, or a constant applied to dy"});
     }
   }
@@ -80,22 +80,23 @@ class SideEffects {
     for (std::size_t j = 0; j < sum.size(); ++j) kept += found[j] == start[j] ? 1 : 0;
     const std::string dx = "d" + name(k);
     if (function_.functions().accumulates) {
-      report_.add(Kind::buffer, k, dx + " is declared to be added to, and is written over",
-                  {"OVERWRITES", "what other paths contributed to the gradient before is lost",
-                   dx + "[i] += …, in place of " + dx + "[i] = …"});
+      report_.add(Kind::buffer, k, dx + " is declared to be accumulated, but is overwritten",
+                  {"OVERWRITES", "earlier contributions to the gradient are lost",
+                   "write " + dx + "[i] += … in place of " + dx + "[i] = …"});
     } else if (close(found, sum, share_) && kept < std::ssize(sum)) {
-      report_.add(Kind::buffer, k, dx + " is added to: what was there before is still in it",
-                  {"ADDS", "what the buffer holds before the call becomes a part of the gradient",
+      report_.add(Kind::buffer, k,
+                  dx + " is added to, so it includes the previous contents of the buffer",
+                  {"ADDS", "the previous contents of the buffer become part of the gradient",
                    "set " + dx + " to 0 first, write = in place of +=, or declare .accumulates()"});
     } else if (kept > 0) {
       report_.add(Kind::buffer, k,
                   share(kept, std::ssize(sum)) + " of " + dx + " are never written",
-                  {"NEVER WRITTEN", "some elements keep what was in the buffer before the call",
-                   "do the loops reach every element? Where the gradient is 0, 0 must be written"});
+                  {"NEVER WRITTEN", "some elements keep the previous contents of the buffer",
+                   "do the loops reach every element? Write 0 where the gradient is 0"});
     } else {
-      report_.add(Kind::buffer, k, dx + " depends on what was in it before the call",
+      report_.add(Kind::buffer, k, dx + " depends on the previous contents of its buffer",
                   {"DEPENDS ON ITS BUFFER", "some elements are read before they are written",
-                   "set " + dx + " to 0 before anything is added to it"});
+                   "set " + dx + " to 0 before adding to it"});
     }
   }
 

@@ -30,7 +30,7 @@ inline std::string special_point(const std::vector<Input>& inputs,
   }
   std::sort(all.begin(), all.end());
   if (std::find(all.begin(), all.end(), 0) != all.end()) return "zeros";
-  if (std::adjacent_find(all.begin(), all.end()) != all.end()) return "equal numbers";
+  if (std::adjacent_find(all.begin(), all.end()) != all.end()) return "equal values";
   return unit_norm ? "a length of 1" : "";
 }
 
@@ -59,11 +59,11 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
   report.counts.add(there.counts);
   if (there.verdict == Verdict::fail) {
     Finding finding = there.findings.front();
-    finding.note = where + "; this is beside it. " + finding.note;
+    finding.note = where + "; this is a point nearby. " + finding.note;
     return add_extra(report, std::move(finding));
   }
-  report.notes.push_back(where + (there ? "; a sample beside it is right too"
-                                        : "; beside it nothing could be measured"));
+  report.notes.push_back(
+      where + (there ? "; a sample nearby is correct too" : "; nothing could be measured nearby"));
 }
 
 /// Moves equal elements at kinks together: a max that gives both of two tied elements the full
@@ -93,8 +93,8 @@ inline std::optional<Finding> wrong_tie(CheckedFunction& function,
       Finding finding{.input = input, .input_name = function.inputs()[input].name, .along = true};
       describe_numbers(finding, a, n, probe, result);
       finding.note =
-          joined(places.size(), " elements that are ", number(value, 6),
-                 " move together here; each alone lies at a kink, where it may be right");
+          joined(places.size(), " elements of value ", number(value, 6),
+                 " move together here; each alone is at a kink, where it may be correct");
       return finding;
     }
   }

@@ -151,15 +151,16 @@ inline std::string left_out(const TimeBudget& time, const Input& input, const Nu
       numeric.moves.begin(), numeric.moves.end(), [](const Move& move) { return move.along(); }));
   const std::string budget = number(time.budget(), 3) + " s";
   if (directions == 0)
-    throw Abort{Verdict::inconclusive, joined("a budget of ", budget, " left no time for ",
-                                              input.name, ": give more, or check it alone")};
+    throw Abort{Verdict::inconclusive,
+                joined("the budget of ", budget, " left no time for ", input.name,
+                       ". Increase it, or check only this input")};
   const std::size_t seen = numeric.moves.size() - directions, all = input.values.size();
   const double missed = 100 - 100 * static_cast<double>(seen) / static_cast<double>(all);
   return joined(
-      "in ", budget, " ", seen, " of ", all, " elements of ", input.name,
-      " moved one by one, and all along ", directions,
-      " directions. A single wrong element shows in each direction if its error is above ",
-      number(shown_along(numeric), 2), "; a smaller one is missed with a chance of ",
+      "in ", budget, ", ", seen, " of ", all, " elements of ", input.name,
+      " were checked one by one, and all along ", directions,
+      " directions. A single wrong element is visible in each direction if its error exceeds ",
+      number(shown_along(numeric), 2), "; a smaller one is missed with a probability of ",
       number(missed, 3), " %");
 }
 

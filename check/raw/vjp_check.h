@@ -24,7 +24,7 @@ class VjpCheck {
         budget_(name, options_),
         goal_{options_.tolerance()} {
     if (const Functions& f = function_.functions(); !f.forward || !(f.vjp || f.into))
-      throw BadInput(name + ": the function to check, or its derivative, is empty");
+      throw BadInput(name + ": the function to check or its derivative is empty");
     report_.name = name;
     report_.seed = options_.seed;
     for (const Input& input : function_.inputs())
@@ -79,14 +79,14 @@ class VjpCheck {
                             count, " values of forward"));
     if (!options_.upstream.empty() && options_.upstream.size() != count)
       throw BadInput(joined(report_.name, ": the upstream gradient has ", options_.upstream.size(),
-                            " values, but forward gives ", count, "; it needs one for each"));
+                            " values, but forward gives ", count, "; expected one for each"));
     for (std::size_t i = 0; i < count; ++i) {
       const double y = function_.output()[i];
       if (std::isfinite(y)) continue;
       report_.verdict = Verdict::inconclusive;
       report_.notes.push_back(
           joined("forward gives ", y, " at out", list(index_of(i, shape)),
-                 "; no derivative can be measured there. Choose inputs of its domain"));
+                 "; no derivative can be measured there. Choose inputs in its domain"));
       return;
     }
   }
@@ -103,18 +103,19 @@ class VjpCheck {
       goal_.tolerance.atol = std::max(goal_.tolerance.atol, rounding);
       report_.notes.push_back(
           "computed in float, measured by the reference in double: errors below " +
-          number(rounding, 1) + " are taken for rounding");
+          number(rounding, 1) + " count as rounding");
     } else if (options_.resolution > 0) {
       goal_.ulp = f.ulp;
       function_.measure_noise(goal_, options_.seed);
       report_.notes.push_back("compared with a resolution of " + number(options_.resolution, 3) +
-                              ": errors below that share of an input's largest derivative were "
-                              "not looked for");
+                              ": smaller errors, relative to an input's largest derivative, are "
+                              "ignored");
     } else if (rough) {
-      throw Abort{Verdict::inconclusive,
-                  "forward computes in float, of which differences see two or three digits. Give "
-                  "the same function in double, .reference(f), or say how much is enough, "
-                  ".resolution(1e-3)"};
+      throw Abort{
+          Verdict::inconclusive,
+          "forward computes in float, where differences have only two or three digits. Give "
+          "the same function in double by .reference(f), or accept a coarse check by "
+          ".resolution(1e-3)"};
     }
   }
 

@@ -18,7 +18,7 @@ inline Cause swapped(const Comparison& d) {
     const bool both = !close(d.e.inputs[t].analytic.values, other.values, 1e-6);
     return {both ? "SWAPPED" : "SAME AS ANOTHER",
             d.dx + " is the gradient of '" + d.e.inputs[t].name + "'",
-            "the gradients are written, or returned, in another order than the inputs stand in"};
+            "the gradients are written or returned in another order than the inputs"};
   }
   return {};
 }
@@ -44,9 +44,9 @@ inline Confusions axis_orders(const Dims& shape) {
       for (std::size_t a = 0; a < axes.size(); ++a) here[axes[a]] = there[a];
       return element_at(here, shape);
     };
-    result.push_back(
-        {"TRANSPOSED", " as if its axes stood in the order " + list({axes.begin(), axes.end()}),
-         "row-major: element [i,j] of [rows,columns] stands at i·columns + j", source});
+    result.push_back({"TRANSPOSED",
+                      " as if its axes were in the order " + list({axes.begin(), axes.end()}),
+                      "row-major: element [i,j] of [rows,columns] is at i·columns + j", source});
   }
   return result;
 }
@@ -56,7 +56,7 @@ inline Confusions reversal(const Dims& shape) {
   const std::size_t count = count_of(shape);
   if (count < 5) return {};
   return {{"FLIPPED", " backwards along all axes",
-           "convolution and correlation differ by that: is a kernel turned round once too often?",
+           "convolution and correlation differ by a flip: is a kernel flipped one time too many?",
            [count](std::size_t element) { return count - 1 - element; }}};
 }
 
@@ -74,9 +74,8 @@ inline Confusions shifts(const Dims& shape) {
           if (at[axis] < 0 || at[axis] >= shape[axis]) return {};
           return element_at(at, shape);
         };
-        result.push_back({"OFF BY ONE", " one place off along " + axis_text(axis, shape),
-                          "look at the first index of that loop, and at i + 1 or i - 1 inside",
-                          source});
+        result.push_back({"OFF BY ONE", " shifted by one along " + axis_text(axis, shape),
+                          "check the first index of that loop, and i + 1 or i - 1 inside", source});
       }
   return result;
 }
@@ -113,7 +112,7 @@ inline Cause operand_transposed(const Comparison& d) {
         return d.n(element_at(oi, out), element_at(ij, in));
       };
       if (!d.explains(predicted)) continue;
-      return {"OPERAND TRANSPOSED", "in " + d.dx + " a matrix stands where its transpose belongs",
+      return {"OPERAND TRANSPOSED", d.dx + " uses a matrix in place of its transpose",
               "C = A·B: dA = dC·Bᵀ, dB = Aᵀ·dC"};
     }
   }
@@ -127,8 +126,9 @@ inline Cause column_major(const Comparison& d) {
     return d.n(p % d.n.rows, p / d.n.rows);
   };
   if (!d.explains(predicted)) return {};
-  return {"COLUMN MAJOR", "the Jacobian by '" + d.self.name + "' has its columns where rows belong",
-          "one row for each output; or say jacobian(f, Order::column_major)"};
+  return {"COLUMN MAJOR",
+          "the Jacobian with respect to '" + d.self.name + "' is in column-major order",
+          "write one row per output, or pass jacobian(f, Order::column_major)"};
 }
 
 inline bool rows_shuffled(const SmallMatrix& a, const SmallMatrix& n, double fuzz) {
@@ -153,12 +153,12 @@ inline Cause permuted(const Comparison& d) {
   if (!elements && !rows_shuffled(d.a, d.n, d.fuzz)) return {};
   const std::vector<bool> read = d.live_elements();
   if (elements && std::find(read.begin(), read.end(), false) != read.end())
-    return {"WRONG CHOICE", d.dx + " pays other elements than those that the output took",
-            "does backward keep the choice (an index, the place of a maximum) that forward made?"};
+    return {"WRONG CHOICE", d.dx + " goes to other elements than those that the output selected",
+            "does backward use the choice of forward (an index, the position of a maximum)?"};
   return {"PERMUTED",
-          elements ? d.dx + " holds the right numbers in the wrong places"
-                   : "in " + d.dx + " each dy is used in another's place",
-          "is an index, or a permutation, used where its inverse belongs?"};
+          elements ? d.dx + " has the right values in the wrong positions"
+                   : d.dx + " uses each dy in the position of another",
+          "is an index or a permutation used in place of its inverse?"};
 }
 
 inline Cause left_out(const Comparison& d) {
@@ -172,15 +172,15 @@ inline Cause left_out(const Comparison& d) {
     const std::string where = location(bad, d.self.shape, d.self.values);
     return {"LEFT OUT",
             "some elements of '" + d.self.name +
-                "' get no gradient: " + (where.empty() ? "those with 0 on the map" : where),
-            "does the loop end too soon, or a condition keep them out?"};
+                "' get no gradient: " + (where.empty() ? "those marked 0 in the map" : where),
+            "does the loop end too soon, or does a condition exclude them?"};
   }
   const std::string where =
       location(d.having(true, [&](auto i, auto j) { return d.wrong(i, j); }), d.e.output_shape, {});
   return {"PARTIAL SUM",
-          "an element that several outputs depend on gets the gradient of some of them only" +
-              (all || where.empty() ? "" : "; lost are those " + where),
-          "is there an = where += belongs, or a slice in place of a sum?"};
+          "an element that several outputs depend on gets the gradient of only some of them" +
+              (all || where.empty() ? "" : "; missing are those " + where),
+          "is there an = in place of +=, or a slice in place of a sum?"};
 }
 
 inline Cause gradient_leak(const Comparison& d) {
@@ -189,7 +189,7 @@ inline Cause gradient_leak(const Comparison& d) {
   return {"LEAK",
           "gradient flows where the output does not depend on '" + d.self.name + "'" +
               (where.empty() ? "" : ": " + where),
-          "is a mask, or a condition, of the forward pass missing from the backward pass?"};
+          "is a mask or a condition of the forward pass missing from the backward pass?"};
 }
 
 inline Cause subset(const Comparison& d) {
@@ -197,9 +197,9 @@ inline Cause subset(const Comparison& d) {
   const std::string where = location(bad, d.self.shape, d.self.values);
   if (where.empty() || std::count(live.begin(), live.end(), true) < 3) return {};
   const auto j = static_cast<std::size_t>(std::find(bad.begin(), bad.end(), true) - bad.begin());
-  return {"SUBSET", d.dx + " is wrong " + where + ", and right everywhere else",
-          "which branch, or which turn of the loop, treats " + list(index_of(j, d.self.shape)) +
-              " otherwise?"};
+  return {
+      "SUBSET", d.dx + " is wrong " + where + " and correct everywhere else",
+      "which branch or loop iteration treats " + list(index_of(j, d.self.shape)) + " differently?"};
 }
 
 }  // namespace gradus::check

@@ -60,7 +60,8 @@ inline Cause constant_factor(const Comparison& d) {
             "is " + d.dx + " computed, and written to the right place?"};
   if ((terms < 2 && !sign) || !d.explains([&](auto i, auto j) { return c * d.n(i, j); })) return {};
   if (sign)
-    return {"SIGN", d.dx + " is right but for its sign", "a minus is missing, or one too many"};
+    return {"SIGN", d.dx + " is correct except for its sign",
+            "is a minus missing, or one too many?"};
   const std::string named = name_of(d, c);
   return {"SCALE",
           d.dx + " is " + number(c, 7) + " times what it should be" +
@@ -110,12 +111,11 @@ inline Cause missing_term(const Comparison& d) {
     Cause found;
     const auto is = [&](const Values& v, const std::string& text, const std::string& hint) {
       if (!is_term(d, groups, v)) return false;
-      found = {"MISSING TERM",
-               "what " + d.dx + " lacks (or has too much) is " + text + " along " + along, hint};
+      found = {"MISSING TERM", "the error of " + d.dx + " is " + text + " along " + along, hint};
       return true;
     };
     if (is(Values(d.a.columns, 1.0), "the same for all elements",
-           "a mean or a sum over " + along + " is left out: " + d.dx + " = … - mean(…)") ||
+           "subtract a mean or a sum over " + along + ": " + d.dx + " = … - mean(…)") ||
         (same_shape && is(d.e.output, "proportional to the output y",
                           d.dx + " = … - y · sum(dy · …) over " + along + ", as in softmax")) ||
         (same_shape &&
@@ -126,7 +126,7 @@ inline Cause missing_term(const Comparison& d) {
                ", as in a quotient or an RMS norm") ||
         is(centered, "proportional to " + x + " - mean(" + x + ")",
            d.dx + " = … - x̂ · mean(g · x̂) over " + along +
-               ", as in a layer norm (x̂ is the normalised " + x + ")"))
+               ", as in a layer norm (x̂ is the normalized " + x + ")"))
       return found;
   }
   return {};
@@ -176,8 +176,8 @@ inline Cause known_factor(const Comparison& d, const Values& r, const Dims& shap
       const std::string what = name + (std::abs(power) == 2 ? "²" : "");
       const bool missing = power < 0;
       return {"FACTOR",
-              (missing ? "missing from " : "too much in ") + d.dx + " is a factor " + what +
-                  (std::abs(c - 1) < 1e-6 ? "" : ", and one of " + number(1 / c, 7)),
+              d.dx + (missing ? " lacks a factor " : " has an extra factor ") + what +
+                  (std::abs(c - 1) < 1e-6 ? "" : " and lacks one of " + number(1 / c, 7)),
               (missing ? "multiply " : "divide ") + d.dx + " by " + what};
     }
   }
@@ -213,7 +213,7 @@ inline Cause varying_factor(const Comparison& d) {
       return {"FACTOR",
               d.dx + " is off by a factor that is the same along " + axis_text(axis, shape) +
                   (by_output ? " of the output" : ""),
-              "is a statistic of each row (its sum, norm or 1/std) missing, or used twice?"};
+              "is a statistic of each row (its sum, norm or 1/std) missing or used twice?"};
     }
   }
   return {};
@@ -226,8 +226,8 @@ inline Cause local_derivative(const Comparison& d) {
       if (i != j && !(std::max(std::abs(d.a(i, j)), std::abs(d.n(i, j))) <= d.fuzz)) return {};
   return {"LOCAL DERIVATIVE",
           "each " + d.dx +
-              "[i] depends on dy[i] alone, as it should; the "
-              "formula that multiplies it is wrong",
+              "[i] depends only on dy[i], as it should, but the "
+              "factor of dy[i] is wrong",
           "derive f'(" + d.self.name + ") again: at " + d.self.name + " = " +
               number(d.self.values[0], 5) + " it is " + number(d.n(0, 0), 7) + ", not " +
               number(d.a(0, 0), 7)};

@@ -35,8 +35,8 @@ class Reader {
 
   std::string string() {
     const auto length = number<std::uint64_t>();
-    require<FileError>(length <= input_.size() - place_, input_.name(), ": a text of ", length,
-                       " bytes is claimed at byte ", place_, " of ", input_.size());
+    require<FileError>(length <= input_.size() - place_, input_.name(), ": the text of ", length,
+                       " bytes at byte ", place_, " exceeds the file's ", input_.size(), " bytes");
     std::string bytes(static_cast<std::size_t>(length), ' ');
     input_.read(place_, bytes.data(), bytes.size());
     place_ += length;
@@ -46,9 +46,9 @@ class Reader {
   /// Reads an integer or flag of `type`.
   std::int64_t whole(std::uint32_t type) {
     constexpr int kBits[] = {8, 8, 16, 16, 32, 32, 0, 8, 0, 0, 64, 64};
-    require<FileError>(type < std::size(kBits) && kBits[type] > 0, input_.name(),
-                       ": no fact has the type ", type, " before byte ", place_,
-                       ": types are 0 to 12, and lists hold no lists");
+    require<FileError>(type < std::size(kBits) && kBits[type] > 0, input_.name(), ": the type ",
+                       type, " before byte ", place_,
+                       " must be 0 to 12, and a list must not contain lists");
     std::uint64_t bits = 0;
     input_.read(place_, &bits, static_cast<std::size_t>(kBits[type]) / 8);
     place_ += static_cast<std::size_t>(kBits[type]) / 8;
@@ -75,8 +75,8 @@ class Reader {
  private:
   template <class T, class F>
   std::vector<T> several(std::uint64_t length, F read) {
-    require<FileError>(length <= input_.size() - place_, input_.name(), ": a list of ", length,
-                       " is claimed at byte ", place_, " of ", input_.size());
+    require<FileError>(length <= input_.size() - place_, input_.name(), ": the list of ", length,
+                       " values at byte ", place_, " exceeds the file's ", input_.size(), " bytes");
     std::vector<T> values;
     for (std::uint64_t i = 0; i < length; ++i) values.push_back(read());
     return values;
@@ -90,25 +90,26 @@ TensorEntry read_entry(Reader& reader, const std::string& file) {
   TensorEntry entry;
   entry.name = reader.string();
   const std::string where = str_cat(file, ": tensor ", quote(entry.name), ": ");
-  require<FileError>(!entry.name.empty() && is_utf8(entry.name), where, "no name");
+  require<FileError>(!entry.name.empty() && is_utf8(entry.name), where,
+                     "the name is empty or not UTF-8");
   const auto rank = reader.number<std::uint32_t>();
-  require<FileError>(rank <= 4, where, rank, " axes are claimed, but GGUF has at most 4");
+  require<FileError>(rank <= 4, where, "the rank must be at most 4, got ", rank);
   for (std::uint32_t axis = 0; axis < rank; ++axis)
     entry.shape.insert(entry.shape.begin(), reader.number<std::uint64_t>());
   const auto type = reader.number<std::uint32_t>();
   const auto found = kTypes.find(type);
-  require<FileError>(found != kTypes.end(), where, "its type ", type,
-                     " cannot be read: F32 F16 BF16 F64 I32 I64 Q8_0 Q4_0 Q4_1 can");
+  require<FileError>(found != kTypes.end(), where, "type ", type,
+                     " is not supported; use one of F32 F16 BF16 F64 I32 I64 Q8_0 Q4_0 Q4_1");
   entry.stored = found->second;
   entry.dtype = name_of(entry.stored);
   const auto block = static_cast<std::uint64_t>(block_of(entry.stored));
   const std::uint64_t row = rank == 0 ? 1 : entry.shape.back();
-  require<FileError>(row % block == 0, where, entry.dtype, " wants rows of a multiple of ", block,
-                     " numbers, not of ", row);
+  require<FileError>(row % block == 0, where, "the row length of ", entry.dtype,
+                     " must be a multiple of ", block, ", got ", row);
   entry.begin = reader.number<std::uint64_t>();
   const auto bytes = bytes_of(entry);
   require<FileError>(bytes && *bytes <= std::numeric_limits<std::uint64_t>::max() - entry.begin,
-                     where, "more elements than any memory, or an offset beyond it");
+                     where, "the size or the offset is more than memory can hold");
   entry.end = entry.begin + *bytes;
   return entry;
 }
@@ -132,12 +133,13 @@ bool begins_as_gguf(Input& input) {
 
 GgufHeader read_gguf_header(Input& input) {
   const std::string& file = input.name();
-  require<FileError>(begins_as_gguf(input), file, ": its first 4 bytes are not \"GGUF\"");
+  require<FileError>(begins_as_gguf(input), file,
+                     ": not a GGUF file, whose first 4 bytes are \"GGUF\"");
   Reader reader(input);
   reader.number<std::uint32_t>();
   const auto version = reader.number<std::uint32_t>();
-  require<FileError>(version == 3, file, ": GGUF version ", version, ", but 3 can be read",
-                     version == 3u << 24 ? " (its numbers are big-endian)" : "");
+  require<FileError>(version == 3, file, ": the GGUF version must be 3, got ", version,
+                     version == 3u << 24 ? " (the file is big-endian)" : "");
   const auto tensors = reader.number<std::uint64_t>(), facts = reader.number<std::uint64_t>();
   GgufHeader header;
   for (std::uint64_t i = 0; i < facts; ++i) {
@@ -145,14 +147,14 @@ GgufHeader read_gguf_header(Input& input) {
     require<FileError>(is_utf8(key), file, ": the key ", quote(key), " is not UTF-8");
     Fact fact = reader.fact(reader.number<std::uint32_t>());
     if (!header.facts.emplace(key, std::move(fact)).second)
-      fail<FileError>(file, ": the key ", quote(key), " stands there twice");
+      fail<FileError>(file, ": the key ", quote(key), " appears twice");
   }
   std::set<std::string> names;
   for (std::uint64_t i = 0; i < tensors; ++i) {
     header.entries.push_back(read_entry(reader, file));
     const std::string& name = header.entries.back().name;
     if (!names.insert(name).second)
-      fail<FileError>(file, ": tensor ", quote(name), " stands there twice");
+      fail<FileError>(file, ": tensor ", quote(name), " appears twice");
   }
   const std::uint64_t alignment = alignment_in(header.facts, file);
   header.data = (reader.place() + alignment - 1) / alignment * alignment;

@@ -27,7 +27,7 @@ const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
   const auto found = facts.find(key);
   require<FileError>(found != facts.end(), file, ": \"", key, "\" is missing");
   const T* value = std::get_if<T>(&found->second);
-  require<FileError>(value != nullptr, file, ": \"", key, "\" is of another type");
+  require<FileError>(value != nullptr, file, ": \"", key, "\" has the wrong type");
   return *value;
 }
 

@@ -27,7 +27,7 @@ class Facts {
     std::string left;
     for (const auto& [key, value] : facts_)
       if (key.starts_with(architecture + ".") && !asked_.contains(key)) left += "\n  " + key;
-    require<FileError>(left.empty(), name_, ": asks for what Gradus does not have:", left);
+    require<FileError>(left.empty(), name_, ": requires features that Gradus lacks:", left);
   }
 
   std::string architecture;
@@ -40,7 +40,7 @@ class Facts {
     if (found == facts_.end() && otherwise) return *otherwise;
     require<FileError>(found != facts_.end(), name_, ": the key ", quote(key), " is missing");
     const T* value = std::get_if<T>(&found->second);
-    require<FileError>(value != nullptr, name_, ": ", quote(key), " has another type");
+    require<FileError>(value != nullptr, name_, ": ", quote(key), " has the wrong type");
     return *value;
   }
   const std::map<std::string, Fact>& facts_;
@@ -54,8 +54,7 @@ nn::GPTOptions gguf_options(const std::map<std::string, Fact>& given, const std:
   Facts facts(given, name);
   const std::string& type = facts.architecture;
   require<FileError>(type == "llama" || type == "qwen2" || type == "qwen3", name,
-                     ": the architecture is ", quote(type),
-                     ": those that Gradus knows are llama, qwen2 and qwen3");
+                     ": the architecture must be llama, qwen2 or qwen3, got ", quote(type));
   nn::GPTOptions o{
       .context = facts.as_int("context_length"),
       .layers = facts.as_int("block_count"),
@@ -68,7 +67,7 @@ nn::GPTOptions gguf_options(const std::map<std::string, Fact>& given, const std:
                 .norm_eps = facts.number("attention.layer_norm_rms_epsilon"),
                 .head = {.position = nn::HeadPosition::rotary, .qkv_bias = type == "qwen2"}}};
   const std::int64_t heads = o.block.heads;
-  require<FileError>(heads > 0, name, ": ", heads, " heads");
+  require<FileError>(heads > 0, name, ": the number of heads must be positive, got ", heads);
   const double base = 10000;
   o.block.kv_heads = facts.as_int("attention.head_count_kv", &heads);
   nn::HeadOptions& head = o.block.head;
@@ -78,7 +77,7 @@ nn::GPTOptions gguf_options(const std::map<std::string, Fact>& given, const std:
   head.width = D;
   for (const char* key : {"attention.value_length", "rope.dimension_count"})
     require<FileError>(facts.as_int(key, &D) == D, name, ": ", type, ".", key, " is ",
-                       facts.as_int(key, &D), ", but a head is ", D, " wide: they must agree");
+                       facts.as_int(key, &D), ", but must equal the head width, ", D);
   facts.as_int("vocab_size", &o.vocab);  // the embedding has it too
   if (type == "qwen3") head.qk_norm = o.block.norm_eps;
   facts.finish();

@@ -23,8 +23,8 @@ const Known kKnown[] = {{"gpt-2", nullptr, false, false, false, false},
 const Known& known_as(const std::string& pre, const std::string& name) {
   for (const Known& each : kKnown)
     if (pre == each.pre) return each;
-  fail<FileError>(name, ": tokenizer.ggml.pre: ", quote(pre),
-                  " is not known here: gpt-2, smollm, qwen2 and llama-bpe are");
+  fail<FileError>(name, ": tokenizer.ggml.pre must be gpt-2, smollm, qwen2 or llama-bpe, got ",
+                  quote(pre));
 }
 
 json pre_tokenizer_of(const Known& known) {
@@ -45,8 +45,8 @@ json pre_tokenizer_of(const Known& known) {
 /// A post-processor that prepends the token `id`.
 json template_of(std::int64_t id, const std::vector<std::string>& tokens, const std::string& name) {
   require<FileError>(0 <= id && id < std::ssize(tokens), name,
-                     ": tokenizer.ggml.bos_token_id: ", id, " is none of ", tokens.size(),
-                     " tokens");
+                     ": tokenizer.ggml.bos_token_id must be between 0 and ", std::ssize(tokens) - 1,
+                     ", got ", id);
   const std::string& token = tokens[static_cast<std::size_t>(id)];
   return {{"type", "TemplateProcessing"},
           {"single",
@@ -61,17 +61,18 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
                                                  const std::string& name) {
   const auto key = [](const char* end) { return str_cat("tokenizer.ggml.", end); };
   const auto& model = fact<std::string>(facts, key("model"), name);
-  require<FileError>(model == "gpt2", name, ": tokenizer.ggml.model: ", quote(model),
-                     " is not known here: \"gpt2\", byte-level BPE, is");
+  require<FileError>(model == "gpt2", name,
+                     ": tokenizer.ggml.model must be \"gpt2\" (byte-level BPE), got ",
+                     quote(model));
   const Known& known = known_as(fact<std::string>(facts, key("pre"), name), name);
   const auto& tokens = fact<std::vector<std::string>>(facts, key("tokens"), name);
   const auto& types = fact<std::vector<std::int64_t>>(facts, key("token_type"), name);
-  require<FileError>(types.size() == tokens.size(), name, ": ", types.size(),
-                     " of tokenizer.ggml.token_type, but ", tokens.size(), " tokens");
+  require<FileError>(types.size() == tokens.size(), name, ": tokenizer.ggml.token_type has ",
+                     types.size(), " entries for ", tokens.size(), " tokens");
   json vocab = json::object(), added = json::array();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const bool fresh = vocab.emplace(tokens[i], i).second;
-    if (!fresh) fail<FileError>(name, ": the token ", quote(tokens[i]), " stands there twice");
+    if (!fresh) fail<FileError>(name, ": the token ", quote(tokens[i]), " appears twice");
     if (types[i] == 3 || types[i] == 4)  // control, user-defined
       added.push_back({{"id", i}, {"content", tokens[i]}, {"special", types[i] == 3}});
   }
@@ -94,7 +95,7 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
   try {
     return parse(made.dump(), name);
   } catch (const json::exception& e) {
-    fail<FileError>(name, ": its tokenizer is not UTF-8: ", abbreviate(e.what()));
+    fail<FileError>(name, ": the tokenizer is not UTF-8 (", abbreviate(e.what()), ")");
   }
 }
 
@@ -121,8 +122,8 @@ ChatTemplate::ChatTemplate(std::string_view text, const std::string& name) {
     fits = fits && system_.find('\\') == std::string::npos && take("' }}{% endif %}");
   }
   require<FileError>(fits && take(kTurn) && rest.empty(), name,
-                     ": its chat template is not known here: templates are not run, and this one "
-                     "is not ChatML in the words of SmolLM2 and Qwen2");
+                     ": the chat template is not supported. Gradus only recognizes the ChatML "
+                     "templates of SmolLM2 and Qwen2.");
 }
 
 ChatText ChatTemplate::render(std::span<const ChatMessage> messages, bool prompt) const {

@@ -75,7 +75,7 @@ class Asked {
       const bool nothing = !json_.has(key) || empty || value.describe() == "false";
       if (!nothing && !seen_.contains(key) && !is_harmless(key)) refuse(key);
     }
-    if (!refused_.empty()) json_.fail("asks for what Gradus does not have:" + refused_);
+    if (!refused_.empty()) json_.fail("requires features that Gradus lacks:" + refused_);
   }
 
  private:
@@ -103,8 +103,8 @@ nn::Activation activation(Asked& config, const std::string& key) {
 const char* name_of(nn::Activation activation) {
   for (const auto& [name, known] : kActivations)
     if (activation == known) return name;
-  fail<ValueError>("config_of: swiglu is written for models with rotary positions and RMS norms ",
-                   "only: no other family has it");
+  fail<ValueError>("config_of: cannot write swiglu without rotary positions and RMS norms. ",
+                   "No other family has it.");
 }
 
 /// Llama and related families, with their classes.
@@ -213,9 +213,9 @@ Written gpt2_config(const nn::GPTOptions& o) {
   require(
       is_plain(block) && block.norm == nn::NormPlacement::pre && o.window == 0 &&
           o.embedding_factor == 1,
-      "config_of: a GPT with learned positions is written as gpt2, which has layer norms before ",
-      "its branches, biases, as many heads of keys as of queries, and no window: ",
-      "this one differs (--positions rotary --norm rms --activation swiglu is written as llama)");
+      "config_of: a GPT with learned positions is written as gpt2, which requires pre-norm blocks ",
+      "with layer norms, biases, as many key heads as query heads, and no window. ",
+      "For the llama format, use --positions rotary --norm rms --activation swiglu.");
   return {{"model_type", "gpt2"},
           {"architectures", {"GPT2LMHeadModel"}},
           {"vocab_size", o.vocab},
@@ -240,8 +240,8 @@ std::string llama_type(const nn::GPTOptions& o) {
   if (!bias && !out && !head.qk_norm) return "qwen2";
   if (!bias && qkv == out && head.qk_norm == o.block.norm_eps) return "qwen3";
   fail<ValueError>(
-      "config_of: none of llama, mistral, qwen2 and qwen3 has these biases, window and ",
-      "norms of queries and keys together");
+      "config_of: none of llama, mistral, qwen2 and qwen3 combines these biases, this window and ",
+      "these norms of queries and keys");
 }
 
 Written llama_config(const nn::GPTOptions& o) {
@@ -249,8 +249,8 @@ Written llama_config(const nn::GPTOptions& o) {
   require(block.head.position == nn::HeadPosition::rotary && block.norm_kind == nn::NormKind::rms &&
               block.activation == nn::Activation::swiglu && block.norm == nn::NormPlacement::pre &&
               !block.head.rotary.interleaved && o.embedding_factor == 1,
-          "config_of: a GPT with rotary positions is written as llama, which has RMS norms before ",
-          "its branches, swiglu (--activation), and pairs half a head apart: this one differs");
+          "config_of: a GPT with rotary positions is written as llama, which requires pre-norm ",
+          "blocks with RMS norms, swiglu (--activation), and rotary pairs half a head apart");
   const std::string type = llama_type(o);
   Written config = {{"model_type", type},
                     {"architectures", {kLlamas.at(type)}},
@@ -292,8 +292,7 @@ nn::GPTOptions gpt_options(const Json& config) {
   const std::string type = config.at("model_type").text();
   if (type != "gpt2" && !kLlamas.contains(type))
     config.at("model_type")
-        .fail(str_cat(quote(type), " is no GPT that Gradus knows: ",
-                      "those are gpt2, llama, mistral, qwen2 and qwen3"));
+        .fail(str_cat("must be gpt2, llama, mistral, qwen2 or qwen3 for a GPT, got ", quote(type)));
   Asked asked(config);
   nn::GPTOptions options = type == "gpt2" ? gpt2_options(asked) : llama_options(asked, type);
   asked.finish();
@@ -303,7 +302,7 @@ nn::GPTOptions gpt_options(const Json& config) {
 nn::BERTOptions bert_options(const Json& config) {
   const std::string type = config.at("model_type").text();
   if (type != "bert" && type != "albert")
-    config.at("model_type").fail(str_cat(quote(type), " is neither bert nor albert"));
+    config.at("model_type").fail(str_cat("must be bert or albert, got ", quote(type)));
   Asked asked(config);
   nn::BERTOptions o{.vocab = asked.as_int("vocab_size"),
                     .context = asked.as_int("max_position_embeddings"),
@@ -327,7 +326,7 @@ nn::BERTOptions bert_options(const Json& config) {
 
 nn::VisionTransformerOptions vision_transformer_options(const Json& config, std::int64_t classes) {
   const std::string type = config.at("model_type").text();
-  if (type != "vit") config.at("model_type").fail(str_cat(quote(type), " is not a vit"));
+  if (type != "vit") config.at("model_type").fail(str_cat("must be vit, got ", quote(type)));
   Asked asked(config);
   nn::VisionTransformerOptions o{.size = asked.as_int("image_size"),
                                  .patch = asked.as_int("patch_size"),
@@ -348,12 +347,12 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
                       std::int64_t classes) {
   const nn::BlockOptions block =
       nn::with_defaults(o.block, nn::Activation::gelu, nn::NormPlacement::post);
-  require(block.norm == nn::NormPlacement::post, "config_of: BERT's norms come after its branches");
-  require(is_plain(block), "config_of: BERT has layer norms, biases, and as many heads of keys as ",
-          "of queries: this one differs");
+  require(block.norm == nn::NormPlacement::post, "config_of: BERT requires post-norm blocks");
+  require(is_plain(block), "config_of: BERT requires layer norms, biases, and as many key heads ",
+          "as query heads");
   require(o.shared == o.embedding_width.has_value(),
-          "config_of: albert shares one block and projects its embeddings, bert neither: ",
-          "this model has one of both");
+          "config_of: albert shares one block and projects its embeddings, bert does neither, ",
+          "but this model does only one of the two");
   Written config = {{"model_type", o.shared ? "albert" : "bert"},
                     {"architectures", {architecture}},
                     {"vocab_size", o.vocab},
@@ -376,9 +375,10 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
 
 std::string config_of(const nn::VisionTransformerOptions& o) {
   const nn::BlockOptions block = nn::with_defaults(o.block);
-  require(is_plain(block) && block.norm == nn::NormPlacement::pre,
-          "config_of: ViT has layer norms before its branches, biases, and as many heads of keys ",
-          "as of queries: this one differs");
+  require(
+      is_plain(block) && block.norm == nn::NormPlacement::pre,
+      "config_of: ViT requires pre-norm blocks with layer norms, biases, and as many key heads ",
+      "as query heads");
   return text_of({{"model_type", "vit"},
                   {"architectures", {"ViTForImageClassification"}},
                   {"image_size", o.size},

@@ -91,7 +91,7 @@ void save(const std::string& directory, const std::string& config, const nn::Mod
           const nn::WeightMap& names) {
   std::error_code error;
   fs::create_directories(directory, error);
-  require<FileError>(!error, directory, ": cannot be made: ", error.message());
+  require<FileError>(!error, directory, ": cannot create the directory (", error.message(), ")");
   save_safetensors((fs::path(directory) / "model.safetensors").string(),
                    nn::mapped_state(module, names));
   write_file_atomically((fs::path(directory) / "config.json").string(), config.data(),

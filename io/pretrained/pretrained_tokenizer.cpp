@@ -17,12 +17,12 @@ void refuse_set(const Json& json, std::initializer_list<const char*> keys) {
     if (!json.has(key)) continue;
     const Json value = json.at(key);
     if (value.describe() != "false" && value.describe() != "\"\"")
-      value.fail(value.describe() + " is not known here");
+      value.fail(value.describe() + " is not supported");
   }
 }
 
 [[noreturn]] void refuse_type(const Json& json) {
-  json.at("type").fail(json.at("type").describe() + " is not known here");
+  json.at("type").fail(json.at("type").describe() + " is not supported");
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ void PretrainedTokenizer::read_splitters(const Json& json) {
   } else if (type == "Digits") {
     json.check_keys({"type", "individual_digits"});
     const Json each = json.at("individual_digits");
-    if (!each.as_bool()) each.fail("false is not known here");
+    if (!each.as_bool()) each.fail("false is not supported");
     splitters_.push_back(Splitter::digits);
   } else if (type == "BertPreTokenizer") {
     json.check_keys({"type"});
@@ -81,10 +81,10 @@ void PretrainedTokenizer::read_splitters(const Json& json) {
     json.check_keys({"type", "pattern", "behavior", "invert"});
     refuse_set(json, {"invert"});
     const Json behavior = json.at("behavior"), pattern = json.at("pattern").at("Regex");
-    if (behavior.text() != "Isolated") behavior.fail(behavior.describe() + " is not known here");
+    if (behavior.text() != "Isolated") behavior.fail(behavior.describe() + " is not supported");
     const bool qwen2 = pattern.text() == kQwen2Pattern;
     if (!qwen2 && pattern.text() != kLlama3Pattern)
-      pattern.fail("this regular expression is not known here; GPT-2's, Qwen2's, Llama 3's are");
+      pattern.fail("must be the regular expression of GPT-2, Qwen2 or Llama 3");
     splitters_.push_back(qwen2 ? Splitter::qwen2 : Splitter::llama3);
   } else {
     refuse_type(json);
@@ -100,11 +100,11 @@ void PretrainedTokenizer::read_added(const Json& list, std::vector<std::string>&
     refuse_set(each, {"single_word", "lstrip", "rstrip"});
     if (nfc_ || bert_) refuse_set(each, {"normalized"});
     const Added added{each.at("content").text(), each.at("id").as_int()};
-    if (added.content.empty()) each.at("content").fail("an empty token");
+    if (added.content.empty()) each.at("content").fail("the token must not be empty");
     const auto [known, fresh] = ids.emplace(added.content, std::ssize(tokens));
     if (known->second != added.id)
-      each.at("id").fail(str_cat(added.id, ", but the token ", quote(added.content),
-                                 fresh ? " would be number " : " is ", known->second));
+      each.at("id").fail(str_cat("the token ", quote(added.content), " must have the id ",
+                                 known->second, ", got ", added.id));
     if (fresh) tokens.push_back(added.content);
     const auto at = static_cast<std::size_t>(added.id);
     literal.resize(tokens.size());
@@ -128,12 +128,13 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
     model.check_keys(
         {"type", "vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"});
     const Json prefix = model.at("continuing_subword_prefix"), unknown = model.at("unk_token");
-    if (prefix.text() != "##") prefix.fail(prefix.describe() + " is not known here");
+    if (prefix.text() != "##") prefix.fail("must be \"##\", got " + prefix.describe());
     const auto found = std::find(tokens.begin(), tokens.end(), unknown.text());
     if (found == tokens.end()) unknown.fail(unknown.describe() + " is not a token");
     const std::int64_t at = found - tokens.begin();
     const Json longest = model.at("max_input_chars_per_word");
-    if (longest.as_int() < 1 || longest.as_int() > 200) longest.fail("1 to 200 is wanted");
+    if (longest.as_int() < 1 || longest.as_int() > 200)
+      longest.fail("must be 1 to 200, got " + longest.describe());
     word_piece_.emplace(std::move(tokens), at, longest.as_int());
     return;
   }
@@ -149,7 +150,7 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
       continue;
     }
     const std::vector<Json> two = each.elements();
-    if (two.size() != 2) each.fail("a merge wants two tokens");
+    if (two.size() != 2) each.fail("a merge must have two tokens");
     merges.push_back(two[0].text() + " " + two[1].text());
   }
   bpe_ = bpe_of_visible(tokens, merges, name, literal);
@@ -161,7 +162,7 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
   const std::string type = json.at("type").text();
   const auto id_in = [&](const Json& id) {
     if (id.as_int() < 0 || id.as_int() >= vocab_size())
-      id.fail(str_cat(id.as_int(), " is not a token: ids are 0 to ", vocab_size() - 1));
+      id.fail(str_cat("must be between 0 and ", vocab_size() - 1, ", got ", id.as_int()));
     return id.as_int();
   };
   if (type == "Sequence") {
@@ -172,7 +173,7 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
     bool text = false;  // position of the text reached
     for (const Json& each : json.at("single").elements()) {
       if (each.has("Sequence")) {
-        if (text) each.fail("the text stands there twice");
+        if (text) each.fail("the template has \"Sequence\" twice; expected once");
         text = true;
         continue;
       }
@@ -180,12 +181,12 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
       for (const Json& id : token.at("ids").elements())
         (text ? after_ : before_).push_back(id_in(id));
     }
-    if (!text) json.at("single").fail("the text itself is missing");
+    if (!text) json.at("single").fail("the template has no \"Sequence\"; expected one");
   } else if (type == "BertProcessing") {
     json.check_keys({"type", "sep", "cls"});
     for (const auto& [key, ids] : {std::pair{"cls", &before_}, {"sep", &after_}}) {
       const std::vector<Json> two = json.at(key).elements();
-      if (two.size() != 2) json.at(key).fail("a token and its id are wanted");
+      if (two.size() != 2) json.at(key).fail("must be a token and its id");
       ids->push_back(id_in(two[1]));
     }
   } else if (type != "ByteLevel") {  // only moves offsets

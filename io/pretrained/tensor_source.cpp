@@ -25,10 +25,10 @@ std::string file_in(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator(directory, failure))
     if (entry.path().extension() == ".gguf") found.push_back(entry.path().string());
   require<FileError>(!failure, "cannot read ", directory.string(), ": ", failure.message());
-  require<FileError>(found.size() == 1, directory.string(), ": ", found.size(),
-                     " models are there: one of ", kWhole, ", ", kIndex,
-                     " or a .gguf file is wanted; name the file itself, and convert PyTorch's own "
-                     "(.bin, .pt) with tools/pt2safetensors.py");
+  require<FileError>(found.size() == 1, directory.string(), ": the directory contains ",
+                     found.size(), " models; expected one of ", kWhole, ", ", kIndex,
+                     " or a .gguf file. Give the path of the file, or convert PyTorch files (.bin, "
+                     ".pt) with tools/pt2safetensors.py.");
   return found[0];
 }
 
@@ -73,8 +73,8 @@ void TensorSource::add(Input input) {
                               data + entry.begin};
     const auto [at, fresh] = tensors_.emplace(entry.name, stored);
     if (!fresh)
-      fail<FileError>(input.name(), ": tensor ", quote(entry.name), " stands in ",
-                      files_[at->second.file].name(), " too");
+      fail<FileError>(input.name(), ": tensor ", quote(entry.name), " is also in ",
+                      files_[at->second.file].name());
   }
   files_.push_back(std::move(input));
 }
@@ -85,11 +85,12 @@ void TensorSource::add_shards(const std::string& index) {
   std::map<std::string, std::size_t> shards;  // file → index in files_
   for (const auto& [name, file] : weights) {
     const std::string shard = file.text();
-    const bool beside = shard.ends_with(".safetensors") && fs::path(shard).filename() == shard;
-    if (!beside) file.fail(quote(shard) + " is not a .safetensors file in the folder of the index");
+    const bool in_folder = shard.ends_with(".safetensors") && fs::path(shard).filename() == shard;
+    if (!in_folder)
+      file.fail("must be a .safetensors file in the folder of the index, got " + quote(shard));
     if (!shards.try_emplace(shard, files_.size()).second) continue;
     add(Input((fs::path(index).parent_path() / shard).string()));
-    if (gguf_) file.fail("a GGUF file is no shard");
+    if (gguf_) file.fail("a GGUF file cannot be a shard");
   }
   for (const auto& [name, file] : weights) {
     const auto found = tensors_.find(name);
@@ -104,12 +105,12 @@ void TensorSource::add_shards(const std::string& index) {
 
 Tensor TensorSource::read(const std::string& name, Dtype dtype) {
   const auto found = tensors_.find(name);
-  require<FileError>(found != tensors_.end(), name_, ": there is no tensor ", quote(name));
+  require<FileError>(found != tensors_.end(), name_, ": has no tensor ", quote(name));
   const StoredTensor& stored = found->second;
   const Dtype loaded = loaded_as(stored.stored);
   require<FileError>(loaded == dtype || (is_float(loaded) && is_float(dtype)),
                      files_[stored.file].name(), ": tensor ", quote(name), " is ", stored.dtype,
-                     ", which gives ", loaded, ", but ", dtype, " is wanted");
+                     ", which loads as ", loaded, ", not as ", dtype);
   return kernel::convert(read_numbers(files_[stored.file], stored.at, stored.stored, stored.shape),
                          dtype);
 }
@@ -120,8 +121,8 @@ namespace {
 Tensor rows_turned(const Tensor& x, std::int64_t heads, bool to_pairs) {
   const std::int64_t rows = x.rank() > 0 ? x.size(0) : 0;
   require<ShapeError>(heads > 0 && rows > 0 && rows % heads == 0 && rows / heads % 2 == 0,
-                      "rows of rotary heads: ", x.shape(), " does not hold ", heads,
-                      " heads of an even number of rows");
+                      "rotary heads: ", x.shape(), " must have the rows of ", heads,
+                      " heads, an even number for each head");
   const std::int64_t half = rows / heads / 2;
   const Tensor parts =
       kernel::reshaped(x, {heads, to_pairs ? 2 : half, to_pairs ? half : 2, x.numel() / rows});

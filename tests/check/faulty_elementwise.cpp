@@ -129,7 +129,7 @@ std::vector<FaultyOp> faulty_elementwise() {
          std::rotate(dx[0].begin(), dx[0].begin() + 1, dx[0].end());
        },
        "OFF BY ONE"},
-      {"dy read one off", th,
+      {"dy read shifted by one", th,
        instead(0,
                [](const Arguments& in, const Values& dy) {
                  Values dx(dy.size(), 0.0);
@@ -142,7 +142,8 @@ std::vector<FaultyOp> faulty_elementwise() {
          std::reverse(dx[0].begin(), dx[0].end());
        },
        "FLIPPED"},
-      {"last left out", th, each(0, [](double v, Index i) { return i == 6 ? 0 : v; }), "LEFT OUT"},
+      {"last one skipped", th, each(0, [](double v, Index i) { return i == 6 ? 0 : v; }),
+       "LEFT OUT"},
       {"blocks of 4 only", th, each(0, [](double v, Index i) { return i < 4 ? v : 0; }),
        "LEFT OUT"},
       {"first twice", th, each(0, [](double v, Index i) { return i == 0 ? 2 * v : v; }), "SUBSET"},

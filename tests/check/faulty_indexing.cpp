@@ -82,7 +82,7 @@ std::vector<FaultyOp> faulty_indexing() {
       {"causal, no mask", causal,
        by_rule([](Index i, Index j) { return 0.5 + 0.1 * static_cast<double>(i * 5 + j); }),
        "LEAK"},
-      {"causal, mask one off", causal,
+      {"causal, mask off by one", causal,
        by_rule([weighs](Index i, Index j) { return j < i ? weighs(i, j) : 0; }), "PARTIAL SUM"},
       {"mask, not applied", mask, by_rule([](Index i, Index j) { return 2 * yes(i == j); }),
        "LEAK"},

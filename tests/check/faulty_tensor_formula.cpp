@@ -104,7 +104,7 @@ void add_rows(std::vector<FaultyOp>& all) {
     const Tensor y = softmax(x[0]);
     return y * (dy - sum(y * dy, {0}, true));
   });
-  add(all, sm, "first row alone", 0, "LEFT OUT", [](T d, X, T) {
+  add(all, sm, "only the first row", 0, "LEFT OUT", [](T d, X, T) {
     return cat({slice(d, 0, 0, 1), slice(d, 0, 1, 3) * 0.0}, 0);
   });
   add(all, lsm, "dy alone", 0, "UPSTREAM ONLY", [](T, X, T dy) { return dy * 1.0; });
@@ -200,10 +200,10 @@ void add_indices_and_losses(std::vector<FaultyOp>& all) {
     }
     return stack(out);
   });
-  add(all, rows, "indices one off", 0, "OFF BY ONE", [](T d, X, T) {
+  add(all, rows, "indices off by one", 0, "OFF BY ONE", [](T d, X, T) {
     return cat({slice(d, 0, 3, 4), slice(d, 0, 0, 3)}, 0);
   });
-  add(all, rows, "first row left out", 0, "LEFT OUT", [](T d, X, T) {
+  add(all, rows, "first row skipped", 0, "LEFT OUT", [](T d, X, T) {
     return cat({slice(d, 0, 0, 1) * 0.0, slice(d, 0, 1, 4)}, 0);
   });
   add(all, rows, "mean of repeats", 0, "FACTOR", [](T d, X, T) {

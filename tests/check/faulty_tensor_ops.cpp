@@ -96,8 +96,8 @@ Host of(const std::string& name, const Function& f, const Tensors& inputs) {
 }
 
 void add_linears(std::vector<FaultyOp>& all) {
-  const char* const names[] = {"", "weight saved for x", "dw halved when alone", "dw asks for x",
-                               "dx asks for w"};
+  const char* const names[] = {"", "weight saved for x", "dw halved when alone", "dw checks x",
+                               "dx checks w"};
   for (const int fault : {1, 2, 3, 4}) {
     const auto f = [fault](const Tensors& in) {
       op::OddLinear odd;
@@ -157,7 +157,7 @@ void add_saved(std::vector<FaultyOp>& all) {
                    0,
                    fault == 2});
   }
-  const char* const masks[] = {"no mask", "the mask of dy", "the mask turned round"};
+  const char* const masks[] = {"no mask", "the mask of dy", "the inverted mask"};
   const char* const names[] = {"UPSTREAM ONLY", "NOT LINEAR", "LOCAL DERIVATIVE"};
   for (const int fault : {0, 1, 2}) {
     const auto f = [fault](const Tensors& in) {

@@ -58,7 +58,7 @@ std::vector<Wish> wishes() {
           {"sampled", sampled},
           {"upstream", upstream},
           {"shape", shape},
-          {"not beside", alone},
+          {"no neighborhood", alone},
           {"few", few},
           {"kinks", kinks},
           {"full", full}};
@@ -91,7 +91,7 @@ Functions in_float(double off, bool reference) {
 
 }  // namespace
 
-TEST_CASE("options: right derivatives pass and wrong ones fail under every option",
+TEST_CASE("options: correct derivatives pass and wrong ones fail under every option",
           "[check][raw]") {
   for (const Wish& wish : wishes()) {
     CAPTURE(wish.name);
@@ -144,23 +144,23 @@ TEST_CASE("determinism: another seed gives other upstream gradients and the same
 TEST_CASE("state: steady drift between calls is reported as state, not randomness") {
   for (const auto& after : std::vector<std::function<double(int)>>{
            [](int n) { return n; }, [](int n) { return -n; }, [](int n) { return 1.0 / (n + 1); }})
-    undecided(changing(after), "Give it a fresh state each time");
+    undecided(changing(after), "Reset the state for each call");
 }
 
 TEST_CASE("state: changes without a direction are reported as randomness") {
   for (const auto& after : std::vector<std::function<double(int)>>{
            [](int n) { return n % 2; }, [](int n) { return n * n; },
            [](int n) { return n == 1 ? 1 : 0; }})
-    undecided(changing(after), "freeze its randomness");
+    undecided(changing(after), "Fix the random seed");
 }
 
-TEST_CASE("state: a derivative that differs from call to call fails") {
+TEST_CASE("state: a derivative that differs between calls fails") {
   Case c = products();
   const Report report = run_spoiled(
       c, [calls = std::make_shared<int>(0)](Arguments& dx, const Arguments&, const Values&) {
         dx[0][1] *= 1 + 1e-12 * ++*calls;
       });
-  fails(report, "the gradient of 'a' differs from call to call");
+  fails(report, "the gradient of 'a' differs between calls");
   CHECK(report.inputs[0].cause.name == "NOT DETERMINISTIC");
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("throwing: a forward that throws is inconclusive, a derivative that th
   const auto throws_42 = [](const Arguments&) -> Values { throw 42; };
   undecided(run("f", {throws, right.vjp}, right.inputs), "forward throws: out of cheese");
   undecided(run("f", {throws_42, right.vjp}, right.inputs),
-            "forward throws something that is no std::exception");
+            "forward throws an exception that is not a std::exception");
   fails(run_spoiled(right, [](Arguments&, const Arguments&,
                               const Values&) { throw std::runtime_error("out of cheese"); }),
         "the derivative throws: out of cheese");
@@ -185,11 +185,11 @@ TEST_CASE("throwing: a forward that throws is inconclusive, a derivative that th
   }
 }
 
-TEST_CASE("fitting: gradients of another number or size fail and report their input") {
+TEST_CASE("shapes: gradients of wrong number or size fail and report their input") {
   const auto with = [](const Spoil& spoil) { return run_spoiled(products(), spoil); };
   const Report shorter =
       with([](Arguments& dx, const Arguments&, const Values&) { dx[1].pop_back(); });
-  fails(shorter, "the gradient of input 1 'b' has 1 values, the input has 2");
+  fails(shorter, "the gradient of input 1 'b' has 1 values, but the input has 2");
   REQUIRE(shorter.findings.size() == 1);
   CHECK(shorter.findings[0].kind == Kind::structure);
   CHECK((shorter.findings[0].input == 1 && shorter.findings[0].input_name == "b"));
@@ -199,14 +199,14 @@ TEST_CASE("fitting: gradients of another number or size fail and report their in
         "3 gradients for 2 inputs");
 }
 
-TEST_CASE("fitting: an output whose size changes nearby is inconclusive") {
+TEST_CASE("shapes: an output whose size changes nearby is inconclusive") {
   const auto grows = [](const Arguments& in) { return Values(in[0][0] > 1 ? 3U : 2U, in[0][0]); };
   const auto vjp = [](const Arguments&, const Values& dy) { return Arguments{{dy[0] + dy[1]}}; };
   undecided(run("grows", {grows, vjp}, {{"x", {}, {1}}}),
-            "2 values at the inputs and 3 close by: choose inputs where it stays");
+            "2 values at the inputs, but 3 nearby. Choose inputs where the count does not change");
 }
 
-TEST_CASE("fitting: inputs without a gradient, empty inputs and empty outputs do not fail") {
+TEST_CASE("shapes: inputs without a gradient, empty inputs and empty outputs do not fail") {
   Case pick{"pick",
             {{"x", {3}, {1, 2, 3}}, {"index", {}, {2}, false}},
             [](const Arguments& in) { return Values{in[0][static_cast<Index>(in[1][0])]}; },
@@ -220,7 +220,7 @@ TEST_CASE("fitting: inputs without a gradient, empty inputs and empty outputs do
                    {{"x", {0, 4}, {}}},
                    [](const Arguments&) { return Values{}; },
                    [](const Arguments&, const Values&) { return Arguments{Values{}}; }};
-  passes(run(empty), "nothing to compare");
+  passes(run(empty), "has no elements to compare");
 }
 
 TEST_CASE("zeros: a gradient that is NaN or not 0 for dy = 0 fails") {
@@ -251,7 +251,7 @@ TEST_CASE("zeros: a gradient that is NaN or not 0 for dy = 0 fails") {
   CHECK(sum.inputs[0].wrong == 2);
 }
 
-TEST_CASE("float: by itself it is inconclusive, and the report suggests both remedies") {
+TEST_CASE("float: alone it is inconclusive, and the report suggests both remedies") {
   const Case c = products();
   const Report report = run("float", in_float(0, false), c.inputs);
   undecided(report, ".reference(f)");
@@ -275,10 +275,10 @@ TEST_CASE("float: a reference in double shows errors of 0.01 % and must be the s
   passes(with_error(1e-7));
   fails(with_error(1e-4));
   passes(run("off", in_float(5e-4, true), c.inputs));
-  undecided(run("off", in_float(5e-3, true), c.inputs), "not the same function");
+  undecided(run("off", in_float(5e-3, true), c.inputs), "compute different functions");
   Functions shorter = in_float(0, true);
   shorter.reference = [](const Arguments&) { return Values{1}; };
-  undecided(run("shorter", shorter, c.inputs), "the reference gives 1 values, forward 3");
+  undecided(run("shorter", shorter, c.inputs), "the reference gives 1 values, but forward gives 3");
 }
 
 TEST_CASE("float: a resolution is the tolerance, but no finer than the noise allows") {

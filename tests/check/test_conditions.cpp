@@ -130,7 +130,7 @@ TEST_CASE("conditions: each layout of an input and of dy is tried") {
   upstream("transposed", "for a transposed upstream gradient");
   upstream("every second", "for an upstream gradient of every second element in memory");
   upstream("slice", "that is a slice of a larger one");
-  upstream("one number", "of one repeated number, as sum() gives");
+  upstream("one number", "of one repeated value, as from sum()");
   upstream("one row", "repeated along axis 0");
   upstream("one column", "repeated along axis 1");
   CHECK(square_wrong_for("none", true).verdict == Verdict::pass);
@@ -162,7 +162,7 @@ TEST_CASE("conditions: a gradient that is wrong for two causes is reported for b
   CHECK(has(report.findings[1].note, "repeated along axis 0"));
 }
 
-TEST_CASE("conditions: gradients are right for each input alone and for all but one") {
+TEST_CASE("conditions: gradients must be correct for each input alone and for all but one") {
   const auto wrong_for = [](int count) {
     return check::gradients(
         "product",
@@ -173,18 +173,18 @@ TEST_CASE("conditions: gradients are right for each input alone and for all but 
         },
         {values({3}), values({3}, 1), values({3}, 2)}, plain());
   };
-  found_by(wrong_for(1), "when only x0 wants a gradient");
-  found_by(wrong_for(2), "when x0 wants no gradient");
+  found_by(wrong_for(1), "when only x0 requires a gradient");
+  found_by(wrong_for(2), "when x0 requires no gradient");
   CHECK(wrong_for(0).verdict == Verdict::pass);
   CHECK(wrong_for(1).inputs[0].cause.name == "WANTS");
 }
 
-TEST_CASE("conditions: a wrong gradient of a non-leaf next to another path fails") {
+TEST_CASE("conditions: a wrong gradient of a non-leaf that is also used elsewhere fails") {
   const auto f = [](const Tensors& in) {
     const bool inner = in[0].node() && !in[0].is_leaf();
     return in[0] * in[0] * (inner ? 1.5 : 1.0);
   };
-  found_by(check::gradients("square", f, {values({3})}, plain()), "with another path beside f",
+  found_by(check::gradients("square", f, {values({3})}, plain()), "with x also used outside f",
            "ACCUMULATION");
 }
 
@@ -192,17 +192,17 @@ TEST_CASE("conditions: a second backward pass must not write to the gradients of
   found_by(check::gradients(
                "rewriting", [](const Tensors& in) { return apply(op::Rewriting{}, in[0]); },
                {values({3})}, plain()),
-           "after a second backward pass");
+           "in the gradients of the first backward pass after a second one");
 }
 
-TEST_CASE("conditions: f twice in one network must be right where f once is") {
+TEST_CASE("conditions: f used twice in a graph must be correct if f used once is") {
   found_by(check::gradients(
                "jealous", [](const Tensors& in) { return apply(op::Jealous{}, in[0]); },
                {values({3})}, plain()),
            "for the sum of f(x) and 2 f(x)");
 }
 
-TEST_CASE("conditions: right gradients pass all conditions, and the report counts them") {
+TEST_CASE("conditions: correct gradients pass all conditions, and the report counts them") {
   const auto passes = [](const std::string& name, const check::Function& f, const Tensors& in) {
     const Report report = check::gradients(name, f, in);
     INFO(report);
@@ -244,20 +244,20 @@ TEST_CASE("conditions: a forward that reads its input as if it were row-major fa
 
 TEST_CASE("conditions: an exception for other strides is reported with its message") {
   const Report report = square_with([](const Tensors& x, const Tensor& dy) {
-    require(dy.is_contiguous(), "this kernel wants rows");
+    require(dy.is_contiguous(), "this kernel requires rows");
     return Tensors{2.0 * x[0] * dy};
   });
   caught(report, "UPSTREAM LAYOUT");
-  CHECK(has(report.text(), "it throws: this kernel wants rows"));
+  CHECK(has(report.text(), "it throws: this kernel requires rows"));
 }
 
 TEST_CASE("conditions: a write outside a slice fails") {
-  const auto beside = [](const Tensor& t) {
+  const auto write_outside = [](const Tensor& t) {
     if (t.offset() > 0) const_cast<double*>(t.data<double>())[-1] = 1;
   };
   for (const bool to_dy : {false, true})
     caught(square_with([&](const Tensors& x, const Tensor& dy) {
-             beside(to_dy ? dy : x[0]);
+             write_outside(to_dy ? dy : x[0]);
              return Tensors{2.0 * x[0] * dy};
            }),
            "WRITES OUTSIDE");
@@ -281,7 +281,7 @@ TEST_CASE("conditions: an operation that adds to .grad by itself fails") {
 }
 
 TEST_CASE(
-    "conditions: a function may refuse a tensor that is not a leaf, or one tensor for two inputs") {
+    "conditions: a function may reject a tensor that is not a leaf, or one tensor for two inputs") {
   const auto strict = [](const Tensors& in) {
     for (const Tensor& x : in) require(x.is_leaf(), "leaves only");
     require(in[0].node() != in[1].node() || !in[0].node(), "two tensors, please");
@@ -297,7 +297,7 @@ TEST_CASE("conditions: an output that is not fully written fails") {
   caught(check::gradients("unfinished", f, {values({2, 3})}), "NEVER WRITTEN");
 }
 
-TEST_CASE("conditions: poisoning of memory is restored to its earlier state") {
+TEST_CASE("conditions: memory poisoning is restored to its previous state") {
   for (const bool before : {false, true, false}) {
     memory::set_poison(before);
     CHECK(check::gradients([](const Tensors& in) { return in[0] * 2.0; }, {values({3})}));
@@ -331,9 +331,9 @@ TEST_CASE("conditions: a backward that writes to the output of forward fails") {
   }
 }
 
-TEST_CASE("conditions: refused inputs must throw the same message, recorded or not") {
+TEST_CASE("conditions: invalid inputs must throw the same message, recorded or not") {
   const auto strict = [](const Tensors& in) {
-    require<ShapeError>(in[0].size(0) == 3 || !in[0].requires_grad(), "three rows are wanted");
+    require<ShapeError>(in[0].size(0) == 3 || !in[0].requires_grad(), "three rows are required");
     return in[0] * 2.0;
   };
   Options options;
@@ -345,15 +345,15 @@ TEST_CASE("conditions: refused inputs must throw the same message, recorded or n
   caught(check::gradients("strict", strict, {values({3})}, options), "ERRORS");
   const auto recorded_only = [](const Tensors& in) {
     const Tensor y = in[0] * 2.0;
-    require<ShapeError>(in[0].size(0) == 3 || !GradMode::enabled(), "three rows are wanted");
+    require<ShapeError>(in[0].size(0) == 3 || !GradMode::enabled(), "three rows are required");
     return y;
   };
   options.refused = {{values({2})}};
   const Report report = check::gradients("strict", recorded_only, {values({3})}, options);
   caught(report, "ERRORS");
-  CHECK(has(report.text(), "three rows are wanted"));
+  CHECK(has(report.text(), "three rows are required"));
   const auto always = [](const Tensors& in) {
-    require<ShapeError>(in[0].size(0) == 3, "three rows are wanted");
+    require<ShapeError>(in[0].size(0) == 3, "three rows are required");
     return in[0] * 2.0;
   };
   CHECK(check::gradients("strict", always, {values({3})}, options));
@@ -385,7 +385,8 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());
 }
 
-TEST_CASE("conditions: a wrong gradient next to another path fails at any scale") {
+TEST_CASE(
+    "conditions: a wrong gradient of an input that is also used elsewhere fails at any scale") {
   for (const double size : {1e-20, 1.0, 1e20}) {
     const auto f = [size](const Tensors& in) {
       const bool inner = in[0].node() && !in[0].is_leaf();
@@ -394,7 +395,7 @@ TEST_CASE("conditions: a wrong gradient next to another path fails at any scale"
     const Report report = check::gradients("square", f, {values({3})}, plain());
     INFO(report);
     REQUIRE(report.findings.size() == 1);
-    CHECK(has(report.findings[0].note, "with another path beside f"));
+    CHECK(has(report.findings[0].note, "with x also used outside f"));
   }
 }
 

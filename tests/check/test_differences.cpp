@@ -103,7 +103,7 @@ Report report_of(const Subject& s, double x, double factor, const Options& optio
 
 }  // namespace
 
-TEST_CASE("differences: right derivatives pass and those that are 0.1 % off fail", "[check][raw]") {
+TEST_CASE("differences: correct derivatives pass and errors of 0.1 % fail", "[check][raw]") {
   for (const Subject& s : subjects())
     for (const double x : s.places) {
       CAPTURE(s.name, x);
@@ -112,7 +112,7 @@ TEST_CASE("differences: right derivatives pass and those that are 0.1 % off fail
     }
 }
 
-TEST_CASE("differences: no error of one part in a million escapes, at any scale", "[check][raw]") {
+TEST_CASE("differences: an error of one part in a million fails at any scale", "[check][raw]") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Options options;
     options.seed = seed;
@@ -192,7 +192,7 @@ TEST_CASE("differences: a point where f has no derivative or no value is never a
   undecided("infinity given", relu, sigma, infinity, "forward gives inf");
   undecided(
       "noise", [](double x) { return x * x + 1e-3 * double(std::hash<double>()(x) % 1000); },
-      [](double x) { return 2 * x; }, 1.3, "the differences are known to");
+      [](double x) { return 2 * x; }, 1.3, "the differences are accurate only to");
   const auto infinite = [](const Arguments& in, const Values& dy) {
     const double d = 1 / (3 * std::cbrt(in[0][0] * in[0][0]));
     return Arguments{{dy[0] == 0 ? 0 : dy[0] * d}};

@@ -16,8 +16,8 @@ namespace {
 using testing::fails, testing::passes, testing::undecided;
 
 template <class E>
-void refused(const std::function<void()>& call, const std::string& word,
-             const std::string& other = "") {
+void rejected(const std::function<void()>& call, const std::string& word,
+              const std::string& other = "") {
   const std::string message = message_of<E>(call);
   CAPTURE(message);
   CHECK(has(message, word));
@@ -28,7 +28,7 @@ Tensor same(const Tensors& in) { return in[0] * 1.0; }
 
 }  // namespace
 
-TEST_CASE("errors: plain arrays that do not fit are refused with BadInput") {
+TEST_CASE("errors: plain arrays that do not fit throw BadInput") {
   const auto with = [](const std::vector<check::Input>& inputs, const check::RawOptions& o = {}) {
     const auto f = [](const check::Arguments& in) { return in[0]; };
     const auto df = [](const check::Arguments&, const check::Values& dy) {
@@ -36,48 +36,49 @@ TEST_CASE("errors: plain arrays that do not fit are refused with BadInput") {
     };
     return [=] { raw_cases::run("f", {f, df}, inputs, o); };
   };
-  refused<check::BadInput>(with({{"x", {3}, {1, 2}}}), "'x'", "3 values, but 2");
-  refused<check::BadInput>(with({{"x", {-1, -2}, {1, 2}}}), "'x'", "negative");
-  refused<check::BadInput>(with({{"x", {2}, {1, 2}, false}}), "differentiable");
-  refused<check::BadInput>(with({}), "differentiable");
+  rejected<check::BadInput>(with({{"x", {3}, {1, 2}}}), "'x'", "3 values, but 2");
+  rejected<check::BadInput>(with({{"x", {-1, -2}, {1, 2}}}), "'x'", "negative");
+  rejected<check::BadInput>(with({{"x", {2}, {1, 2}, false}}), "differentiable");
+  rejected<check::BadInput>(with({}), "differentiable");
   check::RawOptions shape, upstream;
   shape.output_shape = {3};
   upstream.upstream = {1};
-  refused<check::BadInput>(with({{"x", {2}, {1, 2}}}, shape), "output_shape [3]", "2 values");
-  refused<check::BadInput>(with({{"x", {2}, {1, 2}}}, upstream), "upstream gradient", "2");
-  refused<check::BadInput>([] { raw_cases::run("none", {}, {{"x", {1}, {1.0}}}); }, "empty");
+  rejected<check::BadInput>(with({{"x", {2}, {1, 2}}}, shape), "output_shape [3]", "2 values");
+  rejected<check::BadInput>(with({{"x", {2}, {1, 2}}}, upstream), "upstream gradient", "2");
+  rejected<check::BadInput>([] { raw_cases::run("none", {}, {{"x", {1}, {1.0}}}); }, "empty");
 }
 
-TEST_CASE("errors: tensors that cannot be differentiated are refused") {
+TEST_CASE("errors: tensors that cannot be differentiated are rejected") {
   const auto with = [](const Tensors& in, const Options& options = {}) {
     return [=] { check::gradients("f", same, in, options); };
   };
-  refused<ValueError>(with({indices({1})}), "f", "differentiable");
-  refused<ValueError>(with({}), "f");
-  refused<ValueError>(with({Tensor()}), "f", "undefined");
-  refused<ValueError>([] { check::gradients(check::Function(), {values({1})}); }, "empty");
-  refused<ValueError>([] { check::vjp("f", same, check::Vjp(), {values({2})}); }, "empty");
+  rejected<ValueError>(with({indices({1})}), "f", "differentiable");
+  rejected<ValueError>(with({}), "f");
+  rejected<ValueError>(with({Tensor()}), "f", "undefined");
+  rejected<ValueError>([] { check::gradients(check::Function(), {values({1})}); }, "empty");
+  rejected<ValueError>([] { check::vjp("f", same, check::Vjp(), {values({2})}); }, "empty");
   Options names, flags, upstream, kinks;
   names.names = {"a", "b"};
-  refused<ValueError>(with({values({1})}, names), "2 names");
+  rejected<ValueError>(with({values({1})}, names), "`names` has 2 entries");
   flags.differentiable = {true, true};
-  refused<ValueError>(with({values({1})}, flags), "differentiable", "2");
-  refused<DtypeError>(with({values({1}), indices({1})}, flags), "i64");
+  rejected<ValueError>(with({values({1})}, flags), "differentiable", "2");
+  rejected<DtypeError>(with({values({1}), indices({1})}, flags), "i64");
   upstream.upstream = values({4, 3});
-  refused<ShapeError>(with({values({3, 4})}, upstream), "[4, 3]", "[3, 4]");
+  rejected<ShapeError>(with({values({3, 4})}, upstream), "[4, 3]", "[3, 4]");
   kinks.kinks = {{.input = 3}};
-  refused<ValueError>(with({values({3})}, kinks), "kink", "input 3");
+  rejected<ValueError>(with({values({3})}, kinks), "kink", "input 3");
 }
 
-TEST_CASE("errors: a function that returns no tensor, or another type, is refused") {
+TEST_CASE("errors: a function that returns no tensor or another dtype is rejected") {
   const auto with = [](const check::Function& f) {
     return [=] { check::gradients("rough", f, {values({2})}); };
   };
-  refused<DtypeError>(with([](const Tensors& in) { return in[0].to(Dtype::f32); }), "rough", "f32");
-  refused<ValueError>(with([](const Tensors&) { return Tensor(); }), "rough");
+  rejected<DtypeError>(with([](const Tensors& in) { return in[0].to(Dtype::f32); }), "rough",
+                       "f32");
+  rejected<ValueError>(with([](const Tensors&) { return Tensor(); }), "rough");
   // Exceptions at the inputs pass through.
-  refused<ShapeError>(with([](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); }), "7");
-  refused<std::runtime_error>(
+  rejected<ShapeError>(with([](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); }), "7");
+  rejected<std::runtime_error>(
       with([](const Tensors&) -> Tensor { throw std::runtime_error("out of cheese"); }),
       "out of cheese");
 }
@@ -90,9 +91,9 @@ TEST_CASE("errors: a function that is NaN, random or empty is not a failure") {
   const auto random = [&own](const Tensors& in) {
     return in[0] * std::uniform_real_distribution<>(0.5, 2)(own);
   };
-  undecided(check::gradients("random", random, {values({2})}), "freeze its randomness");
+  undecided(check::gradients("random", random, {values({2})}), "Fix the random seed");
   passes(check::gradients("empty", square_of, {zeros({0, 3}, Dtype::f64)}),
-         "input 'x0' has no elements: nothing to compare");
+         "input 'x0' has no elements to compare");
 }
 
 TEST_CASE("errors: a function that writes to its inputs fails, even through const_cast") {

@@ -94,7 +94,7 @@ Tally tensor_faults() {
 
 }  // namespace
 
-TEST_CASE("faulty ops: wrong derivatives fail with their cause, and right ones pass",
+TEST_CASE("faulty ops: wrong derivatives fail with their cause, and correct ones pass",
           "[check][raw]") {
   const Tally raw = raw_faults(), tensors = tensor_faults();
   constexpr std::uint64_t kRaw = 6000, kTensors = 4000;

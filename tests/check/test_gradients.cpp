@@ -61,7 +61,7 @@ const check::Vjp square_vjp = [](const Tensors& x, const Tensor& dy) {
 
 }  // namespace
 
-TEST_CASE("gradients: right ones pass, from kernels and from create_graph") {
+TEST_CASE("gradients: correct ones from kernels and from create_graph pass") {
   for (const bool formula : {false, true}) {
     Options options;
     options.formula = formula;
@@ -91,14 +91,14 @@ TEST_CASE("gradients: NaN never passes") {
   CHECK(check_cube(op::Fault::nan).verdict == Verdict::fail);
 }
 
-TEST_CASE("gradients: a fault of the formula fails if the formula is checked") {
+TEST_CASE("gradients: a bug in the reference formula fails if the formula is checked") {
   CHECK(check_cube(op::Fault::formula));
   Options options;
   options.formula = true;
   CHECK(check_cube(op::Fault::formula, options).verdict == Verdict::fail);
 }
 
-TEST_CASE("gradients: right ones pass and wrong ones fail for inputs of 1e-17") {
+TEST_CASE("gradients: correct ones pass and wrong ones fail for inputs of 1e-17") {
   const Tensor x = values({2, 3}) * 1e-17;
   const auto f = [](const Tensors& in) { return exp(in[0]); };
   for (const double factor : {1.0, -1.0, 2.0, 1.001, 0.0}) {
@@ -141,7 +141,7 @@ TEST_CASE("gradients: an input that the function ignores has gradient 0") {
 }
 
 TEST_CASE(
-    "gradients: random operations draw the same numbers in each call and none of the caller's") {
+    "gradients: random ops draw the same numbers in each call and leave the caller's generator") {
   const std::uint32_t position = generator().position();
   const Report report =
       check::gradients([](const Tensors& in) { return dropout(in[0], 0.5); }, {values({4, 5})});
@@ -160,10 +160,10 @@ TEST_CASE("gradients: a result outside the graph fails, and the report gives the
   const Report report =
       check::gradients([](const Tensors& in) { return exp(in[0].detach()); }, {values({3})});
   CHECK(report.verdict == Verdict::fail);
-  CHECK(has(report.text(), "no place in the graph"));
+  CHECK(has(report.text(), "not connected to the graph"));
 }
 
-TEST_CASE("second: derivatives by the inputs and by the upstream gradient are checked") {
+TEST_CASE("second: derivatives with respect to inputs and upstream gradient are checked") {
   const auto second_of = [](op::Fault fault) {
     return check::second("faulty_cube", [fault](const Tensors& in) { return cube(in[0], fault); },
                          {values({2, 3})});

@@ -122,16 +122,16 @@ Report look(const std::function<Tensor()>& loss, check::GraphOptions options = {
 
 }  // namespace
 
-TEST_CASE("graph: a right step passes, and the report counts the kinds of operations") {
+TEST_CASE("graph: a correct step passes, and the report counts the distinct ops") {
   const Step step;
   const check::Report report = check::graph([&] { return step(); }, {.seconds = 600});
   INFO(report.text());
   CHECK(report);
-  CHECK(report.text().find("left out") == std::string::npos);
-  CHECK(report.notes[0].find("kinds of operations, of") != std::string::npos);
+  CHECK(report.text().find("skipped") == std::string::npos);
+  CHECK(report.notes[0].find(" distinct ops (") != std::string::npos);
 }
 
-TEST_CASE("graph: only the operation with a wrong backward is reported") {
+TEST_CASE("graph: only the op with a wrong backward is reported") {
   const Step step;
   Names names;
   {
@@ -153,7 +153,7 @@ TEST_CASE("graph: only the operation with a wrong backward is reported") {
 
 // Run by hand on a quiet machine, because the limit includes the step itself:
 // gradus_tests_check "graph: a step of the cpu preset*"
-TEST_CASE("graph: a step of the cpu preset takes at most five seconds, right or wrong", "[.]") {
+TEST_CASE("graph: a step of the cpu preset takes at most five seconds, correct or wrong", "[.]") {
   nn::GPT model(nn::gpt_preset("cpu").options);
   model.train();
   const Tensor x = randint(0, 65, {12, 64});
@@ -170,7 +170,7 @@ TEST_CASE("graph: a step of the cpu preset takes at most five seconds, right or 
   const check::Report right = timed("right");
   INFO(right.text());
   CHECK(right);
-  CHECK(right.text().find("moved one by one") != std::string::npos);
+  CHECK(right.text().find("checked one by one") != std::string::npos);
   Names names;
   {
     const ObserverScope scope(names);
@@ -214,11 +214,11 @@ TEST_CASE("graph: steps of random small models pass") {
         check::graph([&] { return model.loss(ids, ids); }, {.seconds = 600, .seed = i});
     INFO(report.text());
     CHECK(report);
-    CHECK(report.text().find("left out") == std::string::npos);
+    CHECK(report.text().find("skipped") == std::string::npos);
   }
 }
 
-TEST_CASE("graph: check::module reports the wrong operation within a layer") {
+TEST_CASE("graph: check::module reports the wrong op within a layer") {
   nn::Block block({.width = 4, .heads = 2});
   WrongBackward wrong("layer_norm");
   const ObserverScope scope(wrong);
@@ -232,17 +232,17 @@ TEST_CASE("graph: check::module reports the wrong operation within a layer") {
   CHECK(std::any_of(report.inputs.begin(), report.inputs.end(), names_it));
 }
 
-TEST_CASE("graph: a loss that records nothing is refused") {
+TEST_CASE("graph: a loss that records no op is rejected") {
   const Tensor x = ones({2});
   CHECK(message_of<GraphError>([&] {
           static_cast<void>(check::graph([&] { return sum(x); }));
-        }).find("no operation was recorded") != std::string::npos);
+        }).find("no op was recorded") != std::string::npos);
   CHECK_THROWS_AS(check::graph([] { return Tensor(); }), ValueError);
 }
 
-TEST_CASE("graph: operations of one name, shape and type are checked once") {
+TEST_CASE("graph: ops of the same name, shape and dtype are checked once") {
   const Tensor f64 = ones({3, 4}, Dtype::f64), f32 = ones({3, 4});
-  const Tensor wanted = leaf(f64), rough = leaf(f32), flat = leaf(ones({12}, Dtype::f64));
+  const Tensor expected = leaf(f64), rough = leaf(f32), flat = leaf(ones({12}, Dtype::f64));
   using Calls = std::vector<std::function<Tensor()>>;
   const auto kinds = [](const Calls& calls) {
     std::vector<Tensor> results;
@@ -252,12 +252,12 @@ TEST_CASE("graph: operations of one name, shape and type are checked once") {
     });
     return std::stoi(report.notes[0].substr(report.notes[0].find(" of ") + 4));
   };
-  const auto a = [&] { return twice(wanted, f64); };
+  const auto a = [&] { return twice(expected, f64); };
   CHECK(kinds({a, a, a}) == 1);
   for (const auto& other :
-       Calls{[&] { return twice(wanted, f64, "double"); }, [&] { return twice(wanted, f32); },
-             [&] { return twice(wanted, wanted); }, [&] { return twice(rough, f64); },
-             [&] { return twice(flat, f64); }, [&] { return twice(wanted); }})
+       Calls{[&] { return twice(expected, f64, "double"); }, [&] { return twice(expected, f32); },
+             [&] { return twice(expected, expected); }, [&] { return twice(rough, f64); },
+             [&] { return twice(flat, f64); }, [&] { return twice(expected); }})
     CHECK(kinds({a, other}) == 2);
 }
 
@@ -295,13 +295,13 @@ TEST_CASE("graph: an input without a gradient, or with infinities and NaN, is no
   CHECK(look([&] { return twice(leaf(masked)); }));
 }
 
-TEST_CASE("graph: an operation that cannot be rerun or observed is reported and prevents a pass") {
+TEST_CASE("graph: an op that cannot be rerun or measured is reported and prevents a pass") {
   const Tensor x = leaf(kX);
   const auto middle = [](const Tensor& a) { return a * 2.0; };
   const Report again = look([&] { return sum(checkpoint(middle, x)); });
   INFO(again.text());
   CHECK(again.verdict == Verdict::inconclusive);
-  CHECK(has(again.text(), "left out: checkpoint (it cannot be run again)"));
+  CHECK(has(again.text(), "skipped: checkpoint (cannot be run again)"));
   const auto jump = [](const Tensor& a, const Tensor&) {
     std::vector<double> all = kernel::convert(a, Dtype::f64).to_vector<double>();
     for (double& v : all) v = v > 0.75 ? 1 / (v - 0.75) : v < 0.75 ? 1 / (v - 0.75) : 1e300;
@@ -316,11 +316,11 @@ TEST_CASE("graph: an operation that cannot be rerun or observed is reported and 
   const Report jumps = look([&] { return unseen(tensor(0.0, Dtype::f64)); });
   INFO(jumps.text());
   CHECK(jumps.verdict == Verdict::inconclusive);
-  CHECK(has(jumps.text(), "left out: jump (cannot be seen)"));
+  CHECK(has(jumps.text(), "skipped: jump (cannot be measured)"));
   CHECK(look([&] { return unseen(tensor(1.0, Dtype::f64)); }).verdict == Verdict::fail);
 }
 
-TEST_CASE("graph: a finding reports the layer of its operation") {
+TEST_CASE("graph: a finding reports the layer of its op") {
   struct Wrong : nn::Layer<Wrong> {
     Tensor scale = nn::parameter(tensor({1.0, 2.0, 3.0}, Dtype::f64));
     nn::Members members() override { return {{"scale", scale}}; }

@@ -66,8 +66,8 @@ TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail")
   };
   CHECK(with(causal_mask()));
   CHECK(with(causal_mask() & window_mask(1)));
-  CHECK(has(words(with(causal_mask(1))), "inputs from position 1 on were changed: it sees the"));
-  CHECK(has(words(with({})), "it sees the future"));
+  CHECK(has(words(with(causal_mask(1))), "inputs from position 1 on, so the function sees the"));
+  CHECK(has(words(with({})), "the function sees the future"));
   // Correct values, but the gradient reaches the future.
   const auto leaks_gradient = [&](const Tensor& in) {
     const Tensor nothing = sum(in - in.detach(), {1}, true);  // 0, but has gradients
@@ -89,7 +89,7 @@ TEST_CASE("padding: a masked model passes, and a mean over all or one mask for t
       [&](const Tensor& in, const Lengths& n) { return layer(in, padding_mask(n)); }, x, lengths));
   CHECK(has(words(check::padding_invariant(
                 [&](const Tensor& in, const Lengths&) { return layer(in); }, x, lengths)),
-            "example 1 of length 2 with padding behind it, and without"));
+            "example 1 of length 2 with and without padding"));
   const auto first_for_all = [&](const Tensor& in, const Lengths& n) {
     return layer(in, padding_mask(Lengths(n.size(), n.back())));
   };
@@ -117,7 +117,7 @@ TEST_CASE("mode: a model without dropout passes, and active dropout fails") {
   const auto f = [&](const Tensor& ids) { return gpt(ids); };
   CHECK(check::mode_invariant(gpt, f, kIds));
   gpt.options.block.dropout = 0.5;
-  CHECK(has(words(check::mode_invariant(gpt, f, kIds)), "in training, and after eval()"));
+  CHECK(has(words(check::mode_invariant(gpt, f, kIds)), "in training mode and after eval()"));
   CHECK(gpt.training());
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("permutation: plain attention passes, and added positions fail") {
   const nn::SinusoidalPosition position(5, 4);
   const check::Invariance found =
       check::permutation_equivariant([&](const Tensor& in) { return layer(position(in)); }, x);
-  CHECK(has(words(found), "it knows where tokens stand"));
+  CHECK(has(words(found), "so it depends on positions"));
 }
 
 TEST_CASE("batch: attention passes, and statistics over the batch fail") {
@@ -137,35 +137,35 @@ TEST_CASE("batch: attention passes, and statistics over the batch fail") {
   CHECK(check::batch_invariant([&](const Tensor& in) { return layer(in); }, x));
   const check::Invariance found =
       check::batch_invariant([&](const Tensor& in) { return layer(in - mean(in, {0}, true)); }, x);
-  CHECK(has(words(found), "example 0 in its batch, and alone"));
+  CHECK(has(words(found), "example 0 in its batch and alone"));
 }
 
-TEST_CASE("invariance: each detector refuses input that is not a batch of sequences") {
+TEST_CASE("invariance: each detector rejects input that is not a batch of sequences") {
   const check::SequenceFunction same = [](const Tensor& x) { return x; };
   const auto with_lengths = [](const Tensor& x, const Lengths&) { return x; };
   nn::GPT module = model();
-  const auto refused = [](const std::string& word, const std::function<void()>& call) {
+  const auto rejected = [](const std::string& word, const std::function<void()>& call) {
     CHECK(has(message_of<Error>(call), word));
   };
   for (const Tensor& x : {Tensor(), ones({3}), ones({2, 0})}) {
-    refused("causal: ", [&] { check::causal(same, x); });
-    refused("padding_invariant: ", [&] { check::padding_invariant(with_lengths, x, {1}); });
-    refused("cache_invariant: ", [&] {
+    rejected("causal: ", [&] { check::causal(same, x); });
+    rejected("padding_invariant: ", [&] { check::padding_invariant(with_lengths, x, {1}); });
+    rejected("cache_invariant: ", [&] {
       check::cache_invariant(
           same, [&] { return same; }, x);
     });
-    refused("mode_invariant: ", [&] { check::mode_invariant(module, same, x); });
-    refused("permutation_equivariant: ", [&] { check::permutation_equivariant(same, x); });
-    refused("batch_invariant: ", [&] { check::batch_invariant(same, x); });
+    rejected("mode_invariant: ", [&] { check::mode_invariant(module, same, x); });
+    rejected("permutation_equivariant: ", [&] { check::permutation_equivariant(same, x); });
+    rejected("batch_invariant: ", [&] { check::batch_invariant(same, x); });
   }
   const Tensor x = vectors(2, 3);
-  refused("i64", [&] { check::causal(same, kIds); });
-  refused("all ids are 0", [&] {
+  rejected("i64", [&] { check::causal(same, kIds); });
+  rejected("all ids are 0", [&] {
     check::causal([&](const Tensor& ids) { return module(ids); }, zeros({1, 3}, Dtype::i64));
   });
-  refused("1 lengths for a batch of 2", [&] { check::padding_invariant(with_lengths, x, {3}); });
-  refused("nothing is padding", [&] { check::padding_invariant(with_lengths, x, {3, 3}); });
-  refused("a batch of 1", [&] { check::batch_invariant(same, vectors(1, 3)); });
+  rejected("1 lengths for a batch of 2", [&] { check::padding_invariant(with_lengths, x, {3}); });
+  rejected("there is no padding", [&] { check::padding_invariant(with_lengths, x, {3, 3}); });
+  rejected("must be at least 2, got 1", [&] { check::batch_invariant(same, vectors(1, 3)); });
 }
 
 TEST_CASE("invariance: outputs of different shapes fail") {
@@ -173,17 +173,17 @@ TEST_CASE("invariance: outputs of different shapes fail") {
   CHECK(has(words(check::batch_invariant(f, vectors(2, 3))), "shapes"));
 }
 
-TEST_CASE("invariance: roundings are accepted, and the tolerance can be chosen") {
-  const auto alike = [](double error, Dtype dtype, const check::InvarianceOptions& options = {}) {
+TEST_CASE("invariance: rounding errors are accepted, and the tolerance can be set") {
+  const auto passes = [](double error, Dtype dtype, const check::InvarianceOptions& options = {}) {
     const auto f = [error](const Tensor& x) { return x + (x.size(0) == 1 ? error : 0.0); };
     return check::batch_invariant(f, ones({2, 3}, dtype), options).holds;
   };
-  CHECK((alike(5e-10, Dtype::f64) && !alike(5e-9, Dtype::f64)));
-  CHECK((alike(5e-5, Dtype::f32) && !alike(5e-4, Dtype::f32)));
-  CHECK((alike(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !alike(5e-2, Dtype::f64, {1e-2})));
+  CHECK((passes(5e-10, Dtype::f64) && !passes(5e-9, Dtype::f64)));
+  CHECK((passes(5e-5, Dtype::f32) && !passes(5e-4, Dtype::f32)));
+  CHECK((passes(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !passes(5e-2, Dtype::f64, {1e-2})));
 }
 
-TEST_CASE("invariance: an output that is NaN or infinite on one side alone fails") {
+TEST_CASE("invariance: an output that is NaN or infinite on only one side fails") {
   for (const double odd : {std::nan(""), HUGE_VAL, -HUGE_VAL})
     for (const bool alone : {false, true}) {  // the single example, or the batch
       const auto f = [&](const Tensor& x) { return (x.size(0) == 1) == alone ? x + odd : x; };
@@ -215,7 +215,7 @@ TEST_CASE("padding: a model that reads the padding of a single example fails") {
   const Tensor two = cat({row, row}, 0);
   const check::Invariance found = check::padding_invariant(f, two, {2, 2});
   CHECK_FALSE(found.holds);
-  CHECK(has(found.words, ": the padding of example 0 was changed: it is read"));
+  CHECK(has(found.words, "change of the padding of example 0, so the function reads the padding"));
 }
 
 }  // namespace gradus::testing::test_invariance

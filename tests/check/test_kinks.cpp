@@ -40,11 +40,10 @@ TEST_CASE("kinks: any value between the one-sided derivatives passes, and no oth
   for (const Bend& b : bends()) {
     for (const double share : {0.0, 0.25, 0.5, 1.0}) {
       const Report report = at_kink(b, share);
-      passes(report, "lie at a kink");
+      passes(report, "are at a kink");
       CHECK(report.inputs[0].kinks == 1);
     }
-    for (const double share : {-1.0, -0.001, 1.001, 2.0})
-      fails(at_kink(b, share), "would be right");
+    for (const double share : {-1.0, -0.001, 1.001, 2.0}) fails(at_kink(b, share), "is correct");
   }
 }
 
@@ -55,11 +54,11 @@ TEST_CASE("kinks: a declared convention passes, and no other value") {
         for (const std::optional<double> at : {std::optional<double>(), {b.x}}) {
           const Report report = at_kink(b, share, {{.at = at, .share = declared}});
           if (share == declared) passes(report);
-          if (share != declared) fails(report, "by the declared convention it is");
+          if (share != declared) fails(report, "the declared convention gives");
         }
 }
 
-TEST_CASE("kinks: a kink nearby does not count as a kink, however near") {
+TEST_CASE("kinks: a nearby kink does not count as a kink, however near") {
   for (const double near : {1e-3, 1e-5, -1e-7}) {
     const Report report = run(elementwise("relu", {near, 1}, relu, half));
     fails(report);
@@ -72,7 +71,7 @@ TEST_CASE("kinks: a kink nearby does not count as a kink, however near") {
 TEST_CASE("kinks: each element is compared at its own kink and counted once") {
   const Report report = run(elementwise("relu", {0, 1, -1, 0}, relu, two_at_zero));
   fails(report, "2 of 4 elements wrong");
-  fails(report, "from 0 to 1 would be right");
+  fails(report, "any value from 0 to 1 is correct");
   CHECK(report.findings.at(0).at == At{0});
 }
 

@@ -133,7 +133,7 @@ TEST_CASE("manifolds: rotations and rigid motions step by the exponential of a m
 }
 
 TEST_CASE(
-    "manifolds: a tangent derivative by a rotation passes, and another fails with its cause") {
+    "manifolds: the tangent derivative of a rotation passes, and another fails with its cause") {
   for (const auto& [m, x] : {std::pair(quaternion(), unit_quaternion()), {so3(), rotation()}}) {
     passes(turned(m, x, by_step));
     const Report negated = turned(m, x, [](const Values& q, const Values& v, const Values& dy) {
@@ -145,7 +145,7 @@ TEST_CASE(
   passes(turned(quaternion(), {1, 0, 0, 0}, by_step));
 }
 
-TEST_CASE("manifolds: a gradient by the numbers of a quaternion is reported as AMBIENT") {
+TEST_CASE("manifolds: a gradient with respect to quaternion coordinates is reported as AMBIENT") {
   const auto surrounding = [](double factor) {
     return [factor](const Values& q, const Values& v, const Values& dy) {
       Values dq(4, 0.0);
@@ -159,19 +159,19 @@ TEST_CASE("manifolds: a gradient by the numbers of a quaternion is reported as A
     };
   };
   const Report ambient = turned(quaternion(), unit_quaternion(), surrounding(1));
-  fails(ambient, "dq has 4 numbers, as q has; a step on unit quaternions has 3");
-  fails(ambient, "so it is right");
+  fails(ambient, "dq has 4 values, as q has, but a tangent vector of unit quaternions has 3");
+  fails(ambient, "then it is correct");
   CHECK(ambient.inputs[0].cause.name == "AMBIENT");
   const Report wrong = turned(quaternion(), unit_quaternion(), surrounding(2));
-  fails(wrong, "it is wrong after that, too");
+  fails(wrong, "even then it is wrong");
   CHECK(wrong.inputs[0].cause.name == "AMBIENT");
 }
 
-TEST_CASE("manifolds: a derivative that is right only at the identity fails") {
+TEST_CASE("manifolds: a derivative that is correct only at the identity fails") {
   const Report report =
       turned(so3(), kIdentity,
              [](const Values&, const Values& v, const Values& dy) { return cross(v, dy); });
-  fails(report, "the inputs have zeros, which hides mistakes; this is beside it");
+  fails(report, "the inputs have zeros, which hides mistakes; this is a point nearby");
 }
 
 TEST_CASE("manifolds: gradients are written to buffers of the tangent space") {
@@ -198,7 +198,7 @@ TEST_CASE("manifolds: gradients are written to buffers of the tangent space") {
   fails(moved(true));
 }
 
-TEST_CASE("manifolds: a gradient in the surrounding space must be tangent to the sphere") {
+TEST_CASE("manifolds: a gradient in the ambient space must be tangent to the sphere") {
   const SmallMatrix a{3, 3, {2, 0.5, -1, 0.5, 3, 0.25, -1, 0.25, -1.5}};
   const auto energy = [a](const Values& x) { return dot(x, times(a, x)); };
   const auto gradient = [a](const Values& x) { return scaled(times(a, x), 2); };
@@ -265,7 +265,7 @@ TEST_CASE("manifolds: only symmetric steps count for a symmetric matrix") {
       [&](const Arguments& in) { return Arguments{spread(1)(in[0])}; }, {x}));
 }
 
-TEST_CASE("manifolds: positive numbers move by factors, 1e-12 and 1e9 alike") {
+TEST_CASE("manifolds: positive numbers move by factors, from 1e-12 to 1e9") {
   const auto logs = [](const Values& x) { return std::log(x[0]) + 3 * std::log(x[1]); };
   const auto inverse = [](double c) {
     return [c](const Values& x) { return Values{1 / x[0], c / x[1]}; };
@@ -274,7 +274,7 @@ TEST_CASE("manifolds: positive numbers move by factors, 1e-12 and 1e9 alike") {
   fails(number_on(positive(), {1e-12, 1e9}, logs, inverse(3.003)));
 }
 
-TEST_CASE("manifolds: an output on a manifold gets dy in the surrounding space") {
+TEST_CASE("manifolds: an output on a manifold gets dy in the ambient space") {
   const Values q = so3().plus(rotation(), {0.2, 0.9, -0.3});
   const auto composed = [q](double sign) {
     const Functions f{[q](const Arguments& in) {
@@ -292,8 +292,8 @@ TEST_CASE("manifolds: an output on a manifold gets dy in the surrounding space")
   fails(composed(-1));
 }
 
-TEST_CASE("manifolds: a point that is not on its manifold is refused") {
-  const auto refused = [](const Manifold& m, const Values& x) {
+TEST_CASE("manifolds: a point that is not on its manifold is rejected") {
+  const auto rejected = [](const Manifold& m, const Values& x) {
     const auto message = testing::message_of<BadInput>([&] {
       number_on(
           m, x, [](const Values& v) { return v[0]; }, [](const Values& v) { return v; });
@@ -302,20 +302,20 @@ TEST_CASE("manifolds: a point that is not on its manifold is refused") {
     CHECK(testing::has(message, "'x'"));
     CHECK(testing::has(message, m.name));
   };
-  refused(quaternion(), {2, 0, 0, 0});
-  refused(so3(), {1, 0, 0, 0, 1, 0, 0, 0, -1});  // a reflection
-  refused(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
-  refused(se3(), {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7});
-  refused(sphere(), {1, 1});
-  refused(frame(3, 2), {0, 2, 1, 0, 0, 0});
-  refused(symmetric(), {1, 2, 2.5, 3});
-  refused(positive(), {1, -1});
+  rejected(quaternion(), {2, 0, 0, 0});
+  rejected(so3(), {1, 0, 0, 0, 1, 0, 0, 0, -1});  // a reflection
+  rejected(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
+  rejected(se3(), {1, 0, 0, 5, 0, 1, 0, 6, 0, 0, -1, 7});
+  rejected(sphere(), {1, 1});
+  rejected(frame(3, 2), {0, 2, 1, 0, 0, 0});
+  rejected(symmetric(), {1, 2, 2.5, 3});
+  rejected(positive(), {1, -1});
   for (const Manifold& m : {quaternion(), so3(), se3(), frame(3, 2), symmetric(), positive()})
-    refused(m, {-1, 0, 0, 0, 1});
+    rejected(m, {-1, 0, 0, 0, 1});
 }
 
-TEST_CASE("manifolds: an output that is not on its manifold is refused") {
-  const auto refused = [](const Manifold& m, const Values& y) {
+TEST_CASE("manifolds: an output that is not on its manifold is rejected") {
+  const auto rejected = [](const Manifold& m, const Values& y) {
     const Functions f{[=](const Arguments&) { return y; },
                       [](const Arguments&, const Values&) { return Arguments{{0}}; }};
     const auto message = testing::message_of<BadInput>([&] {
@@ -325,12 +325,12 @@ TEST_CASE("manifolds: an output that is not on its manifold is refused") {
     CHECK(testing::has(message, "output"));
     CHECK(testing::has(message, m.name));
   };
-  refused(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
+  rejected(so3(), {2, 0, 0, 0, 1, 0, 0, 0, 1});
   for (const Manifold& m : {quaternion(), so3(), se3(), frame(3, 2), symmetric(), positive()})
-    refused(m, {-1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    rejected(m, {-1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("manifolds: a custom one consists of a name, a dimension and plus") {
+TEST_CASE("manifolds: a custom manifold consists of a name, a dimension and plus") {
   const Manifold circle{.name = "angles",
                         .dimension = [](std::size_t) { return std::size_t{1}; },
                         .plus =

@@ -104,15 +104,15 @@ TEST_CASE("modules: parameters have their full names, and inputs their names or 
   options.names = {"x", "y", "order"};
   options.differentiable = {false, true, false};
   CHECK(names_of(check::module(m, f, in, options)) == own + "x- y order- ");
-  const auto refused = [&](std::vector<std::string> names, std::vector<bool> flags) {
+  const auto error_of = [&](std::vector<std::string> names, std::vector<bool> flags) {
     options.names = std::move(names), options.differentiable = std::move(flags);
     return message_of<ValueError>([&] { check::module(m, f, in, options); });
   };
-  CHECK(has(refused({"x"}, {}), "1 names"));
-  CHECK(has(refused({}, {true, true}), "2 differentiable flags for 3 inputs"));
+  CHECK(has(error_of({"x"}, {}), "1 names"));
+  CHECK(has(error_of({}, {true, true}), "2 differentiable flags for 3 inputs"));
 }
 
-TEST_CASE("modules: one tensor under two names is refused unless it is tied") {
+TEST_CASE("modules: one tensor under two names is rejected unless it is tied") {
   struct Shared : nn::Layer<Shared> {
     Tensor a = nn::parameter(filled({1.0, 2.0, 3.0})), b = a;
     nn::Members members() override { return {{"a", a}, {"b", b}}; }
@@ -121,7 +121,7 @@ TEST_CASE("modules: one tensor under two names is refused unless it is tied") {
   CHECK_THROWS_AS(check::module(m, kX), GraphError);
 }
 
-TEST_CASE("modules: floating-point buffers follow the type of the inputs and are restored") {
+TEST_CASE("modules: floating-point buffers follow the dtype of the inputs and are restored") {
   for (const Dtype dtype : {Dtype::f64, Dtype::f32}) {
     WithBuffers m;
     const Tensor scale = m.scale, shift = m.shift, order = m.order;
@@ -142,11 +142,11 @@ TEST_CASE("modules: floating-point buffers follow the type of the inputs and are
   CHECK(ids_first);
 }
 
-TEST_CASE("modules: kinks and refused inputs apply to inputs and not to parameters") {
+TEST_CASE("modules: kinks and invalid inputs apply to inputs and not to parameters") {
   Inner m;
-  int refused = 0;
+  int wrong_sizes = 0;
   const auto f = [&](const Tensors& in) {
-    if (in.size() != 2) ++refused;
+    if (in.size() != 2) ++wrong_sizes;
     require(in.size() == 2 && in[0].numel() == 3, "of three numbers");
     return m(relu(in[0]) + in[1]);
   };
@@ -160,7 +160,7 @@ TEST_CASE("modules: kinks and refused inputs apply to inputs and not to paramete
   INFO(first);
   CHECK(first.verdict == Verdict::fail);  // relu's derivative at 0 is not one half
   CHECK(first.inputs[1].wrong == 1);
-  CHECK(refused == 0);
+  CHECK(wrong_sizes == 0);
   const Report second = of(1);
   INFO(second);
   CHECK(second);
@@ -171,7 +171,7 @@ TEST_CASE("modules: kinks and refused inputs apply to inputs and not to paramete
   CHECK(taken.verdict == Verdict::fail);
 }
 
-TEST_CASE("modules: a wrong operation is reported if no other cause is known") {
+TEST_CASE("modules: a wrong op is reported if no other cause is found") {
   Options options;
   options.conditions = options.smallest = false;
   const auto causes = [&](double factor, double more) {
@@ -180,12 +180,12 @@ TEST_CASE("modules: a wrong operation is reported if no other cause is known") {
     std::string all;
     for (const auto& input : report.inputs) all += input.name + ": " + input.cause.name + "\n";
     for (const std::string& note : report.notes)
-      if (has(note, "off_square (node ")) all += "said";
+      if (has(note, "off_square (node ")) all += "reported";
     return all;
   };
   CHECK(causes(1, 0) == "bias: \nscale: \ninput 0: \n");
-  CHECK(causes(-1, 0) == "bias: \nscale: SIGN\ninput 0: \nsaid");
-  CHECK(causes(1, 0.25) == "bias: \nscale: WRONG OPERATION\ninput 0: \nsaid");
+  CHECK(causes(-1, 0) == "bias: \nscale: SIGN\ninput 0: \nreported");
+  CHECK(causes(1, 0.25) == "bias: \nscale: WRONG OPERATION\ninput 0: \nreported");
   Inner m;
   const Report apart = check::module(
       m, [&](const Tensors& in) { return m(in[0].detach()); }, {kX}, options);
@@ -204,7 +204,7 @@ TEST_CASE("modules: a wrong gradient is reported for its parameter and no other"
   CHECK(has(report.text(), "d scale["));
 }
 
-TEST_CASE("modules: a module gets its own tensors back even if its forward throws") {
+TEST_CASE("modules: the tensors of a module are restored even if its forward throws") {
   Outer m;
   const Tensor weight = m.middle.first.weight, bias = m.bias;
   const auto same = [&] {

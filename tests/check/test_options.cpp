@@ -26,9 +26,9 @@ TEST_CASE("options: a declared kink must follow its convention, and others are r
   CHECK(relu_with({}).inputs[0].kinks == 2);
   passes(relu_with({{.input = 0, .at = 0.0, .share = 0}}));  // the left derivative
   const Report half = relu_with({{.share = 0.5}});
-  fails(half, "by the declared convention it is 0.5");
+  fails(half, "the declared convention gives 0.5");
   CHECK(half.inputs[0].wrong == 2);
-  passes(relu_with({{.at = 1.0, .share = 0.5}}), "declared for input 'x0', and none was met");
+  passes(relu_with({{.at = 1.0, .share = 0.5}}), "declared for input 'x0', but none was found");
   // Each of two equal values gets half, or the first gets all.
   const auto largest = [](const Tensors& in) { return max(in[0], {0}); };
   passes(check::gradients("max", largest, {tensor({3.0, 3.0, 1.0}, Dtype::f64)}));
@@ -47,7 +47,7 @@ TEST_CASE("options: the caller's upstream gradient is checked too") {
   CHECK(square_with(moody, options).verdict == Verdict::fail);
 }
 
-TEST_CASE("options: large inputs are sampled, and a fault of one element is still found") {
+TEST_CASE("options: large inputs are sampled, and an error in one element is still found") {
   const auto f = [](const Tensors& in) { return in[0] * in[0] * sum(in[1]); };
   const Tensors in = {reshape(arange(0, 3000, 1, Dtype::f64) * 1e-3 + 0.5, {60, 50}), values({3})};
   Options bare;
@@ -80,7 +80,7 @@ TEST_CASE("options: the mode and the time budget apply to the comparison") {
             "left no time for x0");
 }
 
-TEST_CASE("options: random operations draw numbers from the given seed") {
+TEST_CASE("options: random ops draw numbers from the given seed") {
   const auto drawn = [](std::uint64_t seed) {
     Options options;
     options.conditions = options.smallest = false;

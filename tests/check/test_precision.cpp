@@ -39,7 +39,7 @@ Error always(const std::vector<double>& ulps) {
 
 }  // namespace
 
-TEST_CASE("precision: a sum of n terms may err by 8 √n roundings and by no more") {
+TEST_CASE("precision: a sum of n terms may have an error of at most 8 √n roundings") {
   CHECK(sum_off(always({0, 0, 0, 0})));
   const Report most = sum_off(always({7, -7, 7, -7}));
   INFO(most);
@@ -54,7 +54,7 @@ TEST_CASE("precision: the worst element is reported with both of its values") {
     return report.findings[0].note;
   };
   CHECK(has(note({16, 64, 32, 64}), "in f32: dx0[1] is "));
-  CHECK(has(note({16, 64, 32, 64}), " times as far apart as roundings explain"));
+  CHECK(has(note({16, 64, 32, 64}), " times what rounding explains"));
   CHECK(has(note({16, -64, 96, 0}), "dx0[2] is "));
   const std::string nan = note({0, 16, std::nan(""), 0});
   CHECK(has(nan, "in f32: dx0[2] is nan, in f64 "));
@@ -80,7 +80,7 @@ TEST_CASE("precision: a function that returns f64 for f32 inputs fails") {
   CHECK(has(report.findings[0].note, "the function returns f64"));
 }
 
-TEST_CASE("precision: an error of 1e-4 fails in f32, by input type or by request") {
+TEST_CASE("precision: an error of 1e-4 fails in f32, by input dtype or by request") {
   const auto rough = [](double off) {
     return [off](const Tensors& in) {
       const Tensor y = exp(in[0]) * in[1];
@@ -110,7 +110,7 @@ TEST_CASE("precision: an error of 1e-4 fails in f32, by input type or by request
   CHECK(check::gradients("rough", rough(1e-4), wide, options).verdict == Verdict::fail);
 }
 
-TEST_CASE("precision: a function without f32 is noted, and fails if f32 is requested") {
+TEST_CASE("precision: a function without f32 gives a note, and fails if f32 is requested") {
   const Tensor other = values({3});
   const auto f = [&](const Tensors& in) { return in[0] * other; };
   const Report noted = check::gradients("fixed", f, {values({3}).to(Dtype::f32)});
@@ -124,7 +124,7 @@ TEST_CASE("precision: a function without f32 is noted, and fails if f32 is reque
   const Report large = check::gradients(
       "large", [](const Tensors& in) { return in[0] * 1e35; }, {values({3})}, options);
   CHECK(large);
-  CHECK(has(large.text(), "too large for it"));
+  CHECK(has(large.text(), "where the values overflow"));
 }
 
 }  // namespace gradus::conditions

@@ -198,7 +198,7 @@ TEST_CASE("raw: a scalar's gradient may be returned, written, or given with the 
     };
   };
   holds("value and gradient", [&](double c) { return raw("f", both(c), kX); });
-  holds("beside the function", [&](double c) { return raw("f", number_of, both(c), kX); });
+  holds("next to the function", [&](double c) { return raw("f", number_of, both(c), kX); });
   holds("by address", [](double c) {
     return raw(
         "f",
@@ -233,7 +233,7 @@ TEST_CASE("raw: a Jacobian may be by rows or columns, flat, nested, or written")
   CHECK(wrong_order.inputs[0].cause.name == "COLUMN MAJOR");
   CHECK(wrong_order.inputs[0].map_rows == 2);  // outputs × elements
   CHECK(wrong_order.inputs[0].map.size() == 6);
-  fails(wrong_order, "map of d outputs / d x0, a row for each output");
+  fails(wrong_order, "map of d outputs / d x0, one row per output");
   const auto of_squares = [](const V& x, double c) {
     return Table{{2 * c * x[0], 0, 0}, {0, 2 * x[1], 0}, {0, 0, 2 * x[2]}};
   };
@@ -395,7 +395,7 @@ TEST_CASE("raw: inputs and the output may be on manifolds") {
   fails(on(q));
 }
 
-TEST_CASE("raw: writes before the start and past the end of lent memory fail") {
+TEST_CASE("raw: writes before the start and past the end of arguments fail") {
   for (const int at : {-32, -1, 3, 34}) {
     CAPTURE(at);
     const std::string where = at < 0 ? "writes before the start of " : "writes past the end of ";
@@ -431,7 +431,7 @@ TEST_CASE("raw: a function that changes its read-only arguments fails") {
               return x;
             },
             [](const V&, const V& dy) { return dy; }, kX),
-        "forward changes x0, which it may only read: element [1] was -1.25 and is 0.25");
+        "forward changes x0, which it must only read: element [1] was -1.25 and is 0.25");
   for (const bool of_dy : {false, true})
     fails(raw(
               "squares", squares,
@@ -459,7 +459,7 @@ TEST_CASE("raw: a float function passes with a reference or a resolution") {
     };
   };
   const auto check = [&](float c) { return raw("squares", c_squares, vjp(c), x).output({3}); };
-  undecided(check(1), ".reference(f), or");
+  undecided(check(1), ".reference(f)");
   passes(check(1).reference(squares));
   fails(check(1.0001F).reference(squares));
   passes(check(1.0001F).resolution(1e-3));
@@ -507,7 +507,7 @@ TEST_CASE("raw: options change the check") {
   fails(relu(0));
 }
 
-TEST_CASE("raw: the report shows the call that repeats it, and tests can match on it") {
+TEST_CASE("raw: the report shows the call that reproduces it, and tests can match on it") {
   const Report right = squares_with(squares_vjp);
   const Report wrong = squares_with([](const V& x, const V&) { return x; }).seed(7);
   fails(wrong, "reproduce: check::raw(\"squares\", …).seed(7)");
@@ -516,7 +516,7 @@ TEST_CASE("raw: the report shows the call that repeats it, and tests can match o
   CHECK((right && !wrong));
 }
 
-TEST_CASE("raw: a wrong call of the checker throws BadInput") {
+TEST_CASE("raw: an invalid call of the checker throws BadInput") {
   const auto nothing = [](const float*, const float*, float*) {};
   CHECK_THROWS_AS(raw("no output", c_squares, nothing, F{1, 2, 3}).report(), BadInput);
   CHECK_THROWS_AS(squares_with(squares_vjp).output({4}).report(), BadInput);

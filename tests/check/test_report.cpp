@@ -90,7 +90,7 @@ TEST_CASE("report: a map has one character for each element, and the cause follo
   fails(report, "15 of 15 elements wrong");
   fails(report, "map of x");
   fails(report, "likely cause: MISSING TERM");
-  fails(report, "try: ");
+  fails(report, "hint: ");
   CHECK(report.inputs[0].map.size() == 15);
   const std::string text = report.text();
   CHECK(text.find("map of x") < text.find("likely cause"));
@@ -169,7 +169,7 @@ TEST_CASE("report: lines have at most 76 characters and no trailing blank") {
   CHECK(std::count(broken.begin(), broken.end(), 'x') == 180);
 }
 
-TEST_CASE("report: a failure shows how to repeat it, and a pass does not") {
+TEST_CASE("report: a failure shows how to reproduce it, and a pass does not") {
   Report report = one_element();
   report.reproduce = "check::raw(\"matmul\", …).seed(7)";
   CHECK(says(report, "reproduce: check::raw(\"matmul\", …).seed(7)"));

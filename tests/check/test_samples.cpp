@@ -65,7 +65,7 @@ TEST_CASE("samples: the report counts the checked rows and elements") {
   CHECK(sums(20, 100, right, options).inputs[0].looked_at == 100);
 }
 
-TEST_CASE("samples: a fault of one output among 400 is traced to it") {
+TEST_CASE("samples: an error in one output among 400 is traced to it") {
   const Case c = matmul(20, 3, 20);
   passes(run(c), "16 of its 400 rows");
   for (const Index output : {Index{0}, Index{77}, Index{399}}) {
@@ -80,7 +80,7 @@ TEST_CASE("samples: a fault of one output among 400 is traced to it") {
   }
 }
 
-TEST_CASE("samples: a fault of one element among 5000 is traced to it, and reported once") {
+TEST_CASE("samples: an error in one element among 5000 is traced to it, and reported once") {
   const Case c = elementwise("cube", random_values(5000, 1), cube, d_cube);
   passes(run(c), "64 of 5000 elements of input 'x' were compared one by one");
   CHECK(run(c).counts.forward < 1000);  // all elements: 30 000 calls
@@ -120,7 +120,7 @@ TEST_CASE("samples: if the rest is too large, the map shows only the checked ele
   few.columns = 2;
   const Report report = sums(
       1001, 2000, [](Index j) { return j == 1234 ? 2.0 : 1.0; }, few);
-  fails(report, "a sample shows no cause");
+  fails(report, "unknown from a sample");
   const std::string& map = report.inputs[0].map;
   REQUIRE(map.size() == 2000);
   CHECK(report.findings.at(0).at == At{1234});

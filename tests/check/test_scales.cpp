@@ -162,8 +162,8 @@ bool shows(const std::vector<Values>& right, const std::vector<Values>& wrong,
   return false;
 }
 
-check::Report judged(const Function& f, const Values& x, Fault fault, Index element,
-                     const check::RawOptions& options = {}) {
+check::Report checked(const Function& f, const Values& x, Fault fault, Index element,
+                      const check::RawOptions& options = {}) {
   const auto vjp = [&](const Arguments& in, const Values& dy) {
     const std::vector<Values> J = spoilt(jacobian(f, in[0]), fault, element);
     Arguments dx{Values(in[0].size(), 0.0)};
@@ -197,7 +197,7 @@ struct Tally {
       ++checks;
       check::RawOptions options;
       options.seed = seed;
-      const check::Report report = judged(f, x, fault, seed % x.size(), options);
+      const check::Report report = checked(f, x, fault, seed % x.size(), options);
       if (fault == Fault::none) {
         ++right;
         calls += report.counts.forward;
@@ -297,7 +297,7 @@ std::vector<Function> plain_functions() {
   };
 }
 
-TEST_CASE("scales: right derivatives pass and wrong ones do not, from 1e-18 to 1e12",
+TEST_CASE("scales: correct derivatives pass and wrong ones do not, from 1e-18 to 1e12",
           "[check][raw][scales]") {
   Tally tally;
   for (const Function& f : plain_functions()) {
@@ -360,7 +360,7 @@ TEST_CASE("scales: inputs that differ by factors of 1e1 to 1e12 are checked sepa
   holds("packed inputs", tally);
 }
 
-TEST_CASE("scales: functions with an offset of up to 1e12 get the right verdict") {
+TEST_CASE("scales: functions with an offset of up to 1e12 get the correct verdict") {
   using std::exp, std::sin;
   Tally tally;
   for (int power = 0; power <= 12; ++power) {
@@ -416,10 +416,10 @@ TEST_CASE("scales: at an optimum a gradient of 0 passes, and any other fails") {
   for (const Function& f : {rosenbrock, bowl, hill, likelihood, quartic}) {
     for (const Index n : {2U, 3U, 6U}) {
       const Values x(n, 1.0);
-      const check::Report right = judged(f, x, Fault::none, 0);
+      const check::Report right = checked(f, x, Fault::none, 0);
       INFO(right.text());
       CHECK(right);
-      CHECK(judged(f, x, Fault::negated, 0).verdict == check::Verdict::fail);  // J(x) = 0
+      CHECK(checked(f, x, Fault::negated, 0).verdict == check::Verdict::fail);  // J(x) = 0
       const auto off = [&](const Arguments& in, const Values& dy) {
         Values dx = jacobian(f, in[0])[0];
         for (double& v : dx) v *= dy[0];

@@ -65,10 +65,11 @@ TEST_CASE("buffers: a deviation from the declaration fails at its input, with it
   };
   for (const Fault& fault : std::vector<Fault>{
            {kAdds, false, "ADDS", "is added to"},
-           {kSets, true, "OVERWRITES", "is written over"},
+           {kSets, true, "OVERWRITES", "is overwritten"},
            {kHalf, false, "NEVER WRITTEN", "1 of 2 elements of da are never written"},
            {kNothing, false, "NEVER WRITTEN", "are never written"},
-           {kMixes, false, "DEPENDS ON ITS BUFFER", "depends on what was in it"}}) {
+           {kMixes, false, "DEPENDS ON ITS BUFFER",
+            "depends on the previous contents of its buffer"}}) {
     const Write right = fault.declared ? kAdds : kSets;
     const Report first = written(fault.way, right, fault.declared);
     fails(first, fault.words);

@@ -86,7 +86,7 @@ TEST_CASE("special points: a transposition fails at symmetric and constant matri
   }
 }
 
-TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 hide fail") {
+TEST_CASE("special points: mistakes that zeros, equal values or a length of 1 hide fail") {
   // Swapping the gradients of x y² does not show at x = y.
   const auto xy2 = [](const Arguments& in) { return in[0][0] * in[1][0] * in[1][0]; };
   const auto d_xy2 = [](const Arguments& in) {
@@ -96,7 +96,7 @@ TEST_CASE("special points: mistakes that zeros, equal numbers or a length of 1 h
     return Arguments{{in[0][0] * in[1][0]}, {2 * in[1][0] * in[1][0]}};
   };
   passes(scalar("x y²", xy2, d_xy2, {{1.5}, {1.5}}));
-  fails(scalar("x y²", xy2, swapped_xy2, {{1.5}, {1.5}}), "equal numbers");
+  fails(scalar("x y²", xy2, swapped_xy2, {{1.5}, {1.5}}), "equal values");
   // An arm of two collinear parts.
   const auto arm = [](const Arguments& in) {
     return 2 * std::cos(in[0][0]) + std::sin(in[0][0] + in[0][1]);
@@ -160,7 +160,7 @@ TEST_CASE("ties: a finding about equal elements reports their input") {
   CHECK((report.inputs[0].wrong == 0 && report.inputs[1].wrong == 1));
 }
 
-TEST_CASE("special points: a wrong gradient fails at an optimum, where any factor looks right") {
+TEST_CASE("special points: a wrong gradient fails at an optimum, where any factor looks correct") {
   const auto bowl = [](const Arguments& in) {
     const Values& x = in[0];
     return (x[0] - 1.5) * (x[0] - 1.5) + 3 * (x[1] + 0.7) * (x[1] + 0.7);
@@ -171,8 +171,8 @@ TEST_CASE("special points: a wrong gradient fails at an optimum, where any facto
     };
   };
   const Report right = scalar("bowl", bowl, slope(1), {{1.5, -0.7}});
-  passes(right, "It is a stationary point, or the output does not depend on it");
-  passes(right, "a sample beside it is right too");
+  passes(right, "This is a stationary point, or the output does not depend on it");
+  passes(right, "a sample nearby is correct too");
   fails(scalar("bowl", bowl, slope(-1), {{1.5, -0.7}}), "a derivative of 0 everywhere");
 }
 

@@ -54,14 +54,14 @@ TEST_CASE("budget: fewer elements are checked, all along directions, and the rep
   const auto begin = Clock::now();
   const Report report = cubes.report(1);
   const double taken = seconds_since(begin);
-  passes(report, "of 400 elements of x moved one by one, and all along 3 directions");
-  passes(report, "is missed with a chance of");
+  passes(report, "of 400 elements of x were checked one by one, and all along 3 directions");
+  passes(report, "is missed with a probability of");
   CHECK(report.inputs[0].looked_at >= 1);
   CHECK(report.inputs[0].looked_at < 200);
   CHECK(taken < 3);  // calls may be slower than planned
 }
 
-TEST_CASE("budget: a wrong element that was not checked by itself is found") {
+TEST_CASE("budget: a wrong element that was not checked individually is found") {
   for (const Index place : {Index{3}, Index{399}}) {
     const Slow cubes{400, 2e-3, [place](Index i) { return i == place ? 1.001 : 1.0; }};
     const Report report = cubes.report(1);
@@ -78,7 +78,8 @@ TEST_CASE("budget: enough time for everything changes nothing") {
 }
 
 TEST_CASE("budget: without any time the report is inconclusive and gives the reason") {
-  undecided(Slow{40, 1e-4}.report(1e-9), "left no time for x: give more, or check it alone");
+  undecided(Slow{40, 1e-4}.report(1e-9),
+            "left no time for x. Increase it, or check only this input");
 }
 
 TEST_CASE("threads: a thread-safe function is called by several threads") {

@@ -63,7 +63,7 @@ void for_each_judged(Law law) {
     if (law(each, each.judgement())) continue;
     const Slope& n = each.n;
     CAPTURE(each.a, n.value, n.change, n.noise, n.jitter, n.kink, n.declared, each.scale);
-    FAIL_CHECK("the law is broken");
+    FAIL_CHECK("the property does not hold");
     return;
   }
 }

@@ -27,7 +27,7 @@ inline void has_verdict(const check::Report& report, check::Verdict verdict,
   INFO(report.text());
   CHECK(report.verdict == verdict);
   if (says(report, words)) return;
-  FAIL_CHECK("the report does not say: " + words);
+  FAIL_CHECK("the report does not contain: " + words);
 }
 
 inline void passes(const check::Report& report, const std::string& words = "") {

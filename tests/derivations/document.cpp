@@ -24,7 +24,7 @@ Line read_line(const std::string& text, int number, const std::string& before) {
   const std::size_t equals = formula.find('=');
   if (equals == std::string::npos) throw NotationError("no '=' in \"" + formula + "\"");
   line.left = equals == 0 ? before : trimmed(formula.substr(0, equals));
-  if (line.left.empty()) throw NotationError("nothing stands before \"" + formula + "\"");
+  if (line.left.empty()) throw NotationError("missing left side of \"" + formula + "\"");
   line.text = trimmed(formula.substr(equals + 1));
   line.right = parse(line.text);
   return line;
@@ -39,7 +39,7 @@ Anchor read_anchor(const std::string& text) {
     quoted.push_back(text.substr(open + 1, close - open - 1));
     open = text.find('`', close + 1);
   }
-  if (quoted.size() != 2) throw NotationError("\"" + text + "\" is not `file`: `line`");
+  if (quoted.size() != 2) throw NotationError("\"" + text + "\" must have the form `file`: `line`");
   return {quoted[0], quoted[1]};
 }
 

@@ -9,7 +9,7 @@ namespace gradus::derivations {
 
 using detail::is_letter;
 using detail::of;
-using detail::refuse;
+using detail::reject;
 
 namespace {
 
@@ -41,7 +41,7 @@ Number applied(const std::string& name, const std::vector<Number>& x) {
   if (name == "sign") return x[0].value > 0 ? 1.0 : x[0].value < 0 ? -1.0 : 0.0;
   if (x.size() == 2 && name == "max") return x[0] < x[1] ? x[1] : x[0];
   if (x.size() == 2 && name == "min") return x[1] < x[0] ? x[1] : x[0];
-  refuse("no function " + name);
+  reject("unknown function " + name);
 }
 
 bool holds(const std::string& sign, double a, double b) {
@@ -86,7 +86,7 @@ World::Value World::value(const Expression& e, Letters& at) const {
 
 Number World::number(const Expression& e, Letters& at) const {
   const Value v = value(e, at);
-  if (v.whole()) refuse(spell(e) + " is a tensor where a number is needed");
+  if (v.whole()) reject(spell(e) + " must be a number, not a tensor");
   return v.number;
 }
 
@@ -97,10 +97,10 @@ std::int64_t World::integer(const Expression& e, Letters& at) const {
 World::Value World::named(const Expression& e, Letters& at) const {
   if (is_letter(e) && of(at, e.text[0]) >= 0)
     return {.number = static_cast<double>(of(at, e.text[0]))};
-  if (knows(e.text)) {
+  if (contains(e.text)) {
     if (e.children.empty()) return whole(e.text);
     const std::vector<std::int64_t>& axes = shape(e.text);
-    if (axes.size() != e.children.size()) refuse(spell(e) + " has another number of axes");
+    if (axes.size() != e.children.size()) reject(spell(e) + " has the wrong number of indices");
     std::int64_t place = 0;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const std::int64_t index = integer(e.children[i], at);
@@ -109,16 +109,17 @@ World::Value World::named(const Expression& e, Letters& at) const {
     }
     return {.number = cell(e.text, place)};
   }
-  refuse("what is " + spell(e) + "?");
+  reject("cannot evaluate " + spell(e));
 }
 
 World::Value World::element(const Expression& e, Letters& at) const {
   const Value v = value(e.children[0], at);
-  if (v.shape.size() + 1 != e.children.size()) refuse(spell(e) + " has another number of axes");
+  if (v.shape.size() + 1 != e.children.size())
+    reject(spell(e) + " has the wrong number of indices");
   std::int64_t place = 0;
   for (std::size_t i = 0; i < v.shape.size(); ++i) {
     const std::int64_t index = integer(e.children[i + 1], at);
-    if (index < 0 || index >= v.shape[i]) refuse(spell(e) + " lies outside");
+    if (index < 0 || index >= v.shape[i]) reject(spell(e) + " is out of range");
     place = place * v.shape[i] + index;
   }
   return {.number = v.elements[static_cast<std::size_t>(place)]};
@@ -130,7 +131,7 @@ World::Value World::sum(const Expression& e, Letters& at) const {
   if (e.signs[0] < 0) total = times({.number = -1.0}, total, '*');
   for (std::size_t i = 1; i < e.children.size(); ++i) {
     const Value v = value(e.children[i], at);
-    if (v.shape != total.shape) refuse(spell(e) + ": the shapes differ");
+    if (v.shape != total.shape) reject(spell(e) + ": the shapes differ");
     add(total.number, v.number, e.signs[i]);
     for (std::size_t k = 0; k < v.elements.size(); ++k)
       add(total.elements[k], v.elements[k], e.signs[i]);
@@ -150,19 +151,19 @@ World::Value World::times(const Value& a, const Value& b, char how) {
     return {.number = how == '/' ? a.number / b.number : a.number * b.number};
   if (!a.whole() || !b.whole()) {  // a scalar and a tensor
     Value out = a.whole() ? a : b;
-    if (how == '/' && b.whole()) refuse("a division by a tensor");
+    if (how == '/' && b.whole()) reject("cannot divide by a tensor");
     for (Number& x : out.elements)
       x = how == '/' ? x / b.number : x * (a.whole() ? b.number : a.number);
     return out;
   }
   Value out = a;
   if (how == 'o') {
-    if (a.shape != b.shape) refuse("⊙ of tensors whose shapes differ");
+    if (a.shape != b.shape) reject("⊙ requires tensors of the same shape");
     for (std::size_t i = 0; i < a.elements.size(); ++i) out.elements[i] *= b.elements[i];
     return out;
   }
   if (how == '/' || a.shape.size() != 2 || b.shape.size() != 2 || a.shape[1] != b.shape[0])
-    refuse("a product of tensors that are no matrices which fit");
+    reject("a product requires matrices with matching sizes");
   const std::int64_t m = a.shape[0], n = b.shape[1], inner = a.shape[1];
   out.shape = {m, n};
   out.elements.assign(static_cast<std::size_t>(m * n), 0.0);
@@ -177,7 +178,7 @@ World::Value World::times(const Value& a, const Value& b, char how) {
 
 World::Value World::transposed(const Expression& e, Letters& at) const {
   const Value v = value(e.children[0], at);
-  if (v.shape.size() != 2) refuse(spell(e) + ": a transpose of what is no matrix");
+  if (v.shape.size() != 2) reject(spell(e) + ": a transpose requires a matrix");
   Value out = v;
   out.shape = {v.shape[1], v.shape[0]};
   for (std::int64_t i = 0; i < v.shape[0]; ++i)
@@ -216,9 +217,9 @@ Number World::relation(const Expression& e, Letters& at) const {
 
 Number World::derivative(const Expression& e, Letters& at) const {
   const Expression& by = e.children[1];
-  if (!seed_.name.empty()) refuse(spell(e) + " inside another derivative");
+  if (!seed_.name.empty()) reject(spell(e) + " inside another derivative");
   const std::vector<std::int64_t>& axes = shape(by.text);
-  if (axes.size() != by.children.size()) refuse(spell(by) + " has another number of axes");
+  if (axes.size() != by.children.size()) reject(spell(by) + " has the wrong number of indices");
   std::int64_t place = 0;
   for (std::size_t i = 0; i < axes.size(); ++i)
     place = place * axes[i] + integer(by.children[i], at);

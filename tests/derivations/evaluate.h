@@ -43,7 +43,7 @@ class World {
   /// no size.
   void define(const std::string& left, const Expression& right);
 
-  bool knows(const std::string& name) const;
+  bool contains(const std::string& name) const;
   const std::vector<std::int64_t>& shape(const std::string& name) const;
 
   /// `right` for each r and i of "dx_ri", or for the entire tensor "da".
@@ -118,7 +118,7 @@ struct World::WithSeed {
 
 namespace detail {
 
-[[noreturn]] inline void refuse(const std::string& why) { throw NotationError(why); }
+[[noreturn]] inline void reject(const std::string& why) { throw NotationError(why); }
 
 inline std::int64_t& of(Letters& letters, char c) { return letters[static_cast<unsigned char>(c)]; }
 

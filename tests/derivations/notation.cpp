@@ -35,7 +35,7 @@ class Reader {
   Expression whole() {
     Expression e = sum();
     blanks();
-    if (at_ < text_.size()) refuse("nothing more was expected");
+    if (at_ < text_.size()) reject("unexpected text");
     return e;
   }
 
@@ -57,9 +57,9 @@ class Reader {
     return true;
   }
   void want(std::string_view token) {
-    if (!take(token)) refuse("'" + std::string(token) + "' is missing");
+    if (!take(token)) reject("'" + std::string(token) + "' is missing");
   }
-  [[noreturn]] void refuse(const std::string& why) const {
+  [[noreturn]] void reject(const std::string& why) const {
     throw NotationError("\"" + std::string(text_) + "\", before \"" +
                         std::string(text_.substr(std::min(at_, text_.size()))) + "\": " + why);
   }
@@ -90,7 +90,7 @@ class Reader {
       } else if (take("/")) {
         e.text += '/';
       } else if (starts_factor()) {
-        if (e.text.back() == '/') refuse("after a division a product needs its dot");
+        if (e.text.back() == '/') reject("a product after a division must be written with a dot");
         e.text += '*';
       } else {
         break;
@@ -121,7 +121,7 @@ class Reader {
     Expression e{.kind = Kind::reduce, .text = word};
     while (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])))
       e.letters += text_[at_++];
-    if (e.letters.empty()) refuse("over which letters?");
+    if (e.letters.empty()) reject("missing letters under the sum or maximum");
     e.children.push_back(term());
     return e;
   }
@@ -178,7 +178,7 @@ class Reader {
         break;
       }
     }
-    if (places.empty()) refuse("an empty subscript");
+    if (places.empty()) reject("an empty subscript");
     return places;
   }
 
@@ -207,7 +207,7 @@ class Reader {
     const std::string c = peek();
     if (c.size() == 1 && std::isdigit(static_cast<unsigned char>(c[0]))) return number();
     std::string word = name();
-    if (word.empty()) refuse("a number, a name or a bracket was expected");
+    if (word.empty()) reject("expected a number, a name or a bracket");
     if (kFunctions.count(word) && character() == "(") return function(std::move(word));
     Expression e{.kind = Kind::name, .text = std::move(word)};
     if (character() == "_") e.children = subscript();
@@ -233,14 +233,14 @@ class Reader {
   Expression relation() {
     Expression left = sum();
     const std::string sign = peek();
-    if (!kRelations.count(sign)) refuse("[ ] holds a comparison");
+    if (!kRelations.count(sign)) reject("[ ] must contain a comparison");
     at_ += sign.size();
     return {.kind = Kind::relation, .text = sign, .children = {std::move(left), closed("]")}};
   }
 
   Expression delta() {
     Expression e{.kind = Kind::delta, .children = subscript()};
-    if (e.children.size() != 2) refuse("δ has two places");
+    if (e.children.size() != 2) reject("δ must have two indices");
     return e;
   }
 

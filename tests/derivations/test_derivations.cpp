@@ -66,7 +66,7 @@ TEST_CASE("derivations: every operation with a backward has a derivation") {
     if (!op.differentiable) continue;
     for (const std::string& name : op.names) {
       INFO(name << " has no docs/derivations/" << name
-                << ".md: CONTRIBUTING.md says how to write one");
+                << ".md. CONTRIBUTING.md explains how to write one.");
       CHECK(std::count(known.begin(), known.end(), name) == 1);
       ++count;
     }
@@ -74,7 +74,7 @@ TEST_CASE("derivations: every operation with a backward has a derivation") {
   CHECK(count >= 50);  // the sources were found
 }
 
-TEST_CASE("derivations: each has at most twelve lines with reasons and existing code") {
+TEST_CASE("derivations: each has at most twelve lines, with reasons and existing code") {
   for (const auto& [name, document] : all_documents()) {
     INFO("docs/derivations/" << name << ".md");
     CHECK(document.name == name);
@@ -92,7 +92,7 @@ TEST_CASE("derivations: each has at most twelve lines with reasons and existing 
 
 TEST_CASE("derivations: a mistake in any line is detected in that line") {
   std::map<std::string, int> planted;
-  int noticed_count = 0, total = 0;
+  int detected_count = 0, total = 0;
   for (const auto& [name, document] : all_documents())
     for (const Case& each : cases_of(name)) {
       std::vector<Trial> trials;
@@ -102,24 +102,25 @@ TEST_CASE("derivations: a mistake in any line is detected in that line") {
         const bool zero = trials[0].is_zero(line);
         for (const Mutant& mutant : mutants(line.right)) {
           if (zero && mutant.kind != "number") continue;  // any factor of 0 gives 0
-          const bool noticed = std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+          const bool detected = std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
             return trial.differs(line, mutant.right).has_value();
           });
           INFO("docs/derivations/" << name << ".md:" << line.number << ": " << line.left << " = "
                                    << spell(mutant.right) << " (" << mutant.kind << ")");
           const bool by_unit = mutant.kind == "operator" && kUnitSlopes.count(name);
-          if (!mutant.may_be_equal && !by_unit) CHECK(noticed);
+          if (!mutant.may_be_equal && !by_unit) CHECK(detected);
           ++planted[mutant.kind];
           ++total;
-          noticed_count += noticed;
+          detected_count += detected;
         }
       }
     }
   for (const char* kind : {"sign", "index", "factor", "transpose", "number", "term", "operator",
                            "function", "relation"})
     CHECK(planted[kind] > 0);
-  std::cout << noticed_count << " of " << total << " mistakes were noticed; the others are equal\n";
-  CHECK(noticed_count > total * 9 / 10);
+  std::cout << detected_count << " of " << total
+            << " mistakes were detected; the others are equivalent\n";
+  CHECK(detected_count > total * 9 / 10);
 }
 
 TEST_CASE("derivations: a mistake in a file is reported by its line number only") {
@@ -148,10 +149,10 @@ TEST_CASE("derivations: a mistake in a definition is detected") {
         for (const Mutant& mutant : mutants(document.lines[i].right)) {
           Document wrong = document;
           wrong.lines[i].right = mutant.right;
-          const bool noticed = all_failures(name, wrong, each) != "";
+          const bool detected = all_failures(name, wrong, each) != "";
           INFO("docs/derivations/" << name << ".md:" << wrong.lines[i].number << ": "
                                    << wrong.lines[i].left << " = " << spell(mutant.right));
-          if (!mutant.may_be_equal) CHECK(noticed);
+          if (!mutant.may_be_equal) CHECK(detected);
         }
       }
 }

@@ -63,7 +63,7 @@ TEST_CASE("derive: the text equals the file") {
     CHECK(derive(names[i]) == file(names[i]));
     CHECK(derivation(names[i]) == file(names[i]));
   }
-  CHECK(derivation("nothing of the kind").empty());
+  CHECK(derivation("no such op").empty());
 }
 
 TEST_CASE("derive: the trace page has the formulas") {

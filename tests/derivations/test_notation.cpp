@@ -61,7 +61,7 @@ TEST_CASE("notation: derivatives pass through definitions") {
   CHECK(small().gradient("y", {{2}, {1, 0}}, "v").values == Values{1, 2, 3});
 }
 
-TEST_CASE("notation: malformed and undefined expressions are refused") {
+TEST_CASE("notation: malformed and undefined expressions are rejected") {
   for (const char* text : {"", "1 +", "a_", "(1", "1 / 2 3", "Σ_ 1", "[1]", "δ_i", "1 ) 2", "∂a"})
     CHECK_THROWS_AS(parse(text), NotationError);
   for (const char* text : {"unknown", "a_i", "Σ_k 1", "v_j + a_ji", "k", "a + v"})

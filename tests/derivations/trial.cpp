@@ -41,15 +41,15 @@ std::string shape_of(const Array& a) {
   return out + "]";
 }
 
-std::optional<std::string> difference(const Array& got, const Array& wanted) {
-  if (got.shape != wanted.shape)
-    return "has the shape " + shape_of(got) + ", not " + shape_of(wanted);
+std::optional<std::string> difference(const Array& got, const Array& expected) {
+  if (got.shape != expected.shape)
+    return "has the shape " + shape_of(got) + ", not " + shape_of(expected);
   for (std::size_t i = 0; i < got.values.size(); ++i) {
-    const double a = got.values[i], b = wanted.values[i];
+    const double a = got.values[i], b = expected.values[i];
     if (std::abs(a - b) <= kTolerance * std::max(1.0, std::abs(b))) continue;
     std::ostringstream out;
     out.precision(12);
-    out << "is " << a << ", not " << b << ", at place " << i << " of " << got.values.size();
+    out << "is " << a << ", not " << b << ", at position " << i << " of " << got.values.size();
     return out.str();
   }
   return {};
@@ -119,12 +119,12 @@ Trial::Trial(const Document& document, const Case& which, int trial) : document_
     }
     const std::string gradient = line.name(), of = gradient.substr(1);
     if (gradients_.count(gradient)) continue;
-    if (gradient[0] != 'd' || !world_.knows(of)) {
-      failures_.push_back({line.number, gradient + " is the gradient of nothing that is known"});
+    if (gradient[0] != 'd' || !world_.contains(of)) {
+      failures_.push_back({line.number, gradient + " is not the gradient of a known name"});
       continue;
     }
     gradients_[gradient] = world_.gradient(output_name(), world_.evaluate("d" + output_name()), of);
-    if (!world_.knows(gradient)) world_.give(gradient, gradients_[gradient]);
+    if (!world_.contains(gradient)) world_.give(gradient, gradients_[gradient]);
   }
   compare_backward();
 }
@@ -160,7 +160,7 @@ void Trial::give(const Case& which, int trial) {
   if (!which.prepare) return;
   which.prepare(given_);
   for (const auto& [name, x] : given_.tensors)
-    if (!world_.knows(name)) world_.give(name, array_of(x));
+    if (!world_.contains(name)) world_.give(name, array_of(x));
 }
 
 std::string Trial::output_name() const {
@@ -180,14 +180,14 @@ void Trial::run(const Case& which) {
   y_.backward(to(dy, y_.dtype()));
   world_.give("d" + output_name(), array_of(dy));
   const std::string op = which.op.empty() ? which.file : which.op;
-  if (!names.seen.count(op)) failures_.push_back({0, "no backward of " + op + " ran"});
+  if (!names.seen.count(op)) failures_.push_back({0, "no backward of " + op + " was called"});
 }
 
 void Trial::define(const Line& line) {
   world_.define(line.left, line.right);
   if (line.name() != output_name()) return;
   if (const auto wrong = difference(world_.evaluate(line.name()), array_of(y_)))
-    failures_.push_back({line.number, line.left + " " + *wrong + " as forward gives"});
+    failures_.push_back({line.number, line.left + " " + *wrong + " as computed by forward"});
 }
 
 void Trial::compare_backward() {
@@ -198,7 +198,7 @@ void Trial::compare_backward() {
       continue;
     }
     if (const auto wrong = difference(gradient->second, array_of(given_(name).grad())))
-      failures_.push_back({0, "d" + name + " " + *wrong + " as Op::backward gives"});
+      failures_.push_back({0, "d" + name + " " + *wrong + " as computed by Op::backward"});
   }
 }
 

@@ -6,7 +6,7 @@ namespace gradus::derivations {
 
 using detail::is_letter;
 using detail::of;
-using detail::refuse;
+using detail::reject;
 
 namespace {
 
@@ -33,7 +33,8 @@ void detail::each_place(const std::string& letters, const Letters& sizes, Letter
   if (next == letters.size()) return body();
   std::int64_t& place = of(at, letters[next]);
   const std::int64_t before = place, size = sizes[static_cast<unsigned char>(letters[next])];
-  if (size < 0) refuse(std::string("no tensor has the index ") + letters[next] + " by itself");
+  if (size < 0)
+    reject(std::string("no tensor has ") + letters[next] + " as an index of its own axis");
   for (place = 0; place < size; ++place) detail::each_place(letters, sizes, at, body, next + 1);
   place = before;
 }
@@ -44,14 +45,14 @@ std::pair<std::string, std::string> left_side(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-bool World::knows(const std::string& name) const {
+bool World::contains(const std::string& name) const {
   return given_.count(name) + definitions_.count(name) > 0;
 }
 
 const std::vector<std::int64_t>& World::shape(const std::string& name) const {
   if (const auto given = given_.find(name); given != given_.end()) return given->second.shape;
   const auto found = definitions_.find(name);
-  if (found == definitions_.end()) refuse("what is " + name + "?");
+  if (found == definitions_.end()) reject("unknown name " + name);
   return found->second.shape;
 }
 
@@ -62,8 +63,8 @@ void World::define(const std::string& left, const Expression& right) {
   for (const char c : letters) {
     d.shape.push_back(sizes[static_cast<unsigned char>(c)]);
     if (d.shape.back() < 0)
-      refuse(std::string("the index ") + c + " of " + left + " has no size: no tensor of " +
-             spell(right) + " has it by itself");
+      reject(std::string("the index ") + c + " of " + left + " has no size, as no tensor of " +
+             spell(right) + " has an axis of this index alone");
   }
   if (letters.empty()) {
     sizes_ = sizes;
@@ -80,13 +81,13 @@ void World::collect(const Expression& e, Letters& known) const {
   if (e.kind == Kind::name && !e.children.empty()) {
     const std::vector<std::int64_t>& axes = shape(e.text);
     if (axes.size() != e.children.size())
-      refuse(e.text + " has " + std::to_string(axes.size()) + " axes: " + spell(e));
+      reject(e.text + " has " + std::to_string(axes.size()) + " axes: " + spell(e));
     for (std::size_t i = 0; i < axes.size(); ++i) {
       if (!is_letter(e.children[i])) continue;
       std::int64_t& size = of(known, e.children[i].text[0]);
       if (size >= 0 && size != axes[i])
-        refuse("the index " + e.children[i].text + " has " + std::to_string(size) +
-               " places elsewhere, but " + std::to_string(axes[i]) + " in " + spell(e));
+        reject("the index " + e.children[i].text + " has " + std::to_string(size) +
+               " values elsewhere, but " + std::to_string(axes[i]) + " in " + spell(e));
       size = axes[i];
     }
   }
@@ -114,8 +115,8 @@ Array World::evaluate(const std::string& left, const Expression& right) const {
   const auto [name, letters] = left_side(left);
   Letters sizes = nowhere();
   if (!letters.empty()) {  // "dx_ri": sizes of x
-    const std::vector<std::int64_t>& axes = shape(knows(name) ? name : name.substr(1));
-    if (axes.size() != letters.size()) refuse(left + " has another number of places than axes");
+    const std::vector<std::int64_t>& axes = shape(contains(name) ? name : name.substr(1));
+    if (axes.size() != letters.size()) reject(left + " must have one index per axis");
     for (std::size_t i = 0; i < axes.size(); ++i) of(sizes, letters[i]) = axes[i];
     return over(letters, sizes_in(right, sizes), right);
   }

@@ -149,7 +149,8 @@ TEST_CASE("gpt chat rejects models that cannot chat, in one line") {
   const Workplace here;
   write_model(here);
   here.write("model/tokenizer_config.json", R"({"chat_template": "{{ messages }}"})");
-  check_refused(here.gpt("chat model"), {"tokenizer_config.json", "chat template is not known"});
+  check_refused(here.gpt("chat model"),
+                {"tokenizer_config.json", "chat template is not supported"});
   here.write("model/tokenizer_config.json", "{}");
   check_refused(here.gpt("chat model"), {"chat_template"});
   check_refused(here.gpt("chat ."), {"not a pretrained model", "gpt sample"});

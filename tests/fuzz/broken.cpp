@@ -27,7 +27,7 @@ int broken_read(std::string_view input) {
   if (fault == 'l') fail<FileError>("line one\nline two");
   if (fault == '8') fail<FileError>("not UTF-8: \xff");
   if (fault == 'o') fail<FileError>(std::string(1001, '.'));
-  if (fault == 'x') fail<FileError>("as it should be");
+  if (fault == 'x') fail<FileError>("a valid one-line message");
   return static_cast<int>(std::vector<char>(fuzz::kConstantBytes / 2).size());
 }
 
@@ -36,6 +36,6 @@ int broken_read(std::string_view input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input = fuzz::text_of(std::as_bytes(std::span(data, size)));
   fuzz::read_within_limits(size, [&] { return broken_read(input); });
-  fuzz::law(!input.starts_with('w'), "what the law says");
+  fuzz::law(!input.starts_with('w'), "the name of the law");
   return 0;
 }

@@ -18,7 +18,8 @@ std::optional<std::string> with_right_checksum(fuzz::Bytes input) {
                            found = "its contents give \"";
     std::string bytes(fuzz::text_of(input));
     const std::size_t at = bytes.find(key), from = message.rfind(found);
-    if (at == std::string::npos || !message.starts_with("input: damaged: ")) return std::nullopt;
+    if (at == std::string::npos || !message.starts_with("input: the checkpoint is damaged "))
+      return std::nullopt;
     const std::size_t begin = at + key.size();
     if (bytes.find('"', begin) != begin + 8) return std::nullopt;
     return bytes.replace(begin, 8, message.substr(from + found.size(), 8));
@@ -35,8 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                     [&] { return io::parse_checkpoint(bytes, "input"); });
   };
   if (parse(input)) return 0;
-  if (const auto mended = with_right_checksum(input))
-    fuzz::law(parse(std::as_bytes(std::span(*mended))).has_value(),
-              "a checkpoint with its right checksum is read");
+  if (const auto fixed = with_right_checksum(input))
+    fuzz::law(parse(std::as_bytes(std::span(*fixed))).has_value(),
+              "a checkpoint with the correct checksum must be read");
   return 0;
 }

@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   if (!tokenizer) return 0;
   const std::string json = tokenizer->to_json();
-  fuzz::law(io::tokenizer_from_json(json, "written")->to_json() == json, "it reads what it wrote");
+  fuzz::law(io::tokenizer_from_json(json, "written")->to_json() == json,
+            "a written tokenizer must be read unchanged");
   return 0;
 }

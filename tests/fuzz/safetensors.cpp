@@ -12,7 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!file || file->tensors.count("") == 1) return 0;  // the writer requires names
   const auto written = io::safetensors_bytes(file->tensors, file->metadata);
   const io::TensorFile again = io::parse_safetensors(written, "written");
-  fuzz::law(again.tensors.size() == file->tensors.size(), "as many tensors");
-  fuzz::law(io::safetensors_bytes(again.tensors, again.metadata) == written, "the same bytes");
+  fuzz::law(again.tensors.size() == file->tensors.size(),
+            "the number of tensors must be unchanged");
+  fuzz::law(io::safetensors_bytes(again.tensors, again.metadata) == written,
+            "the bytes must be unchanged");
   return 0;
 }

@@ -21,6 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string input(fuzz::text_of(std::as_bytes(std::span(data, size))));
   const auto json = fuzz::read_within_limits(size, [&] { return written(input); });
   if (!json) return 0;
-  fuzz::law(written(*json) == *json, "it reads what it wrote");
+  fuzz::law(written(*json) == *json, "written settings must be read unchanged");
   return 0;
 }

@@ -12,11 +12,11 @@ namespace {
 void check_utf8(std::string_view input) {
   const auto code_points =
       fuzz::read_within_limits(input.size(), [&] { return io::decode_utf8(input, "input"); });
-  fuzz::law(io::is_utf8(input) == code_points.has_value(), "is_utf8 and decode_utf8 agree");
+  fuzz::law(io::is_utf8(input) == code_points.has_value(), "is_utf8 and decode_utf8 must agree");
   if (code_points) fuzz::law(io::encode_utf8(*code_points) == input, "encode(decode(text))");
   const std::string valid = io::replace_invalid_utf8(input);
-  fuzz::law(io::is_utf8(valid), "what is replaced is UTF-8");
-  fuzz::law(code_points.has_value() == (valid == input), "no more is replaced than is wrong");
+  fuzz::law(io::is_utf8(valid), "the replaced text must be UTF-8");
+  fuzz::law(code_points.has_value() == (valid == input), "only invalid text must be replaced");
 }
 
 void check_ids(std::string_view input, const io::Tokenizer& tokenizer) {
@@ -28,8 +28,8 @@ void check_ids(std::string_view input, const io::Tokenizer& tokenizer) {
     streamed += stream.push(id);
   }
   streamed += stream.finish();
-  fuzz::law(bytes == input, "tokens are the bytes of the text");
-  fuzz::law(streamed == io::replace_invalid_utf8(input), "a stream is the text");
+  fuzz::law(bytes == input, "tokens must have the bytes of the text");
+  fuzz::law(streamed == io::replace_invalid_utf8(input), "a stream must give the text");
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto parts = fuzz::read_within_limits(size, [&] { return io::pieces(input); });
   std::string joined;
   for (const std::string_view part : *parts) joined += part;
-  fuzz::law(joined == input, "pieces are the text");
+  fuzz::law(joined == input, "pieces must give the text");
   fuzz::law(io::from_visible(io::visible(input), "visible") == input, "from_visible(visible(x))");
   check_ids(input, io::ByteTokenizer());
   check_ids(input, pairs);

@@ -16,7 +16,7 @@ void check_use(const io::Tokenizer& tokenizer) {
     text += tokenizer.bytes_of(id);
   const std::vector<std::int64_t> ids = tokenizer.encode(text);
   for (const std::int64_t id : ids)
-    fuzz::law(0 <= id && id < tokenizer.vocab_size(), "ids are in the vocabulary");
+    fuzz::law(0 <= id && id < tokenizer.vocab_size(), "ids must be in the vocabulary");
   if (tokenizer.name() != "word" && tokenizer.name() != "token")  // these are lossy
     fuzz::law(tokenizer.decode(ids) == io::replace_invalid_utf8(text), "decode(encode(text))");
 }
@@ -30,8 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!tokenizer) return 0;
   const std::string json = (*tokenizer)->to_json();
   const auto again = io::tokenizer_from_json(json, "written");
-  fuzz::law(again->to_json() == json, "it reads what it wrote");
-  fuzz::law(again->vocab_size() == (*tokenizer)->vocab_size(), "no token is lost");
+  fuzz::law(again->to_json() == json, "a written tokenizer must be read unchanged");
+  fuzz::law(again->vocab_size() == (*tokenizer)->vocab_size(),
+            "the vocabulary size must be unchanged");
   check_use(**tokenizer);
   return 0;
 }

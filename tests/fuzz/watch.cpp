@@ -27,7 +27,7 @@ void count(std::int64_t bytes) {
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (bytes > kMostAtOnce) violated(str_cat("it asks for ", bytes, " bytes at once"));
+  if (bytes > kMostAtOnce) violated(str_cat("it requests ", bytes, " bytes at once"));
   void* data = nullptr;
   if (posix_memalign(&data, std::max(alignment, sizeof(void*)), bytes) != 0) return nullptr;
   count(static_cast<std::int64_t>(malloc_usable_size(data)));

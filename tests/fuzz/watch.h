@@ -31,7 +31,7 @@ inline constexpr std::int64_t kConstantBytes = 256 << 10;
 [[noreturn]] void violated(const std::string& what);
 
 inline void law(bool holds, const char* what) {
-  if (!holds) violated(std::string("not so: ") + what);
+  if (!holds) violated(std::string("the law does not hold: ") + what);
 }
 
 /// Requires one line of at most 1,000 bytes of UTF-8 without control characters.
@@ -61,7 +61,7 @@ auto read_within_limits(std::size_t input_bytes, F read,
     check_message(refusal.what());
     return std::nullopt;
   } catch (const std::exception& other) {
-    violated(std::string("it threw something else than a FileError: ") + other.what());
+    violated(std::string("it threw an exception other than a FileError: ") + other.what());
   }
   watch.check();
   return result;

@@ -77,7 +77,7 @@ std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> learnt(const std::
 
 }  // namespace
 
-TEST_CASE("pieces are words with the space before them, as in GPT-2") {
+TEST_CASE("pieces are words with the preceding space, as in GPT-2") {
   CHECK(cut("It's 12 o'clock,  now") == "It|'s| 12| o|'|clock|,| | now");
   CHECK(cut("we'll they've I'm you're don't he'd") ==
         "we|'ll| they|'ve| I|'m| you|'re| don|'t| he|'d");
@@ -91,7 +91,7 @@ TEST_CASE("pieces are words with the space before them, as in GPT-2") {
   CHECK(cut("").empty());
 }
 
-TEST_CASE("bpe learns the pairs of its definition and joins them in that order") {
+TEST_CASE("bpe learns the pairs that its definition gives and merges them in that order") {
   std::string text = kText;
   for (unsigned seed = 1; seed < 4; ++seed) {
     const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(text, 300);
@@ -111,7 +111,7 @@ TEST_CASE("bpe learns the pairs of its definition and joins them in that order")
   }
 }
 
-TEST_CASE("bpe encodes any bytes losslessly, and into fewer tokens than bytes") {
+TEST_CASE("bpe encodes any bytes losslessly into fewer tokens than bytes") {
   const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(kText + kText, 280);
   for (unsigned seed = 1; seed < 20; ++seed) {
     const std::string text = any_bytes(seed, 700) + kText;
@@ -141,7 +141,7 @@ TEST_CASE("bpe can learn from a megabyte") {
   CHECK(join(tokenizer, ids) == text);
 }
 
-TEST_CASE("words: frequent words have tokens, and others share one") {
+TEST_CASE("words: frequent words have tokens, and the others share one") {
   const io::WordTokenizer tokenizer = io::WordTokenizer::train("a cat a dog a cat,", 5);
   CHECK(tokenizer.vocab_size() == 5);  // " a" and " cat" occur twice, then by byte order
   CHECK(tokenizer.bytes_of(0) == "<unknown>");
@@ -182,7 +182,7 @@ std::string vocabulary(const Words& more = {}) {
 
 }  // namespace
 
-TEST_CASE("bpe: unknown bytes are omitted, and nothing is joined across them") {
+TEST_CASE("bpe: unknown bytes are omitted, and no merge crosses them") {
   const BpeTokenizer tokenizer({"a", "b", "ab"}, {{0, 1}}, "t");
   CHECK(ids_of(tokenizer, "ab") == Ids{2});
   CHECK(ids_of(tokenizer, "a?b") == Ids{2});  // dropped before merging
@@ -220,36 +220,36 @@ TEST_CASE("bpe: a tokenizer is written as the documented JSON") {
         "  \"tokens\": \"a Ġb b Ġ ab\",\n  \"type\": \"bpe\"\n}\n");
 }
 
-TEST_CASE("bpe: a vocabulary has the ids 0 to n - 1, each once, and no empty token") {
+TEST_CASE("bpe: a vocabulary must have the ids 0 to n - 1, each once, and no empty token") {
   const auto read = [](const std::string& text) {
     return io::tokens_by_id(io::Json::parse(text, "v"));
   };
   CHECK(read("{}").empty());
   CHECK(read(R"({"a": 2, "b": 0, "c": 1})") == Words{"b", "c", "a"});
   const std::vector<std::pair<const char*, const char*>> cases = {
-      {R"({"a": 0, "": 1})", "1: "},
-      {R"({"a": 0, "b": -1})", "-1: "},
-      {R"({"a": 0, "b": 2})", "2: "},
-      {R"({"a": 0, "b": 0})", "0: "},
-      {R"({"a": 0, "b": 1000000000000})", "1000000000000: "},
-      {R"({"a": 0, "b": -1000000000000})", "-1000000000000: "}};
-  for (const auto& [text, said] : cases)
-    CHECK_REFUSES(FileError, read(text), std::string("the id ") + said);
+      {R"({"a": 0, "": 1})", "1 repeats"},
+      {R"({"a": 0, "b": -1})", "-1 repeats"},
+      {R"({"a": 0, "b": 2})", "2 repeats"},
+      {R"({"a": 0, "b": 0})", "0 repeats"},
+      {R"({"a": 0, "b": 1000000000000})", "1000000000000 repeats"},
+      {R"({"a": 0, "b": -1000000000000})", "-1000000000000 repeats"}};
+  for (const auto& [text, message] : cases)
+    CHECK_REFUSES(FileError, read(text), std::string("id ") + message);
 }
 
-TEST_CASE("bpe refuses merges that do not fit its tokens") {
+TEST_CASE("bpe: merges that do not fit the tokens are rejected") {
   using Merges = std::vector<io::BpeTokenizer::Merge>;
-  const auto said = [](std::vector<std::string> tokens, Merges merges) {
+  const auto message = [](std::vector<std::string> tokens, Merges merges) {
     return refusal([&] { io::BpeTokenizer(std::move(tokens), std::move(merges), "t"); });
   };
-  CHECK(said({"a", "b", "ab"}, {{0, 1}}) == "nothing was thrown");
-  CHECK(said({"a", ""}, {}) == "t: token 1 is empty");
-  CHECK(contains(said({"a", "b", "a"}, {}), "t: the token \"a\""));
+  CHECK(message({"a", "b", "ab"}, {{0, 1}}) == "nothing was thrown");
+  CHECK(message({"a", ""}, {}) == "t: token 1 is empty");
+  CHECK(contains(message({"a", "b", "a"}, {}), "t: the token \"a\""));
   for (const auto& [a, b] : Merges{{-1, 0}, {0, -1}, {3, 0}, {0, 3}, {-1, 3}})
-    CHECK(said({"a", "b", "ab"}, {{0, 1}, {a, b}}) ==
-          str_cat("t: merge 1 joins tokens ", a, " and ", b, " of 3"));
-  CHECK(contains(said({"a", "b"}, {{1, 0}}), "t: merge 0 makes \"ba\""));
-  CHECK(contains(said({"a", "b", "ab"}, {{0, 1}, {0, 1}}), "t: merge 1"));
+    CHECK(message({"a", "b", "ab"}, {{0, 1}, {a, b}}) ==
+          str_cat("t: merge 1 joins tokens ", a, " and ", b, ", but ids must be 0 to 2"));
+  CHECK(contains(message({"a", "b"}, {{1, 0}}), "t: merge 0 makes \"ba\""));
+  CHECK(contains(message({"a", "b", "ab"}, {{0, 1}, {0, 1}}), "t: merge 1"));
 }
 
 TEST_CASE("bpe: empty lines and the version line are skipped, and a merge has two tokens") {
@@ -266,48 +266,48 @@ TEST_CASE("bpe: empty lines and the version line are skipped, and a merge has tw
     CHECK(contains(refusal([&] { read(line); }), "m: the merge " + io::quote(line)));
 }
 
-TEST_CASE("bpe: a vocabulary has 256 to 1,048,576 tokens") {
+TEST_CASE("bpe: a vocabulary must have 256 to 1,048,576 tokens") {
   for (const std::int64_t size : {256, 257, 1 << 20})
     CHECK(BpeTokenizer::train("aa", size).vocab_size() == 256);
   CHECK(BpeTokenizer::train("aa aa", 256).vocab_size() == 256);
   CHECK(BpeTokenizer::train("aa aa", 257).vocab_size() == 257);
   for (const std::int64_t size : {-1, 0, 255, (1 << 20) + 1, 1 << 21})
     CHECK(contains(refusal<ValueError>([&] { BpeTokenizer::train("aa", size); }),
-                   "a vocabulary of " + std::to_string(size) + ": must be 256"));
+                   "must be 256 (one token per byte) to 1,048,576, got " + std::to_string(size)));
 }
 
-TEST_CASE("words: a vocabulary has at least two words, distinct and not empty") {
+TEST_CASE("words: a vocabulary must have at least two words, distinct and not empty") {
   CHECK(io::WordTokenizer::train("a b", 2).vocab_size() == 2);
-  const auto said = [](Words words) {
+  const auto message = [](Words words) {
     return refusal([&] { io::WordTokenizer(std::move(words), "w"); });
   };
-  CHECK(said({"", "a"}) == "w: word 0 is empty");
-  CHECK(said({"a", ""}) == "w: word 1 is empty");
-  CHECK(said({"a", "b", ""}) == "w: word 2 is empty");
-  CHECK(contains(said({"a", "b", "b"}), "w: the word \"b\""));
-  CHECK(said({"a", "a"}) == "nothing was thrown");  // the first is the unknown token
+  CHECK(message({"", "a"}) == "w: word 0 is empty");
+  CHECK(message({"a", ""}) == "w: word 1 is empty");
+  CHECK(message({"a", "b", ""}) == "w: word 2 is empty");
+  CHECK(contains(message({"a", "b", "b"}), "w: the word \"b\""));
+  CHECK(message({"a", "a"}) == "nothing was thrown");  // the first is the unknown token
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("ab a") == Ids{0, 0});
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("a") == Ids{1});
-  CHECK(said({"a"}) == "w: a vocabulary of 1 words");
+  CHECK(message({"a"}) == "w: the vocabulary must have at least 2 words, got 1");
 }
 
-TEST_CASE("words and bpe: malformed tokenizer files are refused") {
+TEST_CASE("words and bpe: malformed tokenizer files are rejected") {
   const std::pair<const char*, const char*> cases[] = {
       {R"("type":"word")", "\"words\""},
-      {R"("type":"word","words":"a")", "a vocabulary of 1 words"},
+      {R"("type":"word","words":"a")", "at least 2 words, got 1"},
       {R"("type":"word","words":"a b b")", "\"b\""},
       {R"("type":"word","words":"a 日")", "日"},
       {R"("type":"word","words":"a b","x":0)", "x: "},
       {R"("type":"bpe","tokens":"a")", "\"merges\""},
-      {R"("type":"bpe","tokens":"a","merges":"")", "no token for the byte 0"},
+      {R"("type":"bpe","tokens":"a","merges":"")", "no token for byte 0"},
       {R"("type":"bpe","tokens":"a a","merges":"")", "the token \"a\""},
       {R"("type":"bpe","tokens":"a","merges":"","x":0)", "x: "},
       {R"("type":"byte","model":{})", "model: "}};
-  for (const auto& [rest, said] : cases)
+  for (const auto& [rest, message] : cases)
     CHECK_REFUSES(
         FileError,
         io::tokenizer_from_json("{\"gradus_tokenizer\": 1, " + std::string(rest) + "}", "t"),
-        "t: ", said);
+        "t: ", message);
 }
 
 TEST_CASE("characters: the first and last code points are tokens too") {

@@ -154,8 +154,8 @@ TEST_CASE("tick labels have enough digits to differ") {
       {{0, 8e-6}, {">0<", ">1e-06<", ">8e-06<"}},
       {{0.001, 0.001016}, {">0.001<", ">0.00101<", ">0.00102<"}},
       {{2e6, 2.08e6}, {">2e+06<", ">2.01e+06<", ">2.08e+06<"}}};
-  for (const auto& [ends, wanted] : cases)
-    for (const std::string& each : wanted) {
+  for (const auto& [ends, expected] : cases)
+    for (const std::string& each : expected) {
       INFO(ends[0] << " to " << ends[1] << ": " << each);
       CHECK(has(across(ends[0], ends[1]), each));
     }

@@ -61,7 +61,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
   CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the values
 }
 
-TEST_CASE("checkpoint: a file that is cut anywhere is refused") {
+TEST_CASE("checkpoint: a file truncated anywhere is rejected") {
   const Folder folder;
   io::save_checkpoint(folder / "checkpoint", sample());
   const std::string bytes = read_bytes(folder / "checkpoint");
@@ -72,13 +72,14 @@ TEST_CASE("checkpoint: a file that is cut anywhere is refused") {
   }
 }
 
-TEST_CASE("checkpoint: an error names the actual kind of another file") {
+TEST_CASE("checkpoint: the error for another file names its actual format") {
   const Folder folder;
   CHECK(contains(fault(folder / "none"), folder / "none"));
   io::save_safetensors(folder / "model.safetensors", {{"w", tensor({1, 2})}});
-  CHECK(contains(fault(folder / "model.safetensors"), "a safetensors file, but not a checkpoint"));
+  CHECK(contains(fault(folder / "model.safetensors"),
+                 "not a checkpoint of a training run, but a safetensors file"));
   io::save_safetensors(folder / "newer", {}, {{"gradus.checkpoint", "2"}});
-  CHECK(contains(fault(folder / "newer"), "checkpoint format \"2\""));
+  CHECK(contains(fault(folder / "newer"), "the checkpoint has format \"2\""));
   io::save_safetensors(folder / "unsure", {}, {{"gradus.checkpoint", "1"}});
   CHECK(contains(fault(folder / "unsure"), "checksum"));
 }
@@ -86,16 +87,16 @@ TEST_CASE("checkpoint: an error names the actual kind of another file") {
 TEST_CASE("checkpoint: a failed save keeps the old file") {
   const Folder folder;
   io::save_checkpoint(folder / "checkpoint", sample());
-  const auto refused = [&](const io::Checkpoint& checkpoint) {
+  const auto rejection = [&](const io::Checkpoint& checkpoint) {
     const std::string message =
         message_of<ValueError>([&] { io::save_checkpoint(folder / "checkpoint", checkpoint); });
     CHECK(io::load_checkpoint(folder / "checkpoint").facts == sample().facts);
     return message;
   };
-  CHECK(contains(refused({{}, {{"format", "x"}}}), "the fact \"format\""));
-  CHECK(contains(refused({{}, {{"gradus.crc32", "x"}}}), "the fact \"gradus.crc32\""));
-  CHECK(contains(refused({{}, {{"x", "\xFF"}}}), "not UTF-8"));
-  CHECK(contains(refused({{{"w", Tensor()}}, {}}), "tensor \"w\" is undefined"));
+  CHECK(contains(rejection({{}, {{"format", "x"}}}), "the fact \"format\""));
+  CHECK(contains(rejection({{}, {{"gradus.crc32", "x"}}}), "the fact \"gradus.crc32\""));
+  CHECK(contains(rejection({{}, {{"x", "\xFF"}}}), "not UTF-8"));
+  CHECK(contains(rejection({{{"w", Tensor()}}, {}}), "tensor \"w\" is undefined"));
   CHECK_THROWS_AS(io::save_checkpoint(folder / "no/folder", sample()), FileError);
 }
 

@@ -36,27 +36,27 @@ TEST_CASE("csv: column names are recognized") {
   CHECK(same(only_names.values, doubles({}, {0, 2})));
 }
 
-TEST_CASE("csv: byte order marks, quotes and blanks of spreadsheets are skipped") {
+TEST_CASE("csv: byte order marks, quotes and blanks from spreadsheets are skipped") {
   const io::Table table =
       parse("\xEF\xBB\xBF\"x, first\" ,\"say \"\"y\"\"\"\r\n 1 ,\t\"2\"\r\n\r\n \r\n");
   CHECK((table.columns == Names{"x, first", "say \"y\""}));
   CHECK(same(table.values, doubles({1, 2}, {1, 2})));
 }
 
-TEST_CASE("csv: a fault is reported with its line and column") {
-  CHECK(contains(fault(""), "t.csv: there is nothing in this file"));
-  CHECK(contains(fault("\n \r\n"), "there is nothing in this file"));
+TEST_CASE("csv: an error is reported with its line and column") {
+  CHECK(contains(fault(""), "t.csv: the file is empty"));
+  CHECK(contains(fault("\n \r\n"), "the file is empty"));
   CHECK(contains(fault("x,y\n1,2\n3,abc\n"), "t.csv: line 3, column 2: \"abc\""));
   CHECK(contains(fault("1,2\n3,\n"), "line 2, column 2: \"\""));
-  CHECK(contains(fault("1,2\n\n3,4\n"), "line 2 has 1 fields, the first line has 2"));
-  CHECK(contains(fault("x,y\n1,2,3\n"), "line 2 has 3 fields, the first line has 2"));
+  CHECK(contains(fault("1,2\n\n3,4\n"), "line 2 has 1 fields, but the first line has 2"));
+  CHECK(contains(fault("x,y\n1,2,3\n"), "line 2 has 3 fields, but the first line has 2"));
   CHECK(contains(fault("x,7\n1,2\n"), "line 1, column 1: \"x\""));  // a partial header
   CHECK(contains(fault("1,2\n1e400,2\n"), "line 2, column 1: \"1e400\""));
   CHECK(contains(fault("1,2\n1.5.2,2\n"), "\"1.5.2\""));
   CHECK(contains(fault("1,2\n0x10,2\n"), "\"0x10\""));
   CHECK(contains(fault("1,2\n+-1,2\n"), "\"+-1\""));
-  CHECK(contains(fault("x,\"y\n1,2\n"), "line 1, column 2: quotes must close"));
-  CHECK(contains(fault("\"x\"z,y\n1,2\n"), "line 1, column 1: quotes must close"));
+  CHECK(contains(fault("x,\"y\n1,2\n"), "line 1, column 2: a quoted field must end"));
+  CHECK(contains(fault("\"x\"z,y\n1,2\n"), "line 1, column 1: a quoted field must end"));
   CHECK_THROWS_AS(io::parse_csv("1\n", "t.csv", Dtype::i64), DtypeError);
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("csv: the decimal point does not depend on the locale") {
   std::setlocale(LC_ALL, "C");
 }
 
-TEST_CASE("csv: unsuitable tensors and unreadable files are refused") {
+TEST_CASE("csv: unsuitable tensors and unreadable files are rejected") {
   const Folder folder;
   const Tensor values = doubles({1, 2}, {1, 2});
   const auto save = [&](const Names& columns, const Tensor& x) {
@@ -102,7 +102,7 @@ TEST_CASE("csv: a table is written as the documented text") {
   CHECK(written({}, indices({3, -4}).view({1, 2})) == "3,-4\n");
 }
 
-TEST_CASE("csv: a plus is accepted before a number and refused by itself") {
+TEST_CASE("csv: a plus sign is accepted before a number and rejected by itself") {
   CHECK(same(parse("+1,+.5,+1e2").values, doubles({1, 0.5, 100}, {1, 3})));
   for (const std::string text : {"+", "++1", "+-1", "-", "+ 1", "-+1"}) {
     CHECK(contains(fault("1\n" + text), "line 2"));
@@ -110,8 +110,8 @@ TEST_CASE("csv: a plus is accepted before a number and refused by itself") {
   }
   CHECK(parse("a, ,\"\"\n1,2,3").columns == Names{"a", "", ""});
   CHECK(parse("\"a\"\"\",\"\"\"\"\n1,2").columns == Names{"a\"", "\""});
-  CHECK(contains(fault("\"a"), "quotes must close"));
-  CHECK(contains(fault("\"a\"\""), "quotes must close"));
+  CHECK(contains(fault("\"a"), "a quoted field must end"));
+  CHECK(contains(fault("\"a\"\""), "a quoted field must end"));
 }
 
 }  // namespace gradus::testing::test_csv

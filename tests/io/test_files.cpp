@@ -76,7 +76,7 @@ TEST_CASE("no file or directory stays open") {
   CHECK(next_file() == before);
 }
 
-TEST_CASE("JSON: shown values are distinct, and integers out of range are refused") {
+TEST_CASE("JSON: described values are distinct, and integers out of range are rejected") {
   const io::Json all =
       json(R"({"text":"a\n\"","long":9223372036854775807,"longer":9223372036854775808,)"
            R"("many":{"a":1,"b":2,"c":3},"sizes":[1,2,3],"list":[]})");
@@ -102,11 +102,12 @@ TEST_CASE("configurations: unsupported keys are all listed in one error") {
   CHECK(options(used + R"(,"layer_types":["sliding_attention"])").window == 3);
   CHECK(options(R"(,"rope_scaling":{"type":"default","rope_theta":7})").block.head.rotary.base ==
         7);
-  const std::string said = refusal([] { options(R"(,"a_new":1,"b_new":{"c":2},"d":[],"e":{})"); });
-  CHECK(contains(said, "\n  a_new: 1"));
-  CHECK(contains(said, "\n  b_new: an object"));
-  CHECK_FALSE(contains(said, "\n  d"));
-  CHECK_FALSE(contains(said, "\n  e"));
+  const std::string message =
+      refusal([] { options(R"(,"a_new":1,"b_new":{"c":2},"d":[],"e":{})"); });
+  CHECK(contains(message, "\n  a_new: 1"));
+  CHECK(contains(message, "\n  b_new: an object"));
+  CHECK_FALSE(contains(message, "\n  d"));
+  CHECK_FALSE(contains(message, "\n  e"));
 }
 
 TEST_CASE("configurations: redundant keys change nothing") {
@@ -117,7 +118,7 @@ TEST_CASE("configurations: redundant keys change nothing") {
   CHECK(io::bert_options(json(bert)).padding_idx == 3);
 }
 
-TEST_CASE("files that are not models are refused in one line") {
+TEST_CASE("files that are not models are rejected in one line") {
   for (const std::string each :
        {"", "G", "GGU", "GGUF", "GGUX", "12345678", "GGUXxxxxxxxxxxxxxxxxxxxxx"})
     CHECK_REFUSES(FileError, io::TensorSource::parse(as_bytes(each), "m"), "m: ");
@@ -129,7 +130,7 @@ TEST_CASE("files that are not models are refused in one line") {
   CHECK_REFUSES(FileError,
                 io::save_pretrained(folder / "file",
                                     nn::GPT({.vocab = 2, .context = 2, .block = {.width = 2}})),
-                "file", "made");
+                "file", "cannot create the directory");
 }
 
 namespace {

@@ -48,18 +48,19 @@ TEST_CASE("bytes of a file or of memory can be read in any order") {
     for (const std::uint64_t at : {61u, 64u, 65u, 1000u}) {
       char out[4];
       CHECK(refusal([&] { input->read(at, out, 4); }) ==
-            input->name() + ": bytes " + std::to_string(at) + " to " + std::to_string(at + 4) +
-                " are wanted of a file of 64");
+            input->name() + ": cannot read bytes " + std::to_string(at) + " to " +
+                std::to_string(at + 4) + " of a file of 64 bytes");
     }
   }
 }
 
-TEST_CASE("a missing file, a directory and a device are refused with their cause") {
+TEST_CASE("a missing file, a directory and a device are rejected with their cause") {
   const Folder folder;
-  const auto said = [](const std::string& path) { return refusal([&] { Input input(path); }); };
-  CHECK(said(folder / "none") == "cannot read " + (folder / "none") + ": there is no such file");
-  CHECK(said(folder / "") == "cannot read " + (folder / "") + ": it is a directory, not a file");
-  CHECK(said("/dev/null") == "cannot read /dev/null: it is a pipe or device, not a file");
+  const auto message = [](const std::string& path) { return refusal([&] { Input input(path); }); };
+  CHECK(message(folder / "none") ==
+        "cannot read " + (folder / "none") + ": the file does not exist");
+  CHECK(message(folder / "") == "cannot read " + (folder / "") + ": it is a directory, not a file");
+  CHECK(message("/dev/null") == "cannot read /dev/null: it is a pipe or device, not a file");
 }
 
 TEST_CASE("quantized blocks in more than one piece are read in order") {

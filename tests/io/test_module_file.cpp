@@ -14,7 +14,7 @@ std::vector<double> numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector
 
 }  // namespace
 
-TEST_CASE("a module is restored from a file, also in another type") {
+TEST_CASE("a module is restored from a file, also in another dtype") {
   const Folder folder;
   const Tensor x = randn({2, 3});
   nn::FeedForward net({.width = 3, .hidden = 5}), other({.width = 3, .hidden = 5});

@@ -65,39 +65,39 @@ TEST_CASE("npy: Fortran order, other spellings and narrow types are read") {
   }
 }
 
-TEST_CASE("npy: a malformed file is refused") {
+TEST_CASE("npy: a malformed file is rejected") {
   const std::string good = dict("|u1", "False", "(4,)");
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "not a .npy file"},
       {"\x93NUMPX\1    ", "not a .npy file"},
-      {std::string("\x93NUMPY\11\0\0\0\0\0", 12), "version 9.0"},
+      {std::string("\x93NUMPY\11\0\0\0\0\0", 12), "got 9.0"},
       {std::string("\x93NUMPY\1\0\xFF\1{", 11),
-       "a header of 511 bytes is claimed; the file has 11"},
-      {std::string("\x93NUMPY\2\0\0\0\0\x7F{", 13), "a header of 2130706432 bytes is claimed"},
-      {file_of(""), "a '{' is missing at its end"},
-      {file_of("{}"), "it must name descr, fortran_order and shape"},
-      {file_of(good + "x", "1234"), "there is text after it before \"x\""},
+       "the length of the header, 511 bytes, exceeds the file's 11 bytes"},
+      {std::string("\x93NUMPY\2\0\0\0\0\x7F{", 13), "the length of the header, 2130706432 bytes"},
+      {file_of(""), "a '{' is missing (at its end)"},
+      {file_of("{}"), "it must have the fields descr, fortran_order and shape"},
+      {file_of(good + "x", "1234"), "text follows the dict (before \"x\")"},
       {file_of("{'descr': '<f4', 'descr': '<f4'}"), "\"descr\""},
-      {file_of("{'descr': '<f4', 'more': 1}"), "unknown field \"more\""},
+      {file_of("{'descr': '<f4', 'more': 1}"), "the field \"more\" is unknown"},
       {file_of("{'descr': '<f4' 'shape': ()}"), "a comma is missing"},
-      {file_of("{'descr': '<f4"), "a string does not end"},
+      {file_of("{'descr': '<f4"), "a string has no closing quote"},
       {file_of("{'descr': [('a', '<f4')]}"), "records"},
       {file_of("{'fortran_order': 1}"), "must be True or False"},
-      {file_of(dict("|u1", "False", "(-4,)"), "1234"), "a whole number that is not negative"},
+      {file_of(dict("|u1", "False", "(-4,)"), "1234"), "an integer that is not negative"},
       {file_of(dict("|u1", "False", "(4.0,)"), "1234"), "a comma is missing"},
-      {file_of(dict("|u1", "False", "(4)"), "1234"), "(3,) a shape"},
+      {file_of(dict("|u1", "False", "(4)"), "1234"), "a tuple such as (3,)"},
       {file_of(dict("|u1", "False", "4"), "1234"), "a '(' is missing"},
-      {file_of(dict("|u1", "False", "(99999999999999999999,)"), "1234"), "a whole number"},
-      {file_of(dict(">f4", "False", "(1,)"), "1234"), "big-endian: write x.astype('<f4')"},
+      {file_of(dict("|u1", "False", "(99999999999999999999,)"), "1234"), "an integer"},
+      {file_of(dict(">f4", "False", "(1,)"), "1234"), "big-endian; convert by x.astype('<f4')"},
       {file_of(dict("|O", "False", "(1,)"), "1234"), "Python objects"},
       {file_of(dict("<c8", "False", "(1,)"), "1234"), "\"<c8\""},
-      {file_of(good, "123"), "|u1 [4] takes 4 bytes, but 3 follow the header"},
-      {file_of(good, "12345"), "takes 4 bytes, but 5 follow"},
+      {file_of(good, "123"), "|u1 [4] takes 4 bytes, but 3 bytes follow the header"},
+      {file_of(good, "12345"), "takes 4 bytes, but 5 bytes follow"},
       {file_of(dict("<f4", "False", "(99999999999999,)")),
-       "takes 399999999999996 bytes, but 0 follow"},
+       "takes 399999999999996 bytes, but 0 bytes follow"},
       {file_of(dict("<f4", "False", "(4611686018427387904, 4)")), "shape"},
       {file_of(dict("|u1", "False", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "1"),
-       "has 9 axes, a tensor at most 8"},
+       "has 9 axes, but a tensor has at most 8"},
   };
   for (const auto& [bytes, message] : cases) {
     INFO(bytes);
@@ -108,7 +108,7 @@ TEST_CASE("npy: a malformed file is refused") {
   }
 }
 
-TEST_CASE("npy: a file that is cut anywhere is refused") {
+TEST_CASE("npy: a file truncated anywhere is rejected") {
   const std::string bytes = file_of(dict("|u1", "True", "(2, 3)"), "123456");
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     INFO("first " << n << " bytes");
@@ -116,14 +116,14 @@ TEST_CASE("npy: a file that is cut anywhere is refused") {
   }
 }
 
-TEST_CASE("npy: missing files and undefined tensors are refused") {
+TEST_CASE("npy: missing files and undefined tensors are rejected") {
   const Folder folder;
   CHECK_THROWS_AS(io::load_npy(folder / "none.npy"), FileError);
   CHECK_THROWS_AS(io::save_npy(folder / "no/folder.npy", tensor(1)), FileError);
   CHECK_THROWS_AS(io::save_npy(folder / "x.npy", Tensor()), ValueError);
 }
 
-TEST_CASE("npy: a header has at most 10,000 characters, and blanks may stand anywhere") {
+TEST_CASE("npy: a header has at most 10,000 characters and may contain blanks anywhere") {
   const std::string good = dict("|u1", "False", "(6,)");
   std::string longest = good;
   longest.resize(10'000, ' ');

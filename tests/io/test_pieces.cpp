@@ -51,7 +51,7 @@ void check(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("pieces of every text of up to four bytes match the plain rule") {
+TEST_CASE("pieces of every text of up to four bytes match the reference rule") {
   const std::string bytes = "as' 1\n!\xC3";
   for (const char a : bytes) {
     check({a});
@@ -64,7 +64,7 @@ TEST_CASE("pieces of every text of up to four bytes match the plain rule") {
     }
   }
   for (int c = 0; c < 256; ++c)
-    for (const char beside : bytes) check({beside, static_cast<char>(c), beside});
+    for (const char neighbor : bytes) check({neighbor, static_cast<char>(c), neighbor});
   for (const char* each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll", "'r", "'l", "'v", "'x"})
     for (const char* after : {"", "x", " x", "e", "l"}) check(std::string("a") + each + after);
 }
@@ -81,7 +81,7 @@ TEST_CASE("overlong pieces end at the beginning of a character") {
       }
 }
 
-TEST_CASE("each byte has a letter, and no other character stands for a byte") {
+TEST_CASE("each byte has a letter, and no other character encodes a byte") {
   std::string all;
   for (int b = 0; b < 256; ++b) {
     const std::string byte(1, static_cast<char>(b));
@@ -96,11 +96,12 @@ TEST_CASE("each byte has a letter, and no other character stands for a byte") {
   for (char32_t c = 0; c < 0x200; ++c) {
     const std::string text = io::encode_utf8(c);
     std::string bytes;
-    const std::string said = refusal([&] { bytes = io::from_visible(text, "t"); });
+    const std::string message = refusal([&] { bytes = io::from_visible(text, "t"); });
     if ((c > 32 && c < 127) || (c > 0xA0 && c != 0xAD && c < 0x144))
       CHECK(io::visible(bytes) == text);
     else
-      CHECK(said == "t: " + io::escape(c) + " in " + io::quote(text) + " stands for no byte");
+      CHECK(message ==
+            "t: " + io::escape(c) + " in " + io::quote(text) + " does not encode a byte");
   }
 }
 

@@ -68,7 +68,7 @@ bool same_all(const std::map<std::string, Tensor>& a, const std::map<std::string
          });
 }
 
-TEST_CASE("arrays, weights and checkpoints of any contents return bit for bit") {
+TEST_CASE("arrays, weights and checkpoints of any contents are restored bit for bit") {
   const Folder here;
   const std::string path = here / "file";
   Random random(1);
@@ -171,7 +171,7 @@ void change_each(const std::string& bytes, std::size_t from, std::size_t to,
     }
 }
 
-TEST_CASE("npy: a changed byte of the header is refused or keeps the shape and values") {
+TEST_CASE("npy: a changed byte of the header is rejected or keeps the shape and values") {
   const Folder here;
   const Tensor x = tensor(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
   io::save_npy(here / "x.npy", x);
@@ -199,7 +199,7 @@ TEST_CASE("npy: a changed byte of the header is refused or keeps the shape and v
   });
 }
 
-TEST_CASE("safetensors: a changed byte of the length is refused") {
+TEST_CASE("safetensors: a changed byte of the length is rejected") {
   const auto written = io::safetensors_bytes({{"a", tensor({1, 2})}, {"b", tensor(3)}});
   const std::string bytes(reinterpret_cast<const char*>(written.data()), written.size());
   change_each(bytes, 0, 8, [&](const std::string& changed, std::size_t i) {
@@ -247,7 +247,7 @@ TEST_CASE("checkpoint: the checksum detects a difference in any single part") {
   }
 }
 
-TEST_CASE("checkpoint: reserved fact names are refused, and others return") {
+TEST_CASE("checkpoint: reserved fact names are rejected, and others are restored") {
   const Folder here;
   const auto save = [&](const char* name) {
     io::save_checkpoint(here / "file", {{}, {{name, "x"}}});
@@ -260,7 +260,7 @@ TEST_CASE("checkpoint: reserved fact names are refused, and others return") {
   }
 }
 
-TEST_CASE("count_of gives a product exactly if such a tensor has less than 2⁶³ bytes") {
+TEST_CASE("count_of returns a product if and only if the tensor has less than 2⁶³ bytes") {
   const auto size = [](int power) { return power < 0 ? 0u : std::uint64_t{1} << power; };
   std::size_t wrong = 0;
   for (int a = -1; a < 64; ++a)  // −1: a size of 0
@@ -284,7 +284,7 @@ TEST_CASE("a file that shrinks while it is read is an error") {
   CHECK_REFUSES(FileError, input.read(0, bytes.data(), bytes.size()), "100000", "50000");
 }
 
-TEST_CASE("csv: tables of any numbers and names return") {
+TEST_CASE("csv: tables of any numbers and names are restored") {
   const Folder here;
   Random random(2);
   for (int round = 0; round < 120; ++round) {
@@ -310,7 +310,7 @@ TEST_CASE("csv: tables of any numbers and names return") {
   }
 }
 
-TEST_CASE("csv: insignificant blanks, quotes and line ends change nothing") {
+TEST_CASE("csv: insignificant blanks, quotes and line endings change nothing") {
   Random random(3);
   const auto one_of = [&](const Names& choices) { return choices[random() % choices.size()]; };
   for (int round = 0; round < 200; ++round) {
@@ -342,7 +342,7 @@ std::vector<std::unique_ptr<io::Tokenizer>> every_tokenizer(const std::string& t
   return out;
 }
 
-TEST_CASE("tokenizers: any known text returns, also from a file, and a cut file is refused") {
+TEST_CASE("tokenizers: any known text is restored, and a truncated file is rejected") {
   const Folder here;
   Random random(4);
   for (int round = 0; round < 30; ++round) {

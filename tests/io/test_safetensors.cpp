@@ -109,19 +109,17 @@ TEST_CASE("safetensors: narrow types are widened") {
   CHECK(same(file.tensors.at("t"), indices({0, 1, 1}).to(Dtype::bool_)));  // bytes 0, 2, 255
 }
 
-TEST_CASE("safetensors: wrong header lengths are refused") {
-  CHECK(contains(fault(""), "w.st: 0 bytes are too few"));
-  CHECK(contains(fault("1234567"), "7 bytes are too few"));
+TEST_CASE("safetensors: wrong header lengths are rejected") {
+  CHECK(contains(fault(""), "w.st: a file of 0 bytes is too short"));
+  CHECK(contains(fault("1234567"), "7 bytes is too short"));
   const std::string gigabyte("\0\0\0\x40\0\0\0\0{}", 10);
-  CHECK(contains(fault(gigabyte),
-                 "a header of 1073741824 bytes is claimed, but 100000000 are the most"));
-  CHECK(
-      contains(fault(std::string(8, '\xFF')), "a header of 18446744073709551615 bytes is claimed"));
+  CHECK(contains(fault(gigabyte), "header, 1073741824 bytes, exceeds the limit of 100000000"));
+  CHECK(contains(fault(std::string(8, '\xFF')), "header, 18446744073709551615 bytes"));
   const std::string ninety("\x80\x4A\x5D\5\0\0\0\0{}", 10);  // length 90 000 000
-  CHECK(contains(fault(ninety), "a header of 90000000 bytes is claimed, but the file has 2"));
+  CHECK(contains(fault(ninety), "header is 90000000 bytes, but only 2 follow"));
 }
 
-TEST_CASE("safetensors: malformed headers are refused") {
+TEST_CASE("safetensors: malformed headers are rejected") {
   const std::string good = entry("F32", "[1]", "[0,4]");
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "not a JSON object"},
@@ -134,7 +132,7 @@ TEST_CASE("safetensors: malformed headers are refused") {
       {"{\xC3\xA9}", "not JSON"},
       {"{\"\xFF\":" + good + "}", "not JSON"},
       {"{\"\\ud800\":" + good + "}", "not JSON"},
-      {std::string("{}\0{", 4), "holds a NUL byte"},
+      {std::string("{}\0{", 4), "contains a NUL byte"},
       {"{\"a\":1}", "a: 1"},
       {"{\"a\":null}", "null"},
       {"{\"a\":[]}", "a list"},
@@ -155,11 +153,11 @@ TEST_CASE("safetensors: malformed headers are refused") {
       {"{\"a\":" + entry("F32", "[18446744073709551616]", "[0,4]") + "}", "1.8446744073709552e+19"},
       {"{\"a\":" + entry("F32", "[1e400]", "[0,4]") + "}", "not JSON"},
       {"{\"a\":" + entry("F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") + "}",
-       "a.shape: 9 numbers, but 8 are the most"},
-      {"{\"a\":" + entry("F32", "[1]", "[0]") + "}", "a.data_offsets: 2 numbers are wanted, not 1"},
-      {"{\"a\":" + entry("F32", "[1]", "[]") + "}", "2 numbers are wanted, not 0"},
+       "a.shape: must have at most 8 entries, got 9"},
+      {"{\"a\":" + entry("F32", "[1]", "[0]") + "}", "a.data_offsets: must have 2 entries, got 1"},
+      {"{\"a\":" + entry("F32", "[1]", "[]") + "}", "must have 2 entries, got 0"},
       {"{\"a\":" + entry("F32", "[1]", "[0,4,4]") + "}",
-       "a.data_offsets: 3 numbers, but 2 are the most"},
+       "a.data_offsets: must have at most 2 entries, got 3"},
       {"{\"a\":" + good + ",\"a\":" + good + "}", "\"a\""},
       {"{\"a\":{\"shape\":[],\"shape\":[]}}", "\"shape\""},
       {"{\"__metadata__\":{},\"__metadata__\":{}}", "\"__metadata__\""},
@@ -182,32 +180,31 @@ TEST_CASE("safetensors: malformed headers are refused") {
 TEST_CASE("safetensors: tensors must cover the data exactly") {
   const std::string a = entry("F32", "[2]", "[0,8]");
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"{\"a\":" + a + "}", "its tensors end at byte 8 of the data, but there are 16"},
-      {"{}", "its tensors end at byte 0 of the data, but there are 16"},
+      {"{\"a\":" + a + "}", "the tensors end at byte 8 of the data, but the file has 16"},
+      {"{}", "the tensors end at byte 0 of the data, but the file has 16"},
       {"{\"a\":" + a + ",\"b\":" + entry("F32", "[2]", "[4,12]") + "}",
-       "tensor \"b\": data_offsets [4, 12] should begin where the tensor before ends, at 8: bytes "
-       "would "
-       "be shared"},
-      {"{\"a\":" + a + ",\"b\":" + a + "}", "tensor \"b\": data_offsets [0, 8] should begin"},
-      {"{\"a\":" + a + ",\"b\":" + entry("F32", "[1]", "[12,16]") + "}", "would belong to nothing"},
+       "tensor \"b\": data_offsets [4, 12] must begin where the previous tensor ends, at 8 (the "
+       "tensors overlap)"},
+      {"{\"a\":" + a + ",\"b\":" + a + "}", "tensor \"b\": data_offsets [0, 8] must begin"},
+      {"{\"a\":" + a + ",\"b\":" + entry("F32", "[1]", "[12,16]") + "}", "there is a gap"},
       {"{\"a\":" + entry("F32", "[2]", "[8,16]") + "}",
-       "should begin where the tensor before ends, at 0"},
-      {"{\"a\":" + entry("F32", "[2]", "[8,0]") + "}", "data_offsets [8, 0] end before they begin"},
-      {"{\"a\":" + entry("F32", "[5]", "[0,20]") + "}", "reach beyond the 16 bytes of data"},
-      {"{\"a\":" + entry("F32", "[5]", "[0,9223372036854775807]") + "}",
-       "reach beyond the 16 bytes"},
+       "must begin where the previous tensor ends, at 0"},
+      {"{\"a\":" + entry("F32", "[2]", "[8,0]") + "}", "data_offsets [8, 0] must not decrease"},
+      {"{\"a\":" + entry("F32", "[5]", "[0,20]") + "}", "exceed the 16 bytes of data"},
+      {"{\"a\":" + entry("F32", "[5]", "[0,9223372036854775807]") + "}", "exceed the 16 bytes"},
       {"{\"a\":" + entry("F32", "[3]", "[0,16]") + "}",
-       "tensor \"a\": F32 [3] takes 12 bytes, but data_offsets [0, 16] are 16"},
+       "tensor \"a\": F32 [3] takes 12 bytes, but data_offsets [0, 16] span 16 bytes"},
       {"{\"a\":" + entry("F64", "[2,2]", "[0,16]") + "}", "F64 [2, 2] takes 32 bytes"},
       {"{\"a\":" + entry("F32", "[]", "[0,16]") + "}", "F32 [] takes 4 bytes"},
       {"{\"a\":" + entry("F32", "[0]", "[0,16]") + "}", "F32 [0] takes 0 bytes"},
       {"{\"a\":" + entry("F32", "[4611686018427387904,4]", "[0,16]") + "}",
-       "more elements than any"},
+       "more elements than memory"},
       {"{\"a\":" + entry("F32", "[4611686018427387905,4]", "[0,16]") + "}",
-       "more elements than any"},
-      {"{\"a\":" + entry("F64", "[2305843009213693954]", "[0,16]") + "}", "more elements than any"},
+       "more elements than memory"},
+      {"{\"a\":" + entry("F64", "[2305843009213693954]", "[0,16]") + "}",
+       "more elements than memory"},
       {"{\"a\":" + entry("F32", "[0,4294967296,4294967296]", "[0,16]") + "}",
-       "more elements than any"},
+       "more elements than memory"},
   };
   for (const auto& [header, message] : cases) {
     INFO(header);
@@ -217,19 +214,19 @@ TEST_CASE("safetensors: tensors must cover the data exactly") {
   }
 }
 
-TEST_CASE("safetensors: shared bytes and endless nesting are refused quickly") {
+TEST_CASE("safetensors: shared bytes and endless nesting are rejected quickly") {
   std::string header = "{";
   for (int i = 0; i < 20000; ++i)
     header += (i ? ",\"" : "\"") + std::to_string(i) + "\":" + entry("F32", "[1]", "[0,4]");
-  CHECK(contains(fault(file_of(header + "}", "1234")), "bytes would be shared"));
+  CHECK(contains(fault(file_of(header + "}", "1234")), "the tensors overlap"));
   CHECK(contains(fault(file_of("{\"a\":" + std::string(5'000'000, '['))),
-                 "nested more than 64 deep"));
+                 "nested more than 64 levels deep"));
   std::string objects;
   for (int i = 0; i < 1'000'000; ++i) objects += "{\"a\":";
-  CHECK(contains(fault(file_of(objects)), "nested more than 64 deep"));
+  CHECK(contains(fault(file_of(objects)), "nested more than 64 levels deep"));
 }
 
-TEST_CASE("safetensors: a file that is cut anywhere is refused") {
+TEST_CASE("safetensors: a file truncated anywhere is rejected") {
   const std::vector<std::byte> bytes = io::safetensors_bytes(awkward_tensors(), {{"k", "v"}});
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     INFO("first " << n << " of " << bytes.size() << " bytes");
@@ -237,7 +234,7 @@ TEST_CASE("safetensors: a file that is cut anywhere is refused") {
   }
 }
 
-TEST_CASE("safetensors: missing, empty and unwritable files are refused") {
+TEST_CASE("safetensors: missing, empty and unwritable files are rejected") {
   const Folder folder;
   const auto load_fault = [&](const std::string& name) {
     return message_of<FileError>([&] { io::load_safetensors(folder / name); });
@@ -245,32 +242,32 @@ TEST_CASE("safetensors: missing, empty and unwritable files are refused") {
   CHECK(contains(load_fault("missing"), "missing: "));
   CHECK(contains(load_fault(""), "a directory"));
   write_bytes(folder / "empty", "");
-  CHECK(contains(load_fault("empty"), "0 bytes are too few"));
+  CHECK(contains(load_fault("empty"), "0 bytes is too short"));
   io::save_safetensors(folder / "short", {{"a", tensor({1, 2, 3, 4})}});
   std::filesystem::resize_file(folder / "short", std::filesystem::file_size(folder / "short") - 12);
   CHECK(contains(load_fault("short"),
-                 "reach beyond the 4 bytes of data in the file: is it cut off?"));
+                 "exceed the 4 bytes of data in the file, which may be truncated"));
   CHECK_THROWS_AS(io::save_safetensors(folder / "no/such/folder", {}), FileError);
 }
 
-TEST_CASE("safetensors: a refused save keeps the file unchanged") {
+TEST_CASE("safetensors: a rejected save leaves the file unchanged") {
   const Folder folder;
   const std::string path = folder / "w.safetensors";
   io::save_safetensors(path, {{"a", tensor({1, 2})}});
   const std::string before = read_bytes(path);
   const Tensor x = tensor(1);
-  const auto refused = [&](const std::map<std::string, Tensor>& tensors,
-                           const std::map<std::string, std::string>& metadata = {}) {
+  const auto rejection = [&](const std::map<std::string, Tensor>& tensors,
+                             const std::map<std::string, std::string>& metadata = {}) {
     const std::string message =
         message_of<ValueError>([&] { io::save_safetensors(path, tensors, metadata); });
     CHECK(read_bytes(path) == before);
     return message;
   };
-  CHECK(contains(refused({{"", x}}), "a tensor needs a name"));
-  CHECK(contains(refused({{"__metadata__", x}}), "\"__metadata__\" cannot name a tensor"));
-  CHECK(contains(refused({{"a\xFF", x}}), "the name \"a\xEF\xBF\xBD\" is not UTF-8"));
-  CHECK(contains(refused({{"a", Tensor()}}), "tensor \"a\" is undefined"));
-  CHECK(contains(refused({{"a", x}}, {{"k", "\xC0"}}), "is not UTF-8"));
+  CHECK(contains(rejection({{"", x}}), "the name of a tensor must not be empty"));
+  CHECK(contains(rejection({{"__metadata__", x}}), "a tensor cannot be named \"__metadata__\""));
+  CHECK(contains(rejection({{"a\xFF", x}}), "the name \"a\xEF\xBF\xBD\" is not UTF-8"));
+  CHECK(contains(rejection({{"a", Tensor()}}), "tensor \"a\" is undefined"));
+  CHECK(contains(rejection({{"a", x}}, {{"k", "\xC0"}}), "is not UTF-8"));
 }
 
 }  // namespace gradus::testing::test_safetensors

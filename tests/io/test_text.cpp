@@ -39,7 +39,7 @@ bool beginning(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("text: utf8_at follows the forms of UTF-8") {
+TEST_CASE("text: utf8_at follows the definition of UTF-8") {
   const std::string telling =
       "\x41\x7F\x80\x8F\x90\x9F\xA0\xBF\xC0\xC1\xC2\xDF\xE0\xE1\xEC\xED\xEE\xEF\xF0\xF1\xF3\xF4\xF5"
       "\xFF";
@@ -136,7 +136,7 @@ TEST_CASE("text: a file is read unchanged") {
     CHECK_REFUSES(FileError, io::read_text("/dev/zero"), "/dev/zero", "device");
 }
 
-TEST_CASE("text: names and characters are displayed safely") {
+TEST_CASE("text: names and characters are escaped for display") {
   CHECK(io::quote("a\"b\\\n") == "\"a\\\"b\\\\\\u000A\"");
   CHECK(io::quote("é\xFF") == "\"é\xEF\xBF\xBD\"");
   CHECK(io::quote(std::string(1000, 'x')) == "\"" + std::string(80, 'x') + "…\"");
@@ -159,7 +159,7 @@ TEST_CASE("text: control characters of ASCII and Latin-1 are displayed as number
   }
 }
 
-TEST_CASE("text: characters are counted instead of bytes, and long numbers grouped") {
+TEST_CASE("text: lengths count characters, not bytes, and long numbers are grouped") {
   CHECK(io::count_characters("") == 0);
   CHECK(io::count_characters("né … √d") == 7);
   CHECK(io::grouped(0) == "0");

@@ -38,7 +38,7 @@ TEST_CASE("tokenizer: an unknown character is reported with its position") {
   const auto fault = [&](const std::string& text) {
     return message_of<ValueError>([&] { tokenizer.encode(text); });
   };
-  CHECK(contains(fault("é abz"), "'z' (U+007A) at byte 5 is none of the 5 characters"));
+  CHECK(contains(fault("é abz"), "'z' (U+007A) at byte 5 is not among the 5 characters"));
   CHECK(contains(fault("a🙂"), "'🙂' (U+1F642) at byte 1"));
   CHECK(contains(fault("a\n"), "U+000A at byte 1"));
   CHECK(contains(fault("ab\xC3"), "byte 2"));
@@ -65,7 +65,7 @@ TEST_CASE("tokenizer: bytes encode any text losslessly") {
         "b\xEF\xBF\xBD");
 }
 
-TEST_CASE("tokenizer: an id outside the vocabulary is refused") {
+TEST_CASE("tokenizer: an id outside the vocabulary is rejected") {
   const io::CharTokenizer characters("ab");
   const io::ByteTokenizer bytes;
   CHECK_REFUSES(IndexError, characters.decode(Ids{0, 2}), "character tokenizer", "2", "0");
@@ -90,7 +90,7 @@ TEST_CASE("tokenizer: an incomplete character is held back until it is complete"
   CHECK(decoder.finish() == "");
 }
 
-TEST_CASE("tokenizer: decoding token by token gives the same text as all at once") {
+TEST_CASE("tokenizer: decoding token by token gives the same text as decoding together") {
   const io::ByteTokenizer tokenizer;
   std::mt19937 random(3);
   const unsigned char likely[] = {'a',  0x80, 0x9F, 0xA0, 0xBF, 0xC3,
@@ -102,19 +102,19 @@ TEST_CASE("tokenizer: decoding token by token gives the same text as all at once
   }
 }
 
-TEST_CASE("tokenizer: a malformed file is refused") {
+TEST_CASE("tokenizer: a malformed file is rejected") {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "not JSON"},
       {"{", "not JSON"},
-      {"[]", "not an object"},
-      {"7", "not an object"},
+      {"[]", "must be an object"},
+      {"7", "must be an object"},
       {std::string("{}\0", 3), "NUL"},
       {"{}", "\"gradus_tokenizer\""},
       {"{\"gradus_tokenizer\":\"1\"}", "gradus_tokenizer: \"1\""},
-      {"{\"gradus_tokenizer\":2}", "tokenizer format 2"},
+      {"{\"gradus_tokenizer\":2}", "the tokenizer has format 2"},
       {"{\"gradus_tokenizer\":1}", "\"type\""},
       {"{\"gradus_tokenizer\":1,\"type\":3}", "type: 3"},
-      {"{\"gradus_tokenizer\":1,\"type\":\"nope\"}", "unknown type of tokenizer \"nope\""},
+      {"{\"gradus_tokenizer\":1,\"type\":\"nope\"}", "or \"bpe\", got \"nope\""},
       {"{\"gradus_tokenizer\":1,\"type\":\"byte\",\"x\":1}", "x: "},
       {"{\"gradus_tokenizer\":1,\"type\":\"byte\",\"type\":\"byte\"}", "\"type\""},
       {"{\"gradus_tokenizer\":1,\"type\":\"character\"}", "\"characters\""},
@@ -122,11 +122,11 @@ TEST_CASE("tokenizer: a malformed file is refused") {
        "characters: a list"},
       {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":7}", "characters: 7"},
       {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":\"\"}",
-       "\"characters\" is empty"},
+       "\"characters\" must not be empty"},
       {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":\"ba\"}",
-       "must rise and not repeat"},
+       "must be in increasing order without repetitions"},
       {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":\"aa\"}",
-       "must rise and not repeat"},
+       "must be in increasing order without repetitions"},
       {"{\"gradus_tokenizer\":1,\"type\":\"character\",\"characters\":\"\xFF\"}", "not JSON"},
       {"{\"a\":{\"b\":1}}", "\"gradus_tokenizer\""},
       {std::string(100000, '['), "nested"},

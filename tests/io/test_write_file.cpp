@@ -38,7 +38,7 @@ std::string refusal(const std::string& path, const std::string& text) {
 }  // namespace
 
 // First in this file, to fork with few threads. The exit code is the number of the failed check.
-TEST_CASE("a write that the system cuts short leaves only the old file") {
+TEST_CASE("a write that the system truncates leaves only the old file") {
   const Folder here;
   const std::string path = here / "checkpoint";
   write(path, "the old one");
@@ -78,7 +78,7 @@ TEST_CASE("files are written and replaced completely, without leftovers") {
   CHECK(entries(here) == 1);
 }
 
-TEST_CASE("a reader sees one version or the other while a file is replaced") {
+TEST_CASE("a reader sees the complete old or new version while a file is replaced") {
   const Folder here;
   const std::string path = here / "file", old(200'000, 'a');
   for (const std::size_t size : {0u, 100'000u, 200'000u, 300'000u}) {
@@ -130,7 +130,7 @@ TEST_CASE("a relative path without a directory works") {
   CHECK(read_bytes(here / "plain name") == "text");
 }
 
-TEST_CASE("a write whose k-th step fails leaves only the old file or the new one") {
+TEST_CASE("a write that fails at its k-th step leaves only the old file or the new one") {
   for (const int cause : {ENOSPC, EDQUOT, EACCES, EIO}) {
     int failing = 0;
     for (bool failed = true; failed; ++failing) {
@@ -140,21 +140,21 @@ TEST_CASE("a write whose k-th step fails leaves only the old file or the new one
       write_bytes(path, "old");
       int step = 0;
       io::file_watch = [&](const io::FileChange&) { return step++ == failing ? cause : 0; };
-      const std::string said = refusal(path, "new!");
+      const std::string message = refusal(path, "new!");
       io::file_watch = nullptr;
-      failed = !said.empty();
+      failed = !message.empty();
       CHECK(entries(folder) == 1);
       CHECK((read_bytes(path) == "old" || read_bytes(path) == "new!"));
       if (!failed) continue;
-      CHECK(contains(said, path));
-      CHECK(contains(said, std::strerror(cause)));
+      CHECK(contains(message, path));
+      CHECK(contains(message, std::strerror(cause)));
       REQUIRE(failing < 20);
     }
     CHECK(failing > 4);  // at least create, write, sync and rename
   }
 }
 
-TEST_CASE("a temporary file of another process stays") {
+TEST_CASE("a temporary file of another process is kept") {
   const Folder folder;
   write_bytes(folder / "f.tmp-0", "theirs");
   write(folder / "f", "new!");

@@ -14,14 +14,14 @@ constexpr std::uint64_t kRight = 200, kTogether = 10;
 /// Returns "" if the report fails and names the cause.
 std::string caught(const check::Report& report, std::size_t input, const std::string& cause) {
   if (report.verdict != check::Verdict::fail) return "passed: " + report.text();
-  return report.inputs[input].cause.name == cause ? "" : "named otherwise: " + report.text();
+  return report.inputs[input].cause.name == cause ? "" : "another cause: " + report.text();
 }
 
 std::string caught(const raw_cases::FaultyOp& faulty) {
   raw_cases::Options options;
   options.output_shape = faulty.output_shape;
   if (const check::Report right = raw_cases::run(faulty.subject, options); !right)
-    return "right, and does not pass: " + right.text();
+    return "correct, but does not pass: " + right.text();
   return caught(raw_cases::run_spoiled(faulty.subject, faulty.spoil, options), faulty.input,
                 faulty.cause);
 }
@@ -29,7 +29,7 @@ std::string caught(const raw_cases::FaultyOp& faulty) {
 std::string passes(std::uint64_t first) {
   for (std::uint64_t seed = first; seed < first + kTogether; ++seed)
     if (const check::Report report = faulty_tensor_ops::check_random_case(seed); !report)
-      return "right, and does not pass: " + report.text();
+      return "correct, but does not pass: " + report.text();
   return "";
 }
 
@@ -44,7 +44,7 @@ Cases faulty_cases() {
   }
   for (std::uint64_t first = 1; first <= kRight; first += kTogether)
     cases.push_back(
-        {"right derivatives from " + std::to_string(first), [first] { return passes(first); }});
+        {"correct derivatives from " + std::to_string(first), [first] { return passes(first); }});
   return cases;
 }
 

@@ -71,7 +71,7 @@ Cases all_cases() {
 std::string outcome(const Case& one) {
   try {
     std::string wrong = one.run();
-    return wrong.empty() && memory_was_overrun() ? "wrote outside of a tensor" : wrong;
+    return wrong.empty() && memory_was_overrun() ? "wrote outside a tensor" : wrong;
   } catch (const std::exception& error) {
     return std::string("threw: ") + error.what();
   }
@@ -80,7 +80,7 @@ std::string outcome(const Case& one) {
 template <class Body>
 std::string in_child(Body body) {
   int pipe_ends[2];
-  if (pipe(pipe_ends) != 0) return "no pipe";
+  if (pipe(pipe_ends) != 0) return "cannot create a pipe";
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
@@ -310,6 +310,6 @@ int run(const char* file, int jobs, const std::string& scratch) {
 }  // namespace gradus
 
 int main(int count, char** arguments) {
-  if (count != 4) return std::fputs("gradus_mutants LIST JOBS SCRATCH\n", stderr), 2;
+  if (count != 4) return std::fputs("usage: gradus_mutants LIST JOBS SCRATCH\n", stderr), 2;
   return gradus::mutation::run(arguments[1], std::atoi(arguments[2]), arguments[3]);
 }

@@ -10,7 +10,7 @@
 namespace gradus::mutation {
 namespace {
 
-std::string refused(const testing::Mistake& mistake) {
+std::string error_in(const testing::Mistake& mistake) {
   const std::string message = testing::message_of<Error>(mistake.make);
   for (const std::string& noun : mistake.nouns)
     if (message.find(noun) == message.npos) return "the message lacks \"" + noun + "\"";
@@ -23,7 +23,7 @@ Cases mistake_cases() {
   for (testing::Mistake& each : testing::all_mistakes()) {
     std::string name = "mistake: " + each.function;
     for (const std::string& noun : each.nouns) name += ", " + noun;
-    cases.push_back({name, [mistake = std::move(each)] { return refused(mistake); }});
+    cases.push_back({name, [mistake = std::move(each)] { return error_in(mistake); }});
   }
   return cases;
 }

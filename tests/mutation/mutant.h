@@ -20,12 +20,12 @@ template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {
   using T = std::decay_t<To>;
   if constexpr (std::is_lvalue_reference_v<To> && std::is_class_v<T>) {
-    static_assert(std::is_same_v<To, X&&>, "no such reference");
+    static_assert(std::is_same_v<To, X&&>, "the types of the references differ");
     return static_cast<X&&>(x);
   } else if constexpr (std::is_constructible_v<T, X&&>) {
     return static_cast<T>(static_cast<X&&>(x));
   } else {
-    static_assert(!std::is_pointer_v<T>, "a pointer to const would stand for one that is not");
+    static_assert(!std::is_pointer_v<T>, "a pointer to const would replace a pointer to non-const");
     return static_cast<X&&>(x);  // e.g. a Gradient for a Tensor
   }
 }

@@ -16,11 +16,11 @@ static double right(double x) { return 1 - std::tanh(x) * std::tanh(x); }
 static double wrong(double) { return 1; }
 static const double x = 0.5;
 
-TEST_CASE("a right derivative") {
+TEST_CASE("a correct derivative passes") {
   CHECK_THAT(gradus::check::raw("tanh", tanh_of, right, x), gradus::check::HasCorrectGradients());
 }
 
-TEST_CASE("a wrong derivative") {
+TEST_CASE("a wrong derivative fails") {
   CHECK_THAT(gradus::check::raw("dy alone", tanh_of, wrong, x),
              gradus::check::HasCorrectGradients());
 }

@@ -11,6 +11,6 @@ static double right(double x) { return 1 - std::tanh(x) * std::tanh(x); }
 static double wrong(double) { return 1; }
 static const double x = 0.5;
 
-TEST_CASE("a right derivative") { CHECK(gradus::check::raw("tanh", tanh_of, right, x)); }
+TEST_CASE("a correct derivative passes") { CHECK(gradus::check::raw("tanh", tanh_of, right, x)); }
 
-TEST_CASE("a wrong derivative") { CHECK(gradus::check::raw("dy alone", tanh_of, wrong, x)); }
+TEST_CASE("a wrong derivative fails") { CHECK(gradus::check::raw("dy alone", tanh_of, wrong, x)); }

@@ -29,22 +29,22 @@ void refused() {
   look([](const Own& s) { return s.a; }, [](const Own& s) { return s; }, Own{});
 #elif CASE == 2   // expect: an input is a number, or a vector, array, span or C array
   look([](const auto& s) { return s.a; }, [](const auto& s, auto) { return s; }, Own{});
-#elif CASE == 3   // expect: an overloaded function is taken for one number
+#elif CASE == 3   // expect: an overloaded function is only accepted for one number
   std::cout << gradus::check::raw("f", std::exp, by_x, V{1, 2});
-#elif CASE == 4   // expect: A member function: method(&C::f, object)
+#elif CASE == 4   // expect: For a member function use method(&C::f, object)
   look(&Model::f, by_x, 1.0);
-#elif CASE == 5   // expect: with as many inputs as are given
+#elif CASE == 5   // expect: accept the given inputs
   look([](double x, double y) { return x * y; }, by_x, 1.0);
-#elif CASE == 6   // expect: forward is y = f(inputs
+#elif CASE == 6   // expect: forward must be y = f(inputs
   look([](double) {}, by_x, 1.0);
-#elif CASE == 7   // expect: give at least one input to differentiate by
+#elif CASE == 7   // expect: give at least one differentiable input
   look(square, by_x);
 #elif CASE == 8   // expect: the derivative must be vjp(inputs
   look(
       square, [](double x, double, double, double) { return x; }, 1.0);
-#elif CASE == 9   // expect: a function returns numbers as an input has them
+#elif CASE == 9   // expect: a function must return the types that inputs may have
   look([](double x) { return std::map<int, double>{{1, x}}; }, by_x, 1.0);
-#elif CASE == 10  // expect: a function returns numbers as an input has them
+#elif CASE == 10  // expect: a function must return the types that inputs may have
   look(
       square,
       [](double x) {

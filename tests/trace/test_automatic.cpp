@@ -39,14 +39,15 @@ std::string traced(trace::Id step, const std::function<void(Automatic&)>& progra
   const Folder folder;
   const std::string path = folder / file;
   std::string out;
-  std::string said = capture_output([&] {
+  std::string message = capture_output([&] {
     Automatic automatic(path, step);
     program(automatic);
     out = page_of(path) + "\n";
     automatic.finish();
   });
-  for (std::size_t at; (at = said.find(path)) != said.npos;) said.replace(at, path.size(), file);
-  return out + page_of(path) + "\n" + said;
+  for (std::size_t at; (at = message.find(path)) != message.npos;)
+    message.replace(at, path.size(), file);
+  return out + page_of(path) + "\n" + message;
 }
 
 void backward_of(Tensor (*op)(const Tensor&)) { sum(op(leaf())).backward(); }
@@ -74,26 +75,30 @@ TEST_CASE("without an optimizer, a step ends with its backward pass") {
   const std::string second = "step 2: tanh sum, 2 visits, 0 updates\n";
   CHECK(traced(2, three) == second + second + "gradus: trace of step 2: x.html\n");
   CHECK(traced(4, three) ==
-        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread: no trace is "
-        "written\n");
-  CHECK(traced(5, three) ==
-        "none\nnone\ngradus: GRADUS_TRACE_STEP=5: the program made 3: no trace is written\n");
+        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread. No trace "
+        "was written.\n");
+  CHECK(
+      traced(5, three) ==
+      "none\nnone\ngradus: GRADUS_TRACE_STEP is 5, but the program only made 3 steps. No trace was "
+      "written.\n");
 }
 
-TEST_CASE("at exit, the unfinished step is the page") {
+TEST_CASE("at exit, the page shows the unfinished step") {
   CHECK(traced(1, [](Automatic&) { exp(leaf()); }) ==
         "none\nstep 1: exp, 0 visits, 0 updates\ngradus: trace of step 1: x.html\n");
   CHECK(traced(1, [](Automatic&) {}) ==
-        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread: no trace is "
-        "written\n");
+        "none\nnone\ngradus: GRADUS_TRACE: no operation ran on the main thread. No trace "
+        "was written.\n");
   CHECK(traced(2, [](Automatic&) { backward_of(exp), tanh(leaf()); }) ==
         "none\nstep 2: tanh, 0 visits, 0 updates\ngradus: trace of step 2: x.html\n");
-  CHECK(traced(2, [](Automatic&) { exp(leaf()); }) ==
-        "none\nnone\ngradus: GRADUS_TRACE_STEP=2: the program made 0: no trace is written\n");
+  CHECK(
+      traced(2, [](Automatic&) { exp(leaf()); }) ==
+      "none\nnone\ngradus: GRADUS_TRACE_STEP is 2, but the program only made 0 steps. No trace was "
+      "written.\n");
   CHECK(traced(
             1, [](Automatic&) { exp(leaf()); }, "none/x.html") ==
         "none\nnone\ngradus: GRADUS_TRACE: cannot write none/x.html: No such file or directory. "
-        "What was there before is unchanged\n");
+        "The previous contents are unchanged.\n");
 }
 
 TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
@@ -187,9 +192,9 @@ TEST_CASE("an automatic trace has the rows of an explicit one") {
   for (int i = 0; i < 2; ++i)
     sum(exp(checkpoint([](const std::vector<Tensor>& in) { return tanh(in[0]); }, {exp(x)})))
         .backward();
-  Json wanted = ReadTape(trace).all, is = ReadTape(automatic.json()).all;
-  wanted["meta"]["step"] = is["meta"]["step"];
-  CHECK(is == wanted);
+  Json expected = ReadTape(trace).all, is = ReadTape(automatic.json()).all;
+  expected["meta"]["step"] = is["meta"]["step"];
+  CHECK(is == expected);
 }
 
 TEST_CASE("a backward pass of earlier operations is a step") {
@@ -210,21 +215,21 @@ TEST_CASE("without a step number the first step is traced") {
 }
 
 TEST_CASE("GRADUS_TRACE requires a file and a valid step") {
-  const auto asks = [](const char* path, const char* step) {
-    std::string said;
+  const auto start = [](const char* path, const char* step) {
+    std::string message;
     std::unique_ptr<Automatic> made;
-    said = capture_output([&] { made = Automatic::from_env(path, step); });
-    return (made ? "a trace" : "none") + (said.empty() ? "" : ", " + said);
+    message = capture_output([&] { made = Automatic::from_env(path, step); });
+    return (made ? "a trace" : "none") + (message.empty() ? "" : ", " + message);
   };
-  CHECK(asks(nullptr, "1") == "none");
-  CHECK(asks("", "0") == "none");
-  CHECK(asks("x", nullptr) == "a trace");
-  CHECK(asks("x", "") == "a trace");
-  CHECK(asks("x", "1") == "a trace");
-  CHECK(asks("x", "12") == "a trace");
+  CHECK(start(nullptr, "1") == "none");
+  CHECK(start("", "0") == "none");
+  CHECK(start("x", nullptr) == "a trace");
+  CHECK(start("x", "") == "a trace");
+  CHECK(start("x", "1") == "a trace");
+  CHECK(start("x", "12") == "a trace");
   for (const std::string step : {"0", "-1", "x"})
-    CHECK(asks("x", step.c_str()) ==
-          "none, gradus: GRADUS_TRACE_STEP=" + step + ": must be a number from 1\n");
+    CHECK(start("x", step.c_str()) ==
+          "none, gradus: GRADUS_TRACE_STEP must be an integer of at least 1, got " + step + "\n");
 }
 
 }  // namespace gradus::testing::test_automatic

@@ -7,7 +7,7 @@
 #include "gradus/tests/support/refusal.h"
 
 namespace gradus::testing {
-TEST_CASE("derive refuses unsupported einsum formulas and unknown names") {
+TEST_CASE("derive rejects unsupported einsum formulas and unknown names") {
   CHECK_REFUSES(ValueError, derive("i,j,k->ijk"), "i,j,k->ijk");
   for (const char* what : {"ii->i", "ij,kk->i", "...i->i", "a@->a", "ij->k", "ij,k->m", "i,j", ""})
     CHECK_REFUSES(ValueError, derive(what), "derive");

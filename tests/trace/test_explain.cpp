@@ -84,7 +84,7 @@ TEST_CASE("explain names parameters with their values and gradients") {
   loss.backward({.keep_graph = true});
   CHECK(has(explain(loss, m), "gradient "));
   loss.backward();
-  CHECK(has(explain(loss, m), "used up by backward"));
+  CHECK(has(explain(loss, m), "released by backward"));
 }
 
 TEST_CASE("explain shows layers and ranges after a forward under a watch") {
@@ -105,7 +105,7 @@ TEST_CASE("explain describes undefined and unrecorded tensors") {
   const std::string all = explain(tensor({1, 3}));
   CHECK(has(all, "[2]"));
   CHECK(has(all, "1 … 3"));
-  CHECK(has(all, "nothing is recorded"));
+  CHECK(has(all, "without a graph"));
 }
 
 TEST_CASE("explain abbreviates a chain of a million nodes and counts the omitted ones") {
@@ -131,14 +131,14 @@ TEST_CASE("explain prints all nodes, or the given number of lines and a note") {
   }
 }
 
-TEST_CASE("explain keeps its number of lines where no nodes form a chain") {
+TEST_CASE("explain keeps its number of lines if no nodes form a chain") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor y = x;
   for (int i = 0; i < 20'000; ++i) y = y * w;  // the shared w comes last
   for (int i = 0; i < 20'000; ++i) y = y + tanh(y) * leaf({1});
   const std::vector<std::string> lines = lines_of(explain(y, std::size_t{40}));
   CHECK(lines.size() <= 41);  // includes the note
-  std::size_t told = 0, shown = 0;
+  std::size_t counted = 0, shown = 0;
   for (const std::string& line : lines) {
     const std::size_t at = line.find("… ");
     if (!has(line, " nodes: ")) {
@@ -148,9 +148,9 @@ TEST_CASE("explain keeps its number of lines where no nodes form a chain") {
     std::string digits;
     for (std::size_t i = at + std::string("… ").size(); line[i] != ' '; ++i)
       if (line[i] != ',') digits += line[i];
-    told += std::stoul(digits);
+    counted += std::stoul(digits);
   }
-  CHECK(told + shown == 20'000 + 20'000 * 4 + 2);
+  CHECK(counted + shown == 20'000 + 20'000 * 4 + 2);
 }
 
 TEST_CASE("explain handles deep trees of branches") {

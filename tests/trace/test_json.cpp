@@ -31,7 +31,7 @@ TEST_CASE("base64 follows RFC 4648") {
     CHECK(base64(std::string_view(bytes).substr(0, n)) == base64(bytes.substr(0, n)));
 }
 
-TEST_CASE("every character of a text can be read back, and none ends an HTML element") {
+TEST_CASE("every character can be read back, and none ends an HTML element") {
   for (int code = 0; code < 128; ++code) {
     const std::string x = std::string("a") + static_cast<char>(code) + "b", text = text_of(x);
     CHECK(testing::Json::parse(text) == x);
@@ -45,7 +45,7 @@ TEST_CASE("every character of a text can be read back, and none ends an HTML ele
   CHECK(text_of("\"\\") == "\"\\\"\\\\\"");
 }
 
-TEST_CASE("numbers are the shortest that read back, and NaN and infinity are strings") {
+TEST_CASE("numbers have the shortest form that reads back, and NaN and infinity are strings") {
   CHECK(text_of(0.1) == "0.1");
   CHECK(text_of(-2.5e-300) == "-2.5e-300");
   CHECK(text_of(std::numeric_limits<double>::max()) == "1.7976931348623157e+308");

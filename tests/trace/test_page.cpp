@@ -96,19 +96,19 @@ void check_definition(const std::string& name, const Json& is) {
 
 TEST_CASE("a page is trace/viewer/page.html with its parts inserted") {
   const std::string title = "a & b < c > \"d\"", json = "{\"x\":[1,2]}";
-  std::string wanted = trace::kViewer[0].text;
+  std::string expected = trace::kViewer[0].text;
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x", io::crc32(json.data(), json.size()));
-  replace(wanted, "@TITLE@", "a &amp; b &lt; c &gt; &quot;d&quot;");
-  replace(wanted, "@STYLEHASH@", base64_of_hex(trace::kStyleSha256));
-  replace(wanted, "@SCRIPTHASH@", base64_of_hex(trace::kScriptSha256));
-  replace(wanted, "@CRC32@", sum);
-  replace(wanted, "@OTHER@", "");
-  replace(wanted, "@PAYLOAD@", json);
-  replace(wanted, "@STYLE@", joined(".css"));
-  replace(wanted, "@SCRIPT@", joined(".js"));
-  CHECK((trace::page(title, json) == wanted));
-  CHECK(tape_of(wanted) == json);
+  replace(expected, "@TITLE@", "a &amp; b &lt; c &gt; &quot;d&quot;");
+  replace(expected, "@STYLEHASH@", base64_of_hex(trace::kStyleSha256));
+  replace(expected, "@SCRIPTHASH@", base64_of_hex(trace::kScriptSha256));
+  replace(expected, "@CRC32@", sum);
+  replace(expected, "@OTHER@", "");
+  replace(expected, "@PAYLOAD@", json);
+  replace(expected, "@STYLE@", joined(".css"));
+  replace(expected, "@SCRIPT@", joined(".js"));
+  CHECK((trace::page(title, json) == expected));
+  CHECK(tape_of(expected) == json);
   CHECK(contains(joined(".js"), "function"));
   CHECK(contains(joined(".css"), "color"));
 }

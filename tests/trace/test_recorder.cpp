@@ -408,7 +408,7 @@ TEST_CASE("packed attention has its matrices in a trace") {
         std::vector<std::int64_t>{1, 1, 2, 2});
 }
 
-TEST_CASE("a page can be written to a device and not to a directory") {
+TEST_CASE("a page can be written to a device but not to a directory") {
   const NoPrograms quick;
   const Folder folder;
   Trace trace;

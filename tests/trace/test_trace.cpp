@@ -193,7 +193,7 @@ TEST_CASE("a backward that throws ends early in the trace") {
   CHECK(tape.at("walks", 1, "within").is_null());
 }
 
-TEST_CASE("a trace shows gradients as hooks changed them") {
+TEST_CASE("a trace shows gradients as changed by hooks") {
   Trace trace;
   const Tensor x = leaf({2}), y = exp(x);
   y.register_hook([](const Tensor& dy) { return dy * 3.0; });
@@ -248,7 +248,7 @@ TEST_CASE("during a pause a trace records nothing") {
   CHECK(ReadTape(trace).count("ops") == 1);
 }
 
-TEST_CASE("operations on other threads are counted as not seen") {
+TEST_CASE("operations on other threads are counted as not recorded") {
   const Tensor x = leaf({3});
   Tensor y;
   Trace trace;
@@ -275,7 +275,7 @@ TEST_CASE("a trace of decoding with a cache has each token") {
   }
 }
 
-TEST_CASE("writing to a tensor makes it another tensor of the same memory") {
+TEST_CASE("writing to a tensor creates another tensor with the same memory") {
   Trace trace;
   Tensor x = ones({2});
   const Tensor y = exp(x);

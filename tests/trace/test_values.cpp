@@ -130,7 +130,7 @@ void check_matrix(const Tensor& x, const Matrix& m) {
 
 }  // namespace
 
-TEST_CASE("statistics, pictures, corners and histograms equal those of a plain loop") {
+TEST_CASE("statistics, pictures, corners and histograms equal those of a naive loop") {
   for (const std::int64_t rows : {1, 2, 7, 8, 9, 24, 25, 50})
     for (const std::int64_t columns : {1, 8, 9, 24, 25, 49}) {
       const Matrix m{some_numbers(rows * columns), static_cast<std::size_t>(rows),
@@ -163,7 +163,7 @@ TEST_CASE("equal values have deviation 0 despite rounding") {
     }
 }
 
-TEST_CASE("values of every type, rank and layout are stored") {
+TEST_CASE("values of every dtype, rank and layout are stored") {
   const std::vector<double> x = some_numbers(24);
   const Tensor wide = tensor(x, {2, 3, 4});
   check_matrix(wide, {x, 6, 4});
@@ -186,7 +186,7 @@ TEST_CASE("values of every type, rank and layout are stored") {
   CHECK(ReadTape::numbers_of(Json::parse(KeptValues(zeros({3, 0}), kNone).json())).empty());
 }
 
-TEST_CASE("detail falls from all values to pictures, to statistics, to nothing") {
+TEST_CASE("detail decreases from all values to pictures, to statistics, to nothing") {
   const Tensor x = tensor(some_numbers(12), {3, 4});
   const auto state = [](const KeptValues& v) {
     return std::string(v.has_all() ? "a" : "-") + (v.has_stats() ? "s" : "-") +

@@ -109,7 +109,7 @@ TEST_CASE("a watch records nothing inside a parallel loop") {
   CHECK(layers == "Twice.Twice..Outer inner.");
 }
 
-TEST_CASE("why lists every end of a parameter's paths once, without repeated visits") {
+TEST_CASE("why lists each end of a parameter's paths once, without repeated visits") {
   const Watch watch;
   Given model;
   model.f = [&] {
@@ -120,9 +120,9 @@ TEST_CASE("why lists every end of a parameter's paths once, without repeated vis
   };
   const Tensor y = model();
   CHECK(ended_at(y, model, "a") ==
-        "it was detached before square in Given; no operation went on from the result of tanh in "
-        "Given: dropped, or copied out of the graph; no operation went on from the result of exp "
-        "in Given: dropped, or copied out of the graph");
+        "it was detached before square in Given; no operation used the result of tanh in Given, or "
+        "its values were copied out of the graph; no operation used the result of exp in Given, or "
+        "its values were copied out of the graph");
   CHECK(ended_at(y, model, "b") == "reached");
   CHECK(watch.path_end(model.a) == ended_at(y, model, "a"));
   CHECK(watch.path_end(ones({2})) == "");
@@ -136,12 +136,12 @@ TEST_CASE("a frozen parameter has no path end and no guess") {
   model.f = [&] { return exp(model.a.detach()) * other; };
   model.b.requires_grad_(false);
   const Tensor y = model();
-  CHECK(contains(why(y, model), "why not:"));  // for a; b is frozen
+  CHECK(contains(why(y, model), "reason:"));  // for a; b is frozen
   const Watch watch;
   const Tensor again = model();
   CHECK(ended_at(again, model, "b") == "");
   CHECK(ended_at(again, model, "a") == "it was detached before exp in Given");
-  CHECK_FALSE(contains(why(again, model), "why not:"));
+  CHECK_FALSE(contains(why(again, model), "reason:"));
 }
 
 TEST_CASE("a frozen parameter with an old gradient is not reported as reached") {

@@ -74,14 +74,14 @@ TEST_CASE("why names the operation and layer where a path ended, after a watch")
   CHECK(about(all, "compared [2]") ==
         "compared [2]: the result of argmax in Leaky is i64, which has no gradient");
   CHECK(about(all, "dropped [2]") ==
-        "dropped [2]: no operation went on from the result of scale in Leaky: dropped, or copied "
+        "dropped [2]: no operation used the result of scale in Leaky, or its values were copied "
         "out of the graph");
-  CHECK(about(all, "unused [2]") == "unused [2]: no operation used it while the watch looked");
-  CHECK_FALSE(has(all, "why not:"));
-  CHECK(watch.path_end(m.unused) == "no operation used it while the watch looked");
+  CHECK(about(all, "unused [2]") == "unused [2]: no operation used it during the watch");
+  CHECK_FALSE(has(all, "reason:"));
+  CHECK(watch.path_end(m.unused) == "no operation used it during the watch");
 }
 
-TEST_CASE("why finds detached and frozen parameters, and layers far down") {
+TEST_CASE("why finds detached and frozen parameters in deeply nested layers") {
   struct Deep : nn::Layer<Deep> {
     nn::Linear inner{2, 2};
     Tensor scale = nn::parameter(ones({2})), late = nn::parameter(ones({2}));
@@ -101,15 +101,15 @@ TEST_CASE("why finds detached and frozen parameters, and layers far down") {
   CHECK(about(all, "inner.weight") == "inner.weight [2, 2]: linear in Deep inner ran under NoGrad");
   CHECK(about(all, "scale [2]") == "scale [2]: it was detached before multiply in Deep");
   CHECK(about(all, "late [2]") == "late [2]: it was frozen when multiply in Deep used it");
-  CHECK(has(all, "not of the model"));
+  CHECK(has(all, "not in the model"));
 }
 
-TEST_CASE("why describes a graph that is used up") {
+TEST_CASE("why describes a graph that backward released") {
   Leaky m;
   const Tensor loss = leaky_loss(m);
   loss.backward();
   const std::string all = why(loss, m);
-  CHECK(has(all, "used up"));
+  CHECK(has(all, "released"));
   CHECK(has(all, "reached       up.weight [3, 2]: has a gradient"));
   CHECK(has(all, "not reached   unused"));
   m.zero_grad();
@@ -118,23 +118,23 @@ TEST_CASE("why describes a graph that is used up") {
 
 TEST_CASE("why explains tensors without a graph") {
   CHECK(why(Tensor()) == "an undefined tensor\n");
-  CHECK(has(why(indices({1, 2})), "this is i64"));
-  CHECK(has(why(tensor({1, 2})), "made from constants alone, under NoGrad, or detached"));
-  CHECK_FALSE(has(why(tensor({1, 2})), "alive on this thread"));
+  CHECK(has(why(indices({1, 2})), "this one is i64"));
+  CHECK(has(why(tensor({1, 2})), "computed only from constants, under NoGrad, or detached"));
+  CHECK_FALSE(has(why(tensor({1, 2})), "active on this thread"));
   {
     const NoGrad off;
-    CHECK(has(why(tensor({1, 2})), "a NoGrad is alive on this thread now"));
+    CHECK(has(why(tensor({1, 2})), "a NoGrad is active on this thread"));
   }
   const trace::Watch watch;
   const Tensor x = leaf({1, 2});
   const Tensor y = exp(x);
-  CHECK(has(why(y.detach()), "detached: its numbers are the result of exp"));
+  CHECK(has(why(y.detach()), "detached: its values are the result of exp"));
   const Tensor z = [&] {
     const NoGrad off;
     return exp(x);
   }();
-  CHECK(has(why(z), "exp made it under NoGrad"));
-  CHECK(has(why(exp(tensor({1, 2}))), "no gradient was wanted for any of its inputs"));
+  CHECK(has(why(z), "exp computed it under NoGrad"));
+  CHECK(has(why(exp(tensor({1, 2}))), "none of its inputs requires a gradient"));
 }
 
 TEST_CASE("why handles a chain of a million nodes") {

@@ -171,7 +171,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     options.higher_is_better = round % 2 == 1;
     options.judge = options.higher_is_better ? "accuracy" : "held_out_loss";
     options.patience = round % 5;
-    options.loss_unit = "nats a word";
+    options.loss_unit = "nats per word";
     std::vector<double> values;  // a random walk with a trend and plateaus
     for (double at = 20; values.size() < 12; values.push_back(at)) {
       constexpr double kSteps[] = {1, 1, 1, 0, -1};
@@ -208,7 +208,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
     const std::string curve = read_bytes(trainer.files().curve());
-    CHECK(contains(curve, "loss, nats a word"));
+    CHECK(contains(curve, "loss, nats per word"));
     CHECK(contains(curve, ">best ") == !options.higher_is_better);
   }
 }

@@ -89,7 +89,7 @@ function read(hash, t) {
 // ---- around the stage ----
 function sentence(t, step, at) {
   if (!step) return t.meta.title || 'nothing was recorded';
-  const name = step.op ? step.op.op : step.visit ? step.visit.name || 'an operation' : 'the optimiser';
+  const name = step.op ? step.op.op : step.visit ? step.visit.name || 'an operation' : 'the optimizer';
   const out = step.op && t.tensor(step.op.out), path = step.op && pathOf(t, step.op.module);
   return [`step ${at + 1} of ${t.steps.length}: ${step.dir}`, name, path,
       out && shapeText(out.shape)].filter(Boolean).join(', ');
@@ -106,7 +106,7 @@ function tree() {
   };
   const inner = m => m.path.slice(pathOf(t, m.parent).length).replace(/^\./, '') || 'outermost';
   const titled = ({op, module: m, kids}) => op ? [op.op, `#${op.id}`] : m ? [inner(m), m.type] :
-    [`${inner(kids[0].module)} …`, `${kids.length} alike`];
+    [`${inner(kids[0].module)} …`, `${kids.length} similar`];
   const draw = i => {
     const r = rows[i], open = r.kids && app.opened.has(r.key), [name, more] = titled(r);
     return h('div', {role: 'treeitem', id: `row${i}`, 'aria-level': r.level, 'aria-posinset': r.at,
@@ -136,8 +136,8 @@ function explain() {
     h('p.sum', {}, `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
     [formula?.[1], ...d.derivation || []].filter(Boolean).map(c => c.split(/ *⟵/)).map(([line, why]) =>
       h('p.formula', {}, line, why && h('small', {}, '⟵', why))),
-    para(visit ? goTo('f' + op.id, 'its forward') : twin == null ? 'backward did not reach it' :
-      goTo(t.steps[twin].key, 'its backward')),
+    para(visit ? goTo('f' + op.id, 'forward pass') : twin == null ? 'backward did not reach it' :
+      goTo(t.steps[twin].key, 'backward pass')),
     visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
     gdbLine(op), opSource(t, op, visit), user != null && sourceOf(t, user)].flat(9);
 }
@@ -166,7 +166,7 @@ function notices(problem) {
     f && bad(`${[f.op, 'threw', f.in.length && `on ${f.in.map(id => shapeIn(t, id)).join(' and ')}`,
         f.module != null && `in ${pathOf(t, f.module) || 'the outermost layer'}`].filter(Boolean).join(' ')}: `, f.message,
         details('where', () => (t.stacks.get(f.stack)?.frames || []).slice(0, 6).map(k => sourceOf(t, k)))),
-    notes.length && details(`what this page leaves out (${notes.length})`, () => notes.map(n => para(n)))].filter(Boolean));
+    notes.length && details(`Not recorded (${notes.length})`, () => notes.map(n => para(n)))].filter(Boolean));
 }
 
 // ---- keys ----
@@ -259,12 +259,12 @@ async function selftest() {
 function start() {
   const script = byId('tape'), text = script.textContent, told = script.dataset.crc32, other = byId('other');
   const wrong = told !== crc32(text) &&
-      `Bytes of this file were changed: the recording does not match its checksum ${told}. `;
+      `This file was modified: the recording does not match its checksum ${told}. `;
   try { app.t = openTape(JSON.parse(text)); } catch (error) {
     app.t = openTape({schema: 'gradus-tape/1'});
     return notices(`${wrong || ''}The recording cannot be read: ${error.message}`);
   }
-  if (other) app.other = openTape(JSON.parse(other.textContent)), app.otherName = app.other.meta.title || 'the other';
+  if (other) app.other = openTape(JSON.parse(other.textContent)), app.otherName = app.other.meta.title || 'the other trace';
   byId('title').textContent = app.t.meta.title || 'a recorded step';
   for (const m of app.t.modules) if (app.t.modules.length < 40 || m.parent == null) app.opened.add(m.id);
   notices(wrong);

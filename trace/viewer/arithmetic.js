@@ -72,7 +72,7 @@ function judged(e, recorded, eps) {
   return {e, parts, value: e.v, recorded, agrees: close(e.v, recorded, eps, size, parts.size)};
 }
 
-const kMissing = 'not every number of this was recorded';
+const kMissing = 'not all values were recorded';
 
 /** The interpretation of an op that matches its recorded values, or why there is none. */
 function readingOf(t, op) {
@@ -98,7 +98,7 @@ function readingOf(t, op) {
 function forwardCell(t, op, i) {
   const r = readingOf(t, op);
   if (r.why) return r;
-  try { return {...r.at(i), note: r.way.note}; } catch { return {why: 'its shapes are not understood'}; }
+  try { return {...r.at(i), note: r.way.note}; } catch { return {why: 'its shapes are not supported'}; }
 }
 
 /** For every cell of every input, the y[j] that use it. Cached per op. */
@@ -134,29 +134,29 @@ function backwardCell(t, entry, i) {
     if (!got.v) return {why: kMissing};
     if (paths.why) return paths;
     if (op.op === 'dropout' &&
-        values(t.tensor(entry.to))[i] === 0) return {why: '0 going in: kept or dropped, y is 0'};
+        values(t.tensor(entry.to))[i] === 0) return {why: 'the input is 0, so y is 0 whether kept or dropped'};
     const uses = paths.map.get(entry.input * 2 ** 32 + i) || [], eps = kEps[got.dtype] || 2 ** -52;
     const e = uses.length ? sum(uses.map(u => times(cellOf(0, u.j, dy[u.j]), constant(u.d)))) : constant(0);
     const size = uses.reduce((n, u) => n + Math.abs(dy[u.j] * u.a), got.noise ? Math.abs(got.noise[i]) : 0);
     return {e, value: e.v, recorded: got.v[i], parts: partials(e), note: 'Σ dy · ∂y/∂x, over every y that uses this x',
             agrees: close(e.v, got.v[i], eps, size, 64 + uses.length)};
-  } catch { return {why: 'its shapes are not understood'}; }
+  } catch { return {why: 'its shapes are not supported'}; }
 }
 
 /** The arithmetic of any value: {e, value, recorded, agrees, parts, note, from: tensors that `parts` index, step}. */
 function cellArithmetic(t, id, i) {
   const op = t.producer.get(id), entry = t.origin.get(id), kind = (t.tensor(id) || {}).kind;
   if (op) return {...forwardCell(t, op, i), from: op.in, step: 'f' + op.id};
-  if (!entry) return {why: kind === 'param' || kind === 'leaf' ? 'a leaf: nothing made it' :
-      'no recorded operation made it'};
+  if (!entry) return {why: kind === 'param' || kind === 'leaf' ? 'a leaf, which no operation computed' :
+      'no recorded operation computed it'};
   if (entry.visit != null && (entry.contribution === id || entry.before == null && entry.after === id)) {
     const visit = t.visits.get(entry.visit), to = t.tensor(entry.to), same = !to || numel(t.tensor(id).shape) === numel(to.shape);
     if (same && !entry.part) return {...backwardCell(t, entry, i), from: [visit.dy], step: 'b' + visit.id};
-    return {why: 'a part, or larger by broadcasting: its sum is what the input got', step: 'b' + visit.id};
+    return {why: 'a part or a broadcast shape: the input gets its sum', step: 'b' + visit.id};
   }
-  if (entry.seed) return {why: 'the seed: where backward begins'};
+  if (entry.seed) return {why: 'the initial gradient of backward'};
   const [c, b, a] = [entry.contribution, entry.before, entry.after].map(k => values(t.tensor(k)));
-  if (!c || !b || !a || c.length !== a.length) return {why: 'the sum of what the ledger lists'};
+  if (!c || !b || !a || c.length !== a.length) return {why: 'the sum of its ledger entries'};
   const e = sum([cellOf(0, i, b[i]), cellOf(1, i, c[i])]);
   return {...judged(e, a[i], kEps[t.tensor(id).dtype] || 0), note: 'before + contribution',
       from: [entry.before, entry.contribution]};

@@ -112,7 +112,7 @@ function matrix(app, id, o = {}) {
 }
 
 function overview(app, id, v, s, [r0, c0], shown) {
-  const canvas = small(v, s, 240, `all ${s.rows} rows and ${s.cols} columns; the frame is what is shown in numbers`);
+  const canvas = small(v, s, 240, `all ${s.rows} rows and ${s.cols} columns; the frame marks the visible values`);
   const size = canvas.width / s.cols, g = canvas.getContext('2d');
   g.lineWidth = 2, g.strokeRect(c0 * size + 1, r0 * size + 1, shown[1] * size - 2, shown[0] * size - 2);
   canvas.addEventListener('click', e => {
@@ -168,7 +168,7 @@ function sampled(tensor, title) {
     corners && h('div.scroll', {tabindex: 0, role: 'group', label: 'corners'},
       h('table.plain', {}, h('caption', {}, 'first and last rows and columns'), range(corners.rows, r =>
         h('tr', {}, range(corners.columns, c => h('td', {}, short(edge[r * corners.columns + c]))))))),
-    para('Not all of its numbers were captured. ',
+    para('Not all values were captured. ',
       Object.entries(tensor.stats || {}).map(([k, x]) => `${k} ${short(x)}`).join(' · '))].filter(Boolean);
 }
 

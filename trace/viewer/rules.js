@@ -107,7 +107,7 @@ function lowered(row) {
 }
 const softmaxOf = (row, n) => { const e = lowered(row).map(exp); return over(e[n], sum(e)); };
 const logSoftmax = (row, n) => { const r = lowered(row); return minus(r[n], log(sum(r.map(exp)))); };
-const same = (x, shape) => [{note: 'the same number', cell: i =>
+const same = (x, shape) => [{note: 'the same value', cell: i =>
   numel(x.shapes[0]) === numel(shape) ? x.at(0, flatOf(i, stridesOf(shape))) : x.spread(0, i)}];
 
 // name → (operands, shape of y, y, op) ↦ interpretations, likeliest first: [{cell: index of y → expression, note}].
@@ -128,17 +128,17 @@ const kRules = {
   }}],
   layer_norm: (x, {length}) => normWays(x, true, length - 1),
   rms_norm: (x, {length}) => normWays(x, false, length - 1),
-  embedding: x => [{note: 'row number = token', cell: i => x.spread(0, [x.spread(1, i.slice(0, -1)).v, i.at(-1)])}],
+  embedding: x => [{note: 'row index = token id', cell: i => x.spread(0, [x.spread(1, i.slice(0, -1)).v, i.at(-1)])}],
   index_select: (x, shape) => byAxis(shape, (i, a) => x.spread(0, put(i, a, x.data[1][i[a]]))),
   gather: (x, shape) => byAxis(shape, (i, a) => x.spread(0, put(i, a, x.spread(1, i).v))),
-  one_hot: x => [{note: 'is it the class?', cell: i => kBinary.equal(x.spread(0, i.slice(0, -1)), constant(i.at(-1)))}],
+  one_hot: x => [{note: '1 at the class', cell: i => kBinary.equal(x.spread(0, i.slice(0, -1)), constant(i.at(-1)))}],
   cumsum: x => alongAxes(x, (line, n) => sum(line.slice(0, n + 1))),
   where: x => [{cell: i => x.spread(0, i).v ? x.spread(1, i) : x.spread(2, i)}],
   masked_fill: x => [{cell: (i, y) => x.there[1] && !x.spread(1, i).v ? x.spread(0, i) : constant(y, 'the fill')}],
   dropout: x => scaled(x, true), scale: x => scaled(x, false),
   shift: (x, shape, y) => {
     const c = y[0] - x.data[0][0];
-    return [{note: `constant ${short(c)}, from the first number`, cell: i => sum([x.spread(0, i), constant(c)])}];
+    return [{note: `constant ${short(c)}, inferred from the first value`, cell: i => sum([x.spread(0, i), constant(c)])}];
   },
   swiglu: x => [{cell: i => times(unary('silu', x.spread(0, i)), x.spread(1, i))}],
   clone: same, to: same, reshape: same, expand: same,
@@ -158,7 +158,7 @@ const kRules = {
   attention: headWay, packed_attention: headWay,
 };
 function scaled(x, drops) {  // the factor is not recorded: compute it from the largest kept value
-  return [{note: drops ? 'kept numbers are scaled up, others are 0' : 'factor read off the largest number',
+  return [{note: drops ? 'kept values are scaled up, others are 0' : 'factor inferred from the largest value',
            cell: (i, y, all) => {
     const from = x.data[0];
     let at = 0;
@@ -180,7 +180,7 @@ function headWay(x, shape, y, {maps}) {  // masks and biases are read from the r
   const {shape: [, H, T, S], scores, masked} = maps, packed = x.shapes.length === 1, width = x.shapes[0].at(-1);
   const D = packed ? width / 3 / H : width, scale = constant(1 / Math.sqrt(D));
   const at = (k, b, head, n, d) => packed ? x.spread(0, [b, n, (k * H + head) * D + d]) : x.spread(k, [b, head, n, d]);
-  return [{note: 'softmax(q kᵀ / √D), hidden keys left out, times v', cell: i => {
+  return [{note: 'softmax(q kᵀ / √D) without masked keys, times v', cell: i => {
     const [b, head, n, d] = packed ? [i[0], Math.floor(i[2] / D), i[1], i[2] % D] : i;
     const line = ((b * H + head) * T + n) * S, seen = range(S, s => s).filter(s => !masked || masked[line + s] > -Infinity);
     const e = lowered(seen.map(s => sum([
@@ -194,7 +194,7 @@ function headWay(x, shape, y, {maps}) {  // masks and biases are read from the r
 /** A view: reads the same memory. */
 function viewWay(from, to) {
   const place = new Map(memoryOf(from).map((m, i) => [m, i])), at = memoryOf(to), strides = stridesOf(to.shape);
-  return {note: 'a view: the same place in memory', cell: i =>
+  return {note: 'a view: the same memory', cell: i =>
     cellOf(0, place.get(at[flatOf(i, strides)]), values(to)[flatOf(i, strides)])};
 }
 const unary = (name, e) => call(name, e, ...kUnary[name](e.v));

@@ -19,20 +19,20 @@ function storageView() {
     `${title}: ${places.slice(0, 32).map(m => group(item(m))).join(' ')} …`}, places.map(m => {
       const g = group(item(m));
       return h('span', {class: (g === '·' ? 'other' : `h${g % 4}`) + (m === at[index] ? ' here' : ''),
-          title: `place ${m}`}, g);
+          title: `position ${m}`}, g);
     }))];
-  const read = m => `${v && where.has(m) ? short(v[where.get(m)]) : 'what lies'} at ${m}`;
-  return [pane(`Where ${nameOf(t, x.id)} (${shapeText(x.shape)}) lies in storage ${x.storage}`,
+  const read = m => `${v && where.has(m) ? short(v[where.get(m)]) : 'the value'} at ${m}`;
+  return [pane(`Memory layout of ${nameOf(t, x.id)} (${shapeText(x.shape)}) in storage ${x.storage}`,
     row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
-        choose('digits: the index of', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
+        choose('digits: index along', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
     h('p.sum', {},
-        `[${idx}] lies at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
-    strip('as it is', m => where.get(m)),
+        `[${idx}] is at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
+    strip('actual layout', m => where.get(m)),
     ghost[moved] !== at[moved] ? [strip('if this memory were reshaped instead of transposed', m => m - zero),
-      note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}: `,
-           'a reshape keeps the order of memory, so heads and tokens mix, and no shape is wrong.')] :
-      note('Its numbers lie in the order of its index: a reshape moves nothing.'),
-    places.length < end - begin && note(`Places ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`),
+      note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}. `,
+           'A reshape keeps the memory order, so heads and tokens mix, although all shapes are right.')] :
+      note('Its values are in row-major order, so a reshape moves nothing.'),
+    places.length < end - begin && note(`Positions ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`),
     shown(x.id))];
 }
 
@@ -78,9 +78,9 @@ function graphView() {
     const [[x, y], [u, w]] = e.split('>').map(id => place.get(id));
     return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
   });
-  return [pane(whole ? t.ops.length > kMostNodes ? 'All operations, drawn as their layers' : 'Every operation' :
+  return [pane(whole ? t.ops.length > kMostNodes ? 'All operations, grouped by layer' : 'All operations' :
       'Around this step',
-    button(whole ? 'around this step' : 'the whole graph', () => app.go({whole: whole ? null : 1})),
+    button(whole ? 'around this step' : 'entire graph', () => app.go({whole: whole ? null : 1})),
     h('div', {class: 'scroll graph', tabindex: 0, role: 'group', label: 'graph'},
       h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
         h('svg', {width, height, 'aria-hidden': 'true'}, lines),
@@ -111,9 +111,9 @@ function opSource(t, op, back) {
 }
 function sourceView() {
   const {t} = app, step = app.step(), op = step && step.op, stack = op && t.stacks.get(op.stack);
-  if (!op) return [note('This step has no operation that was seen forward.')];
+  if (!op) return [note('The forward pass of this step was not recorded.')];
   const used = stack ? [...new Set([stack.user, stack.layer, ...(stack.frames || [])])].filter(f => f != null) : [];
-  return [pane('Your line, the layer’s, the operation’s', gdbLine(op),
+  return [pane('Source: your line, the layer, the operation', gdbLine(op),
     used.slice(0, 2).map(f => sourceOf(t, f)), opSource(t, op, step.dir === 'backward'),
     used.length > 2 && details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))),
     used.length || t.opdefs[op.op] ? null : note('No source was captured.'))];
@@ -125,7 +125,7 @@ function gdbCommand(t, op) {
 }
 function gdbLine(op) {
   const text = gdbCommand(app.t, op);
-  return para('the same in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(text),
+  return para('in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(text),
       {class: 'mini', label: 'copy the gdb command'}));
 }
 function copy(text) {
@@ -139,18 +139,18 @@ function compareView() {
     const file = e.target.files[0];
     if (file) file.text().then(text => app.load(file.name, text)).catch(error => app.say(error.message));
   }});
-  const pick = h('label', {}, 'compare with the page ', input);
-  if (!app.other) return [pane('Compare with another trace', pick, note('They are matched by layer and operation.'))];
+  const pick = h('label', {}, 'compare with the trace page ', input);
+  if (!app.other) return [pane('Compare with another trace', pick, note('Traces are matched by layer and operation.'))];
   const rows = app.once('compare', () => compare(app.t, app.other));
   const differ = [...rows.keys()].filter(i => rows[i].same === false);
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
   const mark = x => x.same === null ? '? not captured' : x.same ? '= same' : '≠ differs';
   const count = what => rows.filter(x => x.same === what).length, first = rows[differ[0]];
-  return [pane(`This and ${app.otherName}`, para(h('b', {}, first ?
-      `the first number that differs is in ${first.step} ${first.what}` : 'no recorded number differs')),
+  return [pane(`This trace and ${app.otherName}`, para(h('b', {}, first ?
+      `the first difference is in ${first.step} ${first.what}` : 'no recorded value differs')),
     note(`${count(true)} same, ${count(false)} differ, ${count(null)} not captured in both. `, pick),
     app.list(rows.length, 26, i => item(i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`), k,
-        'numbers of both'),
+        'values of both traces'),
     r ? [h('p.sum', {}, `${r.what}: ${r.why}${r.most ? `; largest difference ${short(r.most)}` : ''} `,
         goTo(r.step)),
          row(matrix(app, r.x, {title: 'this', lit: r.at >= 0 ? new Set([r.at]) : null}),
@@ -164,24 +164,24 @@ function question(t, op, n) {
   const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out);
   const kind = v?.length > 1 ? (n + op.id) % 3 : 0;
   const signs = ['above 0', 'below 0', '0 or NaN'], zeros = ['none', 'some', 'all'];
-  if (kind === 1) return {ask: `What is the sign of the first number of ${op.op}?`, options: signs,
+  if (kind === 1) return {ask: `What is the sign of the first value of ${op.op}?`, options: signs,
                           answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
   const z = v ? v.reduce((k, x) => k + (x === 0), 0) : 0;
-  if (kind === 2) return {ask: `How many of the ${v.length} numbers become exactly 0?`, options: zeros,
+  if (kind === 2) return {ask: `How many of the ${v.length} values are exactly 0?`, options: zeros,
                           answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} do`};
   const answer = shapeText(out.shape);
   const others = [...shapes, shapeText([...out.shape].reverse()), shapeText([...out.shape, 1])];
-  return {ask: `${op.op} of (${shapes.join(') and (')}): which shape comes out?`, answer,
-      because: 'the matrix shows it', options: [...new Set([answer, ...others])].slice(0, 4).sort()};
+  return {ask: `${op.op} of (${shapes.join(') and (')}): what is the shape of the result?`, answer,
+      because: 'see the matrix', options: [...new Set([answer, ...others])].slice(0, 4).sort()};
 }
 function quizView(step) {
   const {t} = app, q = question(t, step.op, step.op.id), given = app.answers.get(step.key);
   const answered = [...app.answers.values()], right = answered.filter(a => a.right).length;
   return [pane('Predict', para(q.ask), row(q.options.map(o => button(o, () => {
     app.answers.set(step.key, {given: o, right: o === q.answer});
-    app.say(`${o === q.answer ? 'right' : `no: ${q.answer}`}; ${q.because}`), app.render();
+    app.say(`${o === q.answer ? 'correct' : `wrong: ${q.answer}`}; ${q.because}`), app.render();
   }, {disabled: !!given}))),
-    given && h('p.sum', {}, `${given.right ? '✓ right' : `✗ you said ${given.given}; it is ${q.answer}`}: ${q.because}.`),
-    note(`${right} of ${answered.length} right so far; p ends this.`)),
+    given && h('p.sum', {}, `${given.right ? '✓ correct' : `✗ you answered ${given.given}; correct is ${q.answer}`}: ${q.because}.`),
+    note(`${right} of ${answered.length} correct so far; press p to leave.`)),
     row(step.op.in.map(id => shown(id)), given && shown(step.op.out, `→ ${nameOf(t, step.op.out)}`))];
 }

@@ -255,7 +255,7 @@ function difference(x, y) {
     if (at < 0) at = i;
     most = Math.max(most, Math.abs(v[i] - w[i]) || 0);
   }
-  if (at < 0) return {same: true, why: 'equal in every bit that was recorded'};
+  if (at < 0) return {same: true, why: 'all recorded bits are equal'};
   return {same: false, at, most, why: `[${indexOf(at, x.shape)}]: ${short(v[at], 9)} and ${short(w[at], 9)}`};
 }
 

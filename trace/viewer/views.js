@@ -8,7 +8,7 @@ const goTo = (key, text) => button(text || key, () => app.go({s: key}), {class: 
 /** The arithmetic of the selected cell, compared with the recorded value. */
 function arithmetic() {
   const {t, state: {cell}} = app, tensor = cell && t.tensor(cell.id), v = values(tensor);
-  if (!v) return note('Choose a number: its arithmetic appears here.');
+  if (!v) return note('Select a value to see its arithmetic.');
   const a = app.arithmetic(), name = `${nameOf(t, cell.id)}[${indexOf(cell.i, tensor.shape)}]`;
   const where = a.step && a.step !== app.step().key ? h('span', {}, ' made by ', goTo(a.step)) : null;
   if (a.why) return h('p.sum', {}, `${name} = ${short(v[cell.i], 9)}: ${a.why}.`, where);
@@ -41,24 +41,24 @@ function stepView() {
   if (step.dir === 'update') return updateView();
   const {op, visit} = step;
   if (visit) return [
-    row(shown(visit.dy, 'dy, the gradient that arrived'), visit.gin.map(g => h('div', {},
+    row(shown(visit.dy, 'dy, the incoming gradient'), visit.gin.map(g => h('div', {},
       shown(g.contribution, `→ to ${nameOf(t, g.to)}`), ledgerLine(t, g),
-      g.before != null || !isWhole(t, g) ? shown(g.after, 'its gradient so far') : null))),
-    !visit.gin.length && note('No input wanted a gradient.'), arithmetic(),
+      g.before != null || !isWhole(t, g) ? shown(g.after, 'accumulated gradient') : null))),
+    !visit.gin.length && note('No input requires a gradient.'), arithmetic(),
     op ? row((op.saved || op.in).filter(id => id !== op.out).map(id => shown(id, `forward: ${nameOf(t, id)}`)),
         shown(op.out, 'forward: y')) :
-         note('Its forward was not recorded.')];
+         note('The forward pass of this operation was not recorded.')];
   if (app.state.quiz) return quizView(step);
   return [row(op.in.map((id, k) => shown(id, `${k ? 'and' : 'from'} ${nameOf(t, id)}`, origin(id))),
               shown(op.out, `→ ${nameOf(t, op.out)}`, usersOf(op.out))), arithmetic(),
-          op.saved?.length && details('kept for backward', () => [row(op.saved.map(id => shown(id)))])];
+          op.saved?.length && details('saved for backward', () => [row(op.saved.map(id => shown(id)))])];
 }
 const details = (title, fill) => h('details', {ontoggle: e => {
   if (e.target.open && e.target.children.length === 1) e.target.append(...fill());
 }}, h('summary', {}, title));
 function origin(id) {
   const made = app.t.producer.get(id);
-  return made ? h('span', {}, 'of ', goTo('f' + made.id)) : app.t.tensor(id)?.kind;
+  return made ? h('span', {}, 'result of ', goTo('f' + made.id)) : app.t.tensor(id)?.kind;
 }
 function usersOf(id) {
   const users = app.t.users.get(id) || [];
@@ -70,16 +70,17 @@ const isWhole = (t, e) => !e.part && String(t.tensor(e.contribution)?.shape) ===
 function ledgerLine(t, e) {
   if (e.hook) return 'changed by a hook';
   const holds = entryHolds(t, e), down = isWhole(t, e) ? '' : e.part ? ` into a part [${e.part}];` :
-    ` (${shapeIn(t, e.contribution)}) → (${shapeIn(t, e.to)}), summed down;`;
-  const name = e.deposit ? 'added to .grad' : e.seed ? 'the seed' : `contribution ${e.k} of ${e.of}`;
-  return `${name}:${down} ${e.before == null ? 'nothing yet' : 'before'} + this = after` +
-    (holds == null ? '' : holds ? ' ✓ exactly' : ' ✗ NOT so');
+    ` (${shapeIn(t, e.contribution)}) → (${shapeIn(t, e.to)}), summed over broadcast axes;`;
+  const name = e.deposit ? 'added to .grad' : e.seed ? 'initial gradient' : `contribution ${e.k} of ${e.of}`;
+  return `${name}:${down} ${e.before == null ? '0' : 'before'} + this = after` +
+    (holds == null ? '' : holds ? ' ✓ exact' : ' ✗ MISMATCH');
 }
 function updateView() {
   const {t} = app, u = t.updates.get(app.state.t) || t.updates.get(0);
-  return [pane(`${u.optimiser || 'The optimiser'} changes ${plural(t.updates.length, 'tensor')}, rate ${short(u.rate)}`,
+  const title = `${u.optimiser || 'The optimizer'} updates ${plural(t.updates.length, 'tensor')}`;
+  return [pane(`${title}, learning rate ${short(u.rate)}`,
     app.list(t.updates.length, 26, k => item(k, u.id, t.updates.get(k).name), u.id, 'parameters'),
-    row(shown(u.before, `${u.name} before`), shown(u.grad, 'its gradient'), shown(u.after, 'after')),
+    row(shown(u.before, `${u.name} before`), shown(u.grad, 'gradient'), shown(u.after, 'after')),
         arithmetic())];
 }
 const item = (id, chosen, text, props) => h('div', {role: 'option', class: 'item', 'aria-selected': String(id === chosen),
@@ -105,11 +106,11 @@ function ledgerView() {
 // ---- attention ----
 function attentionView() {
   const {t, state} = app, all = t.attention;
-  if (!all.length) return [note(t.ops.length ? 'No attention ran.' : 'No operation ended.')];
+  if (!all.length) return [note(t.ops.length ? 'No attention ran.' : 'No operation was recorded.')];
   const step = app.step(), here = step && step.op ? all.findIndex(a => a.op === step.op.id) : 0;
   const k = clamp(state.t ?? here, all.length), a = all[k], w = t.tensor(a.weights);
   const v = values(w), s = w && sliceOf(w, state.lead), heads = w ? numel(s.before) : 0;
-  return [pane('Attention: a row asks, a column is looked at',
+  return [pane('Attention: rows = queries, columns = keys',
     row(choose('layer', 't', all.map((x, i) => [i, `${pathOf(t, x.module) || 'attention'} #${x.op ?? i}`]), k),
       a.op != null && goTo('f' + a.op, `step f${a.op}`)),
     v && row(range(Math.min(heads, 64), n => {
@@ -117,8 +118,8 @@ function attentionView() {
       return button(head, () => app.go({lead: at}),
           {class: 'thumb', 'aria-pressed': String(String(at) === String(s.at)), label: `head ${at}`});
     })),
-    heads > 64 && note(`${heads - 64} more heads: the numbers above each matrix choose them.`),
-    row(shown(a.scores, 'scores = q kᵀ · scale'), shown(a.masked, 'masked (hatched: may not be looked at)'),
+    heads > 64 && note(`${heads - 64} more heads: select them by the index fields above each matrix.`),
+    row(shown(a.scores, 'scores = q kᵀ · scale'), shown(a.masked, 'scores with the mask (hatched: masked)'),
         shown(a.weights, 'weights = softmax, rows sum to 1'), shown(a.out, 'out = weights · v'),
         shown(a.dweights, 'dweights = dout vᵀ'), shown(a.dscores, 'dscores: rows sum to 0')),
     rowSums(t, a), arithmetic())];
@@ -149,7 +150,7 @@ function flowView() {
   const rows = app.once('flow', () => flowRows(app.t)), sizes = rows.map(r => r.g).filter(g => g > 0);
   if (!rows.length) return [note('No parameter was recorded.')];
   const low = Math.log10(Math.min(...sizes)) - 0.5, high = Math.log10(Math.max(...sizes));
-  return [pane('Gradient flow: ‖gradient‖ and its share of ‖weight‖, in the order of the forward (bars: logarithm)',
+  return [pane('Gradient flow: ‖gradient‖ and ‖gradient‖ / ‖weight‖, in forward order (bars: log scale)',
     app.list(rows.length, 30, k => {
       const r = rows[k], share = r.g > 0 ? Math.max(0.02, (Math.log10(r.g) - low) / (high - low || 1)) : 0;
       const flag = !r.grad ? 'no gradient' : Number.isNaN(r.g) ? 'NaN or not captured' : r.g === 0 ? 'all 0' :

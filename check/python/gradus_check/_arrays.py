@@ -84,7 +84,7 @@ def check(f, vjp, *inputs, name=None, names=(), reference=None, **options):
         if len(dx) == sum(wanted):
             dx = [dx.pop(0) if w else None for w in wanted]
         if len(dx) != len(inputs):
-            raise ValueError(f"vjp gives {len(dx)} gradients for {len(inputs)} inputs")
+            raise ValueError(f"vjp returns {len(dx)} gradients for {len(inputs)} inputs")
         return [None if part is None else _flat(part) for part in dx]
 
     handle.run(forward, gradients, reference and in_double)
@@ -97,7 +97,7 @@ def _unchanged(f, what, arguments, parts=False):
     result = f(*arguments)
     for k, x in enumerate(arguments):
         if repr(_flat(x)) != repr(before[k]):
-            raise ValueError(f"{what} changes its argument {k}, which it may only read")
+            raise ValueError(f"{what} changes its argument {k}, which it must only read")
     return result if parts else _flat(result)
 
 

@@ -14,8 +14,8 @@ VERDICTS = {0: "PASS", 1: "FAIL", 2: "INCONCLUSIVE"}
 def _load():
     library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libgradus_check.so"))
     if library.gradus_check_version() != VERSION:
-        raise ImportError(f"libgradus_check.so has interface {library.gradus_check_version()}, this package "
-                          f"speaks {VERSION}: install both from one wheel")
+        raise ImportError(f"libgradus_check.so has interface version {library.gradus_check_version()}, but this "
+                          f"package requires {VERSION}. Install both from the same wheel.")
     text, handle, number = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int
     shape = ctypes.POINTER(ctypes.c_int64)
     for name, result, *arguments in (

@@ -5,33 +5,33 @@ import warnings
 
 import torch
 
-LAYOUT = ("LAYOUT", "the same numbers with other strides or another offset give another result",
-          "take x.contiguous() before data_ptr(), or walk by stride()")
-UPSTREAM = ("UPSTREAM LAYOUT", "dy's numbers are read as if they lay in row-major order, and they need not",
-            "take dy.contiguous() before data_ptr(), or walk by dy.stride(): sum() and expand() hand back strides "
-            "of 0, transpose() hands them back swapped")
-ACCUMULATION = ("ACCUMULATION", "right when it is alone, wrong where it is added to another gradient",
-                "return a gradient in memory of its own, never in a buffer that is kept or used again")
-STATE = ("KEEPS STATE", "what forward keeps for backward is overwritten by the next call of forward",
-         "keep it in ctx.save_for_backward, one place for each call")
-SAME_INPUT = ("SAME INPUT TWICE", "right for two inputs, wrong where both are one and the same tensor",
-              "is something decided, or written, by comparing tensors or their storage?")
-WANTS = ("WANTS", "right when all inputs want a gradient, wrong when only some do",
-         "look at ctx.needs_input_grad: a sum, a product or a saved tensor that another input needs is left out")
-AGAIN = ("NOT DETERMINISTIC", "the same inputs give another result from run to run",
-         "freeze its randomness, keep nothing between calls; look for memory never written")
-FORWARDS = ("TWO FORWARDS", "forward gives something else when nothing is recorded",
-            "both must compute the same; only what is saved may depend on recording")
-FRESH = ("NEVER WRITTEN", "some results are what happened to be in fresh memory",
-         "do the loops reach every element? torch.empty holds no zeros: torch.zeros where sums begin, and where the "
-         "gradient is 0")
+LAYOUT = ("LAYOUT", "the same values with other strides or another offset give another result",
+          "call x.contiguous() before data_ptr(), or use stride()")
+UPSTREAM = ("UPSTREAM LAYOUT", "dy is read as if it were row-major, but it may have other strides",
+            "call dy.contiguous() before data_ptr(), or use dy.stride(): sum() and expand() return strides of 0, "
+            "transpose() returns them swapped")
+ACCUMULATION = ("ACCUMULATION", "correct alone, wrong when added to another gradient",
+                "return the gradient in a separate buffer that is neither kept nor reused")
+STATE = ("KEEPS STATE", "the state that forward saves for backward is overwritten by the next forward call",
+         "use ctx.save_for_backward, which saves separately for each call")
+SAME_INPUT = ("SAME INPUT TWICE", "correct for two inputs, wrong if both are the same tensor",
+              "does the code compare tensors or their storage?")
+WANTS = ("WANTS", "correct if all inputs require a gradient, wrong if only some do",
+         "check ctx.needs_input_grad: a sum, a product or a saved tensor that another input needs is skipped")
+AGAIN = ("NOT DETERMINISTIC", "the same inputs give different results in different runs",
+         "fix the random seed, keep no state between calls, and look for uninitialized memory")
+FORWARDS = ("TWO FORWARDS", "forward gives another result if nothing is recorded",
+            "both must compute the same; only the saved tensors may depend on recording")
+FRESH = ("NEVER WRITTEN", "some results are uninitialized memory",
+         "do the loops reach every element? torch.empty is uninitialized: use torch.zeros where sums begin and where "
+         "the gradient is 0")
 LINEAR = ("NOT LINEAR", "the gradient of a sum is not the sum of the gradients",
           "look for abs, max, clamp, a square, or a constant applied to dy")
-WRITES = ("WRITES TO ITS INPUTS", "backward changes a tensor that belongs to others",
-          "write to a clone(), or to a buffer of its own")
-PRECISION = ("PRECISION", "right in float64; in float32 further off than roundings explain",
-             "sum in double where terms cancel, subtract the largest before exp, and look at constants that float32 "
-             "cannot hold: an eps of 1e-10, a mask of -1e300")
+WRITES = ("WRITES TO ITS INPUTS", "backward changes a tensor that it must only read",
+          "write to a clone() or to a separate buffer")
+PRECISION = ("PRECISION", "correct in float64, but the error in float32 exceeds rounding",
+             "sum in double where terms cancel, subtract the maximum before exp, and check constants that float32 "
+             "cannot represent: an eps of 1e-10, a mask of -1e300")
 
 
 def laid_out(x, how):
@@ -68,22 +68,22 @@ def nan_in_fresh_memory():
 class Conditions:
     def __init__(self, checked, handle, seed):
         self._s, self._handle, self._random = checked, handle, torch.Generator().manual_seed(seed + 100)
-        self._told = set()
+        self._reported = set()
         self.x = checked.x
         y = checked.call(self.x).detach()
         self.dy = self._other(y)
         self.y, self.dx = checked.run([t.clone() for t in self.x], self.dy.clone())
 
     def run(self):
-        failed = len(self._told)
+        failed = len(self._reported)
         if not self._writes():
             return  # the inputs have changed
         self._same("in a second run", AGAIN, lambda: self._s.run(self.x, self.dy))
         with nan_in_fresh_memory():
-            self._same("where fresh memory is NaN", FRESH, lambda: self._s.run(self.x, self.dy))
+            self._same("with fresh memory filled with NaN", FRESH, lambda: self._s.run(self.x, self.dy))
         self._unrecorded()
         self._sum_of_upstreams()
-        if len(self._told) > failed:
+        if len(self._reported) > failed:
             return  # other conditions mean nothing if results are not reproducible
         self._layouts()
         self._accumulation()
@@ -103,7 +103,7 @@ class Conditions:
         try:
             found_y, found = run()
         except Exception as error:  # pylint: disable=broad-except
-            return self._tell(0, cause, f"{what} it throws: {type(error).__name__}: {error}")
+            return self._report(0, cause, f"{what} it throws: {type(error).__name__}: {error}")
         right = found_y is None or self._compare(what, cause, None, found_y, y)
         for k, (a, b) in enumerate(zip(found, dx)):
             if a is not None and b is not None:
@@ -115,12 +115,12 @@ class Conditions:
         The added values may be larger than the sum (|dy| |y| / |x|), and rounding errors of the inputs propagate."""
         name = "out" if k is None else "d" + self._s.names[k]
         if found.shape != expected.shape:
-            return self._tell(k or 0, cause, f"{what}: {name} has the shape {list(found.shape)}, not "
+            return self._report(k or 0, cause, f"{what}: {name} has the shape {list(found.shape)}, not "
                                              f"{list(expected.shape)}")
         a, b = found.detach().double(), expected.detach().double()
         apart = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs().nan_to_num(math.inf, math.inf))
         if apart.numel() == 0 or not apart.max() > 0:
-            return self._tell(k or 0)
+            return self._report(k or 0)
         if rounding is None:
             n = max(self.y.numel(), *(t.numel() for t in self.x))
             rounding = 64 * math.sqrt(n) * torch.finfo(self.y.dtype).eps
@@ -128,16 +128,16 @@ class Conditions:
         worst = (apart / rounding).argmax() if torch.is_tensor(rounding) and rounding.dim() else apart.argmax()
         limit = rounding.reshape(-1)[worst] if torch.is_tensor(rounding) and rounding.dim() else rounding
         if apart.reshape(-1)[worst] <= limit:
-            return self._tell(k or 0)
+            return self._report(k or 0)
         at = [int(i) for i in torch.unravel_index(worst, apart.shape)] if apart.dim() else ""
-        return self._tell(k or 0, cause, f"{what}: {name}{at} is {float(a.reshape(-1)[worst]):.10g}, not "
+        return self._report(k or 0, cause, f"{what}: {name}{at} is {float(a.reshape(-1)[worst]):.10g}, not "
                                          f"{float(b.reshape(-1)[worst]):.10g}")
 
-    def _tell(self, k, cause=None, note=None):
-        if note is None or (k, cause) in self._told:
+    def _report(self, k, cause=None, note=None):
+        if note is None or (k, cause) in self._reported:
             self._handle.condition(k)
             return note is None
-        self._told.add((k, cause))
+        self._reported.add((k, cause))
         self._handle.condition(k, note, cause)
         return False
 
@@ -167,10 +167,10 @@ class Conditions:
         self._s.gradients(y, x, dy)
         right = self._compare("after backward, in the output of forward", WRITES, None, y, before, 0.0)
         if not torch.equal(dy, self.dy):
-            right = self._tell(0, WRITES, "backward changes dy, which it may only read")
+            right = self._report(0, WRITES, "backward changes dy, which it must only read")
         for k, t in enumerate(x):
             if not torch.equal(t, self.x[k]):
-                right = self._tell(k, WRITES, f"{self._s.names[k]} is changed, which may only be read")
+                right = self._report(k, WRITES, f"backward changes {self._s.names[k]}, which it must only read")
         return right
 
     def _sum_of_upstreams(self):
@@ -202,7 +202,7 @@ class Conditions:
             return
         for axis in [None, *(i for i in range(self.dy.dim()) if self.dy.dim() > 1 and self.dy.shape[i] > 1)]:
             view = repeated(self.dy, axis)
-            what = "of one repeated number, as sum() gives" if axis is None else f"repeated along axis {axis}"
+            what = "of one repeated value, as from sum()" if axis is None else f"repeated along axis {axis}"
             self._same(f"for an upstream gradient {what}", UPSTREAM, lambda: self._s.run(self.x, view), self._s.run(
                 self.x, view.clone(memory_format=torch.contiguous_format)))
 
@@ -228,14 +228,14 @@ class Conditions:
         size = [1.0 if g is None else float(g.abs().nan_to_num(0, 0, 0).max()) or 1.0 for g in self.dx]
         other = [None if g is None else self._other(g, s) for g, s in zip(self.dx, size)]
         thrice = [None if g is None else 3 * g for g in self.dx]
-        self._same(".grad held something before, and now", ACCUMULATION, lambda: self._backward(
+        self._same("with an existing .grad", ACCUMULATION, lambda: self._backward(
             [self.dy], before=other), (None, self._added(self.dx, other)))
-        self._same("for backward twice with one dy", ACCUMULATION, lambda: self._backward(
+        self._same("for repeated backward passes with the same dy", ACCUMULATION, lambda: self._backward(
             [self.dy, self.dy, self.dy]), (None, thrice))
-        self._same("after f was called for other inputs", STATE, self._after_another_call)
+        self._same("after a call of f with other inputs", STATE, self._after_another_call)
         self._same("for the sum of f(x) and 2 f(x)", ACCUMULATION, lambda: self._backward(
             [self.dy, 2 * self.dy], graphs=2), (None, thrice))
-        self._same("with another path beside f", ACCUMULATION, lambda: self._backward(
+        self._same("with x also used outside f", ACCUMULATION, lambda: self._backward(
             [self.dy], beside=other), (None, self._added(self.dx, other)))
 
         def first_stay():
@@ -244,7 +244,7 @@ class Conditions:
             first = self._s.gradients(y, x, self.dy, retain_graph=True)
             self._s.gradients(y, x, 2 * self.dy)
             return None, first
-        self._same("after a second backward pass, in the gradients of the first", ACCUMULATION, first_stay)
+        self._same("in the gradients of the first backward pass after a second one", ACCUMULATION, first_stay)
 
     def _after_another_call(self):
         x = self._s.leaves(self.x)
@@ -273,9 +273,9 @@ class Conditions:
         for k in wanted if len(wanted) > 1 else []:
             alone = [i == k for i in range(len(self.x))]
             others = [w and i != k for i, w in enumerate(self._s.wanted)]
-            self._same(f"when only {self._s.names[k]} wants a gradient", WANTS, lambda: self._s.run(
+            self._same(f"when only {self._s.names[k]} requires a gradient", WANTS, lambda: self._s.run(
                 self.x, self.dy, alone))
-            self._same(f"when {self._s.names[k]} wants no gradient", WANTS, lambda: self._s.run(
+            self._same(f"when {self._s.names[k]} requires no gradient", WANTS, lambda: self._s.run(
                 self.x, self.dy, others))
 
     def _float32(self):

@@ -77,8 +77,8 @@ bool check_round_trip(const Options& options, Write write, Read read) {
   std::string text;
   try {
     text = write(options);
-  } catch (const ValueError& refused) {
-    CHECK(contains(refused.what(), "config_of"));
+  } catch (const ValueError& error) {
+    CHECK(contains(error.what(), "config_of"));
     return false;
   }
   INFO(text);
@@ -93,7 +93,7 @@ bool check_gpt(const nn::GPTOptions& options) {
 
 }  // namespace
 
-TEST_CASE("GPT options are restored from their configuration or refused") {
+TEST_CASE("GPT options are restored from their configuration or rejected") {
   using Change = std::function<void(nn::GPTOptions&)>;
   const std::vector<Change> changes = {[](auto&) {},
                                        [](auto& o) { o.block.norm = nn::NormPlacement::post; },
@@ -135,7 +135,7 @@ TEST_CASE("GPT options are restored from their configuration or refused") {
   CHECK(written > 20);
 }
 
-TEST_CASE("the configuration of each family has its type, class and window") {
+TEST_CASE("the configuration of each family has the family's type, class and window") {
   const auto written = [](const nn::GPTOptions& o) { return Document::parse(io::config_of(o)); };
   nn::GPTOptions mistral = llama(), qwen2 = llama(), qwen3 = llama();
   mistral.window = 3, qwen2.block.head.qkv_bias = true, qwen2.window = 3,
@@ -157,7 +157,7 @@ TEST_CASE("the configuration of each family has its type, class and window") {
   CHECK(written(qwen3)["use_sliding_window"] == false);
 }
 
-TEST_CASE("what a configuration leaves out is what transformers takes for it") {
+TEST_CASE("keys missing from a configuration have the defaults of transformers") {
   const nn::GPTOptions g = io::gpt_options(
       parsed(R"({"model_type":"gpt2","vocab_size":11,"n_positions":7,"n_layer":3,"n_head":2,)"
              R"("n_embd":8,"activation_function":"gelu_new"})"));
@@ -181,7 +181,7 @@ TEST_CASE("what a configuration leaves out is what transformers takes for it") {
   CHECK((v.channels == 3 && v.block.norm_eps == 1e-12));
 }
 
-TEST_CASE("every combination of biases, window and query norm belongs to a family or is refused") {
+TEST_CASE("each combination of biases, window and query norm belongs to a family or is rejected") {
   int written = 0;
   for (int i = 0; i < 96; ++i) {
     nn::GPTOptions o = llama();
@@ -196,7 +196,7 @@ TEST_CASE("every combination of biases, window and query norm belongs to a famil
   CHECK(written >= 4);  // Llama, Mistral, Qwen2 and Qwen3 at least
 }
 
-TEST_CASE("BERT and ViT options are restored from their configuration or refused") {
+TEST_CASE("BERT and ViT options are restored from their configuration or rejected") {
   const auto check_bert = [](auto change) {
     nn::BERTOptions o = bert();
     change(o);
@@ -264,8 +264,8 @@ void check_changes(const std::string& config, Read read) {
     INFO(text);
     try {
       read(parsed(text));
-    } catch (const FileError& refused) {
-      CHECK(contains(refused.what(), "c.json"));
+    } catch (const FileError& error) {
+      CHECK(contains(error.what(), "c.json"));
     }
   };
   for (const auto& [key, value] : base.items()) {
@@ -284,7 +284,7 @@ void check_changes(const std::string& config, Read read) {
 
 }  // namespace
 
-TEST_CASE("a configuration with a changed value is read or refused with the file's name") {
+TEST_CASE("a configuration with a changed value is read or rejected with the file's name") {
   nn::GPTOptions mistral = llama(), qwen2 = llama(), qwen3 = llama();
   mistral.window = 2, qwen2.block.head.qkv_bias = true,
   qwen3.block.head.qk_norm = qwen3.block.norm_eps;
@@ -298,7 +298,7 @@ TEST_CASE("a configuration with a changed value is read or refused with the file
                 [](const io::Json& json) { return io::vision_transformer_options(json, 3); });
 }
 
-TEST_CASE("the facts of a GGUF file give the options of its model or are refused by name") {
+TEST_CASE("the facts of a GGUF file give the options of its model or are rejected by name") {
   using Facts = std::map<std::string, io::Fact>;
   for (const std::string type : {"llama", "qwen2", "qwen3"}) {
     CAPTURE(type);
@@ -316,13 +316,13 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are refused
                          {type + ".rope.dimension_count", std::int64_t{6}},
                          {type + ".vocab_size", std::int64_t{11}},
                          {"general.name", std::string("x")}};
-    nn::GPTOptions wanted = llama();
-    wanted.block.kv_heads = 1, wanted.block.hidden = 17, wanted.block.norm_eps = 0.25,
-    wanted.block.head.width = 6;
-    wanted.block.head.rotary.base = 500, wanted.vocab = 0;
-    if (type == "qwen2") wanted.block.head.qkv_bias = true;
-    if (type == "qwen3") wanted.block.head.qk_norm = 0.25;
-    CHECK(fields(io::gguf_options(facts, "m.gguf")) == fields(wanted));
+    nn::GPTOptions expected = llama();
+    expected.block.kv_heads = 1, expected.block.hidden = 17, expected.block.norm_eps = 0.25,
+    expected.block.head.width = 6;
+    expected.block.head.rotary.base = 500, expected.vocab = 0;
+    if (type == "qwen2") expected.block.head.qkv_bias = true;
+    if (type == "qwen3") expected.block.head.qk_norm = 0.25;
+    CHECK(fields(io::gguf_options(facts, "m.gguf")) == fields(expected));
     const io::Fact others[] = {
         std::int64_t{0}, std::int64_t{-1}, std::int64_t{4}, 0.5, std::string("x"), true};
     for (const auto& [key, value] : facts) {
@@ -331,8 +331,8 @@ TEST_CASE("the facts of a GGUF file give the options of its model or are refused
       const auto read_or_refuse = [&] {
         try {
           io::gguf_options(changed, "m.gguf");
-        } catch (const FileError& refused) {
-          CHECK(contains(refused.what(), "m.gguf"));
+        } catch (const FileError& error) {
+          CHECK(contains(error.what(), "m.gguf"));
         }
       };
       changed.erase(key);

@@ -98,7 +98,7 @@ TEST_CASE("helper: check a tokenizer", "[.]") {
          << " cases of " << path);
 }
 
-TEST_CASE("a byte-level tokenizer restores the text, also part by part") {
+TEST_CASE("a byte-level tokenizer restores the text, also piece by piece") {
   for (const char* family : {"gpt2", "llama3"}) {
     const PretrainedTokenizer tokenizer = golden(family);
     const std::string text = "naïve 日本 🙂 \r\n\n it's 12345 <|im_end|>\xFF\xC3";
@@ -168,51 +168,52 @@ TEST_CASE("a pretrained tokenizer is saved unchanged") {
   CHECK(again->encode("a test, 12 <|im_end|>") == tokenizer.encode("a test, 12 <|im_end|>"));
 }
 
-TEST_CASE("a tokenizer.json with an unknown part is refused by its path") {
+TEST_CASE("a tokenizer.json with an unsupported part is rejected with the part's path") {
   const auto tokenizer = PretrainedTokenizer::parse(changed("BPE", "BPE"), "t.json");
   CHECK((tokenizer.encode_whole("abc<end>") == Ids{256, 'c', 257, 257}));
-  const auto refused = [](const std::string& from, const std::string& to, const char* message) {
+  const auto rejected = [](const std::string& from, const std::string& to, const char* message) {
     INFO(from << " → " << to);
     CHECK(contains(fault(from, to), message));
   };
-  refused("\"normalizer\":null", R"("normalizer":{"type":"NFKC"})",
-          "t.json: normalizer.type: \"NFKC\"");
-  refused("{\"type\":\"ByteLevel\",\"add", R"({"type":"Metaspace","add)",
-          "pre_tokenizer.type: \"Meta");
-  refused("\"add_prefix_space\":false", "\"add_prefix_space\":true",
-          "pre_tokenizer.add_prefix_space");
-  refused(R"("type":"ByteLevel","add_prefix_space":false,"use_regex":true)",
-          R"("type":"Split","pattern":{"Regex":"\\w+"},"behavior":"Isolated")",
-          "pre_tokenizer.pattern.Regex: this regular expression is not known");
-  refused("BPE", "Unigram", "model.type: \"Unigram\"");
-  refused("\"dropout\":null", "\"dropout\":0.1", "model.dropout: 0.1");
-  refused("\"dropout\":null", "\"speed\":1", "model.speed");
-  refused("TemplateProcessing", "Roberta", "post_processor.type");
-  refused("\"decoder\":{\"type\":\"ByteLevel\"}", "\"decoder\":{\"type\":\"WordPiece\"}",
-          "decoder.type");
-  refused("\"special\":true", "\"lstrip\":true", "added_tokens[0].lstrip: true");
+  rejected("\"normalizer\":null", R"("normalizer":{"type":"NFKC"})",
+           "t.json: normalizer.type: \"NFKC\"");
+  rejected("{\"type\":\"ByteLevel\",\"add", R"({"type":"Metaspace","add)",
+           "pre_tokenizer.type: \"Meta");
+  rejected("\"add_prefix_space\":false", "\"add_prefix_space\":true",
+           "pre_tokenizer.add_prefix_space");
+  rejected(R"("type":"ByteLevel","add_prefix_space":false,"use_regex":true)",
+           R"("type":"Split","pattern":{"Regex":"\\w+"},"behavior":"Isolated")",
+           "pre_tokenizer.pattern.Regex: must be the regular expression of");
+  rejected("BPE", "Unigram", "model.type: \"Unigram\"");
+  rejected("\"dropout\":null", "\"dropout\":0.1", "model.dropout: 0.1");
+  rejected("\"dropout\":null", "\"speed\":1", "model.speed");
+  rejected("TemplateProcessing", "Roberta", "post_processor.type");
+  rejected("\"decoder\":{\"type\":\"ByteLevel\"}", "\"decoder\":{\"type\":\"WordPiece\"}",
+           "decoder.type");
+  rejected("\"special\":true", "\"lstrip\":true", "added_tokens[0].lstrip: true");
 }
 
-TEST_CASE("a tokenizer.json that contradicts itself is refused") {
+TEST_CASE("a tokenizer.json that contradicts itself is rejected") {
   CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\",\"c\"]"), "\"ac\""));
   CHECK(contains(fault("[\"a\",\"b\"]", "\"a b c\""), "\"a b c\""));
   CHECK(contains(fault("[\"a\",\"b\"]", "\"a b\",\"a b\""), "merge 1"));
-  CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\"]"), "model.merges[0]: a merge wants two"));
+  CHECK(contains(fault("[\"a\",\"b\"]", "[\"a\"]"), "model.merges[0]: a merge must have two"));
   CHECK(contains(fault("\"ab\":256", "\"ab\":255"), "255"));
   CHECK(contains(fault("\"ab\":256", "\"ab\":1e3"), "1000.0"));
   CHECK(contains(fault("\"ab\":256", "\"a\":256"), "the key \"a\""));
   CHECK(contains(fault("\"ab\":256", "\"a b\":256"), "' ' (U+0020) in \"a b\""));
   CHECK(contains(fault("{\"id\":257", "{\"id\":258"),
-                 "added_tokens[0].id: 258, but the token \"<end>\""));
-  CHECK(contains(fault("\"content\":\"<end>\"", "\"content\":\"\""), "an empty token"));
+                 "added_tokens[0].id: the token \"<end>\" must have the id 257, got 258"));
+  CHECK(
+      contains(fault("\"content\":\"<end>\"", "\"content\":\"\""), "the token must not be empty"));
   CHECK(contains(fault("\"ids\":[257]", "\"ids\":[258]"), "258"));
-  CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", ""), "the text itself is missing"));
+  CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", ""), "the template has no \"Sequence\""));
   CHECK(contains(fault("{\"Sequence\":{\"id\":\"A\"}},", "{\"Sequence\":{}},{\"Sequence\":{}},"),
                  "twice"));
   CHECK(contains(fault("\"model\":", "\"modell\":"), "modell"));
 }
 
-TEST_CASE("the chat template of SmolLM2 is supported, and other programs are not run") {
+TEST_CASE("the chat template of SmolLM2 is supported, and other templates are rejected") {
   const std::string system =
       "{% if loop.first and messages[0]['role'] != 'system' %}{{ "
       "'<|im_start|>system\nYou help.<|im_end|>\n' }}{% endif %}";
@@ -292,7 +293,7 @@ PretrainedTokenizer parse(const json& document) {
   return PretrainedTokenizer::parse(document.dump(), "t");
 }
 
-std::string said(const json& document) {
+std::string error_of(const json& document) {
   return refusal([&] { parse(document); });
 }
 
@@ -309,22 +310,22 @@ TEST_CASE("tokenizer.json: the pre-tokenizer splits the text before merges") {
   t["pre_tokenizer"] = {{"type", "Digits"}, {"individual_digits", true}};
   CHECK(ids(t, "1112") == Ids{2, 2, 2, 3});
   t["pre_tokenizer"]["individual_digits"] = false;
-  CHECK(contains(said(t), "t: pre_tokenizer.individual_digits: false"));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.individual_digits: false"));
   t["pre_tokenizer"] = split_by(io::kQwen2Pattern);
   CHECK(ids(t, "1112") == Ids{2, 2, 2, 3});
   t["pre_tokenizer"] = split_by(io::kLlama3Pattern);
   CHECK(ids(t, "1112") == Ids{6, 2, 3});
   t["pre_tokenizer"]["invert"] = true;
-  CHECK(contains(said(t), "t: pre_tokenizer.invert: true"));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.invert: true"));
   t["pre_tokenizer"]["invert"] = false;
-  CHECK(said(t) == "nothing was thrown");
+  CHECK(error_of(t) == "nothing was thrown");
   t["pre_tokenizer"]["behavior"] = "Removed";
-  CHECK(contains(said(t), "t: pre_tokenizer.behavior: \"Removed\""));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.behavior: \"Removed\""));
   t["pre_tokenizer"] = split_by(io::kQwen2Pattern);
   t["pre_tokenizer"]["more"] = 1;
-  CHECK(contains(said(t), "t: pre_tokenizer.more"));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.more"));
   t["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {{{"type", "Other"}}}}};
-  CHECK(contains(said(t), "t: pre_tokenizer.pretokenizers[0].type: \"Other\""));
+  CHECK(contains(error_of(t), "t: pre_tokenizer.pretokenizers[0].type: \"Other\""));
 }
 
 TEST_CASE("tokenizer.json: ignore_merges keeps a piece that is a token") {
@@ -336,26 +337,26 @@ TEST_CASE("tokenizer.json: ignore_merges keeps a piece that is a token") {
   CHECK(ids(t, "abb") == Ids{8});
 }
 
-TEST_CASE("tokenizer.json: unknown normalizer keys and normalized added tokens are refused") {
+TEST_CASE("tokenizer.json: unknown normalizer keys and normalized added tokens are rejected") {
   json t = byte_pairs(), b = word_pieces();
   const json added = json::array({{{"id", 9}, {"content", "<e>"}, {"normalized", true}}});
   t["added_tokens"] = added;
-  CHECK(said(t) == "nothing was thrown");
+  CHECK(error_of(t) == "nothing was thrown");
   t["normalizer"] = {{"type", "NFC"}};
-  CHECK(contains(said(t), "t: added_tokens[0].normalized: true"));
+  CHECK(contains(error_of(t), "t: added_tokens[0].normalized: true"));
   t["added_tokens"][0]["normalized"] = false;
-  CHECK(said(t) == "nothing was thrown");
+  CHECK(error_of(t) == "nothing was thrown");
   t["normalizer"]["more"] = 1;
-  CHECK(contains(said(t), "t: normalizer.more"));
+  CHECK(contains(error_of(t), "t: normalizer.more"));
   b["added_tokens"] = added;
   b["added_tokens"][0]["id"] = 3;
-  CHECK(contains(said(b), "t: added_tokens[0].normalized: true"));
+  CHECK(contains(error_of(b), "t: added_tokens[0].normalized: true"));
   b.erase("added_tokens");
   b["pre_tokenizer"]["more"] = 1;
-  CHECK(contains(said(b), "t: pre_tokenizer.more"));
+  CHECK(contains(error_of(b), "t: pre_tokenizer.more"));
 }
 
-TEST_CASE("tokenizer.json: added tokens match their own text, the longest first") {
+TEST_CASE("tokenizer.json: added tokens match their text, the longest first") {
   json t = byte_pairs();
   t["added_tokens"] = json::array({{{"id", 0}, {"content", "a"}},
                                    {{"id", 9}, {"content", "<e>"}, {"special", true}},
@@ -394,7 +395,8 @@ TEST_CASE("tokenizer.json: words longer than the limit of 1 to 200 characters ar
   }
   for (const int most : {-1, 0, 201}) {
     t["model"]["max_input_chars_per_word"] = most;
-    CHECK(said(t) == "t: model.max_input_chars_per_word: 1 to 200 is wanted");
+    CHECK(error_of(t) ==
+          str_cat("t: model.max_input_chars_per_word: must be 1 to 200, got ", most));
   }
 }
 
@@ -461,7 +463,7 @@ TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name
   }
 }
 
-TEST_CASE("the tokenizer of a GGUF file knows its special tokens, and refuses what it is not") {
+TEST_CASE("the tokenizer of a GGUF file has its special tokens, and bad metadata is rejected") {
   using Facts = std::map<std::string, io::Fact>;
   const std::string at = "tokenizer.ggml.";
   const Facts facts = {{at + "model", std::string("gpt2")},

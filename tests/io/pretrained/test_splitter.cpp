@@ -131,11 +131,11 @@ void check(const std::u32string& text) {
     std::vector<std::string> pieces;
     for (const std::string_view each : io::split(bytes, splitter)) pieces.emplace_back(each);
     const bool marks = splitter == Splitter::digits || splitter == Splitter::bert;
-    const std::vector<std::string> wanted =
+    const std::vector<std::string> expected =
         marks ? naive_marks(text, splitter == Splitter::bert) : naive(text, splitter);
-    if (pieces == wanted) continue;
+    if (pieces == expected) continue;
     INFO("splitter " << static_cast<int>(splitter) << ", text " << bytes);
-    CHECK(pieces == wanted);
+    CHECK(pieces == expected);
   }
 }
 
@@ -143,7 +143,7 @@ const std::u32string kCharacters = U"as'1 \n\r!é٣\u00a0-";
 
 }  // namespace
 
-TEST_CASE("splits of every short text match the expressions") {
+TEST_CASE("splits of every short text match the regular expressions") {
   for (const char32_t a : kCharacters) {
     check({a});
     for (const char32_t b : kCharacters) {
@@ -153,7 +153,7 @@ TEST_CASE("splits of every short text match the expressions") {
   }
 }
 
-TEST_CASE("splits of long texts match the expressions") {
+TEST_CASE("splits of long texts match the regular expressions") {
   Random random(5);
   const std::u32string characters = kCharacters + U"   \n12345tTrevVLldD\t—€日本ſ";
   for (int i = 0; i < 600; ++i) {
@@ -164,7 +164,7 @@ TEST_CASE("splits of long texts match the expressions") {
   }
 }
 
-TEST_CASE("splits of contractions match the expressions") {
+TEST_CASE("splits of contractions match the regular expressions") {
   const std::u32string letters = U"sStTrReEvVmMlLdDſaz@[`{ZK";
   for (const char32_t a : letters)
     for (const char32_t b : letters) check({U'x', U'\'', a, b, U'y'});
@@ -174,11 +174,11 @@ TEST_CASE("splits of contractions match the expressions") {
   }
 }
 
-TEST_CASE("splits around each ASCII character match the expressions") {
+TEST_CASE("splits around each ASCII character match the regular expressions") {
   for (char32_t c = 0; c < 128; ++c)
-    for (const char32_t beside : {U'a', U'1', U' ', U'!', U'\n'}) {
-      check({beside, c, beside});
-      check({U'b', beside, c});
+    for (const char32_t neighbor : {U'a', U'1', U' ', U'!', U'\n'}) {
+      check({neighbor, c, neighbor});
+      check({U'b', neighbor, c});
     }
 }
 

@@ -30,7 +30,7 @@ std::string sum_of(F f) {
 
 }  // namespace
 
-TEST_CASE("kinds, lower case, decomposition and composition match Unicode") {
+TEST_CASE("categories, lower case, decomposition and composition match Unicode") {
   std::string out = "kinds " + sum_of([](char32_t c) {
                       return Characters{static_cast<char32_t>(io::kind_of(c))};
                     });
@@ -73,7 +73,7 @@ TEST_CASE("each Hangul syllable decomposes into its parts and composes from them
   CHECK(io::composed({0xAC00, 0x11A8}) == Characters{0xAC01});
 }
 
-TEST_CASE("invalid UTF-8 becomes U+FFFD, part by part") {
+TEST_CASE("each invalid part of UTF-8 becomes U+FFFD") {
   CHECK(io::characters_of("a\xffé\xe6\x97") == Characters{U'a', 0xFFFD, U'é', 0xFFFD});
   CHECK(io::characters_of("").empty());
 }

@@ -138,7 +138,7 @@ class Browser {
       '--host-resolver-rules=MAP * ~NOTFOUND', 'about:blank'], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
     b.next = 0, b.waiting = new Map(), b.events = [], b.buffer = [];
     b.process.stdio[4].on('data', chunk => b.take(chunk));
-    b.process.on('exit', () => b.waiting.forEach(w => w.reject(new Error('the browser ended'))));
+    b.process.on('exit', () => b.waiting.forEach(w => w.reject(new Error('the browser exited'))));
     const {targetInfos} = await b.send('Target.getTargets');
     const {sessionId} = await b.send('Target.attachToTarget', {targetId: targetInfos.find(t => t.type === 'page').targetId, flatten: true});
     b.session = sessionId;
@@ -173,7 +173,7 @@ class Browser {
       if (value) return value;
       await new Promise(done => setTimeout(done, 100));
     }
-    throw new Error(`not within ${seconds} s: ${expression}`);
+    throw new Error(`timeout after ${seconds} s: ${expression}`);
   }
   /** Opens a file. Returns the milliseconds until it is drawn. */
   async visit(file, hash = '') {
@@ -201,10 +201,10 @@ class Browser {
   }
   /** Unexpected console messages and network requests. */
   complaints() {
-    const told = this.events.filter(e => e.method === 'Runtime.exceptionThrown' || e.method === 'Log.entryAdded' ||
+    const reported = this.events.filter(e => e.method === 'Runtime.exceptionThrown' || e.method === 'Log.entryAdded' ||
       (e.method === 'Runtime.consoleAPICalled' && /error|warning/.test(e.params.type)));
     const asked = this.events.filter(e => e.method === 'Network.requestWillBeSent' && !/^(file|data|blob|about):/.test(e.params.request.url));
-    return [...told.map(e => JSON.stringify(e.params).slice(0, 400)), ...asked.map(e => e.params.request.url)];
+    return [...reported.map(e => JSON.stringify(e.params).slice(0, 400)), ...asked.map(e => e.params.request.url)];
   }
   async screenshot(file) {
     const {data} = await this.send('Page.captureScreenshot', {format: 'png'});
@@ -244,7 +244,7 @@ function skip(hint) {
 
 /** Like run(), with one browser for all cases. */
 async function runInBrowser(cases) {
-  if (!findBrowser()) skip('no Chromium here: apt-get install chromium (./test.sh --all does)');
+  if (!findBrowser()) skip('Chromium is not installed: apt-get install chromium (./test.sh --all does)');
   const browser = await Browser.open();
   process.on('exit', () => browser.process.kill('SIGKILL'));
   await run(Object.fromEntries(Object.entries(cases).map(([name, test]) => [name, () => test(browser)])),

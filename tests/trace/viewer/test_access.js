@@ -15,7 +15,7 @@ function findAxe() {
   } catch { return ''; }
 }
 const axe = findAxe();
-if (!fs.existsSync(axe)) skip('no axe-core here: pip install axe-playwright-python (./test.sh --all does)');
+if (!fs.existsSync(axe)) skip('axe-core is not installed: pip install axe-playwright-python (./test.sh --all does)');
 
 async function violations(b) {
   await b.run(fs.readFileSync(axe, 'utf8') + ';0');
@@ -29,7 +29,7 @@ const pages = {
 };
 const looks = [[1400, 900, false], [1400, 900, true], [390, 844, false], [390, 844, true]];
 
-runInBrowser({async 'a picture without a text is seen'(b) {
+runInBrowser({async 'an image without alternative text is reported'(b) {
   await b.visitText(page(sample()));
   await b.run('document.body.append(document.createElement("img"))');
   assert.match((await violations(b)).join(), /image-alt/);

@@ -71,7 +71,7 @@ run({
     assert.equal(p.crc32('123456789'), 'cbf43926');
     assert.equal(p.crc32(''), '00000000');
   },
-  'numbers come back from base64'() {
+  'numbers are decoded from base64'() {
     assert.deepEqual([...p.decode(f64([1, -0.5, NaN, Infinity]))], [1, -0.5, NaN, Infinity]);
     assert.deepEqual([...p.decode({f32: 'AACAPwAAAEA='})], [1, 2]);
     assert.equal(p.decode({stats: []}), null);
@@ -85,8 +85,8 @@ run({
     assert.deepEqual([0, 5, 9].map(i => p.windowAt(i, 4, 10)), [0, 3, 6]);
   },
   'numbers as text'() {
-    const said = [0, -0.5, 1234567, 0.00001234, NaN, -Infinity, 100, 2.5, 123456].map(x => p.short(x));
-    assert.deepEqual(said, ['0', '−0.5', '1.23e6', '1.23e−5', 'NaN', '−∞', '100', '2.5', '123456']);
+    const texts = [0, -0.5, 1234567, 0.00001234, NaN, -Infinity, 100, 2.5, 123456].map(x => p.short(x));
+    assert.deepEqual(texts, ['0', '−0.5', '1.23e6', '1.23e−5', 'NaN', '−∞', '100', '2.5', '123456']);
   },
   'text on every colour of a heatmap has a contrast of 4.5 and more'() {
     for (let v = -1; v <= 1; v += 0.01) {
@@ -94,7 +94,7 @@ run({
       assert.ok((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) >= 4.5, `at ${v}`);
     }
   },
-  'erf by its other series'() {  // 2/√π Σ (−1)ⁿ x^(2n+1) / (n! (2n+1))
+  'erf matches its other series'() {  // 2/√π Σ (−1)ⁿ x^(2n+1) / (n! (2n+1))
     for (const x of [-2.9, -0.3, 0, 0.7, 2.5]) {
       let power = x, sum = x;
       for (let n = 1; n < 100; ++n) sum += (power *= -x * x / n) / (2 * n + 1);
@@ -102,7 +102,7 @@ run({
     }
     assert.deepEqual([p.erf(7), p.erf(-7)], [1, -1]);
   },
-  'derivatives of activations are what a difference says'() {
+  'derivatives of activations match finite differences'() {
     for (const [name, f] of Object.entries(p.kUnary)) {
       for (const x of [0.3, 0.8, 1.7]) {
         const h = 1e-5;
@@ -111,7 +111,7 @@ run({
       }
     }
   },
-  'each number of the sample is worked out again, forward and backward'() {
+  'each value of the sample is recomputed, forward and backward'() {
     const t = p.openTape(sample());
     let n = 0;
     for (const id of [...t.ops].map(o => o.out).concat([...t.ledger].map(e => e.contribution)))
@@ -119,12 +119,12 @@ run({
     assert.equal(n, 28);
     assert.match(p.cellArithmetic(t, t.ops.get(0).out, 1).e.s(), /^1·2 \+ 2·0\.25$/);
   },
-  'a gradient whose tensor was not seen is no failure'() {
+  'a gradient whose tensor was not recorded is not a failure'() {
     const json = sample();
     json.ledger.rows[1][2] = null, json.visits.rows[1][0] = null;
-    assert.equal(p.cellArithmetic(p.openTape(json), json.ledger.rows[1][3], 0).why, 'not every number of this was recorded');
+    assert.equal(p.cellArithmetic(p.openTape(json), json.ledger.rows[1][3], 0).why, 'not all values were recorded');
   },
-  'a number that does not belong there is not agreed with'() {
+  'a wrong value is reported as a mismatch'() {
     const json = sample(), t = p.openTape(json), z = t.tensors.get(t.ops.get(0).out);
     p.values(z)[1] += 1e-9;
     assert.equal(p.cellArithmetic(t, z.id, 1).agrees, false);
@@ -132,7 +132,7 @@ run({
     dx[0] *= 1.0001;
     assert.equal(p.cellArithmetic(t, e.contribution, 0).agrees, false);
   },
-  'each operation is worked out as naive code does, and another number is not agreed with'() {
+  'each operation is recomputed like naive code, and a wrong value is a mismatch'() {
     for (const [name, inputs, shape, f] of kCases) {
       const y = f(...inputs.map(i => i[1])), {t, out} = taped(name, inputs, shape, y);
       y.forEach((v, i) => assert.ok(p.cellArithmetic(t, out, i).agrees, `${name}[${i}]: ${JSON.stringify(p.cellArithmetic(t, out, i))}`));
@@ -141,7 +141,7 @@ run({
       assert.notEqual(p.cellArithmetic(bad.t, bad.out, y.length - 1).agrees, true, name);
     }
   },
-  'each gradient is what a difference of the naive code says'() {
+  'each gradient matches finite differences of the naive code'() {
     for (const [name, inputs, shape, f, fixed] of kCases) {
       const numbers = inputs.map(i => i[1]), {t} = taped(name, inputs, shape, f(...numbers)), {map} = p.pathsOf(t, t.ops.get(0));
       const dot = x => total(f(...x).map((v, j) => v * (0.5 + j / 7)));
@@ -152,7 +152,7 @@ run({
       }));
     }
   },
-  'reductions find their axis in the numbers'() {
+  'reductions infer their axis from the values'() {
     const s = new Sample(), x = s.tensor('leaf', [2, 2], [1, 2, 3, 5]), y = s.tensor('result', [2], [4, 7]);
     s.add('ops', 'sum', [x], y);
     const a = p.cellArithmetic(p.openTape(s.tape), y, 0);
@@ -176,13 +176,13 @@ run({
     assert.equal(p.entryHolds(t, t.ledger.get(0)), true);
     assert.equal(p.entryHolds(t, t.ledger.get(1)), false);
   },
-  'a hook is a line of the ledger, and its change is no sum'() {
+  'a hook is a line of the ledger, and its change is not a sum'() {
     const s = new Sample(), [to, before, after] = [[1], [2], [4]].map(v => s.tensor('grad', [1], v));
     s.add('hooks', to, 0, before, after);
     const t = p.openTape(s.tape), [e] = t.entries.get(to);
     assert.deepEqual([e.hook, e.after, p.entryHolds(t, e)], [true, after, null]);
   },
-  'the first number that differs is found, and what was not captured is said'() {
+  'the first different value is found, and values that were not captured are reported'() {
     const a = p.openTape(sample()), b = p.openTape(sample());
     assert.equal(p.compare(a, b).filter(r => r.same !== true).length, 0);
     p.values(b.tensors.get(b.ops.get(1).out))[2] += 1e-12;
@@ -192,7 +192,7 @@ run({
     b.tensors.get(b.ops.get(1).out).block = null;
     assert.equal(p.compare(a, b).find(r => r.step === 'f1').same, null);
   },
-  'the tree shows what is open, and no more'() {
+  'the tree shows only open nodes'() {
     const t = p.openTape(chain(1000));
     const rows = (...opened) => p.treeRows(t, new Set(opened));
     assert.equal(rows().length, 1);
@@ -201,7 +201,7 @@ run({
     assert.equal(rows(0, 'r2', 1, 7).length, 92);
     assert.deepEqual([rows(), rows(0), rows(0, 'r2'), rows(0, 'r2', 7)].map(all => p.rowOf(t, all, t.ops.get(120))), [0, 2, 8, 9]);
   },
-  'three blocks, and others than blocks, are not folded'() {
+  'three blocks and modules that are not blocks are not folded'() {
     const s = new Sample(), x = s.tensor('input', [1], [1]);
     s.add('modules', '', 'Net', null);
     for (const path of ['block.0', 'block.1', 'block.2', 'up.0', 'up.1', 'up.2', 'up.3', 'fc4', 'fc5', 'fc6', 'fc7'])
@@ -229,7 +229,7 @@ run({
       assert.ok(q.options.includes(q.answer) && q.options.length > 1, q.ask);
     }
   },
-  'another version of the format is refused'() {
+  'another version of the format is rejected'() {
     assert.throws(() => p.openTape({schema: 'gradus-tape/2'}), /reads gradus-tape\/1, not gradus-tape\/2/);
   },
 });

@@ -13,28 +13,28 @@ async function open(b, html, hash = '') {
 }
 
 runInBrowser({
-  async 'its test of itself walks every step in every view and finds nothing'(b) {
+  async 'the self-test visits every step in every view and finds no error'(b) {
     await open(b, page(sample()), '#selftest');
-    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
-    assert.deepEqual(said, {steps: 5, failed: [], cells: 15, unknown: 0});
+    const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.deepEqual(result, {steps: 5, failed: [], cells: 15, unknown: 0});
     assert.deepEqual(b.complaints(), []);
   },
-  async 'its test of itself finds a number that is wrong'(b) {
+  async 'the self-test finds a wrong value'(b) {
     const json = sample(), block = json.values[json.tensors.rows[2][2]];  // z of the linear
     block.f64 = Buffer.from(new Float64Array([9, 9, 9, 9, 9, 9]).buffer).toString('base64');
     await open(b, page(json), '#selftest');
-    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
-    assert.ok(said.failed.length > 0);
+    const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.ok(result.failed.length > 0);
   },
-  async 'its test of itself finds a sum of gradients that is wrong'(b) {
+  async 'the self-test finds a wrong sum of gradients'(b) {
     const json = sample(), after = json.values.push(f64([9, 9, 9, 9])) - 1, tensor = json.tensors.rows.push(
       [...json.tensors.rows[json.ledger.rows[1][3]]]) - 1;
     json.tensors.rows[tensor][2] = after, json.ledger.rows[1][5] = tensor;
     await open(b, page(json), '#selftest');
-    const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
-    assert.deepEqual(said.failed, ['ledger 1: before + contribution is not after']);
+    const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
+    assert.deepEqual(result.failed, ['ledger 1: before + contribution is not after']);
   },
-  async 'one changed byte is noticed and said; none is not'(b) {
+  async 'one changed byte is reported, and an unchanged file is not'(b) {
     const payload = escaped(sample()), at = payload.indexOf('net.weight'), crc = pure().crc32(payload);
     await open(b, page(payload, {crc}));
     assert.equal(await text(b, '[role=alert]'), '');
@@ -48,7 +48,7 @@ runInBrowser({
     assert.match(await text(b, 'h1'), /<\/script><img src=x/);
     assert.equal(await b.run('document.querySelectorAll("img").length'), 0);
   },
-  async 'a step that threw stands on top'(b) {
+  async 'an exception is shown at the top'(b) {
     const json = sample();
     json.failure = {op: 'matmul', in: [0, 1], module: 1, stack: 0, message: 'matmul: [2, 2] x [3, 2] <b>'};
     await open(b, page(json));
@@ -57,7 +57,7 @@ runInBrowser({
     await open(b, page(json));
     assert.match(await text(b, '#notices'), /linear threw: linear: no/);
   },
-  async 'maps alone open, with tokens that are blanks'(b) {
+  async 'a page with only attention maps opens, with blank tokens'(b) {
     const json = sample();
     json.labels = {T: ['cat', ' '], S: ['the', '', '\n']};
     for (const name of ['ops', 'walks', 'visits', 'ledger', 'deposits', 'updates']) json[name].rows = [];
@@ -66,7 +66,7 @@ runInBrowser({
     assert.match(await text(b, '#stage'), /weights = softmax/);
     assert.match(await text(b, 'table.heat'), /the\s∅\s␣/);
   },
-  async 'everything is reached by keys'(b) {
+  async 'everything can be reached by keyboard'(b) {
     await open(b, page(sample()));
     const state = () => address(b);
     const press = async (...keys) => { for (const k of keys) await b.key(k); };
@@ -97,7 +97,7 @@ runInBrowser({
     await b.run('document.querySelector("dialog[open] input").value = "softmax"; document.querySelector("dialog[open] input").dispatchEvent(new Event("input"))');
     assert.match(await text(b, 'dialog[open]'), /f1 forward softmax/);
   },
-  async 'a matrix is one stop; arrows move in it and the arithmetic follows'(b) {
+  async 'a matrix is one tab stop; arrows move in it, and the arithmetic follows'(b) {
     await open(b, page(sample()), '#s=f0');
     assert.equal(await b.run('[...document.querySelectorAll("table.heat")].every(t => t.querySelectorAll("[tabindex=\'0\']").length === 1)'), true);
     await b.run('document.querySelectorAll("table.heat")[2].querySelector("[tabindex=\'0\']").focus()');
@@ -108,20 +108,20 @@ runInBrowser({
     assert.match(await text(b, '.sum'), /✓ agrees with the recorded −1\.875/);
     assert.equal(await b.run('document.querySelectorAll("td.lit").length'), 4);
   },
-  async 'an address opens what it says, and each step is told'(b) {
+  async 'an address restores its state, and each step is announced'(b) {
     await open(b, page(sample()), '#s=b1&v=ledger&t=1');
     assert.match(await text(b, '#stage'), /The gradient of net\.weight/);
     await b.key('ArrowLeft');
     assert.match(await text(b, '#live'), /step 3 of 5: backward, softmax/);
   },
-  async 'another page is compared, up to the first number that differs'(b) {
+  async 'another page is compared up to the first difference'(b) {
     const other = sample();
     other.values[other.tensors.rows[3][2]].f64 = Buffer.from(new Float64Array([1, 0, 0, 1, 0, 0]).buffer).toString('base64');
     await open(b, page(sample(), {other}), '#v=compare');
-    assert.match(await text(b, '#stage'), /first number that differs is in f1 softmax/);
+    assert.match(await text(b, '#stage'), /first difference is in f1 softmax/);
     await open(b, page(sample()));
     await b.run(`app.load('b.html', ${JSON.stringify(page(sample()))})`);
-    assert.match(await text(b, '#stage'), /no recorded number differs/);
+    assert.match(await text(b, '#stage'), /no recorded value differs/);
   },
   async 'a heatmap is saved as a PNG'(b) {
     await open(b, page(sample()), '#s=f1');

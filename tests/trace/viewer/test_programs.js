@@ -11,7 +11,7 @@ const course = fs.readFileSync(path.join(tree, 'docs/course.md'), 'utf8');
 const lessons = fs.readdirSync(path.join(tree, 'examples')).filter(n => /^\d\d_.*\.cpp$/.test(n)).map(n => n.slice(0, -4));
 const programs = Object.fromEntries(lessons.map(name => [name, {arguments: [], most: name.startsWith('06') ? 3e5 : 8e6}]));
 programs.gpt = {arguments: ['train', path.join(tree, 'README.md'), '--config', 'toy', '--steps', '3', '--no-trial'], most: 4e6};
-if (!fs.existsSync(path.join(build, 'gpt'))) skip(`no programs in ${build}: cmake --build builds them`);
+if (!fs.existsSync(path.join(build, 'gpt'))) skip(`${build} has no programs. Build them with cmake --build.`);
 const cases = path.join(build, 'tests/trace/viewer/gradus_trace_cases');
 for (const name of execFileSync(cases).toString().trim().split('\n'))
   programs[name] = {program: cases, arguments: [name], empty: name === 'thrown', most: 3e5};
@@ -23,10 +23,10 @@ runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`
                {cwd: /^\d/.test(name) ? tree : work, stdio: 'ignore', timeout: 600000, env});
   const bytes = fs.statSync(file).size, began = Date.now();
   await b.visit(file, '#selftest');
-  const said = JSON.parse(await b.until('document.getElementById("selftest")?.textContent', 1500));
-  console.log(`${name}: ${bytes} bytes; ${said.steps} steps, ${said.cells} numbers worked out, ${said.unknown} not; ${Date.now() - began} ms`);
-  assert.deepEqual(said.failed, []);
-  assert.ok(how.empty || (said.steps > 0 && said.cells > 0));
+  const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent', 1500));
+  console.log(`${name}: ${bytes} bytes; ${result.steps} steps, ${result.cells} values recomputed, ${result.unknown} not; ${Date.now() - began} ms`);
+  assert.deepEqual(result.failed, []);
+  assert.ok(how.empty || (result.steps > 0 && result.cells > 0));
   assert.equal(await b.run('document.querySelectorAll("img").length'), 0, 'a hostile name is text');
   assert.deepEqual(b.complaints(), []);
   for (const [, address] of course.matchAll(new RegExp('`' + name + '\\.html#([^`]+)`', 'g'))) {
