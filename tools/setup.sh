@@ -22,6 +22,8 @@ setup_has() {
     libbenchmark-dev) setup_includes '<benchmark/benchmark.h>' ;;
     nodejs) command -v node >/dev/null || command -v nodejs >/dev/null ;;
     chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
+    doxygen) command -v doxygen >/dev/null ;;
+    python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     libopenmpi-dev) command -v mpicxx >/dev/null ;;
     openmpi-bin) command -v mpirun >/dev/null ;;
     catch2) setup_includes '<catch2/catch.hpp>' || setup_includes '<catch2/catch_all.hpp>' ;;

@@ -1,0 +1,85 @@
+"""Sphinx configuration: Markdown pages of the entire repository, and API pages from the headers. See tools/docs.sh."""
+import os
+import posixpath
+import re
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from pygments.lexers.special import TextLexer
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "docs"
+sys.path.insert(0, str(ROOT / "tools" / "docs"))
+import sources  # noqa: E402
+
+project = "Gradus"
+author = "The Gradus authors"
+project_copyright = ""
+release = ".".join(re.findall(r"VERSION_\w+ (\d+)", (ROOT / "engine/base/version.h").read_text()))
+
+extensions = ["myst_parser", "breathe", "sphinx_reredirects"]
+include_patterns = ["docs/**.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/exercises/README.md", "examples/own_model/README.md",
+                    "bench/records/README.md"]
+exclude_patterns = ["build", "runs", ".*"]  # build has links to the tree
+root_doc = "docs/index"
+myst_heading_anchors = 4
+myst_url_schemes = ["http", "https", "mailto", "source"]
+suppress_warnings = ["duplicate_declaration.cpp"]  # each API page names the namespace gradus
+
+breathe_projects = {"gradus": str(BUILD / "doxygen" / "xml")}
+breathe_default_project = "gradus"
+breathe_show_include = False
+
+html_theme = "furo"
+html_title = f"Gradus {release}"
+html_static_path = ["site"]
+html_css_files = ["gradus.css"]
+html_extra_path = [str(BUILD / "extra")]  # traces of the lessons
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+html_permalinks_icon = "#"
+
+redirects = {"index": "docs/index.html"}
+
+linked = set()  # files of the tree that pages link to
+LINK = re.compile(r"(\]\()([^)\s#]+)(#[\w-]*)?\)")
+
+
+def source_links(app, docname, text):
+    """Links to files that are not pages become source:PATH, which resolve_sources() makes relative."""
+    if docname == "docs/derivations":
+        text[0] += "\n## All derivations\n\n```{toctree}\n:glob:\n\nderivations/*\n```\n"
+    folder = posixpath.dirname(docname)
+
+    def replaced(match):
+        path = posixpath.normpath(posixpath.join(folder, match[2]))
+        is_page = path.endswith(".md") or path.startswith("docs/") and not (ROOT / path).is_dir()
+        if ":" in match[2] or is_page or not (ROOT / path).exists():
+            return match[0]
+        return f"](source:{path}{match[3] or ''})"
+
+    text[0] = LINK.sub(replaced, text[0])
+
+
+def resolve_sources(app, doctree, docname):
+    for reference in doctree.findall(nodes.reference):
+        uri = reference.get("refuri", "")
+        if uri.startswith("source:"):
+            path, _, anchor = uri[len("source:"):].partition("#")
+            linked.add(path)
+            page = f"source/{path}/index.html" if (ROOT / path).is_dir() else f"source/{path}.html"
+            reference["refuri"] = os.path.relpath(page, posixpath.dirname(docname)) + (anchor and "#" + anchor)
+
+
+def write_sources(app, exception):
+    if not exception:
+        sources.write(ROOT, Path(app.outdir) / "source", linked)
+
+
+def setup(app):
+    app.add_lexer("gdb", TextLexer)
+    app.connect("source-read", source_links)
+    app.connect("doctree-resolved", resolve_sources)
+    app.connect("build-finished", write_sources)
