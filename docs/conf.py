@@ -41,7 +41,29 @@ html_show_sphinx = False
 html_show_copyright = False
 html_permalinks_icon = "#"
 
-redirects = {"index": "docs/index.html"}
+redirects = {  # addresses of earlier versions
+    "index": "docs/index.html",
+    "docs/course": "course/index.html",
+    "docs/from_query_to_transformer": "explanation/from_query_to_transformer.html",
+    "docs/attention": "explanation/attention.html",
+    "docs/applications": "guides/applications.html",
+    "docs/real_models": "guides/pretrained_models.html",
+    "docs/from_pytorch": "guides/from_pytorch.html",
+    "docs/own_operation": "guides/custom_operation.html",
+    "docs/mistakes": "guides/troubleshooting.html",
+    "docs/tracing": "guides/tracing.html",
+    "docs/scale": "guides/distributed.html",
+    "docs/checking": "checking/cpp.html",
+    "docs/checking_from_python": "checking/python.html",
+    "docs/checking_method": "checking/method.html",
+    "docs/causes": "checking/causes.html",
+    "docs/seen_in_the_wild": "checking/seen_in_the_wild.html",
+    "docs/files": "reference/files.html",
+    "docs/trace_format": "reference/trace_format.html",
+    "docs/testing": "dev/testing.html",
+    "docs/where": "dev/where.html",
+    "docs/migration": "dev/migration.html",
+}
 
 linked = set()  # files of the tree that pages link to
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[\w-]*)?\)")

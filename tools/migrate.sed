@@ -1,4 +1,4 @@
-# Updates includes of Gradus headers and names to this version: docs/migration.md.
+# Updates includes of Gradus headers and names to this version: docs/dev/migration.md.
 s#(["<]gradus/)base/products/#\1engine/gemm/#
 s#(["<]gradus/)base/#\1engine/base/#
 s#(["<]gradus/)models/#\1nn/models/#

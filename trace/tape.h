@@ -1,4 +1,4 @@
-// A trace as rows of tables: docs/trace_format.md.
+// A trace as rows of tables: docs/reference/trace_format.md.
 #pragma once
 
 #include <array>

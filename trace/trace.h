@@ -30,7 +30,7 @@ struct TraceOptions {
 ///   trace.write("step.html");
 ///
 /// Without changing the program: GRADUS_TRACE=step.html PROGRAM. Destroy traces in reverse order.
-/// Ops inside a parallel_for and on other threads are not recorded. See docs/tracing.md.
+/// Ops inside a parallel_for and on other threads are not recorded. See docs/guides/tracing.md.
 class Trace {
  public:
   [[nodiscard]] explicit Trace(TraceOptions options = {});
@@ -42,7 +42,7 @@ class Trace {
   void labels(const std::string& axis, std::vector<std::string> names);
   /// If an exception is in flight, the page starts with the op that threw. Throws FileError.
   void write(const std::string& path);
-  std::string json();  // docs/trace_format.md
+  std::string json();  // docs/reference/trace_format.md
   void clear();        // keeps labels
 
  private:

@@ -5,7 +5,7 @@
 //
 //   std::cout << check::raw("softmax", softmax, softmax_vjp, x);
 //
-// docs/checking.md shows the other forms and explains the report. The files, in reading order:
+// docs/checking/cpp.md shows the other forms and explains the report. The files, in reading order:
 //
 //   values.h words.h random.h   values, text, random numbers
 //   options.h findings.h        input and output of a check

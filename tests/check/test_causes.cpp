@@ -1,4 +1,4 @@
-// Causes that the faulty ops do not test, and the list in docs/causes.md.
+// Causes that the faulty ops do not test, and the list in docs/checking/causes.md.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -68,9 +68,9 @@ Report cell(bool reads_dc) {
       options);
 }
 
-/// The table in docs/causes.md, without the causes that only Python reports.
+/// The table in docs/checking/causes.md, without the causes that only Python reports.
 std::set<std::string> documented() {
-  std::ifstream in(std::string(GRADUS_SOURCE_DIR) + "/docs/causes.md");
+  std::ifstream in(std::string(GRADUS_SOURCE_DIR) + "/docs/checking/causes.md");
   std::set<std::string> causes;
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("| ", 0) != 0 || line.find("(Python)") != line.npos) continue;
@@ -139,7 +139,7 @@ TEST_CASE("causes: a wrong factor that is common in formulas is named") {
   CHECK(!testing::has(factor(1.234), "which is"));
 }
 
-TEST_CASE("causes: docs/causes.md lists exactly the causes that tests cover") {
+TEST_CASE("causes: docs/checking/causes.md lists exactly the causes that tests cover") {
   std::set<std::string> tested{"ADDS",
                                "OVERWRITES",
                                "NEVER WRITTEN",
@@ -151,7 +151,7 @@ TEST_CASE("causes: docs/causes.md lists exactly the causes that tests cover") {
                                "AMBIENT",
                                "WRONG CHOICE"};
   for (const FaultyOp& faulty : all_faulty_ops()) tested.insert(faulty.cause);
-  // These are in docs/checking.md.
+  // These are in docs/checking/cpp.md.
   const std::set<std::string> conditions{
       "LAYOUT", "UPSTREAM LAYOUT", "WRITES OUTSIDE",       "ACCUMULATION", "SAME INPUT TWICE",
       "WANTS",  "TWO FORWARDS",    "WRITES TO ITS OUTPUT", "ERRORS",       "PRECISION"};

@@ -1,4 +1,4 @@
-// Quoted lines in the course and docs/own_operation.md must occur in the outputs, in order.
+// Quoted lines in the course and docs/guides/custom_operation.md must occur in the outputs, in order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -83,7 +83,7 @@ Lines output_of(const std::string& lesson) {
 
 TEST_CASE("the course has each lesson and quotes its output") {
   const Lines names = lessons();
-  const std::vector<Section> sections = sections_of("course.md");
+  const std::vector<Section> sections = sections_of("course/index.md");
   REQUIRE(names.size() >= 6);
   REQUIRE(sections.size() == names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -92,20 +92,20 @@ TEST_CASE("the course has each lesson and quotes its output") {
     CHECK(sections[i].debugger_lines > 0);
     CHECK(!sections[i].quotes.empty());
     const Lines printed = output_of(names[i]);
-    for (const Lines& quote : sections[i].quotes) check_quote("course.md", quote, printed);
+    for (const Lines& quote : sections[i].quotes) check_quote("course/index.md", quote, printed);
   }
 }
 
-TEST_CASE("docs/own_operation.md quotes an operation and the checker's report") {
+TEST_CASE("docs/guides/custom_operation.md quotes an operation and the checker's report") {
   const Lines printed = output_of("check_your_gradient");
   std::ifstream file(GRADUS_SOURCE_DIR "/examples/check_your_gradient.cpp");
   Lines source;
   for (std::string line; std::getline(file, line);) source.push_back(line);
   std::size_t quotes = 0;
-  for (const Section& section : sections_of("own_operation.md")) {
+  for (const Section& section : sections_of("guides/custom_operation.md")) {
     if (section.title != "Your own operation") continue;
-    for (const Lines& quote : section.quotes) check_quote("own_operation.md", quote, printed);
-    for (const Lines& quote : section.code) check_quote("own_operation.md", quote, source);
+    for (const Lines& quote : section.quotes) check_quote("guides/custom_operation.md", quote, printed);
+    for (const Lines& quote : section.code) check_quote("guides/custom_operation.md", quote, source);
     quotes += section.quotes.size() + section.code.size();
   }
   CHECK(quotes == 5);

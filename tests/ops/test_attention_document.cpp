@@ -42,8 +42,8 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("docs/attention.md draws each mask correctly") {
-  const std::string text = contents("docs/attention.md");
+TEST_CASE("docs/explanation/attention.md draws each mask correctly") {
+  const std::string text = contents("docs/explanation/attention.md");
   const auto blocks =
       block_sparse_mask({.length = 16, .block = 2, .window = 1, .global = 1, .random = 1});
   const std::vector<std::pair<std::string, std::string>> drawn = {
@@ -62,15 +62,15 @@ TEST_CASE("docs/attention.md draws each mask correctly") {
   };
   for (const auto& [code, picture] : drawn) {
     const std::string quoted = "```\n" + code + "\n" + picture + "```\n";
-    INFO("docs/attention.md should have\n" << quoted);
+    INFO("docs/explanation/attention.md should have\n" << quoted);
     CHECK(text.find(quoted) != std::string::npos);
   }
 }
 
-TEST_CASE("the custom mask in docs/attention.md hides the same pairs as its dense form") {
+TEST_CASE("the custom mask in docs/explanation/attention.md hides the same pairs as its dense form") {
   const std::string own = contents("tests/ops/test_attention_document.cpp");
   const std::size_t begin = own.find("/// A query sees"), end = own.find("\n};\n", begin) + 4;
-  CHECK(contents("docs/attention.md").find(own.substr(begin, end - begin)) != std::string::npos);
+  CHECK(contents("docs/explanation/attention.md").find(own.substr(begin, end - begin)) != std::string::npos);
   const Tensor q = randn({2, 2, 40, 4}, Dtype::f64).requires_grad_(),
                k = randn({2, 2, 70, 4}, Dtype::f64), v = randn({2, 2, 70, 4}, Dtype::f64);
   const Mask mask = Mask(std::make_shared<Dilated>(3)) & padding_mask({70, 33});

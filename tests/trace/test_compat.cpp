@@ -1,4 +1,4 @@
-// Names in a trace, on which its readers depend, must stay (docs/trace_format.md).
+// Names in a trace, on which its readers depend, must stay (docs/reference/trace_format.md).
 #include <algorithm>
 #include <fstream>
 

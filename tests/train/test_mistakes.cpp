@@ -1,4 +1,4 @@
-// The mistakes and messages of docs/mistakes.md.
+// The mistakes and messages of docs/guides/troubleshooting.md.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -37,11 +37,11 @@ std::string normalized(std::string text) {
   return text;
 }
 
-/// The message must be a line of the mistake's section in docs/mistakes.md.
+/// The message must be a line of the mistake's section in docs/guides/troubleshooting.md.
 template <class E>
 void mistake(int number, const std::function<void()>& f) {
   const std::string message = normalized(message_of<E>(f));
-  std::ifstream file(GRADUS_SOURCE_DIR "/docs/mistakes.md");
+  std::ifstream file(GRADUS_SOURCE_DIR "/docs/guides/troubleshooting.md");
   std::ostringstream page;
   page << file.rdbuf();
   const std::string all = page.str(), begin = "\n**" + std::to_string(number) + ".";

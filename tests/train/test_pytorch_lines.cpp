@@ -1,5 +1,5 @@
 // C++ lines of pytorch_lines.inc against their Python twins, whose results make_pytorch_lines.py
-// writes. docs/from_pytorch.md lists the differences.
+// writes. docs/guides/from_pytorch.md lists the differences.
 #include <algorithm>
 #include <cmath>
 #include <fstream>

@@ -1,4 +1,4 @@
-// Decodes the recording on demand; docs/trace_format.md describes its fields. Without DOM, so that node can test it.
+// Decodes the recording on demand; docs/reference/trace_format.md describes its fields. Without DOM, so that node can test it.
 'use strict';  // for all files: they are joined into one script
 
 /** CRC-32 of a string's UTF-8 bytes, as 8 hexadecimal digits. */

@@ -5,7 +5,7 @@
     print(report)
     assert report                                             # true if the verdict is PASS
 
-See docs/checking_from_python.md.
+See docs/checking/python.md.
 """
 from ._arrays import check, jacobian
 from ._report import Report

@@ -54,7 +54,7 @@ def check(f, vjp, *inputs, name=None, names=(), reference=None, **options):
 
     f(*inputs) returns an array or a number. vjp(*inputs, dy) returns the gradients: one, or a tuple with one per
     input or one per floating-point input. Other inputs get no gradient. reference: f in double, if f computes in
-    float32. options: rtol, atol, resolution, seed, full, sampled, as in docs/checking.md.
+    float32. options: rtol, atol, resolution, seed, full, sampled, as in docs/checking/cpp.md.
     Raises ValueError if the check is misused.
     """
     inputs = [_array(x) for x in inputs]

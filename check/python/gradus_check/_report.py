@@ -21,7 +21,7 @@ class Report:
         return self._handle.text(colour)
 
     def json(self):
-        """A dict with verdict, inputs, findings, notes and counts; see docs/checking.md."""
+        """A dict with verdict, inputs, findings, notes and counts; see docs/checking/cpp.md."""
         return self._handle.json()
 
     def causes(self):

@@ -12,12 +12,12 @@ def check_torch(function, *inputs, name=None, names=(), seed=0x5EED, reference=N
                 **options):
     """Compares autograd's gradients of function(*inputs) with finite differences, then with themselves under conditions
     that often break gradients: strided, expanded and reused upstream gradients, accumulation into .grad, a second
-    backward pass, float32. See docs/checking_from_python.md.
+    backward pass, float32. See docs/checking/python.md.
 
     A module's parameters are inputs too, by name. Tensors that are not floating-point are passed on unchanged. float32
     inputs are checked in float64, and the float32 gradient is compared with that. A function that supports only float32
     needs reference (the same in float64) or resolution=1e-3. second: also checks the gradient of the gradient.
-    options: rtol, atol, resolution, full, sampled, as in docs/checking.md.
+    options: rtol, atol, resolution, full, sampled, as in docs/checking/cpp.md.
     """
     checked = CheckedFunction(function, inputs, names, seed, rough=bool(reference or options.get("resolution")))
     if second:

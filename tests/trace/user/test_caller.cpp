@@ -78,13 +78,13 @@ TEST_CASE("a NaN in backward is reported with the line of its forward") {
   CHECK(has(message, place(line_of_root)));
 }
 
-TEST_CASE("docs/mistakes.md shows the actual NaN report") {
+TEST_CASE("docs/guides/troubleshooting.md shows the actual NaN report") {
   const Tensor a = ones({4, 3}).requires_grad_(), b = ones({4, 3});
   const std::string message = report_of([&] { mean(sqrt(sum(square(a - b), {-1}))).backward(); });
   const auto from = message.find(" gave ");
   REQUIRE(from != std::string::npos);
   std::stringstream page;
-  page << std::ifstream(GRADUS_SOURCE_DIR "/docs/mistakes.md").rdbuf();
+  page << std::ifstream(GRADUS_SOURCE_DIR "/docs/guides/troubleshooting.md").rdbuf();
   CHECK(has(page.str(), message.substr(from, message.find(" (in backward") - from)));
 }
 

@@ -7,7 +7,7 @@ const {execFileSync} = require('child_process');
 const {runInBrowser, skip} = require('./support.js');
 
 const build = process.argv[2] || path.join(__dirname, '../../../build/release'), tree = path.join(__dirname, '../../..');
-const course = fs.readFileSync(path.join(tree, 'docs/course.md'), 'utf8');
+const course = fs.readFileSync(path.join(tree, 'docs/course/index.md'), 'utf8');
 const lessons = fs.readdirSync(path.join(tree, 'examples')).filter(n => /^\d\d_.*\.cpp$/.test(n)).map(n => n.slice(0, -4));
 const programs = Object.fromEntries(lessons.map(name => [name, {arguments: [], most: name.startsWith('06') ? 3e5 : 8e6}]));
 programs.gpt = {arguments: ['train', path.join(tree, 'README.md'), '--config', 'toy', '--steps', '3', '--no-trial'], most: 4e6};
@@ -32,7 +32,7 @@ runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`
   for (const [, address] of course.matchAll(new RegExp('`' + name + '\\.html#([^`]+)`', 'g'))) {
     const want = Object.fromEntries(new URLSearchParams(address));
     const got = await b.run(`read(${JSON.stringify(address)}, app.t)`);
-    for (const key of Object.keys(want)) assert.equal(String(got[key]), want[key], `docs/course.md: ${name} #${address}`);
+    for (const key of Object.keys(want)) assert.equal(String(got[key]), want[key], `docs/course/index.md: ${name} #${address}`);
   }
   assert.ok(bytes <= how.most, `${bytes} bytes are more than ${how.most}`);
 }])));
