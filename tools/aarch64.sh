@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the tests of engine, ops and check for aarch64 and runs them under qemu-user. Installs missing
-# packages (Debian's cross compiler and qemu). Skips tests that start themselves again or inspect their own
-# frames, as the system cannot run their program.
+# packages (Debian's cross compiler and qemu). Skips tests tagged [process], which qemu-user does not support: they
+# start themselves again, fork with threads, limit their address space, or inspect their frames.
 #   tools/aarch64.sh [--yes] [-- CATCH2-OPTION…]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

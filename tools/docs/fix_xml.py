@@ -17,6 +17,9 @@ def main():
         for compound in tree.iter("compounddef"):
             paths[compound.get("id")] = os.path.relpath(compound.find("location").get("file")) \
                 if compound.find("location") is not None else None
+        for compound in tree.iter("compounddef"):
+            for section in [each for each in compound.findall("sectiondef") if each.get("kind").startswith("private")]:
+                compound.remove(section)
         for section in tree.iter("sectiondef"):
             section.set("kind", section.get("kind") or "friend")
         for member in tree.iter("memberdef"):

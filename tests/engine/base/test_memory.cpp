@@ -159,7 +159,7 @@ TEST_CASE("released mappings are unmapped") {
   CHECK(mapped_bytes() < before + 10 * 64 * kMiB);  // other threads may map something
 }
 
-TEST_CASE("allocation releases the cache before it throws MemoryError") {
+TEST_CASE("allocation releases the cache before it throws MemoryError", "[process]") {
   if (!kPooled || gradus::platform::physical_memory() < 4096 * kMiB) return;
   memory::release_cached();
   { const Block cached(200 * kMiB); }

@@ -229,7 +229,7 @@ TEST_CASE("set_num_threads rejects values outside 1 to 1024") {
 }
 
 #if defined(__unix__) && defined(_OPENMP)
-TEST_CASE("a forked child keeps working with one thread") {
+TEST_CASE("a forked child keeps working with one thread", "[process]") {
   if (kThreadSanitizer) return;
   const Threads team(2);
   std::atomic<int> warm{0};
@@ -257,7 +257,7 @@ TEST_CASE("a forked child keeps working with one thread") {
 #endif
 
 #ifdef __linux__
-TEST_CASE("parallel_for runs on one thread where the system creates no other") {
+TEST_CASE("parallel_for runs on one thread where the system creates no other", "[process]") {
   if (kThreadSanitizer || gradus::testing::kAddressSanitizer) return;  // they map memory themselves
   const pid_t child = fork();
   if (child == 0) {

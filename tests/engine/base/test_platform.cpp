@@ -149,7 +149,7 @@ TEST_CASE("only cores in the thread's affinity mask count") {
   CHECK(cores == 1);
 }
 
-TEST_CASE("physical memory honors the limit on address space") {
+TEST_CASE("physical memory honors the limit on address space", "[process]") {
   const std::size_t before = platform::physical_memory();
   rlimit usual{};
   REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
