@@ -109,7 +109,7 @@ TEST_CASE("modules: parameters have their full names, and inputs their names or 
     return message_of<ValueError>([&] { check::module(m, f, in, options); });
   };
   CHECK(has(error_of({"x"}, {}), "1 names"));
-  CHECK(has(error_of({}, {true, true}), "2 differentiable flags for 3 inputs"));
+  CHECK(has(error_of({}, {true, true}), "2 differentiable flags were given for 3 inputs"));
 }
 
 TEST_CASE("modules: one tensor under two names is rejected unless it is tied") {

@@ -113,7 +113,7 @@ TEST_CASE("derive: an unknown name lists the available derivations") {
   CHECK_REFUSES(ValueError, derive("sofmax"), "sofmax", "softmax");
   CHECK_REFUSES(ValueError, derive(""), "name");
   CHECK_REFUSES(ValueError, derive("i,j,k->ijk"), "one or two");
-  CHECK_REFUSES(ValueError, derive("ii->i"), "once");
+  CHECK_REFUSES(ValueError, derive("ii->i"), "twice");
   CHECK_REFUSES(ValueError, derive("...i->i"), "letter");
   CHECK_REFUSES(ValueError, derive("ij->k"), "operand");
 }

@@ -95,10 +95,17 @@ std::vector<Mistake> mistakes() {
   };
 }
 
+/// True while somebody works on the exercises: their files differ from the commit.
+bool in_progress(const Workplace& place) {
+  return place.shell("git -C '" GRADUS_SOURCE_DIR "' diff --quiet HEAD -- examples/exercises")
+             .code == 1;
+}
+
 }  // namespace
 
 TEST_CASE("exercises: initially none is done, and the first is next") {
   const Workplace place;
+  if (in_progress(place)) return;
   const Outcome outcome = place.shell(kProgram);
   CAPTURE(outcome.out);
   CHECK(outcome.code == 0);
@@ -109,7 +116,8 @@ TEST_CASE("exercises: initially none is done, and the first is next") {
 
 TEST_CASE("exercises: the program has the documented flag and exit codes") {
   const Workplace place;
-  CHECK(place.shell(kProgram + " --strict").code == 1);
+  const bool initial = !in_progress(place);
+  if (initial) CHECK(place.shell(kProgram + " --strict").code == 1);
   testing::check_refused(place.shell(kProgram + " --string"), {"'--string'", "--strict"});
   testing::check_refused(place.shell(kProgram + " relu 4"), {"'4'", "--help"});
   testing::check_refused(place.shell(kProgram + " 11"), {"'11'", "1 to 10"});
@@ -119,9 +127,10 @@ TEST_CASE("exercises: the program has the documented flag and exit codes") {
   for (const char* one : {"relu", "4"}) {
     const Outcome outcome = place.shell(kProgram + " " + one);
     CHECK(outcome.code == 0);
-    CHECK(outcome.out ==
-          " 4 relu           not done yet\n0 of 1 done, next: 4 relu: "
-          "examples/exercises/04_relu.cpp\n");
+    if (initial)
+      CHECK(outcome.out ==
+            " 4 relu           not done yet\n0 of 1 done, next: 4 relu: "
+            "examples/exercises/04_relu.cpp\n");
   }
 }
 

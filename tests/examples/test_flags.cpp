@@ -16,17 +16,11 @@ struct Other {
   std::string with = {};  // flags that it needs, also in the usual run
 };
 
-const std::vector<Other> kOfAll = {{"--steps", {"5"}},
-                                   {"--batch", {"5"}},
-                                   {"--lr", {"0.2"}},
-                                   {"--seed", {"13"}},
-                                   {"--shards", {"2"}},
-                                   {"--layers", {"2"}},
-                                   {"--heads", {"1"}},
-                                   {"--width", {"12"}},
-                                   {"--dropout", {"0.2"}},
-                                   {"--optimizer", {"adamw"}},
-                                   {"--eval-every", {"3"}, false}};
+const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},
+                                   {"--lr", {"0.2"}},      {"--seed", {"13"}},
+                                   {"--shards", {"2"}},    {"--layers", {"2"}},
+                                   {"--heads", {"1"}},     {"--width", {"12"}},
+                                   {"--dropout", {"0.2"}}, {"--eval-every", {"3"}, false}};
 
 const std::map<std::string, std::vector<Other>> kOfOne = {
     {"gpt",
@@ -42,14 +36,19 @@ const std::map<std::string, std::vector<Other>> kOfOne = {
       {"--qk-norm", {"=false"}},
       {"--bias", {"=true"}},
       {"--zero-init", {"=false"}},
+      {"--optimizer", {"adamw"}},
       {"--freeze", {"blocks.*"}},
       {"--lora", {"*.qkv_proj"}},
       {"--lora-rank", {"3"}, true, "--lora *.qkv_proj"}}},
-    {"translate", {{"--task", {"sentences"}}, {"--examples", {"30"}}}},
-    {"recommend", {{"--users", {"200"}}}},
-    {"classify", {{"--pretrain", {"3"}}, {"--length", {"7"}}, {"--vocabulary", {"30"}}}},
-    {"listen", {{"--tested", {"10"}, false}}},
-    {"vision", {{"--tested", {"10"}, false}, {"--patch", {"6"}}}}};
+    {"translate", {{"--task", {"sentences"}}, {"--examples", {"30"}}, {"--optimizer", {"muon"}}}},
+    {"recommend", {{"--users", {"200"}}, {"--optimizer", {"adamw"}}}},
+    {"classify",
+     {{"--optimizer", {"adamw"}},
+      {"--pretrain", {"3"}},
+      {"--length", {"7"}},
+      {"--vocabulary", {"30"}}}},
+    {"listen", {{"--optimizer", {"adamw"}}, {"--tested", {"10"}, false}}},
+    {"vision", {{"--optimizer", {"adamw"}}, {"--tested", {"10"}, false}, {"--patch", {"6"}}}}};
 
 /// Not settings of what is learned: paths, time, memory, and --from and --config, which combine
 /// others.

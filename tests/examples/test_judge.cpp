@@ -276,7 +276,7 @@ TEST_CASE("invalid fields of settings.json are reported by name, with a fix") {
     const std::string message = gpt.run(here, command).err;
     CAPTURE(message);
     CHECK(has(message, ".safetensors: holds a model with other sizes than settings.json: "));
-    CHECK(message.find("the model has [", message.find("other sizes")) <
+    CHECK(message.find("expected [", message.find("other sizes")) <
           message.find("; restore the original"));
   }
 }

@@ -93,7 +93,7 @@ TEST_CASE("dropout reuses the buffer of a temporary and of no other tensor") {
   CHECK(z.to_vector<double>() == y.to_vector<double>());
 }
 
-TEST_CASE("make_dropout_mask rejects probabilities outside [0, 1)") {
+TEST_CASE("make_dropout_mask rejects a probability below 0, or of 1 or more") {
   for (const double p : {-0.1, 1.0, std::nan("")})
     CHECK_REFUSES(ValueError, make_dropout_mask(p), "dropout", "[0, 1)");
 }

@@ -125,7 +125,7 @@ TEST_CASE("an exchange of unequal lengths reports both, and each rank keeps its 
     });
     CHECK(text == str_cat("gradus::Error: rank ", wrong, ", at step 0, starting: exchange: rank ",
                           (wrong + 1) % 3, " sends 4 bytes to rank ", wrong,
-                          ", which awaits 3aaaabbbbcccc; aaaabbbbcccc; "));
+                          ", which expects 3aaaabbbbcccc; aaaabbbbcccc; "));
   }
 }
 
