@@ -32,7 +32,7 @@ struct Standardize : Op {
   const char* name() const override { return "standardize"; }
   Tensor forward(const Tensor& input) {
     x = input;
-    const Tensor in = input.detach();  // one operation in the graph, not those it is made of
+    const Tensor in = input.detach();  // record one op, not its internals
     return (in - row_mean(in)) * one_over_deviation(in);
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
