@@ -4,7 +4,7 @@
 //   momentum   v = μ v + g;  p −= lr · v                 averages out what alternates
 //   Adam       p −= lr · m̂ / (√v̂ + ε)                    each parameter at its own scale
 //   AdamW      … and p −= lr · decay · p                 decay that Adam's scale does not touch
-//   Muon       p −= lr · (momentum, orthogonalized)      each direction of a matrix at the same scale
+//   Muon       p −= lr · orthogonalized v                all directions of a matrix equally
 //
 // In a debugger: break gradus::optim::adam_update, and print options.
 

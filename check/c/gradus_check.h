@@ -46,7 +46,7 @@ int gradus_check_input(gradus_check* check, const char* name, int rank, const in
 // The shape of y. Default: a scalar.
 int gradus_check_output(gradus_check* check, int rank, const int64_t* shape);
 
-// "rtol", "atol", "resolution", "seed", "full", "sampled", "accumulates" (see docs/checking/cpp.md), or
+// "rtol", "atol", "resolution", "seed", "full", "sampled", "accumulates" (docs/checking/cpp.md), or
 // "ulp", the machine epsilon (2^-23 for float).
 int gradus_check_set(gradus_check* check, const char* option, double value);
 

@@ -51,7 +51,7 @@ Mistakes layer_mistakes() {
          nn::SinusoidalPosition(2, 4)(ones({1, 3, 4}));
        }},
       {"nn::LearnedPosition",
-       {"LearnedPosition", "-1", "0"},
+       {"LearnedPosition", "-1", "negative"},
        [] {
          nn::LearnedPosition(2, 4)(ones({1, 2, 4}), -1);
        }},

@@ -112,13 +112,16 @@ void GptFlags::describe_model(CLI::App& app) {
   setting(app, "--context", &context, "tokens per sequence");
   setting(app, "--positions", &positions, "position encoding: learned, rotary, alibi or relative",
           one_of(kPositions))
-      .type_name("KIND");
+      .type_name("KIND")
+      ->default_str("rotary");
   setting(app, "--kv-heads", &kv_heads,
           "key and value heads; must divide --heads (default: --heads)", {.optional = true});
   setting(app, "--window", &window,
           "tokens in the attention window, including the current one; 0: all (0)",
           {.optional = true});
-  setting(app, "--norm", &norm, "normalization: layer or rms", one_of(kNorms)).type_name("KIND");
+  setting(app, "--norm", &norm, "normalization: layer or rms", one_of(kNorms))
+      .type_name("KIND")
+      ->default_str("rms");
   setting(app, "--activation", &activation,
           "activation function: gelu, gelu_erf, relu, relu2, silu or swiglu", one_of(kActivations))
       .type_name("KIND");
