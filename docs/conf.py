@@ -73,6 +73,11 @@ def source_links(app, docname, text):
     """Links to files that are not pages become source:PATH, which resolve_sources() makes relative."""
     if docname == "docs/derivations":
         text[0] += "\n## All derivations\n\n```{toctree}\n:glob:\n\nderivations/*\n```\n"
+    if docname == "docs/index":  # the home page is the README
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        readme = LINK.sub(lambda m: m[0] if ":" in m[2] else
+                          f"]({posixpath.relpath(m[2], 'docs')}{m[3] or ''})", readme)
+        text[0] = readme + text[0][text[0].index("\n```{toctree}"):]
     folder = posixpath.dirname(docname)
 
     def replaced(match):
