@@ -10,6 +10,7 @@
 
 namespace gradus::check {
 
+/// Time limit and tolerances of graph().
 struct GraphOptions {
   double seconds = 5;  // time limit
   double rtol = 1e-6;

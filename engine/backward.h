@@ -8,6 +8,7 @@
 
 namespace gradus {
 
+/// Settings of grad().
 struct GradOptions {
   bool create_graph = false;  // gradients can be differentiated again (implies keep_graph)
   bool keep_graph = false;

@@ -13,6 +13,7 @@ namespace gradus {
 
 class Node;
 
+/// An optimizer's change of one parameter.
 struct Update {
   std::string optimizer;  // for example "AdamW"
   const std::string& name;

@@ -42,6 +42,7 @@ class Gradient {
   std::shared_ptr<const Region> region_;  // null: full gradient
 };
 
+/// The result of Op::backward: one gradient per input, in order.
 using Gradients = std::vector<Gradient>;
 
 /// The gradients that backward must compute: needs_grad(i) for input i.

@@ -8,6 +8,7 @@
 
 namespace gradus::nn {
 
+/// Norm before each branch, or after each residual sum: see Block.
 enum class NormPlacement { pre, post };
 
 /// Options of a block. BERT and Translator have other defaults for `activation` and `norm`.

@@ -7,6 +7,7 @@
 
 namespace gradus::nn {
 
+/// Blocks of an Encoder or Decoder.
 struct StackOptions {
   BlockOptions block;
   std::int64_t layers = 1;
@@ -39,6 +40,7 @@ class Decoder : public Layer<Decoder> {
   Norm norm;
 };
 
+/// Blocks of a Transformer.
 struct TransformerOptions {
   BlockOptions block;
   std::int64_t encoder_layers = 1, decoder_layers = 1;

@@ -5,6 +5,7 @@
 
 namespace gradus {
 
+/// Constants of batch_norm(); defaults as in PyTorch.
 struct BatchNormRates {
   double momentum = 0.1;  // of the running statistics
   double eps = 1e-5;

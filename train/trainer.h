@@ -1,5 +1,4 @@
-// Trainer: the training loop (loop.h) with checkpoints, resuming, best weights, early stopping, a
-// time limit, several processes and logs.
+// Training runs with files.
 //
 //   seed(1);
 //   Model model;
@@ -48,6 +47,7 @@ struct RunFiles {
 /// True if the directory holds a run. False if its first checkpoint was not written.
 bool holds_run(const RunFiles& files);
 
+/// Progress of a run, from its checkpoint.
 struct SavedState {
   std::int64_t step, best_step;  // best_step 0: not evaluated
   double best;
@@ -61,6 +61,7 @@ SavedState read_state(const RunFiles& files);
 /// ("blocks.0.attention.head1.span") appear only in metrics.jsonl.
 using Metrics = std::vector<std::pair<std::string, double>>;
 
+/// Length, evaluations, files and messages of a Trainer.
 struct TrainOptions {
   std::string directory;  // created if missing
   std::int64_t steps = 1000;
@@ -85,12 +86,15 @@ struct TrainOptions {
   const volatile std::sig_atomic_t* stop = nullptr;  // not 0: finish the step, save, return
 };
 
+/// Why Trainer::run() returned.
 enum class TrainEnd {
   finished,
   early,  // out of patience
   interrupted
 };
 
+/// Runs a training loop (loop.h) with checkpoints, resuming, best weights, early stopping, a time
+/// limit, several processes and logs.
 class Trainer : private Loop {
  public:
   /// Scalar loss of batch i, or a BatchLoss if token counts differ. Must depend only on i, the

@@ -8,8 +8,10 @@
 
 namespace gradus::nn {
 
+/// φ of LinearAttention: a FeatureMap, or random features (performer_attention()).
 enum class LinearAttentionKind { elu_plus_one, relu, performer };
 
+/// Sizes and features of LinearAttention.
 struct LinearAttentionLayerOptions {
   std::int64_t width = 0;  // C
   std::int64_t heads = 1;  // H; divides C
@@ -36,6 +38,7 @@ class LinearAttention : public Layer<LinearAttention> {
   Tensor features;  // [M, D], performer only
 };
 
+/// Sizes of LinformerAttention.
 struct LinformerAttentionOptions {
   std::int64_t width = 0;    // C
   std::int64_t heads = 1;    // H; divides C

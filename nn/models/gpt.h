@@ -10,6 +10,7 @@
 
 namespace gradus::nn {
 
+/// Sizes and variants of GPT.
 struct GPTOptions {
   std::int64_t vocab = 0;    // V
   std::int64_t context = 0;  // longest T

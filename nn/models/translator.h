@@ -10,6 +10,7 @@
 
 namespace gradus::nn {
 
+/// Sizes and variants of Translator.
 struct TranslatorOptions {
   std::int64_t source_vocab = 0, target_vocab = 0;
   std::int64_t context = 0;  // longest source and target

@@ -5,6 +5,7 @@
 
 namespace gradus::nn {
 
+/// Image and model sizes of VisionTransformer.
 struct VisionTransformerOptions {
   std::int64_t size = 0, patch = 0;  // pixels per side; patch divides size
   std::int64_t channels = 1, classes = 0;

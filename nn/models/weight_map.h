@@ -1,4 +1,4 @@
-// WeightMap: tensor names and layouts of other libraries.
+// Tensor names and layouts of other libraries.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ struct WeightRule {
   Shape tail = {};
 };
 
+/// Correspondence of a model's tensors to those of another library.
 struct WeightMap {
   std::vector<WeightRule> rules;
   std::string prefix = {};                // of their names; files may omit it

@@ -26,6 +26,7 @@ struct MaskSizes {
   std::int64_t examples, heads, queries, keys;
 };
 
+/// How many pairs of a block a mask allows.
 enum class Coverage { none, some, all };
 
 /// A value that answers for pairs and for blocks, so that kernels skip hidden keys without a T × S

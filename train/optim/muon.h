@@ -8,6 +8,7 @@ namespace gradus::optim {
 /// newton_schulz learns more per step, mud is cheaper.
 enum class Orthogonalizer { newton_schulz, mud };
 
+/// Settings of Muon. `lr` and `momentum` are for matrices, `adam` is for all other parameters.
 struct MuonOptions {
   double lr = 0.02;  // of matrices
   double momentum = 0.95;

@@ -32,6 +32,7 @@ struct GroupState {
   bool whole = false;  // update() needs the entire parameter
 };
 
+/// Clipping and learning-rate factor of Optimizer::step().
 struct StepOptions {
   double clip_norm = 0;      // > 0: scales gradients down to this global norm
   double factor = 1;         // of every learning rate, from the schedule
@@ -108,6 +109,7 @@ class Optimizer {
   double factor_in_backward_ = 1;
 };
 
+/// Settings of SGD; defaults as in PyTorch.
 struct SGDOptions {
   double lr = 1e-3;
   double momentum = 0;
@@ -127,6 +129,7 @@ class SGD : public Optimizer {
   SGDOptions options_;
 };
 
+/// Settings of Adam; defaults as in PyTorch.
 struct AdamOptions {
   double lr = 1e-3;
   std::array<double, 2> betas = {0.9, 0.999};
@@ -153,6 +156,7 @@ class Adam : public Optimizer {
 /// Adam's update of a piece in step t. `decoupled`: weight decay as in AdamW.
 void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t);
 
+/// Settings of AdamW; defaults as in PyTorch.
 struct AdamWOptions {
   double lr = 1e-3;
   std::array<double, 2> betas = {0.9, 0.999};
@@ -169,6 +173,7 @@ class AdamW : public Adam {
       : AdamW(std::vector<Group>{{std::move(parameters)}}, options) {}
 };
 
+/// Settings of Lion; the betas are those of Chen et al. 2023.
 struct LionOptions {
   double lr = 1e-4;
   std::array<double, 2> betas = {0.9, 0.99};
