@@ -26,8 +26,8 @@ enum class HeadPosition { none, rotary, alibi, relative };
 /// Options of self-attention heads.
 struct HeadOptions {
   HeadPosition position = HeadPosition::none;
-  RelativeBuckets relative = {};
-  RotaryOptions rotary = {};
+  RelativeBuckets relative = {};                     // for HeadPosition::relative
+  RotaryOptions rotary = {};                         // for HeadPosition::rotary
   std::optional<std::int64_t> width = {};            // D; default: C / H
   std::optional<bool> qkv_bias = {}, out_bias = {};  // default: bias
   std::optional<double> qk_norm = {};  // eps of the RMSNorm of q and k; default: no norm

@@ -62,9 +62,9 @@ class Norm : public Layer<Norm>, public VectorNorm {
 
 /// Settings of BatchNorm1d; defaults as in PyTorch.
 struct BatchNormOptions {
-  double eps = 1e-5;
+  double eps = 1e-5;      // added to the variance
   double momentum = 0.1;  // running = (1 − momentum) · running + momentum · batch
-  bool affine = true;
+  bool affine = true;     // learn a weight and a bias
 };
 
 /// Normalizes each channel over the batch to mean 0 and variance 1, then · weight + bias:

@@ -31,7 +31,7 @@ ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs
 
 /// The result of jvp(): f(inputs) and J v, of the same shape.
 struct ValueAndTangent {
-  Tensor value, tangent;
+  Tensor value, tangent;  // f(inputs), J v
 };
 /// Returns f(inputs) and J v = Σ_i ∂f/∂inputs[i] · v[i], the change of f along v (one tangent per
 /// input, of equal shape and dtype). Reverse mode twice: u ↦ uᵀJ is linear, and its own vᵀ(·) is J
@@ -42,7 +42,7 @@ ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
 /// The result of hessian_vector_product(): f(inputs), and H v with one tensor per input.
 struct ValueAndProduct {
   Tensor value;
-  std::vector<Tensor> product;
+  std::vector<Tensor> product;  // H v
 };
 /// Returns f(inputs) (one element) and H v for the Hessian H: one tensor per input, zeros where the
 /// gradient is constant. Does not compute H (Pearlmutter 1994).

@@ -33,7 +33,7 @@ Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 /// Masking of performer_attention(), as in LinearAttentionOptions.
 struct PerformerOptions {
   bool causal = false;
-  std::vector<std::int64_t> lengths = {};
+  std::vector<std::int64_t> lengths = {};  // as in LinearAttentionOptions
 };
 
 /// FAVOR+ attention (Choromanski et al. 2021): unbiased estimates of numerator and divisor of

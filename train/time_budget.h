@@ -29,9 +29,9 @@ namespace gradus::train {
 
 /// Limits of a run: time and steps.
 struct TimeLimit {
-  double seconds = 0;           // 0: none
-  double evaluation_steps = 0;  // steps per evaluation, until measured
-  std::int64_t most_steps = 1'000'000'000;
+  double seconds = 0;                       // 0: none
+  double evaluation_steps = 0;              // steps per evaluation, until measured
+  std::int64_t most_steps = 1'000'000'000;  // upper limit of the plan
 };
 
 /// A change of the goal.

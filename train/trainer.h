@@ -49,9 +49,9 @@ bool holds_run(const RunFiles& files);
 
 /// Progress of a run, from its checkpoint.
 struct SavedState {
-  std::int64_t step, best_step;  // best_step 0: not evaluated
-  double best;
-  std::int64_t parameters = 0;
+  std::int64_t step, best_step;            // best_step 0: not evaluated
+  double best;                             // value of the metric at best_step
+  std::int64_t parameters = 0;             // of the model
   std::optional<std::int64_t> steps = {};  // with a time limit
 };
 /// Throws FileError if the checkpoint is missing, damaged, or not a Trainer's.
@@ -71,8 +71,8 @@ struct TrainOptions {
   TimeBudget::Clock clock;        // default: the system's
   std::int64_t eval_every = 100;  // planned steps between evaluations and checkpoints
   double clip_norm = 1;           // as in LoopOptions
-  double clip_value = 0;
-  std::int64_t shards = 1;  // losses per step: shards.h
+  double clip_value = 0;          // as in LoopOptions
+  std::int64_t shards = 1;        // losses per step: shards.h
   /// Several processes each have a Trainer with the same options and directory. Only rank 0
   /// evaluates and writes. Null: one process.
   distributed::Transport* transport = nullptr;

@@ -17,7 +17,7 @@ struct LinearAttentionLayerOptions {
   std::int64_t heads = 1;  // H; divides C
   LinearAttentionKind kind = LinearAttentionKind::elu_plus_one;
   std::int64_t features = 0;  // M, performer only; 0: 2 D
-  bool causal = false;
+  bool causal = false;        // each position attends to itself and earlier ones
   bool bias = true;
 };
 

@@ -69,16 +69,16 @@ std::vector<Tokens> generate(DecoderState& model, const std::vector<Tokens>& pro
 
 /// Search width, end and length penalty of beam_search().
 struct BeamOptions {
-  std::int64_t beams = 4;
-  std::int64_t tokens = 100;  // maximum to add
-  std::int64_t end = -1;
+  std::int64_t beams = 4;       // continuations kept in each step
+  std::int64_t tokens = 100;    // maximum to add
+  std::int64_t end = -1;        // end token; −1: none
   double length_penalty = 0.6;  // α: score = log p / ((5 + length) / 6)^α. Wu et al. 2016
 };
 
 /// A continuation found by beam_search(), with its score.
 struct Beam {
   Tokens tokens;  // added tokens, with the end token if reached
-  double score;
+  double score;   // higher is better
 };
 
 /// The best continuations found, best first, at most `beams`. 1 beam is greedy decoding.
