@@ -9,7 +9,7 @@
 
 namespace gradus::check {
 
-/// What a Finding compares.
+/// The type of comparison in a Finding.
 enum class Kind {
   structure,      // incomparable: sizes, exceptions, invalid writes
   zero_upstream,  // dy = 0 must give 0
