@@ -1,5 +1,5 @@
 // The cost of multiple processes: shards compared with plain accumulation, and the model of
-// docs/guides/distributed.md compared with a simulated network.
+// docs/dev/scale.md compared with a simulated network.
 //
 //   bench_scale overhead [CONFIG]     milliseconds per step of 8 batches, interleaved
 //   bench_scale network               milliseconds that a step of 250,500 parameters waits

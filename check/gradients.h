@@ -22,6 +22,7 @@
 
 namespace gradus::check {
 
+/// Inputs or gradients of a function under test, in order.
 using Tensors = std::vector<Tensor>;
 
 /// The function to check. Must return the same result for the same inputs, with and without
@@ -31,6 +32,7 @@ using Function = std::function<Tensor(const Tensors&)>;
 /// A backward pass by hand: the inputs and dy → one gradient per input, or undefined for none.
 using Vjp = std::function<Tensors(const Tensors& x, const Tensor& dy)>;
 
+/// Tolerances, sampling and inputs of a check of tensors.
 struct Options {
   std::vector<std::string> names = {};    // of the inputs; default: x0, x1 …
   std::vector<bool> differentiable = {};  // for each input; default: the floating-point ones

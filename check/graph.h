@@ -10,11 +10,12 @@
 
 namespace gradus::check {
 
+/// Time limit and tolerances of graph().
 struct GraphOptions {
-  double seconds = 5;  // time limit
-  double rtol = 1e-6;
-  double atol = 1e-8;  // relative to the element's largest derivative
-  std::uint64_t seed = 0x5eed;
+  double seconds = 5;           // time limit
+  double rtol = 1e-6;           // relative to the derivative
+  double atol = 1e-8;           // relative to the element's largest derivative
+  std::uint64_t seed = 0x5eed;  // of upstream gradients and directions
 };
 
 /// Calls loss once and checks each op of its graph in f64 at the inputs of the step, newest first,

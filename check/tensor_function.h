@@ -1,4 +1,4 @@
-// A function of tensors, and its conversion to functions of plain values for check/raw.
+// Conversion of functions of tensors to functions of plain values, for check/raw.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace gradus::check {
 
+/// One flag per input.
 using Flags = std::vector<bool>;
 
 /// f's output and gradients: zeros if y does not depend on an input, undefined if none is wanted.
@@ -27,6 +28,7 @@ struct RowSum {
 Report compare_numbers(const std::string& name, Functions functions, std::vector<Input> inputs,
                        RawOptions options);
 
+/// A function of tensors under test, with its inputs and options.
 class CheckedTensorFunction {
  public:
   /// Runs f once, so that its exceptions surface here.

@@ -8,9 +8,10 @@
 
 namespace gradus {
 
+/// Settings of grad().
 struct GradOptions {
   bool create_graph = false;  // gradients can be differentiated again (implies keep_graph)
-  bool keep_graph = false;
+  bool keep_graph = false;    // for another backward pass
   bool allow_unused = false;  // unused inputs: undefined gradient, not an error
 };
 

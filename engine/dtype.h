@@ -10,6 +10,7 @@
 
 namespace gradus {
 
+/// Element type of a tensor: float, double, std::int64_t or bool.
 enum class Dtype : std::uint8_t { f32, f64, i64, bool_ };
 
 /// Bytes per element.

@@ -10,8 +10,8 @@ namespace gradus {
 /// entire axis.
 struct Slice {
   std::int64_t start = 0;
-  std::int64_t stop = std::numeric_limits<std::int64_t>::max();
-  std::int64_t step = 1;  // ≥ 1
+  std::int64_t stop = std::numeric_limits<std::int64_t>::max();  // exclusive
+  std::int64_t step = 1;                                         // ≥ 1
 };
 inline Slice slice(std::int64_t start, std::int64_t stop, std::int64_t step = 1) {
   return {start, stop, step};

@@ -13,11 +13,12 @@ namespace gradus {
 
 class Node;
 
+/// An optimizer's change of one parameter.
 struct Update {
-  std::string optimizer;  // for example "AdamW"
-  const std::string& name;
+  std::string optimizer;    // for example "AdamW"
+  const std::string& name;  // of the parameter
   const Tensor& parameter;
-  double rate;
+  double rate;  // learning rate of this step
 };
 
 /// Receives events of operations, layers and gradients on its thread while attached, in order of

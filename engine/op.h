@@ -30,6 +30,7 @@ class Gradient {
   bool is_whole() const { return region_ == nullptr; }
   const Tensor& part() const { return part_; }
 
+  /// The part that is not 0: a slice of `axis`, or rows of the first axis.
   struct Region {
     int axis = 0;
     std::int64_t start = 0, step = 1;
@@ -42,6 +43,7 @@ class Gradient {
   std::shared_ptr<const Region> region_;  // null: full gradient
 };
 
+/// The result of Op::backward: one gradient per input, in order.
 using Gradients = std::vector<Gradient>;
 
 /// The gradients that backward must compute: needs_grad(i) for input i.

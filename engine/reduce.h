@@ -15,6 +15,7 @@
 
 namespace gradus {
 
+/// Shapes of a reduction.
 struct Reduced {
   Shape from;          // of x
   Shape kept;          // 1 for the reduced axes; broadcasts to x
@@ -43,6 +44,7 @@ using SumType = std::conditional_t<std::is_same_v<T, std::int64_t>, std::int64_t
 // Fold rules: start value, transform, combination. `center` is the group's mean or maximum, for
 // example.
 
+/// Sum.
 template <class T>
 struct AddRule {
   using Value = SumType<T>;
@@ -51,29 +53,33 @@ struct AddRule {
   static GRADUS_INLINE Value combine(Value a, Value b) { return a + b; }
 };
 
+/// Sum of (x − center)².
 template <class T>
-struct SquareRule : AddRule<T> {  // (x − center)²
+struct SquareRule : AddRule<T> {
   static GRADUS_INLINE double load(T x, double center) {
     const double d = static_cast<double>(x) - center;
     return d * d;
   }
 };
 
+/// Sum of exp(x − center).
 template <class T>
-struct ExpRule : AddRule<T> {  // exp(x − center)
+struct ExpRule : AddRule<T> {
   static GRADUS_INLINE double load(T x, double center) {
     return static_cast<double>(vmath::exp(x - static_cast<T>(center)));
   }
 };
 
+/// Product.
 template <class T>
 struct MultiplyRule : AddRule<T> {
   static double start() { return 1; }
   static GRADUS_INLINE double combine(double a, double b) { return a * b; }
 };
 
+/// Maximum or minimum; NaN if any element is NaN.
 template <class T, bool kLargest>
-struct ExtremeRule {  // NaN wins
+struct ExtremeRule {
   using Value = T;
   static Value start() {
     using Limits = std::numeric_limits<T>;

@@ -1,4 +1,4 @@
-// A buffer, its owner, and its version.
+// Buffers of tensor values.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 namespace gradus {
 
+/// A buffer of tensor values with its owner. Its version counts writes.
 class Storage {
  public:
   /// Allocates from the pool, uninitialized. Throws MemoryError.

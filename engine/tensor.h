@@ -20,6 +20,7 @@
 
 namespace gradus {
 
+/// Settings of a backward pass.
 struct BackwardOptions {
   bool keep_graph = false;  // keeps saved values for another backward pass
 };

@@ -10,12 +10,14 @@ namespace gradus::io {
 
 /// Points (x, y) with increasing x. Skips points that are not finite. Long curves are drawn as
 /// means of pixel columns, over a band from minimum to maximum.
+/// A line of a Chart.
 struct Curve {
   std::string name;  // in the legend
   std::vector<std::pair<double, double>> points;
   bool dots = false;  // on each of up to 60 points
 };
 
+/// A line chart: curves, labels, and at most one labeled point.
 struct Chart {
   /// A labeled point.
   struct Mark {

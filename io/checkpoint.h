@@ -1,4 +1,4 @@
-// Checkpoint: everything that a training run needs to resume exactly, in one file.
+// Checkpoints of training runs.
 //
 // The format is safetensors. Writing is atomic: a crash leaves the old or the new file.
 #pragma once
@@ -12,6 +12,7 @@
 
 namespace gradus::io {
 
+/// Everything that a training run needs to resume exactly, in one file.
 struct Checkpoint {
   std::map<std::string, Tensor> tensors;  // "model.…", "optimizer.…"
   std::map<std::string, std::string>

@@ -9,6 +9,7 @@
 
 namespace gradus::io {
 
+/// A table of numbers with optional column names.
 struct Table {
   std::vector<std::string> columns;  // empty without a header line
   Tensor values;                     // [rows, columns]

@@ -10,6 +10,7 @@
 
 namespace gradus::io {
 
+/// A system call that changes a file or folder.
 struct FileChange {
   enum Kind { create, open, write, sync, close, truncate, rename, remove, sync_directory } kind;
   std::string path;

@@ -18,6 +18,7 @@ class Module;
 
 namespace gradus::io {
 
+/// Contents of a safetensors file.
 struct TensorFile {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;

@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, from untrusted input.
+// Reads safetensors headers, from untrusted input.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ namespace gradus::io {
 
 inline constexpr std::uint64_t kLongestHeader = 100'000'000;  // bytes, as the reference
 
+/// The JSON header of a safetensors file.
 struct SafetensorsHeader {
   std::vector<TensorEntry> entries;  // in file order
   std::map<std::string, std::string> metadata;

@@ -26,13 +26,14 @@ enum class HeadPosition { none, rotary, alibi, relative };
 /// Options of self-attention heads.
 struct HeadOptions {
   HeadPosition position = HeadPosition::none;
-  RelativeBuckets relative = {};
-  RotaryOptions rotary = {};
+  RelativeBuckets relative = {};                     // for HeadPosition::relative
+  RotaryOptions rotary = {};                         // for HeadPosition::rotary
   std::optional<std::int64_t> width = {};            // D; default: C / H
   std::optional<bool> qkv_bias = {}, out_bias = {};  // default: bias
   std::optional<double> qk_norm = {};  // eps of the RMSNorm of q and k; default: no norm
 };
 
+/// Sizes and variants of MultiHeadAttention.
 struct MultiHeadAttentionOptions {
   std::int64_t width = 0;  // C
   std::int64_t heads = 1;  // H; divides C, unless head.width is given
@@ -72,6 +73,7 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   }
 };
 
+/// Sizes and variants of CrossAttention.
 struct CrossAttentionOptions {
   std::int64_t width = 0;                         // C
   std::int64_t heads = 1;                         // H; divides C
@@ -113,6 +115,7 @@ class CrossAttention : public Layer<CrossAttention> {
                      KVCache* cache) const;
 };
 
+/// Sizes and dropout of a single SelfAttention head.
 struct SelfAttentionOptions {
   std::optional<std::int64_t> key_width = {};    // d_k; default: width
   std::optional<std::int64_t> value_width = {};  // d_v; default: width

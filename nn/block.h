@@ -8,11 +8,12 @@
 
 namespace gradus::nn {
 
+/// Norm before each branch, or after each residual sum: see Block.
 enum class NormPlacement { pre, post };
 
 /// Options of a block. BERT and Translator have other defaults for `activation` and `norm`.
 struct BlockOptions {
-  std::int64_t width = 0, heads = 1;
+  std::int64_t width = 0, heads = 1;          // C; H, which divides C
   std::optional<std::int64_t> kv_heads = {};  // default: heads
   std::optional<std::int64_t> hidden = {};    // F; default: 4 · width
   double dropout = 0;                         // on attention weights and both branches

@@ -18,6 +18,7 @@ struct KeysValues {
   Tensor values;  // [B, G, S, D]
 };
 
+/// Capacity and storage format of a KVCache.
 struct CacheOptions {
   std::int64_t capacity = 0;  // tokens
   bool sliding = false;       // drops the oldest tokens when full; else throws

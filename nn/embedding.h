@@ -8,6 +8,7 @@
 
 namespace gradus::nn {
 
+/// Settings of Embedding.
 struct EmbeddingOptions {
   std::optional<std::int64_t> padding_idx = {};  // its row starts as 0 and gets no gradient
 };

@@ -13,6 +13,7 @@ namespace gradus::nn {
 enum class Activation { gelu, gelu_tanh, relu, relu2, silu, swiglu };
 Tensor activate(const Tensor& x, Activation activation);
 
+/// Sizes and activation of FeedForward.
 struct FeedForwardOptions {
   std::int64_t width = 0;                   // C
   std::optional<std::int64_t> hidden = {};  // F; default: 4C

@@ -6,6 +6,7 @@
 
 namespace gradus::nn {
 
+/// Whether Linear has a bias.
 struct LinearOptions {
   bool bias = true;
 };

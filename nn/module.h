@@ -63,6 +63,7 @@ class Member {
 };
 using Members = std::vector<Member>;
 
+/// A parameter or buffer with its path in the module.
 struct NamedTensor {
   std::string name;  // "blocks.0.attention.qkv_proj.weight"
   Tensor tensor;     // shares the module's values and graph node
@@ -71,6 +72,7 @@ struct NamedTensor {
 /// Makes x a leaf that requires a gradient.
 Tensor parameter(Tensor x);
 
+/// Tensors by name, as state_dict() returns and load_state_dict() reads them.
 using StateDict = std::map<std::string, Tensor>;
 
 /// Ties `alias` to `original`: one tensor with two names, listed once.

@@ -5,11 +5,13 @@
 
 namespace gradus::nn {
 
+/// Settings of LayerNorm, RMSNorm and Norm.
 struct NormOptions {
   double eps = 1e-5;   // added to the variance (or mean square) under the root
   bool affine = true;  // learn a weight, and a bias if the norm has one
 };
 
+/// layer: LayerNorm. rms: RMSNorm.
 enum class NormKind { layer, rms };
 
 /// Base of LayerNorm, RMSNorm and Norm: [..., width] → [..., width].
@@ -58,10 +60,11 @@ class Norm : public Layer<Norm>, public VectorNorm {
   Norm same_architecture() const { return Norm(width, kind, options); }
 };
 
+/// Settings of BatchNorm1d; defaults as in PyTorch.
 struct BatchNormOptions {
-  double eps = 1e-5;
+  double eps = 1e-5;      // added to the variance
   double momentum = 0.1;  // running = (1 − momentum) · running + momentum · batch
-  bool affine = true;
+  bool affine = true;     // learn a weight and a bias
 };
 
 /// Normalizes each channel over the batch to mean 0 and variance 1, then · weight + bias:

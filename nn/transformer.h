@@ -7,11 +7,12 @@
 
 namespace gradus::nn {
 
+/// Blocks of an Encoder or Decoder.
 struct StackOptions {
   BlockOptions block;
-  std::int64_t layers = 1;
-  bool final_norm = true;  // after the last block
-  bool shared = false;     // one block, applied `layers` times (Lan et al. 2020); Encoder only
+  std::int64_t layers = 1;  // number of blocks
+  bool final_norm = true;   // after the last block
+  bool shared = false;      // one block, applied `layers` times (Lan et al. 2020); Encoder only
 };
 
 /// Stack of self-attention blocks under `mask`: [B, S, C] → [B, S, C].
@@ -39,10 +40,11 @@ class Decoder : public Layer<Decoder> {
   Norm norm;
 };
 
+/// Blocks of a Transformer.
 struct TransformerOptions {
   BlockOptions block;
-  std::int64_t encoder_layers = 1, decoder_layers = 1;
-  bool final_norm = true;  // after both stacks, as in PyTorch
+  std::int64_t encoder_layers = 1, decoder_layers = 1;  // blocks in each stack
+  bool final_norm = true;                               // after both stacks, as in PyTorch
 };
 
 /// decoder(target, encoder(source)) without embeddings: source [B, S, C], target [B, T, C] →

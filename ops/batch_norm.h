@@ -5,9 +5,10 @@
 
 namespace gradus {
 
+/// Constants of batch_norm(); defaults as in PyTorch.
 struct BatchNormRates {
   double momentum = 0.1;  // of the running statistics
-  double eps = 1e-5;
+  double eps = 1e-5;      // added to the variance
 };
 
 /// Batch normalization of [N, C] or [N, C, L] over all axes but C. Training uses the batch

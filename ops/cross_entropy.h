@@ -8,6 +8,7 @@ namespace gradus {
 /// Over the elements that are not ignored.
 enum class Reduction { mean, sum, none };
 
+/// Settings of cross_entropy() and nll_loss(); defaults as in PyTorch.
 struct CrossEntropyOptions {
   std::int64_t ignore_index = -100;  // ignored target
   double label_smoothing = 0;        // fraction of the target spread over all classes, in [0, 1)

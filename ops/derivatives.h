@@ -8,39 +8,44 @@
 
 namespace gradus {
 
+/// A function to differentiate: any number of tensors → one tensor.
 using TensorFunction = std::function<Tensor(const std::vector<Tensor>&)>;
 
+/// Settings of vjp(), jvp() and hessian_vector_product().
 struct DerivativeOptions {
   bool create_graph = false;  // results can be differentiated again
 };
 
+/// The result of vjp(): f(inputs), and one gradient per input.
+struct ValueAndGradients {
+  Tensor value;
+  std::vector<Tensor> gradients;
+};
 /// Returns f(inputs) and dyᵀ J: one gradient per input, zeros if independent. dy must have the
 /// shape of f's result; if undefined, it is 1, and f must return one element.
 ///
 /// Here and below, inputs must be floating-point and need not require a gradient. They and their
 /// grad() are not changed.
-struct ValueAndGradients {
-  Tensor value;
-  std::vector<Tensor> gradients;
-};
 ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                       const Tensor& dy = {}, DerivativeOptions options = {});
 
+/// The result of jvp(): f(inputs) and J v, of the same shape.
+struct ValueAndTangent {
+  Tensor value, tangent;  // f(inputs), J v
+};
 /// Returns f(inputs) and J v = Σ_i ∂f/∂inputs[i] · v[i], the change of f along v (one tangent per
 /// input, of equal shape and dtype). Reverse mode twice: u ↦ uᵀJ is linear, and its own vᵀ(·) is J
 /// v (Townsend 2017, "A new trick for calculating Jacobian vector products").
-struct ValueAndTangent {
-  Tensor value, tangent;
-};
 ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                     const std::vector<Tensor>& tangents, DerivativeOptions options = {});
 
-/// Returns f(inputs) (one element) and H v for the Hessian H: one tensor per input, zeros where the
-/// gradient is constant. Does not compute H (Pearlmutter 1994).
+/// The result of hessian_vector_product(): f(inputs), and H v with one tensor per input.
 struct ValueAndProduct {
   Tensor value;
-  std::vector<Tensor> product;
+  std::vector<Tensor> product;  // H v
 };
+/// Returns f(inputs) (one element) and H v for the Hessian H: one tensor per input, zeros where the
+/// gradient is constant. Does not compute H (Pearlmutter 1994).
 ValueAndProduct hessian_vector_product(const TensorFunction& f, const std::vector<Tensor>& inputs,
                                        const std::vector<Tensor>& v,
                                        DerivativeOptions options = {});

@@ -13,8 +13,10 @@
 
 namespace gradus {
 
+/// φ, applied to each element: elu(x) + 1 or relu(x).
 enum class FeatureMap { elu_plus_one, relu };
 
+/// Features, masking and divisor of linear_attention().
 struct LinearAttentionOptions {
   FeatureMap feature = FeatureMap::elu_plus_one;
   bool causal = false;                     // query i sees keys 0 … i; requires T = S
@@ -28,9 +30,10 @@ struct LinearAttentionOptions {
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                         const LinearAttentionOptions& options = {});
 
+/// Masking of performer_attention(), as in LinearAttentionOptions.
 struct PerformerOptions {
   bool causal = false;
-  std::vector<std::int64_t> lengths = {};
+  std::vector<std::int64_t> lengths = {};  // as in LinearAttentionOptions
 };
 
 /// FAVOR+ attention (Choromanski et al. 2021): unbiased estimates of numerator and divisor of

@@ -8,6 +8,7 @@
 
 namespace gradus {
 
+/// Absolute positions of rows; those of several examples are concatenated.
 using PositionList = std::span<const std::int64_t>;
 
 /// Distances |query − key|: [T, S], or [B, 1, T, S] for B examples.
@@ -23,6 +24,7 @@ Tensor alibi_slopes(std::int64_t heads, Dtype dtype = default_dtype());
 Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,
                   std::int64_t examples = 0, Dtype dtype = default_dtype());
 
+/// Bucketing of distances; defaults as in T5 (Raffel et al. 2020).
 struct RelativeBuckets {
   std::int64_t count = 32;          // total; even if bidirectional
   std::int64_t max_distance = 128;  // distances from here on share a bucket

@@ -7,6 +7,7 @@
 
 namespace gradus {
 
+/// Frequencies and pairing of apply_rotary(); defaults as in LLaMA.
 struct RotaryOptions {
   double base = 10000;       // pair i of D / 2 rotates by position · base^(−2i / D)
   bool interleaved = false;  // pairs (2i, 2i + 1), as in the paper, not (i, i + D / 2)

@@ -11,6 +11,7 @@ namespace gradus {
 Tensor argmax(const Tensor& x, int axis, bool keepdim = false);
 Tensor argmin(const Tensor& x, int axis, bool keepdim = false);
 
+/// Elements selected by sort() or topk(), with their positions in the input.
 struct SortResult {
   Tensor values;   // differentiable
   Tensor indices;  // i64, along the axis

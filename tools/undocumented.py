@@ -15,7 +15,8 @@ COMPONENTS = ["engine", "ops", "nn", "io", "train", "trace", "check"]
 PRIVATE = {"kernels", "gemm", "problem.h", "row_kernels.h", "tiling.h"}
 NAME = re.compile(
     r"^(?:template <.*> ?)?(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*"
-    r"(?:(?:class|struct|enum class|using)(?: \[\[nodiscard\]\])? (?P<type>\w+)\b(?! *;)"
+    r"(?:(?:class|struct|enum class)(?: \[\[nodiscard\]\])? (?P<type>[\w:]+)\b(?! *;|<)"
+    r"|using (?P<alias>\w+) ="
     r"|(?P<result>[\w:<>&*, ]+?[ &*])(?P<function>\w+)\()")
 INSIDE = {"core", "detail", "kernel", "platform", "products", "simd", "vmath"}  # namespaces for internal use
 NOT_NAMES = {"if", "for", "while", "return", "static_assert", "operator", "namespace"}
@@ -35,7 +36,7 @@ def undocumented(lines):
             end = next((i for i in range(number - 1, len(lines)) if re.search(r"[;{}](?: *//.*)?$", lines[i])), number)
             beside = any("//" in each for each in lines[number - 1:end + 1])
             public = not INSIDE & set().union(*around)
-            name = match and (match["function"] or match["type"])
+            name = match and (match["function"] or match["type"] or match["alias"])
             if name and public and not said and not beside and name not in NOT_NAMES:
                 found.append((number, name))
         if not text.startswith("namespace") and not (depth == 0 and text.startswith("}")):
@@ -61,6 +62,13 @@ namespace kernel {
 int inside();
 }  // namespace kernel
 class Later;
+using other::function;
+
+template <class T>
+struct Trait<T*> {
+};
+
+using Size = int;
 
 struct Options {
   int size;
@@ -78,7 +86,7 @@ int after();"""
 def main():
     if sys.argv[1:] == ["--itself"]:
         found = undocumented(SAMPLE.split("\n"))
-        if found != [(2, "none"), (11, "defined"), (20, "Options")]:
+        if found != [(2, "none"), (11, "defined"), (25, "Size"), (27, "Options")]:
             sys.exit(f"{found} have no comment in the sample")
     elif sys.argv[1:]:
         sys.exit(__doc__)

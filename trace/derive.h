@@ -22,6 +22,7 @@ std::vector<std::string> derivation_names();
 
 namespace trace {
 
+/// A page of docs/derivations.
 struct Derivation {
   const char *name, *text;
 };

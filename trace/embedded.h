@@ -5,6 +5,7 @@
 
 namespace gradus::trace {
 
+/// A file of the source tree as a string in the library.
 struct EmbeddedFile {
   const char* path;  // "ops/softmax.cpp"
   const char* text;

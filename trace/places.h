@@ -1,4 +1,4 @@
-// Call stacks of ops, resolved to files and lines at the end.
+// Source locations of ops.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 
 namespace gradus::trace {
 
+/// Call stacks of ops, resolved to files and lines when written.
 class Places {
  public:
   Id here();

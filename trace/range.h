@@ -1,4 +1,4 @@
-// The range of a tensor's values.
+// Ranges of values.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 namespace gradus::trace {
 
+/// The smallest and largest value of a tensor, and its NaN and infinity counts.
 struct ValueRange {
   std::int64_t count = 0;  // elements
   std::int64_t nans = 0;

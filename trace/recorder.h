@@ -1,4 +1,4 @@
-// The observer behind a Trace: writes events to the tape.
+// Recording of training steps.
 #pragma once
 
 #include <map>
@@ -12,6 +12,7 @@
 
 namespace gradus::trace {
 
+/// The observer behind a Trace: writes events to a Tape.
 class Recorder : public Observer {
  public:
   explicit Recorder(TraceOptions options);

@@ -1,4 +1,4 @@
-// A trace as rows of tables: docs/reference/trace_format.md.
+// The tables of a trace: docs/reference/trace_format.md.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@ inline constexpr std::array<Detail, 6> kLevels = {
     {{4096, true}, {1024, true}, {1024, false}, {256, false}, {64, false}, {16, false}}};
 constexpr std::size_t kMostBytes = 7'600'000;  // so that a page has at most 8 MB
 
+/// A trace as rows of tables.
 class Tape {
  public:
   explicit Tape(std::size_t most_bytes) : most_bytes_(most_bytes) {}

@@ -14,6 +14,7 @@ namespace trace {
 class Recorder;
 }
 
+/// Title and size limits of a Trace.
 struct TraceOptions {
   std::string title = {};              // default: program name
   std::int64_t most_ops = 50000;       // later ops are only counted

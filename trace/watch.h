@@ -34,9 +34,9 @@ class Watch final : public Observer {
   static const Watch* current();                            // innermost, or nullptr
 
   struct Input {
-    std::uint64_t node = 0;     // its gradient's node; 0: none
-    std::uint64_t numbers = 0;  // node that it was detached from
-    bool wanted = false;
+    std::uint64_t node = 0;               // its gradient's node; 0: none
+    std::uint64_t numbers = 0;            // node that it was detached from
+    bool wanted = false;                  // it requires a gradient
     std::weak_ptr<Storage> unknown = {};  // its storage, if its values are unknown
   };
   struct Event {
@@ -44,7 +44,7 @@ class Watch final : public Observer {
     std::uint64_t node = 0;  // of the result; 0: not recorded
     std::size_t layer = 0;   // index into layers_
     Dtype dtype = Dtype::f32;
-    bool recording = true;
+    bool recording = true;  // false under NoGrad
     Shape shape;
     ValueRange range;
     std::vector<Input> inputs;

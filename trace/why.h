@@ -24,7 +24,7 @@ namespace trace {
 
 /// A parameter that is not reached.
 struct Unreached {
-  std::string name;
+  std::string name;  // of the parameter
   Shape shape;
   bool frozen;           // by requires_grad_(false)
   std::string ended_at;  // "multiply in Tiny up ran under NoGrad"; needs a Watch

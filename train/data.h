@@ -10,6 +10,7 @@
 
 namespace gradus::train {
 
+/// Inputs and targets of one training step.
 struct Batch {
   Tensor x, y;
 };

@@ -20,6 +20,7 @@ namespace gradus::train {
 /// A mean loss and its number of tokens.
 using BatchLoss = distributed::BatchLoss;
 
+/// Length, evaluations and gradient clipping of a Loop.
 struct LoopOptions {
   std::int64_t steps = 1000;
   std::int64_t eval_every = 100;  // steps between evaluations; the last step has one too

@@ -1,5 +1,4 @@
-// TimeBudget: number of steps and evaluations of a run. With a time limit, the plan is rescaled
-// when the machine turns out slower or faster.
+// Time limits of training runs.
 //
 // Of N steps, s are done, and r seconds are left. A step takes t seconds, measured since the last
 // check, an evaluation e, a multiple of t. m evaluations are left. The run would be late by
@@ -28,10 +27,11 @@
 
 namespace gradus::train {
 
+/// Limits of a run: time and steps.
 struct TimeLimit {
-  double seconds = 0;           // 0: none
-  double evaluation_steps = 0;  // steps per evaluation, until measured
-  std::int64_t most_steps = 1'000'000'000;
+  double seconds = 0;                       // 0: none
+  double evaluation_steps = 0;              // steps per evaluation, until measured
+  std::int64_t most_steps = 1'000'000'000;  // upper limit of the plan
 };
 
 /// A change of the goal.
@@ -40,6 +40,8 @@ struct Rescale {
   double step_seconds;  // as measured
 };
 
+/// Plans the steps and evaluations of a run. With a time limit, rescales the plan to the measured
+/// speed.
 class TimeBudget {
  public:
   using Clock = std::function<double()>;  // seconds; never decreases

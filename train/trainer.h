@@ -1,5 +1,4 @@
-// Trainer: the training loop (loop.h) with checkpoints, resuming, best weights, early stopping, a
-// time limit, several processes and logs.
+// Training runs with files.
 //
 //   seed(1);
 //   Model model;
@@ -48,10 +47,11 @@ struct RunFiles {
 /// True if the directory holds a run. False if its first checkpoint was not written.
 bool holds_run(const RunFiles& files);
 
+/// Progress of a run, from its checkpoint.
 struct SavedState {
-  std::int64_t step, best_step;  // best_step 0: not evaluated
-  double best;
-  std::int64_t parameters = 0;
+  std::int64_t step, best_step;            // best_step 0: not evaluated
+  double best;                             // value of the metric at best_step
+  std::int64_t parameters = 0;             // of the model
   std::optional<std::int64_t> steps = {};  // with a time limit
 };
 /// Throws FileError if the checkpoint is missing, damaged, or not a Trainer's.
@@ -61,6 +61,7 @@ SavedState read_state(const RunFiles& files);
 /// ("blocks.0.attention.head1.span") appear only in metrics.jsonl.
 using Metrics = std::vector<std::pair<std::string, double>>;
 
+/// Length, evaluations, files and messages of a Trainer.
 struct TrainOptions {
   std::string directory;  // created if missing
   std::int64_t steps = 1000;
@@ -70,8 +71,8 @@ struct TrainOptions {
   TimeBudget::Clock clock;        // default: the system's
   std::int64_t eval_every = 100;  // planned steps between evaluations and checkpoints
   double clip_norm = 1;           // as in LoopOptions
-  double clip_value = 0;
-  std::int64_t shards = 1;  // losses per step: shards.h
+  double clip_value = 0;          // as in LoopOptions
+  std::int64_t shards = 1;        // losses per step: shards.h
   /// Several processes each have a Trainer with the same options and directory. Only rank 0
   /// evaluates and writes. Null: one process.
   distributed::Transport* transport = nullptr;
@@ -85,12 +86,15 @@ struct TrainOptions {
   const volatile std::sig_atomic_t* stop = nullptr;  // not 0: finish the step, save, return
 };
 
+/// Why Trainer::run() returned.
 enum class TrainEnd {
   finished,
   early,  // out of patience
   interrupted
 };
 
+/// Runs a training loop (loop.h) with checkpoints, resuming, best weights, early stopping, a time
+/// limit, several processes and logs.
 class Trainer : private Loop {
  public:
   /// Scalar loss of batch i, or a BatchLoss if token counts differ. Must depend only on i, the

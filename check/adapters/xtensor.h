@@ -8,6 +8,7 @@
 
 namespace gradus::check {
 
+/// Access to an xtensor container of type A: see Array.
 template <class A>
 struct XtensorArray {
   using Number = typename A::value_type;

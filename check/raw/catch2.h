@@ -23,6 +23,7 @@ using namespace Catch;
 using namespace Catch::Matchers;
 }  // namespace catch2
 
+/// Accepts reports with the verdict PASS. Prints the report otherwise.
 class HasCorrectGradients : public catch2::MatcherBase<Report> {
  public:
   bool match(const Report& report) const override { return static_cast<bool>(report); }

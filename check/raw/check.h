@@ -59,6 +59,7 @@ Jvp<F> jvp(F f) {
   return {std::move(f)};
 }
 
+/// Element order of a flat Jacobian.
 enum class Order { row_major, column_major };
 
 /// A derivative that gives the Jacobian: a matrix, or a flat array in this order with one row per

@@ -9,6 +9,7 @@
 
 namespace gradus::check {
 
+/// The type of comparison in a Finding.
 enum class Kind {
   structure,      // incomparable: sizes, exceptions, invalid writes
   zero_upstream,  // dy = 0 must give 0
@@ -25,42 +26,44 @@ struct Finding {
   Verdict verdict = Verdict::fail;
   std::size_t input = 0;
   std::string input_name = {};
-  Dims at = {};         // input index; empty for a scalar or a direction
-  Dims output = {};     // output index; empty for a scalar or a weighted sum
-  bool along = false;   // all elements move along a direction
-  double analytic = 0;  // under test
-  double numeric = 0;   // measured
-  double allowed = 0;
-  std::string note = {};
+  Dims at = {};           // input index; empty for a scalar or a direction
+  Dims output = {};       // output index; empty for a scalar or a weighted sum
+  bool along = false;     // all elements move along a direction
+  double analytic = 0;    // under test
+  double numeric = 0;     // measured
+  double allowed = 0;     // largest accepted |analytic − numeric|
+  std::string note = {};  // details in words
 };
 
 /// Why a derivative is wrong. It must explain the entire difference.
 struct Cause {
   std::string name = {};  // "MISSING TERM"; empty: no pattern was found
-  std::string why = {};
-  std::string hint = {};
+  std::string why = {};   // the evidence
+  std::string hint = {};  // what to change
 };
 
+/// Totals of one input, for the report.
 struct InputSummary {
   std::string name = {};
   Dims shape = {};
   bool differentiable = true;
-  std::int64_t elements = 0;
+  std::int64_t elements = 0;   // of the input
   std::int64_t looked_at = 0;  // moved one by one; the others along directions
   std::int64_t compared = 0;   // pairs of values
   std::int64_t wrong = 0;      // elements with a wrong derivative
   std::int64_t unseen = 0;     // could not be measured
-  std::int64_t kinks = 0;
-  double largest = 0;         // largest measured derivative
-  std::string map = {};       // one character per element; empty if none is wrong
-  std::int64_t map_rows = 0;  // > 0: the map is that of a Jacobian [map_rows, elements]
+  std::int64_t kinks = 0;      // elements at a kink
+  double largest = 0;          // largest measured derivative
+  std::string map = {};        // one character per element; empty if none is wrong
+  std::int64_t map_rows = 0;   // > 0: the map is that of a Jacobian [map_rows, elements]
   Cause cause = {};
 };
 
+/// Work done by a check.
 struct Counts {
-  std::int64_t forward = 0;  // calls
-  std::int64_t vjp = 0;
-  std::int64_t conditions = 0;
+  std::int64_t forward = 0;     // calls
+  std::int64_t vjp = 0;         // calls
+  std::int64_t conditions = 0;  // conditions that were tested, for checks of tensors
 
   void add(const Counts& more) {
     forward += more.forward;
@@ -68,12 +71,13 @@ struct Counts {
   }
 };
 
+/// The result of a check. Converts to true if it passed; prints as text with <<.
 struct Report {
   std::string name;
   Verdict verdict = Verdict::pass;
   std::vector<Finding> findings;  // sorted by input, worst first
   std::vector<InputSummary> inputs;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  // anything else that the reader should know
   Counts counts;
   std::uint64_t seed = 0;
   std::string reproduce;  // the call to repeat

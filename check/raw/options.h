@@ -40,6 +40,7 @@ struct Functions {
   double ulp = std::numeric_limits<double>::epsilon();  // machine epsilon of both functions
 };
 
+/// Which derivatives a check compares.
 enum class Mode {
   automatic,   // full up to 256 outputs, 2048 elements, 1e5 pairs
   full,        // every element against every output
@@ -49,20 +50,20 @@ enum class Mode {
 /// Options for plain arrays; made from check::Options for tensors.
 struct RawOptions {
   Mode mode = Mode::automatic;
-  std::uint64_t seed = 0x5eed;
-  double rtol = 1e-7;        // see Tolerance
-  double atol = 1e-9;        // relative to the element's largest derivative
-  double resolution = 0;     // > 0: accuracy to check, for noisy functions
-  int projections = 3;       // weighted sums of outputs; in a sample, also directions
-  std::size_t rows = 16;     // outputs in a sample
-  std::size_t columns = 64;  // elements per input in a sample
-  std::size_t findings = 3;  // listed per input
-  Dims output_shape = {};    // for the report; default: one axis
-  Values upstream = {};      // an additional upstream gradient
-  std::vector<Kink> kinks = {};
-  double seconds = 0;        // > 0: time limit
-  int threads = 1;           // concurrent calls of forward; 0: one per core
-  bool neighborhood = true;  // near special points, also check a neighbor
+  std::uint64_t seed = 0x5eed;   // of upstream gradients and samples
+  double rtol = 1e-7;            // see Tolerance
+  double atol = 1e-9;            // relative to the element's largest derivative
+  double resolution = 0;         // > 0: accuracy to check, for noisy functions
+  int projections = 3;           // weighted sums of outputs; in a sample, also directions
+  std::size_t rows = 16;         // outputs in a sample
+  std::size_t columns = 64;      // elements per input in a sample
+  std::size_t findings = 3;      // listed per input
+  Dims output_shape = {};        // for the report; default: one axis
+  Values upstream = {};          // an additional upstream gradient
+  std::vector<Kink> kinks = {};  // points with a conventional derivative
+  double seconds = 0;            // > 0: time limit
+  int threads = 1;               // concurrent calls of forward; 0: one per core
+  bool neighborhood = true;      // near special points, also check a neighbor
 
   Tolerance tolerance() const {
     Tolerance result;

@@ -3,6 +3,7 @@
 
 namespace gradus::environment {
 
+/// An environment variable of Gradus.
 enum class Variable {
   num_threads,      // GRADUS_NUM_THREADS: engine/base/num_threads.h
   omp_num_threads,  // OMP_NUM_THREADS, used if GRADUS_NUM_THREADS is not set

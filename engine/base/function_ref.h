@@ -1,4 +1,4 @@
-// A non-owning reference to a callable, valid for one call. Two words, no allocation.
+// Callables as arguments.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 
 namespace gradus {
 
+/// A non-owning reference to a callable, valid for one call. Two words; never allocates.
 template <class Signature>
 class FunctionRef;
 

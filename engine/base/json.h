@@ -7,6 +7,7 @@
 
 namespace gradus {
 
+/// How append_json() escapes characters of a string.
 enum class JsonEscape {
   short_forms,  // \n for a newline
   for_html      // \u000a for a newline; also escapes <, > and & for HTML

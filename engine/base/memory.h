@@ -26,6 +26,7 @@ struct Scratch {
   T* data;
 };
 
+/// Byte counts of the tensor allocator.
 struct Usage {
   std::int64_t live_bytes = 0;           // held by live tensors
   std::int64_t peak_bytes = 0;           // maximum since the start or reset_peak()

@@ -1,4 +1,4 @@
-// Thread-local state, which parallel_for copies to its workers.
+// Thread-local state.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@ class Generator;
 class Scope;
 class Node;
 
+/// State of one thread. parallel_for copies it to its workers.
 struct ThreadState {
   bool grad_enabled = true;        // false: nothing is recorded (no_grad)
   bool formula = false;            // true: fused ops run as their formula (FormulaScope)

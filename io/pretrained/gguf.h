@@ -31,6 +31,7 @@ const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
   return *value;
 }
 
+/// Everything in a GGUF file before its values.
 struct GgufHeader {
   std::map<std::string, Fact> facts;  // "llama.block_count": 30
   std::vector<TensorEntry> entries;   // in file order

@@ -77,7 +77,7 @@ struct ChatMessage {
 
 /// A chat as text, and the bytes [first, second) of each message.
 struct ChatText {
-  std::string text;
+  std::string text;  // the rendered chat
   std::vector<std::pair<std::size_t, std::size_t>> messages;
 };
 

@@ -11,6 +11,7 @@ namespace gradus::io {
 enum class CharKind : unsigned char { other, letter, number, space, mark, punctuation, control };
 CharKind kind_of(char32_t c);
 
+/// Text as Unicode code points.
 using Characters = std::vector<char32_t>;
 
 /// Code points of UTF-8 text. Each invalid part becomes U+FFFD.

@@ -6,6 +6,7 @@
 
 namespace gradus::nn {
 
+/// Geometry of Conv1d, in positions of the sequence.
 struct Conv1dLayerOptions {
   std::int64_t stride = 1, dilation = 1;
   std::int64_t padding = 0;  // zeros at both ends

@@ -8,14 +8,16 @@
 
 namespace gradus::nn {
 
+/// φ of LinearAttention: a FeatureMap, or random features (performer_attention()).
 enum class LinearAttentionKind { elu_plus_one, relu, performer };
 
+/// Sizes and features of LinearAttention.
 struct LinearAttentionLayerOptions {
   std::int64_t width = 0;  // C
   std::int64_t heads = 1;  // H; divides C
   LinearAttentionKind kind = LinearAttentionKind::elu_plus_one;
   std::int64_t features = 0;  // M, performer only; 0: 2 D
-  bool causal = false;
+  bool causal = false;        // each position attends to itself and earlier ones
   bool bias = true;
 };
 
@@ -36,6 +38,7 @@ class LinearAttention : public Layer<LinearAttention> {
   Tensor features;  // [M, D], performer only
 };
 
+/// Sizes of LinformerAttention.
 struct LinformerAttentionOptions {
   std::int64_t width = 0;    // C
   std::int64_t heads = 1;    // H; divides C

@@ -12,7 +12,7 @@ namespace gradus::nn {
 /// B [out, rank] from 0. Hu et al. 2022.
 struct LoRA {
   std::int64_t rank = 8;
-  double alpha = 16;
+  double alpha = 16;  // scale of the adapter, times rank
 };
 
 /// Adapter of a Linear: adds scale · x Aᵀ Bᵀ to y.

@@ -10,9 +10,10 @@
 
 namespace gradus::nn {
 
+/// Sizes and variants of BERT.
 struct BERTOptions {
-  std::int64_t vocab = 0, context = 0;  // V; longest T
-  std::int64_t layers = 1;
+  std::int64_t vocab = 0, context = 0;               // V; longest T
+  std::int64_t layers = 1;                           // number of blocks
   BlockOptions block = {};                           // default: gelu, post norm
   std::int64_t segments = 2;                         // number of segment ids
   std::optional<std::int64_t> embedding_width = {};  // E, projected to C (Lan et al. 2020)
@@ -78,11 +79,13 @@ class TextClassifier : public Layer<TextClassifier> {
   Linear pooler, head;  // [C, C], [classes, C]
 };
 
+/// Vocabulary and masking rate of mask_tokens(); the rate is that of Devlin et al. 2019.
 struct MaskTokensOptions {
-  std::int64_t vocab = 0, mask_id = 0;
-  std::int64_t first_id = 0;  // ids below (padding, start, …) are never masked or drawn
-  double rate = 0.15;
+  std::int64_t vocab = 0, mask_id = 0;  // V; id of the mask token
+  std::int64_t first_id = 0;            // ids below (padding, start, …) are never masked or drawn
+  double rate = 0.15;                   // share of tokens that are chosen
 };
+/// Inputs and targets of masked language modeling.
 struct MaskedTokens {
   Tensor ids;      // [B, T]
   Tensor targets;  // [B, T]: original id where chosen, −100 elsewhere

@@ -10,6 +10,7 @@
 
 namespace gradus::nn {
 
+/// Token ids of one sequence.
 using Tokens = std::vector<std::int64_t>;
 
 /// Each limit applies to the candidates left by those above it. At least one stays.
@@ -53,6 +54,7 @@ class GPTDecoderState final : public DecoderState {
   bool needs_refill_ = false;  // the cache is invalid: a call threw
 };
 
+/// When generate() stops, and how it samples.
 struct GenerateOptions {
   std::int64_t tokens = 100;  // maximum to add to each
   std::int64_t end = -1;      // end token, included in the output; −1: none
@@ -65,16 +67,18 @@ std::vector<Tokens> generate(DecoderState& model, const std::vector<Tokens>& pro
                              const GenerateOptions& options, const RandomStream& random,
                              FunctionRef<bool(std::int64_t sequence, std::int64_t token)> on_token);
 
+/// Search width, end and length penalty of beam_search().
 struct BeamOptions {
-  std::int64_t beams = 4;
-  std::int64_t tokens = 100;  // maximum to add
-  std::int64_t end = -1;
+  std::int64_t beams = 4;       // continuations kept in each step
+  std::int64_t tokens = 100;    // maximum to add
+  std::int64_t end = -1;        // end token; −1: none
   double length_penalty = 0.6;  // α: score = log p / ((5 + length) / 6)^α. Wu et al. 2016
 };
 
+/// A continuation found by beam_search(), with its score.
 struct Beam {
   Tokens tokens;  // added tokens, with the end token if reached
-  double score;
+  double score;   // higher is better
 };
 
 /// The best continuations found, best first, at most `beams`. 1 beam is greedy decoding.

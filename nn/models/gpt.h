@@ -10,10 +10,11 @@
 
 namespace gradus::nn {
 
+/// Sizes and variants of GPT.
 struct GPTOptions {
-  std::int64_t vocab = 0;    // V
-  std::int64_t context = 0;  // longest T
-  std::int64_t layers = 1;
+  std::int64_t vocab = 0;       // V
+  std::int64_t context = 0;     // longest T
+  std::int64_t layers = 1;      // number of blocks
   BlockOptions block = {};      // head.position none: learned positions
   std::int64_t window = 0;      // a token attends to itself and window − 1 earlier ones; 0: all
   bool checkpoint = false;      // keeps one block at a time in training, for 1/3 more arithmetic
@@ -64,9 +65,9 @@ class GPT : public Layer<GPT> {
 /// Named sizes. "baby12" and "baby64" are nanoGPT's character-level settings. Set the vocabulary to
 /// that of your text (gpt2: 50257). Throws ValueError for an unknown name.
 struct GPTPreset {
-  std::string name;
+  std::string name;  // for example "gpt2"
   GPTOptions options;
-  std::int64_t batch;
+  std::int64_t batch;  // recommended batch size
 };
 const std::vector<GPTPreset>& gpt_presets();
 const GPTPreset& gpt_preset(const std::string& name);

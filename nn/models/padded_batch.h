@@ -8,8 +8,10 @@
 
 namespace gradus {
 
+/// Where padding goes: after a sequence (right) or before it (left).
 enum class PaddingSide { right, left };
 
+/// Sequences of unequal lengths as one tensor.
 struct PaddedBatch {
   Tensor ids;                         // i64 [B, T], T the longest length
   std::vector<std::int64_t> lengths;  // [B], for masks and caches

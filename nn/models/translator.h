@@ -10,12 +10,13 @@
 
 namespace gradus::nn {
 
+/// Sizes and variants of Translator.
 struct TranslatorOptions {
   std::int64_t source_vocab = 0, target_vocab = 0;
-  std::int64_t context = 0;  // longest source and target
-  std::int64_t encoder_layers = 2, decoder_layers = 2;
-  BlockOptions block = {};  // default activation: relu
-  bool shared = false;      // one embedding for both; requires equal vocabularies
+  std::int64_t context = 0;                             // longest source and target
+  std::int64_t encoder_layers = 2, decoder_layers = 2;  // blocks in each stack
+  BlockOptions block = {};                              // default activation: relu
+  bool shared = false;  // one embedding for both; requires equal vocabularies
 };
 
 /// Embeddings · √C + sinusoidal positions, encoder, decoder, output projection by the target

@@ -5,10 +5,11 @@
 
 namespace gradus::nn {
 
+/// Image and model sizes of VisionTransformer.
 struct VisionTransformerOptions {
   std::int64_t size = 0, patch = 0;  // pixels per side; patch divides size
   std::int64_t channels = 1, classes = 0;
-  std::int64_t layers = 1;
+  std::int64_t layers = 1;  // number of blocks
   BlockOptions block = {};
 };
 

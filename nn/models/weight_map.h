@@ -1,4 +1,4 @@
-// WeightMap: tensor names and layouts of other libraries.
+// Tensor names and layouts of other libraries.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,10 @@ struct WeightRule {
   std::string ours, theirs;  // name in Gradus and in the other library
   Form form = Form::same;
   std::vector<std::int64_t> parts = {};  // rows of each of their tensors, if several
-  Shape tail = {};
+  Shape tail = {};                       // of unrolled: the other axes; of pairs: {head width}
 };
 
+/// Correspondence of a model's tensors to those of another library.
 struct WeightMap {
   std::vector<WeightRule> rules;
   std::string prefix = {};                // of their names; files may omit it
@@ -39,8 +40,8 @@ struct WeightMap {
 
 /// Tensors that are read on demand.
 struct TensorReader {
-  std::map<std::string, Shape> shapes;
-  std::function<Tensor(const std::string&)> read;
+  std::map<std::string, Shape> shapes;             // of every tensor, by name
+  std::function<Tensor(const std::string&)> read;  // returns the tensor of this name
 };
 TensorReader reader_of(StateDict tensors);
 

@@ -8,6 +8,7 @@
 
 namespace gradus {
 
+/// Bias, dropout and scale of scaled_dot_product_attention().
 struct AttentionOptions {
   Tensor bias = {};      // added to the scores; broadcasts to [B, H, T, S]; differentiable
   double dropout = 0;    // of the weights, in [0, 1)

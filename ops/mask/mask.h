@@ -26,6 +26,7 @@ struct MaskSizes {
   std::int64_t examples, heads, queries, keys;
 };
 
+/// How many pairs of a block a mask allows.
 enum class Coverage { none, some, all };
 
 /// A value that answers for pairs and for blocks, so that kernels skip hidden keys without a T × S
@@ -81,8 +82,8 @@ struct BlockSparse {
   std::int64_t window = 1;  // visible blocks on each side
   std::int64_t global = 1;  // the first blocks: see all keys, seen by all queries
   std::int64_t random = 2;  // additional blocks for each block of queries, drawn once
-  std::uint64_t seed = 0;
-  std::int64_t heads = 1;  // 1: shared; otherwise each head draws its own
+  std::uint64_t seed = 0;   // of the random blocks
+  std::int64_t heads = 1;   // 1: shared; otherwise each head draws its own
 };
 /// Block-sparse mask; causal: block_sparse_mask(pattern) & causal_mask(). Throws ValueError for a
 /// negative length or number of blocks, or block or heads below 1.

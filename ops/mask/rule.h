@@ -5,6 +5,7 @@
 
 namespace gradus {
 
+/// Base class of mask types. Derive from it for your own mask.
 class Mask::Rule {
  public:
   virtual ~Rule() = default;

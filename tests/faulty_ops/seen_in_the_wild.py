@@ -47,7 +47,7 @@ def flash_attention():
         return torch.softmax(q @ k.T, -1) @ v
 
     def backward(do, q, k, v):
-        do = as_kernels_read(do)  # the kernel takes do's last stride for 1, and the others for those of out
+        do = as_kernels_read(do)  # the kernel assumes that do's last stride is 1 and its others are out's
         p = torch.softmax(q @ k.T, -1)
         dp = do @ v.T
         ds = p * (dp - (p * dp).sum(-1, keepdim=True))
@@ -58,14 +58,14 @@ def flash_attention():
 def warp_interop():
     def backward(dy, x):
         dx = 2 * x * dy
-        dy.zero_()  # the tape, which shares dy's memory, has used up the adjoint of its output
+        dy.zero_()  # the tape shares dy's memory and clears the adjoint of its output after use
         return dx
     return function_of(lambda x: x * x, backward), (torch.randn(4),)
 
 
 def reshape_of_expanded():
     def backward(dy, x, w):
-        flat = as_kernels_read(x)  # a view of memory that holds one row for all
+        flat = as_kernels_read(x)  # memory that holds one row, expanded to all rows
         return dy @ w.T, flat.T @ dy
     return function_of(lambda x, w: x @ w, backward), (torch.randn(3, 2), torch.randn(2, 2))
 
@@ -76,7 +76,7 @@ def max_pool_sizes():
 
     def backward(dy, x):
         rows, columns = dy.shape
-        rows, columns = min(rows, columns), min(columns, rows)  # a grid for [columns, rows] meets [rows, columns]
+        rows, columns = min(rows, columns), min(columns, rows)  # a grid of [columns, rows] for [rows, columns]
         dx = torch.zeros_like(x)
         for i in range(rows):
             for j in range(columns):
@@ -93,14 +93,14 @@ def normal_covariance():
 
     def backward(dy, x, s):
         u = torch.linalg.solve(s, x)
-        return -dy * u, 0.5 * dy * (torch.linalg.inv(s) - torch.outer(u, u))  # the sign of all of ds
+        return -dy * u, 0.5 * dy * (torch.linalg.inv(s) - torch.outer(u, u))  # ds has the wrong sign
     a = torch.randn(3, 3)
     return function_of(forward, backward), (torch.randn(3), a @ a.T + torch.eye(3))
 
 
 def log_sigmoid_at_zero():
     def backward(dy, x):
-        at_most = torch.where(x < 0, 1.0, 0.0)  # min(x, 0) - log1p(exp(-|x|)): |x| at 0 has no part in it
+        at_most = torch.where(x < 0, 1.0, 0.0)  # min(x, 0) - log1p(exp(-|x|)): |x| has gradient 0 at 0
         return dy * (at_most + torch.sign(x) * torch.exp(-x.abs()) / (1 + torch.exp(-x.abs())))
     return function_of(torch.nn.functional.logsigmoid, backward), (torch.tensor([0.0, 0.5, -2.0]),)
 
@@ -139,12 +139,12 @@ def layer_norm_without_backward():
 
 def starting_point():
     def forward(w):
-        q = 1 - w  # the density is of the distance from the other bound
+        q = 1 - w  # the density depends on the distance from the other bound
         return -q * q / 2 + torch.log(q)
 
     def backward(dy, w):
         q = 1 - w
-        return dy * (-q + 1 / q)  # by q: dq/dw = -1 is forgotten
+        return dy * (-q + 1 / q)  # the derivative by q; the factor dq/dw = -1 is missing
     return function_of(forward, backward), (torch.tensor([0.3, 0.55, 0.8]),)
 
 
@@ -152,35 +152,35 @@ def tape_reads_now():
     held = torch.zeros(3, dtype=torch.float64)
 
     def forward(x):
-        held.copy_(x)  # one array for every step of a loop
+        held.copy_(x)  # one array for all steps of a loop
         return x * x
 
     def backward(dy, x):
-        return 2 * held * dy  # what the array holds at backward, not at forward
+        return 2 * held * dy  # the current value, not that of the forward pass
     return function_of(forward, backward), (torch.tensor([0.5, -1.5, 2.0]),)
 
 
 # function, description, source, expected cause ("": none), does gradcheck detect it
 CASES = [
-    (flash_attention, "flash-attention reads the gradient of its output as if it were contiguous",
+    (flash_attention, "flash-attention reads the upstream gradient as if it were contiguous",
      "Dao-AILab/flash-attention#355", "UPSTREAM LAYOUT", False),
-    (warp_interop, "Warp's tape zeroes the gradient that torch passes to it, so a second backward pass gives zeros",
+    (warp_interop, "Warp's tape zeroes the gradient that PyTorch passes to it, so a second backward pass returns zeros",
      "NVIDIA/warp#1732", "WRITES TO ITS INPUTS", False),
-    (tape_reads_now, "Warp's tape uses the values that arrays have in backward, not those of forward",
+    (tape_reads_now, "Warp's tape reads arrays during backward, not their values from the forward pass",
      "NVIDIA/warp#1350", "KEEPS STATE", False),
-    (reshape_of_expanded, "PyTorch's reshape of an expanded tensor is wrong on CUDA, and therefore einsum", "pytorch/pytorch#30303",
-     "LAYOUT", False),
-    (max_pool_sizes, "PyTorch's max_pool3d on CUDA exchanges height and width in a call", "pytorch/pytorch#36820",
+    (reshape_of_expanded, "PyTorch's reshape of an expanded tensor is wrong on CUDA, which also breaks einsum",
+     "pytorch/pytorch#30303", "LAYOUT", False),
+    (max_pool_sizes, "PyTorch's max_pool3d on CUDA swaps height and width in one call", "pytorch/pytorch#36820",
      "LEFT OUT", True),
     (starting_point, "Stan's wiener_lpdf has the wrong sign for its starting point", "stan-dev/math#3322", "SIGN", True),
     (normal_covariance, "autograd's multivariate normal has the wrong sign for its covariance", "HIPS/autograd#412",
      "SIGN", True),
-    (log_sigmoid_at_zero, "JAX's log_sigmoid has the gradient 0 at 0", "jax-ml/jax#2140", "LEFT OUT", True),
-    (ldexp_at_zero, "JAX's ldexp has the gradient 1 at 0, whatever the exponent", "jax-ml/jax#37992", "SUBSET", True),
-    (squared_difference, "TensorFlow.NET's squared_difference returns its inputs", "SciSharp/TensorFlow.NET#787",
-     "UPSTREAM IGNORED", True),
-    (cauchy_weight, "PoseLib's Cauchy loss uses a weight that is not the derivative", "PoseLib/PoseLib#97", "SCALE", True),
-    (layer_norm_without_backward, "candle's fused layer_norm has no backward, so layers before it never learn",
+    (log_sigmoid_at_zero, "JAX's log_sigmoid has gradient 0 at 0", "jax-ml/jax#2140", "LEFT OUT", True),
+    (ldexp_at_zero, "JAX's ldexp has gradient 1 at 0 for every exponent", "jax-ml/jax#37992", "SUBSET", True),
+    (squared_difference, "TensorFlow.NET's squared_difference returns its inputs as gradients",
+     "SciSharp/TensorFlow.NET#787", "UPSTREAM IGNORED", True),
+    (cauchy_weight, "PoseLib's Cauchy loss uses a weight that is not its derivative", "PoseLib/PoseLib#97", "SCALE", True),
+    (layer_norm_without_backward, "candle's fused layer_norm has no backward, so earlier layers never train",
      "huggingface/candle#3011", "NO GRADIENT", True),
 ]
 
@@ -203,20 +203,28 @@ def link(thread):
     return f"[{thread}](https://github.com/{repository}/issues/{number})"
 
 
+HEAD = """# Seen in the wild
+
+Gradus finds and explains all of these released bugs. `torch.autograd.gradcheck` with its defaults, in float64, passes
+four of them. `tests/faulty_ops/seen_in_the_wild.py` reproduces each in a few lines, and a test checks them all.
+"""
+
+
+def table(title, rows):
+    return ["", f"## {title}", "", "| bug | issue | cause that Gradus names |", "|---|---|---|", *rows]
+
+
 def document():
-    text = ["# Seen in the wild", "", "Wrong derivatives that well-known projects released. `tests/faulty_ops/seen_in_the_wild.py` "
-            "reproduces each in a few lines,", "and a test checks them all. *gradcheck* is `torch.autograd.gradcheck` with its "
-            "defaults, in float64.", "", "| bug | issue | report | gradcheck |", "|---|---|---|---|"]
-    parts = []
+    rows, parts = {False: [], True: []}, ["", "## Code and reports"]
     for make, what, thread, cause, noticed in CASES:
         report, message = judged(make)
-        text.append(f"| {what} | {link(thread)} | FAIL{', ' + cause if cause else ''} | "
-                    f"{'fails' if message else 'passes'} |")
+        rows[bool(message)].append(f"| {what} | {link(thread)} | {cause or 'none'} |")
         code = inspect.getsource(make).rstrip()
-        parts += ["", f"## {what}", "", link(thread), "", "```python", code, "```", "", "```text",
+        parts += ["", f"### {what}", "", link(thread), "", "```python", code, "```", "", "```text",
                   str(report).rstrip(), "```", "", "gradcheck: " + (
                       f"`{message.splitlines()[0][:100]}`" if message else "passes.")]
-    return "\n".join(text + parts) + "\n"
+    return HEAD + "\n".join(table("Bugs that gradcheck passes", rows[False]) +
+                            table("Bugs that both detect", rows[True]) + parts) + "\n"
 
 
 def main():

@@ -134,7 +134,7 @@ FORWARDS = re.compile(r"(^|::)operator$|simd::|std::|^gradus::(FunctionRef|apply
 def walk_in_document(title):
     """(file, function) of each step in a table of docs/architecture.md."""
     with open(os.path.join(root, "docs/architecture.md"), encoding="utf-8") as file:
-        section = file.read().split("\n## A walk from ")[1].split("\n## ")[0]
+        section = file.read().split("\n## How a training step runs\n")[1].split("\n## ")[0]
     rows = section.split("\n%s:\n" % title)[1].strip().split("\n\n")[0].split("\n")[2:]
     steps = []
     for row in rows:
@@ -168,19 +168,19 @@ def walk_of_program():
 
 
 def walk():
-    """The program follows docs/architecture.md's walk from `gpt train` to the softmax row and back."""
+    """The program calls the functions that docs/architecture.md lists, from `gpt train` to the softmax row and back."""
     text, out = os.path.join(root, "docs/architecture.md"), os.path.join(work, "walk")
     shutil.rmtree(out, ignore_errors=True)
     begin(walker)
     arguments = ("train %s --out %s --tokenizer byte --layers 1 --heads 2 --width 8 --context 8 --batch 1 --steps 1 "
                  "--no-trial --threads 1" % (text, out))
-    for title, stop, most in (("Forward", "online_softmax_rows", 14), ("Back", "online_softmax_rows_backward", 8)):
+    for title, stop, most in (("Forward", "online_softmax_rows", 14), ("Backward", "online_softmax_rows_backward", 8)):
         run("delete")
         run("break gradus::kernel::" + stop)
         start(arguments) if title == "Forward" else run("continue")
         rows, expected = walk_in_document(title)
         found = walk_of_program()
-        if title == "Back":
+        if title == "Backward":
             found = found[found.index(expected[0]):]
         check(rows <= most, "%s has %d steps" % (title, rows))
         check(found == expected, "%s in docs/architecture.md is\n%s\nbut the program's is\n%s" % (

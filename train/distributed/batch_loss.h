@@ -15,7 +15,7 @@ struct BatchLoss {
   BatchLoss(Tensor loss) : mean(std::move(loss)) {}  // NOLINT: implicit for loss functions
   BatchLoss(Tensor loss, std::int64_t of) : mean(std::move(loss)), count(of) {}
   Tensor mean;
-  std::int64_t count = 1;
+  std::int64_t count = 1;  // tokens in the mean
 };
 
 /// Loss of batch i, or of shard i % shards of step i / shards.

@@ -10,6 +10,7 @@
 
 namespace gradus::distributed {
 
+/// Shards begin … end − 1.
 struct ShardRange {
   std::int64_t begin, end;
   bool operator==(const ShardRange&) const = default;

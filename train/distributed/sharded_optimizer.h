@@ -1,4 +1,4 @@
-// An optimizer with its state divided among processes (ZeRO stage 1). Rajbhandari et al. 2020.
+// Optimizer state in several processes.
 //
 // All parameters form one flat vector, cut into one part per process, which updates it and keeps
 // its state. Results are bitwise independent of the number of processes: cuts are at multiples of
@@ -14,6 +14,7 @@
 
 namespace gradus::distributed {
 
+/// An optimizer with its state divided among processes (ZeRO stage 1, Rajbhandari et al. 2020).
 class ShardedOptimizer {
  public:
   /// Drops the state of other parts. With several processes, the optimizer's own step(),

@@ -23,6 +23,7 @@ namespace gradus::distributed {
 
 inline constexpr std::int64_t kCheckEvery = 50;  // steps between parameter comparisons
 
+/// Runs the shards of a training step that belong to this process.
 class Shards {
  public:
   /// Shards the optimizer. Throws ValueError for fewer shards than processes, DtypeError unless

@@ -9,7 +9,7 @@ namespace gradus::distributed {
 
 /// A simulated network: minimum time of an exchange.
 struct Network {
-  double latency_seconds = 0;
+  double latency_seconds = 0;   // per exchange
   double bytes_per_second = 0;  // per process and direction; 0: no limit
 };
 

@@ -1,5 +1,4 @@
-// Collective communication of processes, called in the same order by all. Implementations:
-// threads.h, mpi/mpi.h.
+// Communication of processes. Implementations: threads.h, mpi/mpi.h.
 #pragma once
 
 #include <atomic>
@@ -13,6 +12,7 @@
 
 namespace gradus::distributed {
 
+/// Memory to receive into, and memory to send.
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
@@ -20,6 +20,7 @@ using ConstBytes = std::span<const std::byte>;
 /// tensor.
 Bytes bytes_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
+/// Collective communication. All processes must make the same calls in the same order.
 class Transport {
  public:
   virtual ~Transport() = default;

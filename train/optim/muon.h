@@ -8,9 +8,10 @@ namespace gradus::optim {
 /// newton_schulz learns more per step, mud is cheaper.
 enum class Orthogonalizer { newton_schulz, mud };
 
+/// Settings of Muon. `lr` and `momentum` are for matrices, `adam` is for all other parameters.
 struct MuonOptions {
-  double lr = 0.02;  // of matrices
-  double momentum = 0.95;
+  double lr = 0.02;        // of matrices
+  double momentum = 0.95;  // μ
   bool nesterov = true;
   double weight_decay = 0;          // of both groups, as in AdamW
   AdamOptions adam = {.lr = 3e-4};  // of other parameters; its weight_decay is ignored
@@ -53,7 +54,7 @@ Tensor mud(const Tensor& x);
 
 /// Parameter groups of Muon.
 struct MuonGroups {
-  Group matrices, others;
+  Group matrices, others;  // for Muon, for AdamW
 };
 /// Matrices whose names match no pattern of `not_hidden` (default: embeddings and heads), and all
 /// others.

@@ -32,6 +32,7 @@ struct GroupState {
   bool whole = false;  // update() needs the entire parameter
 };
 
+/// Clipping and learning-rate factor of Optimizer::step().
 struct StepOptions {
   double clip_norm = 0;      // > 0: scales gradients down to this global norm
   double factor = 1;         // of every learning rate, from the schedule
@@ -108,11 +109,12 @@ class Optimizer {
   double factor_in_backward_ = 1;
 };
 
+/// Settings of SGD; defaults as in PyTorch.
 struct SGDOptions {
   double lr = 1e-3;
-  double momentum = 0;
+  double momentum = 0;      // 0: plain gradient descent
   double weight_decay = 0;  // added to the gradient
-  bool nesterov = false;
+  bool nesterov = false;    // look ahead by one step of the velocity
 };
 /// SGD: v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with
 /// `nesterov`.
@@ -127,11 +129,12 @@ class SGD : public Optimizer {
   SGDOptions options_;
 };
 
+/// Settings of Adam; defaults as in PyTorch.
 struct AdamOptions {
   double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0;
+  std::array<double, 2> betas = {0.9, 0.999};  // β1, β2: decay of the two averages
+  double eps = 1e-8;                           // added to the root
+  double weight_decay = 0;                     // added to the gradient
 };
 /// Adam, Kingma & Ba 2015. m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;  p −= lr · m̂ / (√v̂ + eps),
 /// with m̂ = m / (1−β1^t) and v̂ = v / (1−β2^t). Weight decay is added to the gradient.
@@ -153,11 +156,12 @@ class Adam : public Optimizer {
 /// Adam's update of a piece in step t. `decoupled`: weight decay as in AdamW.
 void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t);
 
+/// Settings of AdamW; defaults as in PyTorch.
 struct AdamWOptions {
   double lr = 1e-3;
   std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
-  double weight_decay = 1e-2;
+  double weight_decay = 1e-2;  // of the parameter, not of the gradient
 };
 /// Adam with weight decay on the parameter: p −= lr · weight_decay · p. Loshchilov & Hutter 2019.
 class AdamW : public Adam {
@@ -169,6 +173,7 @@ class AdamW : public Adam {
       : AdamW(std::vector<Group>{{std::move(parameters)}}, options) {}
 };
 
+/// Settings of Lion; the betas are those of Chen et al. 2023.
 struct LionOptions {
   double lr = 1e-4;
   std::array<double, 2> betas = {0.9, 0.99};
@@ -201,7 +206,7 @@ std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters
 
 /// Settings for matching parameters (nn/pattern.h). Negative ones default to the optimizer's.
 struct Rule {
-  std::string pattern;
+  std::string pattern;  // of names: "*.bias"
   double lr = -1;
   double weight_decay = -1;
 };

@@ -1,4 +1,4 @@
-// SideChannel: exchanges reports with rank 0 and ends the process when they stop.
+// Detection of lost processes.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,7 @@
 
 namespace gradus::distributed {
 
+/// Exchanges reports with rank 0, and ends the process when reports stop.
 class SideChannel {
  public:
   /// Collective, like destruction. GRADUS_SILENCE: see mpi.h.
