@@ -24,7 +24,7 @@ include_patterns = ["docs/**.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.m
 exclude_patterns = ["build", "runs", ".*"]  # build has links to the tree
 root_doc = "docs/index"
 myst_heading_anchors = 4
-myst_url_schemes = ["http", "https", "mailto", "source"]
+myst_url_schemes = ["http", "https", "mailto", "source", "trace"]
 suppress_warnings = ["duplicate_declaration.cpp"]  # each API page names the namespace gradus
 
 breathe_projects = {"gradus": str(BUILD / "doxygen" / "xml")}
@@ -67,10 +67,11 @@ redirects = {  # addresses of earlier versions
 
 linked = set()  # files of the tree that pages link to
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[\w-]*)?\)")
+TRACE = re.compile(r"\]\(\.\./traces/([^)\s]+)\)")
 
 
 def source_links(app, docname, text):
-    """Links to files that are not pages become source:PATH, which resolve_sources() makes relative."""
+    """Links to files that are not pages become source:PATH, those to traces trace:PATH; see resolve_sources()."""
     if docname == "docs/derivations":
         text[0] += "\n## All derivations\n\n```{toctree}\n:glob:\n\nderivations/*\n```\n"
     if docname == "docs/index":  # the home page is the README
@@ -87,12 +88,14 @@ def source_links(app, docname, text):
             return match[0]
         return f"](source:{path}{match[3] or ''})"
 
-    text[0] = LINK.sub(replaced, text[0])
+    text[0] = LINK.sub(replaced, TRACE.sub(r"](trace:\1)", text[0]))
 
 
 def resolve_sources(app, doctree, docname):
     for reference in doctree.findall(nodes.reference):
         uri = reference.get("refuri", "")
+        if uri.startswith("trace:"):  # html_extra_path
+            reference["refuri"] = os.path.relpath("docs/traces/" + uri[len("trace:"):], posixpath.dirname(docname))
         if uri.startswith("source:"):
             path, _, anchor = uri[len("source:"):].partition("#")
             linked.add(path)

@@ -1,4 +1,5 @@
-// Quoted lines in the course and docs/guides/custom_operation.md must occur in the outputs, in order.
+// Quoted lines in the course and docs/guides/custom_operation.md must occur in the programs and their
+// outputs, in order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -17,20 +18,28 @@ namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 struct Section {
-  std::string title;               // from "## 03 Where does …"
+  std::string title;               // from "## Try it"; of the lines before the first: empty
   std::vector<Lines> quotes;       // between "```text" and "```"
   std::vector<Lines> code;         // between "```cpp" and "```"
   std::size_t debugger_lines = 0;  // begin with "(gdb) "
+  std::size_t answers = 0;         // folded
 };
 
+Lines lines_of(const std::string& path) {
+  std::ifstream file(GRADUS_SOURCE_DIR "/" + path);
+  REQUIRE(file);
+  Lines lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
 std::vector<Section> sections_of(const std::string& document) {
-  std::ifstream file(GRADUS_SOURCE_DIR "/docs/" + document);
-  std::vector<Section> sections;
+  std::vector<Section> sections(1);
   Lines* quote = nullptr;
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("## ", 0) == 0) sections.push_back({line.substr(3), {}, {}, 0});
-    if (sections.empty()) continue;
+  for (const std::string& line : lines_of("docs/" + document)) {
+    if (line.rfind("## ", 0) == 0) sections.push_back({line.substr(3), {}, {}, 0, 0});
     Section& section = sections.back();
+    section.answers += line.find("<summary>Answer</summary>") != std::string::npos;
     section.debugger_lines += line.rfind("(gdb) ", 0) == 0;
     if (line == "```") quote = nullptr;
     if (quote != nullptr) quote->push_back(line);
@@ -81,30 +90,48 @@ Lines output_of(const std::string& lesson) {
 
 }  // namespace
 
-TEST_CASE("the course has each lesson and quotes its output") {
-  const Lines names = lessons();
-  const std::vector<Section> sections = sections_of("course/index.md");
+TEST_CASE("the page of each lesson has all sections and quotes the program and its output") {
+  const Lines names = lessons(), index = lines_of("docs/course/index.md");
   REQUIRE(names.size() >= 6);
-  REQUIRE(sections.size() == names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    INFO(names[i]);
-    REQUIRE(names[i].rfind(sections[i].title.substr(0, 2) + "_", 0) == 0);
-    CHECK(sections[i].debugger_lines > 0);
-    CHECK(!sections[i].quotes.empty());
-    const Lines printed = output_of(names[i]);
-    for (const Lines& quote : sections[i].quotes) check_quote("course/index.md", quote, printed);
+  for (const std::string& name : names) {
+    const std::string page = "course/" + name + ".md";
+    INFO(page);
+    const auto links_here = [&](const std::string& line) {
+      return line.find("](" + name + ".md)") != std::string::npos;
+    };
+    CHECK(std::any_of(index.begin(), index.end(), links_here));
+    const Lines source = lines_of("examples/" + (name == "00_nano" ? "nano/main" : name) + ".cpp");
+    const Lines printed = output_of(name);
+    Lines titles;
+    Section all;
+    for (const Section& section : sections_of(page)) {
+      titles.push_back(section.title);
+      for (const Lines& quote : section.quotes) check_quote(page, quote, printed);
+      for (const Lines& quote : section.code) check_quote(page, quote, source);
+      all.quotes.insert(all.quotes.end(), section.quotes.begin(), section.quotes.end());
+      all.code.insert(all.code.end(), section.code.begin(), section.code.end());
+      all.debugger_lines += section.debugger_lines;
+      if (section.title == "Check yourself") CHECK(section.answers == 3);
+      if (section.title == "Try it") CHECK(section.answers > 0);
+    }
+    if (titles.back() == "Exercises") titles.pop_back();
+    CHECK(titles == Lines{"", "You will learn", "Before you start", "The idea", "Look at the trace",
+                          "Stop in the debugger", "Try it", "Check yourself", "Recap"});
+    CHECK(!all.quotes.empty());
+    CHECK(!all.code.empty());
+    CHECK(all.debugger_lines > 0);
   }
 }
 
 TEST_CASE("docs/guides/custom_operation.md quotes an operation and the checker's report") {
   const Lines printed = output_of("check_your_gradient");
-  std::ifstream file(GRADUS_SOURCE_DIR "/examples/check_your_gradient.cpp");
-  Lines source;
-  for (std::string line; std::getline(file, line);) source.push_back(line);
+  const Lines source = lines_of("examples/check_your_gradient.cpp");
   std::size_t quotes = 0;
   for (const Section& section : sections_of("guides/custom_operation.md")) {
-    for (const Lines& quote : section.quotes) check_quote("guides/custom_operation.md", quote, printed);
-    for (const Lines& quote : section.code) check_quote("guides/custom_operation.md", quote, source);
+    for (const Lines& quote : section.quotes)
+      check_quote("guides/custom_operation.md", quote, printed);
+    for (const Lines& quote : section.code)
+      check_quote("guides/custom_operation.md", quote, source);
     quotes += section.quotes.size() + section.code.size();
   }
   CHECK(quotes == 5);

@@ -67,10 +67,12 @@ TEST_CASE("docs/explanation/attention.md draws each mask correctly") {
   }
 }
 
-TEST_CASE("the custom mask in docs/explanation/attention.md hides the same pairs as its dense form") {
+TEST_CASE(
+    "the custom mask in docs/explanation/attention.md hides the same pairs as its dense form") {
   const std::string own = contents("tests/ops/test_attention_document.cpp");
   const std::size_t begin = own.find("/// A query sees"), end = own.find("\n};\n", begin) + 4;
-  CHECK(contents("docs/explanation/attention.md").find(own.substr(begin, end - begin)) != std::string::npos);
+  CHECK(contents("docs/explanation/attention.md").find(own.substr(begin, end - begin)) !=
+        std::string::npos);
   const Tensor q = randn({2, 2, 40, 4}, Dtype::f64).requires_grad_(),
                k = randn({2, 2, 70, 4}, Dtype::f64), v = randn({2, 2, 70, 4}, Dtype::f64);
   const Mask mask = Mask(std::make_shared<Dilated>(3)) & padding_mask({70, 33});

@@ -7,7 +7,6 @@ const {execFileSync} = require('child_process');
 const {runInBrowser, skip} = require('./support.js');
 
 const build = process.argv[2] || path.join(__dirname, '../../../build/release'), tree = path.join(__dirname, '../../..');
-const course = fs.readFileSync(path.join(tree, 'docs/course/index.md'), 'utf8');
 const lessons = fs.readdirSync(path.join(tree, 'examples')).filter(n => /^\d\d_.*\.cpp$/.test(n)).map(n => n.slice(0, -4));
 const programs = Object.fromEntries(lessons.map(name => [name, {arguments: [], most: name.startsWith('06') ? 3e5 : 8e6}]));
 programs.gpt = {arguments: ['train', path.join(tree, 'README.md'), '--config', 'toy', '--steps', '3', '--no-trial'], most: 4e6};
@@ -15,6 +14,15 @@ if (!fs.existsSync(path.join(build, 'gpt'))) skip(`${build} has no programs. Bui
 const cases = path.join(build, 'tests/trace/viewer/gradus_trace_cases');
 for (const name of execFileSync(cases).toString().trim().split('\n'))
   programs[name] = {program: cases, arguments: [name], empty: name === 'thrown', most: 3e5};
+
+/** The addresses of a lesson's trace to which its page links. */
+function addresses(name) {
+  const page = path.join(tree, 'docs/course', name + '.md');
+  if (!fs.existsSync(page)) return [];
+  const found = [...fs.readFileSync(page, 'utf8').matchAll(/\]\(\.\.\/traces\/([\w]+)\.html#([^)\s]+)\)/g)];
+  assert.ok(found.length > 0 && found.every(([, lesson]) => lesson === name), `${page} links to its trace`);
+  return found.map(([, , address]) => address);
+}
 
 runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`${name} writes a page that holds`, async b => {
   const work = fs.mkdtempSync(path.join(b.folder, name)), file = path.join(work, 'step.html');
@@ -29,10 +37,10 @@ runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`
   assert.ok(how.empty || (result.steps > 0 && result.cells > 0));
   assert.equal(await b.run('document.querySelectorAll("img").length'), 0, 'a hostile name is text');
   assert.deepEqual(b.complaints(), []);
-  for (const [, address] of course.matchAll(new RegExp('`' + name + '\\.html#([^`]+)`', 'g'))) {
+  for (const address of addresses(name)) {
     const want = Object.fromEntries(new URLSearchParams(address));
     const got = await b.run(`read(${JSON.stringify(address)}, app.t)`);
-    for (const key of Object.keys(want)) assert.equal(String(got[key]), want[key], `docs/course/index.md: ${name} #${address}`);
+    for (const key of Object.keys(want)) assert.equal(String(got[key]), want[key], `docs/course/${name}.md: #${address}`);
   }
   assert.ok(bytes <= how.most, `${bytes} bytes are more than ${how.most}`);
 }])));
