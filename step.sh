@@ -70,7 +70,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-program=${program:-06_attention}
+program=${program:-10_attention}
 if [[ $program = */* ]]; then
   [[ $program = /* ]] || program=$started_in/$program
   [ -f "$program" ] && [ -x "$program" ] || { echo "step.sh: $program is not an executable file" >&2; exit 2; }

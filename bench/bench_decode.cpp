@@ -39,7 +39,7 @@ struct Flags {
   std::string config = "cpu";
   std::int64_t length = 1024, vocab = 65;
   int rounds = 7, threads = 0;
-  std::string model, text = "docs/course/index.md";
+  std::string model, text = "examples/data/prose.txt";
   bool precisions = false, serve = false;
   gemm::Precision weights = gemm::Precision::f32;
 };

@@ -3,7 +3,7 @@
 //   y = 1/N Σ_n −log softmax(x_n)[target_n]     x [N 3, V 4], target [N] of integers, y and dy []
 //
 // Differentiate −log p[target] = −x[target] + log Σ_j exp(x_j), without the derivative of softmax.
-// Lesson 05 shows the result.
+// Lesson 06 shows the result.
 // Useful: one_hot(target, classes, x.dtype()). The target gets no gradient.
 #include "gradus/examples/exercises/exercises.h"
 

@@ -17,7 +17,7 @@ std::string tape_of(const std::string& page) {
 
 TEST_CASE("a lesson writes the page of its first backward") {
   const Workplace here;
-  const std::string lesson = std::string(GRADUS_BINARY_DIR) + "/06_attention";
+  const std::string lesson = std::string(GRADUS_BINARY_DIR) + "/10_attention";
   const Outcome plain = here.shell(lesson), traced = here.shell("GRADUS_TRACE=x.html " + lesson);
   CHECK(traced.code == 0);
   CHECK(traced.out == plain.out);
@@ -29,7 +29,7 @@ TEST_CASE("a lesson writes the page of its first backward") {
   CHECK(page.find("data-crc32=\"" + std::string(sum) + "\"") != page.npos);
   const Json tape = Json::parse(text);
   CHECK(tape.at("attention").size() == 1);
-  CHECK(tape.at("meta").at("title") == "06_attention");
+  CHECK(tape.at("meta").at("title") == "10_attention");
   CHECK(tape.at("walks").at("rows").size() == 1);
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("gradus-trace finds the first differing value") {
   const Workplace here;
   const std::string bin = GRADUS_BINARY_DIR, diff = bin + "/gradus-trace diff ";
   for (const std::string page : {"a", "b"})
-    here.shell("GRADUS_TRACE=" + page + ".html " + bin + "/06_attention");
+    here.shell("GRADUS_TRACE=" + page + ".html " + bin + "/10_attention");
   Outcome same = here.shell(diff + "a.html b.html");
   CHECK(same.code == 0);
   CHECK(same.out.find("no difference in ") == 0);

@@ -453,7 +453,7 @@ def masks():
 
 
 def transformer():
-    p = Picture("The Transformer of lesson 10: encoder left, decoder right, read from bottom to top", 640)
+    p = Picture("The Transformer of lesson 15: encoder left, decoder right, read from bottom to top", 640)
 
     def sublayer(x, y, lines, color, width=190):
         """norm, layer and sum, with the residual connection at the left: from y (bottom) to y − 104."""
@@ -544,9 +544,9 @@ def llama():
     return p
 
 
-PICTURES = {"00_nano": nano, "01_neuron": neuron, "02_spiral": spiral, "03_tensors": tensors, "04_linear": linear,
-            "05_softmax": softmax_lesson, "06_attention": attention, "07_pooling": pooling, "08_masks": masks,
-            "09_heads": heads, "10_transformer": transformer, "11_real_model": llama}
+PICTURES = {"00_nano": nano, "01_neuron": neuron, "05_spiral": spiral, "03_tensors": tensors, "04_linear": linear,
+            "06_softmax": softmax_lesson, "10_attention": attention, "09_pooling": pooling, "12_masks": masks,
+            "11_heads": heads, "15_transformer": transformer, "16_real_model": llama}
 
 
 def main(arguments):

@@ -34,7 +34,7 @@ const kColumns = {
 };
 class Sample {
   constructor(title = 'a sample') {
-    this.tape = {schema: 'gradus-tape/1', meta: {title, program: 'build/release/06_attention', notes: []}, failure: null,
+    this.tape = {schema: 'gradus-tape/1', meta: {title, program: 'build/release/10_attention', notes: []}, failure: null,
                  labels: {}, shapes: [], values: [], attention: [], opdefs: {}, files: []};
     for (const [name, columns] of Object.entries(kColumns)) this.tape[name] = {columns, rows: []};
   }

@@ -1,4 +1,4 @@
-// Lesson 11: one token on its way through a pretrained model.
+// Lesson 16: one token on its way through a pretrained model.
 //
 //   x = token vectors                                          no positions are added
 //   h = x / √(mean(x²) + ε) ⊗ weight                           RMS norm
@@ -11,7 +11,7 @@
 // nn::GPT. After each block, the last norm and projection show the token it would predict.
 //
 // Without arguments, it reads a small random model written by `transformers`. With a real one:
-//   build/release/11_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
+//   build/release/16_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
 //
 // In a debugger: break gradus::nn::load_mapped, and print map.
 
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
     run(argc > 1 ? argv[1] : kSmall, argc > 2 ? argv[2] : "The capital of France is");
     return 0;
   } catch (const Error& error) {
-    std::fprintf(stderr, "11_real_model: %s\n", error.what());
+    std::fprintf(stderr, "16_real_model: %s\n", error.what());
     return 2;
   }
 }

@@ -1,4 +1,4 @@
-// Lesson 16: a language model in four stages, from a table of pairs to a GPT.
+// Lesson 14: a language model in four stages, from a table of pairs to a GPT.
 //
 //   bigram      scores of the next character from this one: a table [V, V]
 //   average     … from the mean of all characters so far: attention with equal weights
@@ -7,7 +7,7 @@
 //
 // Each stage trains on the same text for the same number of steps, and then writes.
 //
-//   16_tiny_gpt [FILE [STEPS]]
+//   14_tiny_gpt [FILE [STEPS]]
 
 #include <cstdio>
 #include <cstdlib>
@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
     return run(argc > 1 ? argv[1] : "examples/data/prose.txt",
                argc > 2 ? std::max(20L, std::atol(argv[2])) : 500);
   } catch (const Error& error) {
-    std::fprintf(stderr, "16_tiny_gpt: %s\n", error.what());
+    std::fprintf(stderr, "14_tiny_gpt: %s\n", error.what());
     return 2;
   }
 }

@@ -1,9 +1,9 @@
-// Lesson 02: a two-layer net learns which arm of a spiral a point lies on.
+// Lesson 05: a two-layer net learns which arm of a spiral a point lies on.
 //
 // Reads examples/data/spiral.csv (x, y, arm). A module is a struct with members() and forward().
 // Each training step runs forward, backward and the optimizer's update.
 //
-//   02_spiral [FILE.csv]
+//   05_spiral [FILE.csv]
 
 #include <cstdio>
 
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc > 1 ? argv[1] : "examples/data/spiral.csv");
   } catch (const Error& error) {
-    std::fprintf(stderr, "02_spiral: %s\n", error.what());
+    std::fprintf(stderr, "05_spiral: %s\n", error.what());
     return 2;
   }
 }

@@ -1,4 +1,4 @@
-// Lesson 08: masks decide which keys a query may attend to, possibly none.
+// Lesson 12: masks decide which keys a query may attend to, possibly none.
 //
 //   weights = softmax(scores, over the allowed keys)     hidden key: weight 0 and dscore 0
 //   out     = Σ weight · v, over the allowed keys        no allowed key: out 0, no gradient

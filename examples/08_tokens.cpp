@@ -1,4 +1,4 @@
-// Lesson 13: tokens, and the vectors that stand for them.
+// Lesson 08: tokens, and the vectors that stand for them.
 //
 //   text → ids         a tokenizer: one id per character, word or byte pair
 //   ids → vectors      x_t = W[id_t]: row id_t of a table W [V, C], which is learned

@@ -1,4 +1,4 @@
-// Lesson 06: one attention head on three tokens, forward and backward, with every matrix.
+// Lesson 10: one attention head on three tokens, forward and backward, with every matrix.
 //
 //   scores = q kᵀ / √D      weights = softmax(scores)      out = weights v
 //

@@ -1,4 +1,4 @@
-// Lesson 15: optimizers: what to do with a gradient g.
+// Lesson 07: optimizers: what to do with a gradient g.
 //
 //   SGD        p −= lr · g
 //   momentum   v = μ v + g;  p −= lr · v                 averages out what alternates

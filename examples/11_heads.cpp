@@ -1,4 +1,4 @@
-// Lesson 09: heads are several attentions side by side, each on its own columns.
+// Lesson 11: heads are several attentions side by side, each on its own columns.
 //
 //   Q, K, V = x Wᵀ, W [3C, C]: one matmul     head_h = softmax(Q_h K_hᵀ / √D) V_h, D = C / H
 //   y = [head_1 … head_H] W_outᵀ              Q_h: columns h · D … (h + 1) · D of Q
@@ -42,7 +42,7 @@ Tensor columns(const Tensor& x, std::int64_t h, std::int64_t width) {
   return slice(x, -1, h * width, (h + 1) * width);
 }
 
-/// A single head, with the gradients of lesson 06.
+/// A single head, with the gradients of lesson 10.
 struct Head {
   Tensor q, k, v;                                                                       // [1, T, D]
   Tensor weights() const { return softmax(matmul(q, transpose(k)) / std::sqrt(2.0)); }  // [1, T, T]

@@ -1,4 +1,4 @@
-// Lesson 05: softmax, cross-entropy, and why their gradient is p − y.
+// Lesson 06: softmax, cross-entropy, and why their gradient is p − y.
 //
 //   p = softmax(x)                p_v = exp(x_v) / Σ_u exp(x_u)
 //   loss = −log p[target]         y = 1 at the target, 0 elsewhere

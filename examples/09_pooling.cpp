@@ -1,4 +1,4 @@
-// Lesson 07: one query pools a sequence into a vector; four ways to score a key.
+// Lesson 09: one query pools a sequence into a vector; four ways to score a key.
 //
 //   scores_s = score(q, k_s)      weights = softmax(scores)      pooled = Σ_s weights_s x_s
 //

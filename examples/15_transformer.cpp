@@ -1,4 +1,4 @@
-// Lesson 10: a Transformer learns to write words backwards.
+// Lesson 15: a Transformer learns to write words backwards.
 //
 //   memory = encoder(source)                         every letter sees every letter
 //   logits = decoder(target so far, memory)          each sees those before it, and the memory:

@@ -1,4 +1,4 @@
-// Lesson 14: what else is in a Transformer block: residuals, norms and positions.
+// Lesson 13: what else is in a Transformer block: residuals, norms and positions.
 //
 //   residual   y = x + f(x)              dx = dy + what f passes back: dy always gets through
 //   norm       y = (x − μ) / σ           mean 0 and variance 1; dx has no part along 1 and y

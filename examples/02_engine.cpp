@@ -1,4 +1,4 @@
-// Lesson 12: an autograd engine in 40 lines.
+// Lesson 02: an autograd engine in 40 lines.
 //
 //   forward    each operation computes y, and puts a function on the tape: dx += dy · ∂y/∂x
 //   backward   runs these functions in reverse, so dy is complete before it is used
