@@ -103,13 +103,29 @@ def resolve_sources(app, doctree, docname):
             reference["refuri"] = os.path.relpath(page, posixpath.dirname(docname)) + (anchor and "#" + anchor)
 
 
-def write_sources(app, exception):
-    if not exception:
-        sources.write(ROOT, Path(app.outdir) / "source", linked)
+# What axe-core reports about pages of the theme.
+ACCESSIBLE = [('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
+              ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
+              ('<aside class="toc-drawer">', '<aside class="toc-drawer" aria-label="Sections">'),
+              ("<pre>", '<pre tabindex="0">'),
+              ('<th class="head"><p></p></th>', '<td></td>')]
+
+
+def finish(app, exception):
+    if exception:
+        return
+    site = Path(app.outdir)
+    sources.write(ROOT, site / "source", linked)
+    for path in site.rglob("*.html"):
+        if "traces" not in path.parts:
+            text = path.read_text(encoding="utf-8")
+            for before, after in ACCESSIBLE:
+                text = text.replace(before, after)
+            path.write_text(text, encoding="utf-8")
 
 
 def setup(app):
     app.add_lexer("gdb", TextLexer)
     app.connect("source-read", source_links)
     app.connect("doctree-resolved", resolve_sources)
-    app.connect("build-finished", write_sources)
+    app.connect("build-finished", finish)

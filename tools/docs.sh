@@ -22,7 +22,10 @@ if ! cmp -s docs/requirements.txt $venv/requirements.txt; then
   $venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r docs/requirements.txt
   cp docs/requirements.txt $venv
 fi
-[ ! -e build/release/build.ninja ] || cmake --build build/release --target traces -j "$(setup_cores)" >/dev/null
+if [ -e build/release/build.ninja ]; then
+  rm -rf docs/traces
+  cmake --build build/release --target traces -j "$(setup_cores)" >/dev/null
+fi
 
 {
   cat tools/docs/Doxyfile
@@ -36,4 +39,5 @@ mkdir -p build/docs/extra/docs
 [ ! -d docs/traces ] || cp -r docs/traces build/docs/extra/docs
 rm -rf build/site
 $venv/bin/sphinx-build -q -W --keep-going -d build/docs/doctrees -c docs -b html . build/site
+python3 tools/docs/check_links.py build/site
 echo "build/site/index.html"

@@ -22,6 +22,8 @@ def main():
                 compound.remove(section)
         for section in tree.iter("sectiondef"):
             section.set("kind", section.get("kind") or "friend")
+            for friend in [each for each in section.findall("memberdef") if each.get("kind") == "friend"]:
+                section.remove(friend)
         for member in tree.iter("memberdef"):
             value = member.find("initializer")
             if value is not None and re.search(r"{\s*(\.|if)", "".join(value.itertext())):

@@ -2,7 +2,7 @@
 // Chromium driven through its DevTools pipe. Uses only Node's standard library.
 'use strict';
 const crypto = require('crypto'), fs = require('fs'), os = require('os'), path = require('path'), vm = require('vm');
-const {spawn} = require('child_process');
+const {execFileSync, spawn} = require('child_process');
 
 const kViewer = path.join(__dirname, '../../../trace/viewer');
 const kScripts = ['trace', 'arithmetic', 'draw', 'rules', 'study', 'views', 'app'];  // in the recorder's order
@@ -220,6 +220,25 @@ class Browser {
   }
 }
 
+function findAxe() {
+  const downloaded = path.join(__dirname, '../../../build/axe/axe_playwright_python/axe.min.js');
+  if (fs.existsSync(downloaded)) return downloaded;
+  try {
+    const found = execFileSync('python3', ['-c', 'import importlib.util as u; print(u.find_spec("axe_playwright_python").origin)'],
+                               {stdio: ['ignore', 'pipe', 'ignore']}).toString().trim();
+    return path.join(path.dirname(found), 'axe.min.js');
+  } catch { return ''; }
+}
+function needAxe() {
+  if (!fs.existsSync(findAxe())) skip('axe-core is not installed: pip install axe-playwright-python (./test.sh --all does)');
+}
+/** Accessibility problems that axe-core finds in the current page. */
+async function violations(b) {
+  await b.run(fs.readFileSync(findAxe(), 'utf8') + ';0');
+  const found = await b.run('axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)');
+  return found.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' | ')}`);
+}
+
 /** Runs the cases of a file. Prints failures and exits with 1 if there are any. */
 async function run(cases, after = () => {}) {
   let failed = 0;
@@ -251,4 +270,4 @@ async function runInBrowser(cases) {
             () => browser.close());
 }
 
-module.exports = {pure, sample, chain, page, escaped, Sample, Browser, findBrowser, f64, run, runInBrowser, skip};
+module.exports = {pure, sample, chain, page, escaped, Sample, Browser, findBrowser, f64, run, runInBrowser, skip, needAxe, violations};

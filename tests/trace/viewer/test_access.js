@@ -1,27 +1,10 @@
 // axe-core (from the axe-playwright-python wheel) finds no violation in any view, light or dark,
 // wide or narrow.
 'use strict';
-const assert = require('assert'), fs = require('fs'), path = require('path');
-const {execFileSync} = require('child_process');
-const {sample, chain, page, runInBrowser, skip} = require('./support.js');
+const assert = require('assert');
+const {sample, chain, page, runInBrowser, needAxe, violations} = require('./support.js');
 
-function findAxe() {
-  const downloaded = path.join(__dirname, '../../../build/axe/axe_playwright_python/axe.min.js');
-  if (fs.existsSync(downloaded)) return downloaded;
-  try {
-    const found = execFileSync('python3', ['-c', 'import importlib.util as u; print(u.find_spec("axe_playwright_python").origin)'],
-                               {stdio: ['ignore', 'pipe', 'ignore']}).toString().trim();
-    return path.join(path.dirname(found), 'axe.min.js');
-  } catch { return ''; }
-}
-const axe = findAxe();
-if (!fs.existsSync(axe)) skip('axe-core is not installed: pip install axe-playwright-python (./test.sh --all does)');
-
-async function violations(b) {
-  await b.run(fs.readFileSync(axe, 'utf8') + ';0');
-  const found = await b.run('axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)');
-  return found.map(v => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' | ')}`);
-}
+needAxe();
 const pages = {
   sample: page(sample()), chain: page(chain(500)),
   failed: page({...sample(), failure: {op: 'matmul', in: [0, 1], module: 1, stack: 0, message: 'no'}}),
