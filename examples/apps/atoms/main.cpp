@@ -83,7 +83,8 @@ int main(int argc, char** argv) {
       "Maps atoms of products to atoms of reactants by a model's attention.\n"
       "  atoms rxnmapper_dir \"CC(C)S.Fc1cccnc1F>>CC(C)Sc1ncccc1F\" --page map.html");
   Asked asked;
-  app.add_option("model", asked.model, "directory of RXNMapper's model (docs/guides/pretrained_models.md)")
+  app.add_option("model", asked.model,
+                 "directory of RXNMapper's model (docs/guides/pretrained_models.md)")
       ->required();
   app.add_option("reactions", asked.reactions, "reactions in SMILES, REACTANTS>>PRODUCTS")
       ->required();

@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
       "Finds the sentences that match a question.\n"
       "  search minilm_dir \"How are gradients checked?\" docs/*.md");
   Asked asked;
-  app.add_option("model", asked.model, "directory of all-MiniLM-L6-v2 (docs/guides/pretrained_models.md)")
+  app.add_option("model", asked.model,
+                 "directory of all-MiniLM-L6-v2 (docs/guides/pretrained_models.md)")
       ->required();
   app.add_option("question", asked.question, "question to search for");
   app.add_option("files", asked.files, "documents to search");
