@@ -8,6 +8,7 @@ from html import escape
 INK = "#757d87"                                                  # text and lines on the background
 BLUE, ORANGE, GREEN, GRAY = "#2f6db5", "#b4541a", "#3b7f4a", "#5b6470"  # fills under white text
 LINES = {BLUE: "#3d80cf", ORANGE: "#cb6a2a", GREEN: "#4a9a5b", GRAY: INK, INK: INK}
+WORDS = ["the", "cat", "sat"]
 
 
 # ---- Drawing ----
