@@ -1,12 +1,12 @@
 // Lesson 02: an autograd engine in 40 lines.
 //
-//   forward    each operation computes y, and puts a function on the tape: dx += dy · ∂y/∂x
-//   backward   runs these functions in reverse, so dy is complete before it is used
+//   forward    each operation computes y and pushes a function onto the tape: dx += dy · ∂y/∂x
+//   backward   runs the functions in reverse, so dy is complete before it is used
 //
-// The engine below has one number per value. It learns XOR, and its gradients equal those of
-// Gradus, which does the same with tensors.
+// Each value of this engine is a single number. With it, a network learns XOR. Its gradients equal
+// those of Gradus, which does the same with tensors.
 //
-// In a debugger: break engine::backward, and step into the functions on the tape.
+// In a debugger: break engine::backward, and print tape.size().
 
 #include <functional>
 #include <memory>

@@ -1,12 +1,12 @@
-// Lesson 07: optimizers: what to do with a gradient g.
+// Lesson 07: optimizers turn a gradient g into a step.
 //
 //   SGD        p −= lr · g
 //   momentum   v = μ v + g;  p −= lr · v                 averages out what alternates
 //   Adam       p −= lr · m̂ / (√v̂ + ε)                    each parameter at its own scale
-//   AdamW      … and p −= lr · decay · p                 decay that Adam's scale does not touch
-//   Muon       p −= lr · orthogonalized v                all directions of a matrix equally
+//   AdamW      … and p −= lr · decay · p                 weight decay that Adam does not rescale
+//   Muon       p −= lr · orthogonalized v                equally far in all directions of a matrix
 //
-// In a debugger: break gradus::optim::adam_update, and print options.
+// In a debugger: break gradus::optim::adam_update, and print piece.gradient and t.
 
 #include <memory>
 

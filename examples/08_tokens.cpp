@@ -4,7 +4,7 @@
 //   ids → vectors      x_t = W[id_t]: row id_t of a table W [V, C], which is learned
 //   backward           dW[v] = Σ of dx_t over all t with id_t = v
 //
-// In a debugger: break gradus::op::Embedding::backward, and print dy and ids.
+// In a debugger: break gradus::op::IndexSelect::backward, and print upstream.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

@@ -1,10 +1,10 @@
-// Lesson 13: what else is in a Transformer block: residuals, norms and positions.
+// Lesson 13: the other parts of a Transformer block: residuals, norms and positions.
 //
-//   residual   y = x + f(x)              dx = dy + what f passes back: dy always gets through
+//   residual   y = x + f(x)              dx = dy + dy ∂f/∂x: dy always gets through
 //   norm       y = (x − μ) / σ           mean 0 and variance 1; dx has no part along 1 and y
 //   position   q_t, k_s turned by t, s   their product depends on t − s alone
 //
-// In a debugger: break gradus::op::LayerNorm::backward, and print dy.
+// In a debugger: break gradus::op::RowNorm::backward, and print dy and statistics.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

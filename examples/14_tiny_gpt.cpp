@@ -1,11 +1,11 @@
 // Lesson 14: a language model in four stages, from a table of pairs to a GPT.
 //
-//   bigram      scores of the next character from this one: a table [V, V]
-//   average     … from the mean of all characters so far: attention with equal weights
-//   attention   … from a weighted mean, whose weights are learned
-//   GPT         residuals, norms, a feed-forward network, several heads, two blocks
+//   bigram      scores the next character by this one: a table [V, V]
+//   average     also by the mean of all so far: attention with equal weights
+//   attention   by a weighted mean, whose weights are learned
+//   GPT         adds residuals, norms, feed-forward networks, more heads and a second block
 //
-// Each stage trains on the same text for the same number of steps, and then writes.
+// Each stage trains on the same text for the same number of steps, then writes a few words.
 //
 //   14_tiny_gpt [FILE [STEPS]]
 
