@@ -1,6 +1,7 @@
 // Shared by the lessons: checked claims and labeled tables.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -20,13 +21,15 @@ inline void expect(bool holds, const char* claim) {
   std::exit(1);
 }
 
-/// True if the f64 tensors a and b are equal up to rounding. 1e-12 is what some thousand roundings
-/// of values near 1 could add up to, and far less than any mistake.
+/// True if the f64 tensors a and b are equal up to rounding: within 1e-12 of the largest value, or
+/// of 1. Some thousand roundings could add up to that, and any mistake is far larger.
 inline bool same(const Tensor& a, const Tensor& b) {
   const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
+  double largest = 1;
+  for (const double each : left) largest = std::max(largest, std::abs(each));
   bool equal = a.shape() == b.shape();
   for (std::size_t i = 0; equal && i < left.size(); ++i)
-    equal = std::abs(left[i] - right[i]) < 1e-12;
+    equal = std::abs(left[i] - right[i]) < 1e-12 * largest;
   return equal;
 }
 
