@@ -33,9 +33,23 @@ inline bool same(const Tensor& a, const Tensor& b) {
   return equal;
 }
 
+using Row = std::vector<double>;
+using Rows = std::vector<Row>;
+
+inline Row flat(const Rows& rows) {
+  Row values;
+  for (const Row& row : rows) values.insert(values.end(), row.begin(), row.end());
+  return values;
+}
+
+/// tensor({{…}}) of values that the caller of a lesson chooses: [rows, columns].
+inline Tensor matrix(const Rows& rows) {
+  return squeeze(tensor(flat(rows), {1, std::ssize(rows), std::ssize(rows.at(0))}), 0);
+}
+
 /// A leaf [B 1, H 1, rows, width]: one example, one head.
-inline Tensor head(std::initializer_list<std::initializer_list<double>> rows) {
-  const Tensor x = tensor(rows);
+inline Tensor head(const Rows& rows) {
+  const Tensor x = matrix(rows);
   return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
 }
 
