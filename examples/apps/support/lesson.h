@@ -10,7 +10,7 @@
 
 #include "gradus/engine/tensor.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/shape_ops.h"
+#include "gradus/ops/ops.h"
 
 namespace gradus::examples {
 
@@ -71,5 +71,19 @@ inline void show(const std::string& title, const Tensor& x,
     std::printf("%9.*f%s", integers ? 0 : 3, shown, i % columns == columns - 1 ? "\n" : "");
   }
 }
+
+/// Standard deviation of scores; mean largest weight; mean |d scores| for d weights of variance 1.
+struct Spread {
+  double deviation, largest, gradient;
+
+  explicit Spread(const Tensor& scores) {
+    const Tensor s = scores.detach().requires_grad_();
+    const Tensor p = softmax(s);
+    p.backward(randn(p.shape()));
+    deviation = gradus::std(s).item();
+    largest = mean(max(p, {1})).item();
+    gradient = mean(abs(s.grad())).item();
+  }
+};
 
 }  // namespace gradus::examples
