@@ -5,9 +5,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "gradus/engine/node.h"
+#include "gradus/engine/observer.h"
+#include "gradus/engine/op.h"
 #include "gradus/engine/tensor.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -83,6 +87,27 @@ struct Spread {
     deviation = gradus::std(s).item();
     largest = mean(max(p, {1})).item();
     gradient = mean(abs(s.grad())).item();
+  }
+};
+
+/// Records each operation's result y and the gradient dy that arrives at it.
+struct Recorder : Observer {
+  struct Entry {
+    std::string name;
+    Tensor y, dy;
+  };
+  std::map<std::uint64_t, Entry> entries;  // by node id, in the order of operations
+
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+    if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};
+  }
+  void on_backward_begin(const Node& node, const Tensor& dy) override { entries[node.id].dy = dy; }
+
+  const Entry& operator[](const std::string& name) const {
+    for (const auto& [id, entry] : entries)
+      if (entry.name == name) return entry;
+    expect(false, "the operation has run");
+    return entries.begin()->second;
   }
 };
 
