@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gradus/engine/node.h"
@@ -73,6 +75,20 @@ inline void show(const std::string& title, const Tensor& x,
     if (i % columns == 0) std::printf("  %-5s", row < rows.size() ? rows[row].c_str() : "");
     const double shown = std::abs(numbers[i]) < 0.0005 ? 0 : numbers[i];  // no "-0.000"
     std::printf("%9.*f%s", integers ? 0 : 3, shown, i % columns == columns - 1 ? "\n" : "");
+  }
+}
+
+/// Prints pictures side by side, with titles.
+inline void draw(const std::vector<std::pair<std::string, std::string>>& drawings) {
+  std::vector<std::istringstream> texts;
+  for (const auto& [title, picture] : drawings) texts.emplace_back(title + "\n" + picture);
+  for (std::string line = " "; !line.empty(); std::printf("%s\n", line.c_str())) {
+    line.clear();
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      if (std::string row; std::getline(texts[i], row)) {
+        line.resize(28 * i, ' ');
+        line += row;
+      }
   }
 }
 
