@@ -92,6 +92,18 @@ inline void draw(const std::vector<std::pair<std::string, std::string>>& drawing
   }
 }
 
+/// A row for each letter written, a column for each letter read: [T, S].
+inline void draw_weights(const Tensor& weights, const std::string& read,
+                         const std::string& written) {
+  std::printf("\ncross-attention weights: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
+  for (std::int64_t t = 0; t < weights.size(0); ++t) {
+    std::printf("  %c ", written[static_cast<std::size_t>(t)]);
+    for (const double p : weights[t].to_vector<double>())
+      std::printf("%c", p > 0.5 ? '#' : p > 0.1 ? '+' : '.');
+    std::printf("\n");
+  }
+}
+
 /// Standard deviation of scores; mean largest weight; mean |d scores| for d weights of variance 1.
 struct Spread {
   double deviation, largest, gradient;
