@@ -1,4 +1,4 @@
-// Shared by the lessons: checked claims and labeled tables.
+// Shared by the lessons: checked claims, tables, pictures, statistics and recorded operations.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
