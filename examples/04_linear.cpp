@@ -12,22 +12,22 @@
 #include "gradus/gradus.h"
 
 using namespace gradus;
-using examples::expect;
-using examples::same;
-using examples::show;
+using namespace gradus::examples;
 
 namespace {
 
-constexpr std::size_t N = 2, in = 3, out = 4;  // all different: a transposed matmul cannot fit
-
 struct ByHand {
-  double y[N][out] = {}, dx[N][in] = {}, dw[out][in] = {}, db[out] = {};
+  Rows y, dx, dw;
+  Row db;
 
-  ByHand(const double (&x)[N][in], const double (&w)[out][in], const double (&b)[out],
-         const double (&dy)[N][out]) {
+  ByHand(const Rows& x, const Rows& w, const Row& b, const Rows& dy) {
+    const std::size_t N = x.size(), in = x[0].size(), out = w.size();
+    y.resize(N, b);
+    dx.resize(N, Row(in));
+    dw.resize(out, Row(in));
+    db.resize(out);
     for (std::size_t n = 0; n < N; ++n) {
       for (std::size_t o = 0; o < out; ++o) {
-        y[n][o] = b[o];
         for (std::size_t i = 0; i < in; ++i) y[n][o] += x[n][i] * w[o][i];
         // The gradient of each factor is dy times the other factor.
         for (std::size_t i = 0; i < in; ++i) dx[n][i] += dy[n][o] * w[o][i];
@@ -38,24 +38,17 @@ struct ByHand {
   }
 };
 
-template <std::size_t rows, std::size_t columns>
-Tensor matrix(const double (&values)[rows][columns]) {
-  return tensor(std::span<const double>(&values[0][0], rows * columns),
-                {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)});
-}
-
-Tensor vector(const double (&values)[out]) {
-  return tensor(std::span<const double>(values), {static_cast<std::int64_t>(out)});
-}
-
-void by_hand_and_by_engine() {
-  const double x_values[N][in] = {{1, 2, 3}, {-1, 0, 2}}, b_values[out] = {10, 20, 30, 40};
-  const double w_values[out][in] = {{1, 0, 0}, {0, 2, 0}, {0, 0, -1}, {1, 1, 1}};
-  const double dy_values[N][out] = {{1, 2, 3, 4}, {0, -1, 0, 5}};
+/// x [N, in], W [out, in], b [out], dy [N, out]. The default sizes all differ: a transposed
+/// matmul cannot fit.
+void by_hand_and_by_engine(const Rows& x_values = {{1, 2, 3}, {-1, 0, 2}},
+                           const Rows& w_values = {{1, 0, 0}, {0, 2, 0}, {0, 0, -1}, {1, 1, 1}},
+                           const Row& b_values = {10, 20, 30, 40},
+                           const Rows& dy_values = {{1, 2, 3, 4}, {0, -1, 0, 5}}) {
   const ByHand hand(x_values, w_values, b_values, dy_values);
-
-  const Tensor x = matrix(x_values).requires_grad_(), w = matrix(w_values).requires_grad_();
-  const Tensor b = vector(b_values).requires_grad_(), dy = matrix(dy_values);
+  const auto N = std::ssize(x_values), in = std::ssize(x_values[0]), out = std::ssize(w_values);
+  const Tensor x = tensor(flat(x_values), {N, in}).requires_grad_();
+  const Tensor w = tensor(flat(w_values), {out, in}).requires_grad_();
+  const Tensor b = tensor(b_values).requires_grad_(), dy = tensor(flat(dy_values), {N, out});
   const Tensor y = linear(x, w, b);
   y.backward(dy);
   show("x", x, {"n=0", "n=1"});
@@ -65,10 +58,10 @@ void by_hand_and_by_engine() {
   show("dx = dy W", x.grad(), {"n=0", "n=1"});
   show("dW = dyᵀ x, summed over n: both rows of x used the same W", w.grad());
   show("db = Σ dy, summed over n", b.grad());
-  expect(same(y, matrix(hand.y)), "y is x Wᵀ + b");
-  expect(same(x.grad(), matrix(hand.dx)), "dx is dy W");
-  expect(same(w.grad(), matrix(hand.dw)), "dW is dyᵀ x");
-  expect(same(b.grad(), vector(hand.db)), "db is the sum of dy over the rows");
+  expect(same(y, tensor(flat(hand.y), y.shape())), "y is x Wᵀ + b");
+  expect(same(x.grad(), tensor(flat(hand.dx), x.shape())), "dx is dy W");
+  expect(same(w.grad(), tensor(flat(hand.dw), w.shape())), "dW is dyᵀ x");
+  expect(same(b.grad(), tensor(hand.db)), "db is the sum of dy over the rows");
 
   const check::Report report = check::gradients(
       "linear", [](const std::vector<Tensor>& t) { return linear(t[0], t[1], t[2]); }, {x, w, b},
@@ -77,23 +70,23 @@ void by_hand_and_by_engine() {
   expect(static_cast<bool>(report), "finite differences agree with the gradients");
 }
 
-void learning() {
+/// Returns how far the learned W is from the true one. 0 < rate < 1; steps ≥ 0.
+double learning(double rate = 0.2, int steps = 200) {
   seed(4);
   const Tensor true_weight = tensor({{1, -2, 0}, {0, 3, 1}, {2, 2, 2}, {0, 0, -1}});  // [out, in]
   const Tensor x = randn({20, 3});                                                    // [N, in]
   const Tensor target = linear(x, true_weight);                                       // [N, out]
   nn::Linear layer(3, 4);
-  optim::SGD optimizer(layer.parameters(), {.lr = 0.2});
-  for (int step = 0; step <= 200; ++step) {
+  optim::SGD optimizer(layer.parameters(), {.lr = rate});
+  for (int step = 0; step <= steps; ++step) {
     const Tensor loss = mse_loss(layer(x), target);
     if (step % 50 == 0) std::printf("step %3d  loss %.4f\n", step, loss.item());
     optimizer.zero_grad();
     loss.backward();
     optimizer.step();
   }
-  show("the layer's W after 200 steps", layer.weight);
-  const Tensor error = max(abs(layer.weight - true_weight));
-  expect(error.item() < 1e-3, "the layer has found the matrix that made the targets");
+  show(str_cat("the layer's W after ", steps, " steps"), layer.weight);
+  return max(abs(layer.weight - true_weight)).item();
 }
 
 }  // namespace
@@ -101,5 +94,5 @@ void learning() {
 int main() {
   set_default_dtype(Dtype::f64);
   by_hand_and_by_engine();
-  learning();
+  expect(learning() < 1e-3, "the layer has found the matrix that made the targets");
 }

@@ -10,21 +10,21 @@
 #include "gradus/gradus.h"
 
 using namespace gradus;
-using examples::expect;
-using examples::same;
-using examples::show;
+using namespace gradus::examples;
 
 namespace {
 
-// Which of four words follows "the", and which follows "cat"? Scores are [N 2, V 4].
-const std::vector<std::string> places = {"the", "cat"};
-
-void by_pieces() {
-  const Tensor x = tensor({{0.0, 2.0, 1.0, -1.0}, {0.5, 0.0, 1.0, 2.0}}).requires_grad_();
-  const Tensor target = indices({1, 2});  // "the cat", "cat sat"
+/// Which of four words follows "the", and which "cat"? x [N 2, V 4], at most 30 apart in a row;
+/// words 0 … 3.
+void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after_the = 1,
+               int after_cat = 2) {
+  const std::vector<std::string> places = {"the", "cat"};
+  const char* const words[] = {"the", "cat", "sat", "mat"};
+  const Tensor x = matrix(x_values).requires_grad_();
+  const Tensor target = indices({after_the, after_cat});
   const Tensor y = one_hot(target, 4, Dtype::f64);
   std::printf("which word comes next? columns: the, cat, sat, mat\n");
-  std::printf("targets: \"the cat\" and \"cat sat\"\n");
+  std::printf("targets: \"the %s\" and \"cat %s\"\n", words[after_the], words[after_cat]);
   show("x, the scores", x, places);
 
   const Tensor p = softmax(x);                  // [2, 4]
@@ -50,52 +50,41 @@ void by_pieces() {
   expect(same(x.grad(), p_minus_y), "the separate ops give the same gradient");
 }
 
-void why_not_by_pieces() {
-  const Tensor x = tensor({{0.0, 1000.0}}).requires_grad_();
+/// Scores 0 and `score` ≥ 0; the first is right. Returns the loss by separate ops.
+double why_not_by_pieces(double score = 1000) {
+  const Tensor x = tensor({{0.0, score}}).requires_grad_();
   const Tensor target = indices({0});
   const double by_pieces = -std::log(softmax(x.detach()).to_vector<double>()[0]);
   const Tensor loss = cross_entropy(x, target);
   loss.backward();
-  std::printf("scores 0 and 1000, target 0: the loss is %g by separate ops, %g by cross_entropy\n",
-              by_pieces, loss.item());
+  std::printf("scores 0 and %g, target 0: the loss is %g by separate ops, %g by cross_entropy\n",
+              score, by_pieces, loss.item());
   show("the gradient of cross_entropy, p - y", x.grad());
-  expect(std::isinf(by_pieces), "p rounds to 0, and its logarithm is −∞");
-  expect(loss.item() == 1000 && same(x.grad(), tensor({{-1, 1}})),
+  const double p = 1 / (1 + std::exp(-score));
+  expect(std::abs(loss.item() - (score + std::log1p(std::exp(-score)))) < 1e-9 &&
+             same(x.grad(), tensor({{-p, p}})),
          "cross_entropy never takes log p");
+  return by_pieces;
 }
 
-/// Standard deviation of scores; mean largest weight; mean |d scores| for d weights of variance 1.
-struct Spread {
-  double deviation, largest, gradient;
-
-  explicit Spread(const Tensor& scores) {
-    const Tensor s = scores.detach().requires_grad_();
-    const Tensor p = softmax(s);
-    p.backward(randn(p.shape()));
-    deviation = gradus::std(s).item();
-    largest = mean(max(p, {1})).item();
-    gradient = mean(abs(s.grad())).item();
-  }
-};
-
-/// A sum of d products of independent values with variance 1 has variance d.
-void why_scaled() {
+/// A sum of d products of independent values with variance 1 has variance d. Returns the spreads of
+/// the scores and of the scaled scores for each d.
+std::vector<std::pair<Spread, Spread>> why_scaled(const std::vector<std::int64_t>& widths = {
+                                                      4, 64, 1024}) {
   seed(5);
+  std::vector<std::pair<Spread, Spread>> spreads;
   std::printf("          q kᵀ                               q kᵀ / √d\n");
   std::printf("    d     std   largest p   |d scores|       std   largest p   |d scores|\n");
-  for (const std::int64_t d : {4, 64, 1024}) {
+  for (const std::int64_t d : widths) {
     const Tensor q = randn({200, d}), k = randn({10, d});
     const Tensor scores = matmul(q, transpose(k));  // [200, 10]
     const Spread plain(scores), scaled(scores / std::sqrt(static_cast<double>(d)));
     std::printf("%5d  %6.2f  %10.2f  %11.4f    %6.2f  %10.2f  %11.4f\n", static_cast<int>(d),
                 plain.deviation, plain.largest, plain.gradient, scaled.deviation, scaled.largest,
                 scaled.gradient);
-    expect(std::abs(scaled.deviation - 1) < 0.25,
-           "divided by √d, scores have a deviation of about 1");
-    if (d == 1024)
-      expect(plain.largest > 0.95 && plain.gradient < scaled.gradient / 5,
-             "without it, one weight is near 1 and gradients almost vanish");
+    spreads.emplace_back(plain, scaled);
   }
+  return spreads;
 }
 
 }  // namespace
@@ -103,6 +92,12 @@ void why_scaled() {
 int main() {
   set_default_dtype(Dtype::f64);
   by_pieces();
-  why_not_by_pieces();
-  why_scaled();
+  expect(std::isinf(why_not_by_pieces()), "p rounds to 0, and its logarithm is −∞");
+  const auto spreads = why_scaled();
+  for (const auto& [plain, scaled] : spreads)
+    expect(std::abs(scaled.deviation - 1) < 0.25,
+           "divided by √d, scores have a deviation of about 1");
+  const auto& [plain, scaled] = spreads.back();
+  expect(plain.largest > 0.95 && plain.gradient < scaled.gradient / 5,
+         "without it, one weight is near 1 and gradients almost vanish");
 }

@@ -16,9 +16,7 @@
 #include "gradus/gradus.h"
 
 using namespace gradus;
-using examples::expect;
-using examples::same;
-using examples::show;
+using namespace gradus::examples;
 
 namespace {
 
@@ -27,16 +25,18 @@ void set(Tensor weight, const Tensor& numbers) {
   weight.copy_(numbers);
 }
 
-/// Which word is the verb? Columns: article, noun, verb, content.
-void pooling() {
+/// Which word is the verb? Columns: article, noun, verb, content. query [C 4], x [S 3, C 4].
+void pooling(const Row& query = {0, 0, 3, 0},
+             const Rows& x_values = {{2, 0, 0, 0}, {0, 2, 0, 5}, {0, 0, 2, 3}}) {
   const FormulaScope as_formula;
-  const Tensor x = tensor({{2, 0, 0, 0}, {0, 2, 0, 5}, {0, 0, 2, 3}});  // [S 3, C 4]
+  const Tensor x = matrix(x_values);
   nn::AttentionPooling pool(4);
-  set(pool.query, tensor({0, 0, 3, 0}));
+  set(pool.query, tensor(query));
   const AttentionOutput y = pool.with_weights(unsqueeze(x, 0));
   y.output.backward(tensor({{0, 0, 0, 1}}));
   show("x", x, {"the", "cat", "sat"});
-  show("weights of the query 0 0 3 0", y.weights);
+  show(str_cat("weights of the query ", query[0], " ", query[1], " ", query[2], " ", query[3]),
+       y.weights);
   show("pooled = Σ weights x", y.output);
   show("dq of the last value of pooled", pool.query.grad());
 
@@ -49,14 +49,16 @@ void pooling() {
   expect(same(pool.query.grad(), matmul(dscores, x) / 2.0), "dq = Σ dscores x / √C");
 }
 
-void four_scores() {
-  const Tensor q = tensor({2, 1, 0, 0});                                // [C 4]
-  const Tensor k = tensor({{2, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 2, 1}});  // [S 3, C 4]
+/// One query and three keys. q [C 4], k [S 3, C 4], v [2].
+void four_scores(const Row& q_values = {2, 1, 0, 0},
+                 const Rows& k_values = {{2, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 2, 1}},
+                 const Row& v = {-2, -2}) {
+  const Tensor q = tensor(q_values), k = matrix(k_values);
   nn::AdditiveScore additive(4, 4, 2);
   const Tensor W = additive.query_proj.weight, U = additive.key_proj.weight;  // [2, 4]
   set(W, tensor({{1, 0, 0, 0}, {0, 1, 0, 0}}));
   set(U, W * -1.0);
-  set(additive.out_proj.weight, tensor({{-2, -2}}));  // v: here the closest keys score highest
+  set(additive.out_proj.weight, matrix({v}));  // v < 0: the closest keys score highest
   nn::BilinearScore bilinear(4, 4);
   set(bilinear.proj.weight, tensor({{0, 0, 1, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}}));
   const Tensor Q = reshape(q, {1, 1, 4}), K = unsqueeze(k, 0);  // [1, 1, 4], [1, 3, 4]
@@ -77,28 +79,31 @@ void four_scores() {
 }
 
 /// If q and k have variance 1, q · k has variance d, and softmax gives one key almost all weight.
-void scale() {
+/// Returns the largest relative error of the expected variance: d, or 1 if scaled.
+double scale(const std::vector<std::int64_t>& widths = {4, 64, 1024}) {
+  double worst = 0;
   std::printf("\n         q · k                           q · k / √d\n");
   std::printf("    d  variance  largest  exp(entropy)  variance  largest  exp(entropy)\n");
-  for (const int d : {4, 64, 1024}) {
+  for (const std::int64_t d : widths) {
     const Tensor q = randn({1, 400, d}), k = randn({1, 10, d});
-    std::printf("%5d", d);
+    std::printf("%5d", static_cast<int>(d));
     for (const bool scaled : {false, true}) {
       const Tensor scores = nn::DotScore(scaled)(q, k), p = softmax(scores);  // [1, 400, 10]
-      const double variance = mean(square(scores)).item(), expected = scaled ? 1 : d;
+      const double variance = mean(square(scores)).item();
       std::printf("%10.2f%9.2f%14.2f", variance, mean(max(p, {-1})).item(),
                   mean(exp(attention_entropy(p))).item());
-      expect(std::abs(variance / expected - 1) < 0.4, "q · k has variance d, and 1 if scaled");
+      worst = std::max(worst, std::abs(variance / (scaled ? 1 : static_cast<double>(d)) - 1));
     }
     std::printf("\n");
   }
+  return worst;
 }
 
-/// Learns a query: a 1 in column 0 marks the word to report.
-void learning() {
+/// Learns a query: a 1 in column 0 marks the word to report. Returns the first value of the query.
+double learning(int steps = 100, double rate = 0.1) {
   nn::AttentionPooling pool(4);
-  optim::Adam optimizer(pool.parameters(), {.lr = 0.1});
-  for (int step = 0; step <= 100; ++step) {
+  optim::Adam optimizer(pool.parameters(), {.lr = rate});
+  for (int step = 0; step <= steps; ++step) {
     const Tensor marks = one_hot(randint(0, 5, {64}), 5);               // [64, S 5]
     const Tensor x = cat({unsqueeze(marks, 2), randn({64, 5, 3})}, 2);  // [64, 5, 4]
     const Tensor marked = sum(x * unsqueeze(marks, 2), {1});            // [64, 4]
@@ -108,7 +113,7 @@ void learning() {
     loss.backward();
     optimizer.step();
   }
-  expect(pool.query[0].item() > 5, "the query has learned to find the mark");
+  return pool.query[0].item();
 }
 
 }  // namespace
@@ -118,6 +123,6 @@ int main() {
   seed(1);
   pooling();
   four_scores();
-  scale();
-  learning();
+  expect(scale() < 0.4, "q · k has variance d, and 1 if scaled");
+  expect(learning() > 5, "the query has learned to find the mark");
 }

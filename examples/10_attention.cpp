@@ -12,49 +12,20 @@
 //
 // In a debugger: break gradus::op::Softmax::backward, and print dy (dweights) and y (weights).
 
-#include <map>
-
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;
-using examples::expect;
-using examples::head;
-using examples::same;
-using examples::show;
+using namespace gradus::examples;
 
-namespace {
-
-/// Records each operation's result y and the gradient dy that arrives at it.
-struct Recorder : Observer {
-  struct Entry {
-    std::string name;
-    Tensor y, dy;
-  };
-  std::map<std::uint64_t, Entry> entries;  // by node id, in the order of operations
-
-  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
-    if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};
-  }
-  void on_backward_begin(const Node& node, const Tensor& dy) override { entries[node.id].dy = dy; }
-
-  const Entry& operator[](const std::string& name) const {
-    for (const auto& [id, entry] : entries)
-      if (entry.name == name) return entry;
-    expect(false, "the operation has run");
-    return entries.begin()->second;
-  }
-};
-
-}  // namespace
-
-int main() {
-  set_default_dtype(Dtype::f64);
+/// q [T, D], k [S, D], v [S, Dv], dout [T, Dv]; scores below 700, so that exp(scores) is finite.
+void attention(const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}},
+               const Rows& k_values = {{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}},
+               const Rows& v_values = {{1, 0, 0, 0, 4}, {0, 2, 0, 0, -4}, {0, 0, 3, 0, 0}},
+               const Rows& dout_values = {{1, 0, -1, 1, 0}, {0, 1, 2, 0, -0.5}}) {
   const std::vector<std::string> queries = {"cat", "sat"}, keys = {"the", "cat", "sat"};
-  Tensor q = head({{1, 2, 0, 1}, {0, 1, 2, 0}});                              // [1, 1, 2, 4]
-  Tensor k = head({{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}});               // [1, 1, 3, 4]
-  Tensor v = head({{1, 0, 0, 0, 4}, {0, 2, 0, 0, -4}, {0, 0, 3, 0, 0}});      // [1, 1, 3, 5]
-  const Tensor dout = head({{1, 0, -1, 1, 0}, {0, 1, 2, 0, -0.5}}).detach();  // [1, 1, 2, 5]
+  Tensor q = head(q_values), k = head(k_values), v = head(v_values);  // [1, 1, T or S, width]
+  const Tensor dout = head(dout_values).detach();
   show("q, what each query looks for", q, queries);
   show("k, what each key is found by", k, keys);
   show("v, what each key contributes", v, keys);
@@ -71,8 +42,8 @@ int main() {
   std::printf("operations that ran, with their node ids:");
   for (const auto& [id, entry] : recorded.entries)
     std::printf("  %d %s", static_cast<int>(id), entry.name.c_str());
-  const Tensor scores = recorded["scale"].y, dscores = recorded["scale"].dy;        // [1, 1, 2, 3]
-  const Tensor weights = recorded["softmax"].y, dweights = recorded["softmax"].dy;  // [1, 1, 2, 3]
+  const Tensor scores = recorded["scale"].y, dscores = recorded["scale"].dy;        // [1, 1, T, S]
+  const Tensor weights = recorded["softmax"].y, dweights = recorded["softmax"].dy;  // [1, 1, T, S]
   show("\n\nscores = q kᵀ / √D, a row for each query, a column for each key", scores, queries);
   show("weights = softmax(scores)", weights, queries);
   show("out = weights v", out, queries);
@@ -87,18 +58,18 @@ int main() {
   const Tensor dq = q.grad(), dk = k.grad(), dv = v.grad();
   {
     const NoGrad by_hand;
-    const double scale = 1 / std::sqrt(4.0);  // D = 4
+    const double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));  // 1 / √D
     expect(same(scores, matmul(q, transpose(k)) * scale), "scores = q kᵀ / √D");
     expect(same(weights, exp(scores) / sum(exp(scores), {-1}, true)), "weights = softmax(scores)");
     expect(same(out, matmul(weights, v)), "out = weights v");
     expect(same(dv, matmul(transpose(weights), dout)), "dv = weightsᵀ dout");
     expect(same(dweights, matmul(dout, transpose(v))), "dweights = dout vᵀ");
-    const Tensor inner = sum(weights * dweights, {-1}, true);  // [1, 1, 2, 1]
+    const Tensor inner = sum(weights * dweights, {-1}, true);  // [1, 1, T, 1]
     expect(same(dscores, weights * (dweights - inner)), "dscores = weights (dweights − Σ …)");
     expect(same(dq, matmul(dscores, k) * scale), "dq = dscores k / √D");
     expect(same(dk, matmul(transpose(dscores), q) * scale), "dk = dscoresᵀ q / √D");
-    expect(same(sum(weights, {-1}), ones({1, 1, 2})), "each row of weights sums to 1");
-    expect(same(sum(dscores, {-1}), zeros({1, 1, 2})), "so each row of dscores sums to 0");
+    expect(same(sum(weights, {-1}), ones({1, 1, q.size(2)})), "each row of weights sums to 1");
+    expect(same(sum(dscores, {-1}), zeros({1, 1, q.size(2)})), "so each row of dscores sums to 0");
   }
 
   // ---- the fused kernel ----
@@ -111,4 +82,9 @@ int main() {
   expect(same(q.grad(), dq) && same(k.grad(), dk) && same(v.grad(), dv), "and the same gradients");
   std::printf("\nthe fused kernel, one operation named %s, gives the same out, dq, dk, dv\n",
               fused.node()->name());
+}
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  attention();
 }

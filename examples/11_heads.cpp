@@ -14,9 +14,7 @@
 #include "gradus/gradus.h"
 
 using namespace gradus;
-using examples::expect;
-using examples::same;
-using examples::show;
+using namespace gradus::examples;
 
 namespace {
 
@@ -30,10 +28,10 @@ Tensor words() {
 }
 
 /// W [3C 12, C 4]: queries of head 0 (rows 0–1) and head 1 (2–3), then keys, then values.
-Tensor projection() {
-  const double c = 4 * std::cos(M_PI / 4), s = 4 * std::sin(M_PI / 4);
+Tensor projection(double key, int back) {
+  const double c = 4 * std::cos(back * M_PI / 4), s = 4 * std::sin(back * M_PI / 4);
   const Tensor queries = tensor({{3, 0, 0, 0}, {0, 3, 0, 0}, {0, 0, c, s}, {0, 0, -s, c}});
-  const Tensor keys = tensor({{3, 0, 0, 0}, {0, 3, 0, 0}, {0, 0, 4, 0}, {0, 0, 0, 4}});
+  const Tensor keys = tensor({{key, 0, 0, 0}, {0, key, 0, 0}, {0, 0, 4, 0}, {0, 0, 0, 4}});
   const Tensor values = tensor({{0, 0, 1, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, 0}});
   return cat({queries, keys, values});
 }
@@ -54,9 +52,10 @@ struct Head {
   }
 };
 
-void two_heads() {
+/// `key`: size of the keys of head 0, 0 … 100. Head 1 looks for the word `back` positions back, ±3.
+void two_heads(double key = 3, int back = 1) {
   nn::MultiHeadAttention layer({.width = 4, .heads = 2, .bias = false});
-  layer.qkv_proj.weight = projection().requires_grad_();
+  layer.qkv_proj.weight = projection(key, back).requires_grad_();
   layer.out_proj.weight = eye(4).requires_grad_();  // only concatenates the heads
   const Tensor x = words(), dy = arange(0.0, 20.0) / 10.0 - 1.0;
   const FormulaScope as_formula;
@@ -66,12 +65,15 @@ void two_heads() {
   const Tensor entropy = attention_entropy(weights);   // [1, 2, 5]
   y.backward(reshape(dy, {1, 5, 4}));
   show("weights of head 0, for words of the same type", weights[0][0], kWords);
-  show("weights of head 1, for the previous word", weights[0][1], kWords);
+  show(back == 1 ? "weights of head 1, for the previous word"
+                 : str_cat("weights of head 1, for the word ", back, " positions back"),
+       weights[0][1], kWords);
   show("exp(entropy): how many words each word attends to, a row per head", exp(entropy[0]));
   show("y = [head_0 head_1]", y[0], kWords);
 
   const NoGrad by_hand;
-  const std::vector<Tensor> qkv = chunk(matmul(x, transpose(projection())), 3, -1);  // [1, 5, 4]
+  const std::vector<Tensor> qkv =
+      chunk(matmul(x, transpose(projection(key, back))), 3, -1);  // [1, 5, 4]
   std::vector<Tensor> outs, dq, dk, dv;
   for (std::int64_t h = 0; h < 2; ++h) {
     const Head head{columns(qkv[0], h, 2), columns(qkv[1], h, 2), columns(qkv[2], h, 2)};
@@ -94,12 +96,12 @@ void two_heads() {
   expect(same(entropy, sum(weights * log(weights), {-1}) * -1.0), "entropy = -Σ p log p");
 }
 
-/// H query heads share G heads of keys and values.
-void fewer_keys() {
+/// H query heads share G heads of keys and values, 1, 2, 3 or 6.
+void fewer_keys(const std::vector<std::int64_t>& groups = {6, 2, 1}) {
   seed(1);
   const Tensor x = randn({2, 5, 12});
   std::printf("\nC 12, H 6     qkv_proj   parameters   cached values per word\n");
-  for (const std::int64_t G : {6, 2, 1}) {
+  for (const std::int64_t G : groups) {
     const nn::MultiHeadAttention few({.width = 12, .heads = 6, .kv_heads = G, .bias = false});
     std::printf("G %d          %s %12d %12d\n", static_cast<int>(G),
                 to_string(few.qkv_proj.weight.shape()).c_str(),

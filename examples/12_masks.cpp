@@ -9,48 +9,35 @@
 // In a debugger: break gradus::op::Softmax::forward, and print x: hidden scores are -inf.
 
 #include <optional>
-#include <sstream>
 
 #include "gradus/check/invariance.h"
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
 
 using namespace gradus;
-using namespace examples;
+using namespace gradus::examples;
 
 namespace {
 
-/// Prints pictures side by side, with titles.
-void draw(const std::vector<std::pair<std::string, std::string>>& drawings) {
-  std::vector<std::istringstream> texts;
-  for (const auto& [title, picture] : drawings) texts.emplace_back(title + "\n" + picture);
-  for (std::string line = " "; !line.empty(); std::printf("%s\n", line.c_str())) {
-    line.clear();
-    for (std::size_t i = 0; i < texts.size(); ++i)
-      if (std::string row; std::getline(texts[i], row)) {
-        line.resize(28 * i, ' ');
-        line += row;
-      }
-  }
-}
-
-void kinds() {
-  draw({{"causal_mask()", causal_mask().picture(3, 5)},
-        {"causal_lower_right(3, 5)", causal_lower_right(3, 5).picture(3, 5)},
-        {"causal_lower_right(5, 3)", causal_lower_right(5, 3).picture(5, 3)}});
+/// T queries and S keys, at most 26; window ≥ 0; prefix 1 … 5.
+void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
+  draw({{"causal_mask()", causal_mask().picture(T, S)},
+        {str_cat("causal_lower_right(", T, ", ", S, ")"), causal_lower_right(T, S).picture(T, S)},
+        {str_cat("causal_lower_right(", S, ", ", T, ")"), causal_lower_right(S, T).picture(S, T)}});
   expect(causal_mask().picture(2, 4) == "#...\n##..\n",
          "the first query is aligned with the first key");
   expect(causal_lower_right(2, 4).picture(2, 4) == "###.\n####\n",
          "the last is aligned with the last");
-  const Mask padding = padding_mask({5, 3}), prefix = causal_mask() | prefix_mask(3);
+  const Mask padding = padding_mask({5, 3}), prefix = causal_mask() | prefix_mask(prefix_length);
   const Mask blocks = block_sparse_mask({.length = 10, .block = 2, .window = 0, .random = 0});
-  draw({{"window_mask(2)", window_mask(2).picture(5, 5)},
-        {"causal | prefix_mask(3)", prefix.picture(5, 5)},
+  draw({{str_cat("window_mask(", window, ")"), window_mask(window).picture(5, 5)},
+        {str_cat("causal | prefix_mask(", prefix_length, ")"), prefix.picture(5, 5)},
         {"blocks: own and first", blocks.picture(10, 10)}});
   draw({{"padding {5, 3}, example 0", padding.picture(4, 5, 0)},
         {"padding {5, 3}, example 1", padding.picture(4, 5, 1)},
         {"causal & padding, example 1", (causal_mask() & padding).picture(4, 5, 1)}});
-  expect(prefix.picture(1, 5) == "###..\n", "|: at least one of the two allows it");
+  expect(prefix.picture(1, 5) == prefix_mask(prefix_length).picture(1, 5),
+         "|: at least one of the two allows it");
   // A ring buffer of 4 in which 4 and 5 replaced 0 and 1; a prompt with padding before it.
   const Mask ring = remap_positions(window_mask(2), {{5}}, {{4, 5, 2, 3}});
   const Mask left = remap_positions(causal_mask(), {{-1, 0, 1, 2}}, {{-1, 0, 1, 2}});
@@ -59,19 +46,22 @@ void kinds() {
 }
 
 /// FormulaScope runs attention op by op, which shows its weights.
-void three_words() {
+/// causal_mask(offset); q and k [3, 4]. k is also v.
+void three_words(int offset = 0, const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}},
+                 const Rows& k_values = {{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}}) {
   const FormulaScope as_formula;
-  const Tensor q = head({{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}});
-  const Tensor k = head({{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}});
+  const Tensor q = head(q_values), k = head(k_values);
   const Tensor bias = zeros({3, 3}).requires_grad_();  // its gradient is dscores
-  const AttentionOutput y = attention_with_weights(q, k, k, causal_mask(), {.bias = bias});
+  const AttentionOutput y = attention_with_weights(q, k, k, causal_mask(offset), {.bias = bias});
   sum(y.output * y.output).backward();
-  show("weights under causal_mask()", y.weights, {"the", "cat", "sat"});
+  show(offset == 0 ? "weights under causal_mask()"
+                   : str_cat("weights under causal_mask(", offset, ")"),
+       y.weights, {"the", "cat", "sat"});
   show("dscores", bias.grad(), {"the", "cat", "sat"});
   const NoGrad by_hand;
-  const Tensor hiding = log(tril(ones({3, 3})));  // 0 where allowed, −∞ where not
+  const Tensor hiding = log(tril(ones({3, 3}), offset));  // 0 where allowed, −∞ where not
   expect(same(y.weights, softmax(matmul(q, transpose(k)) / 2.0 + hiding)), "softmax(scores - ∞)");
-  expect(same(tril(bias.grad()), bias.grad()), "hidden pairs get no gradient");
+  expect(same(tril(bias.grad(), offset), bias.grad()), "hidden pairs get no gradient");
   try {
     dense_mask(triu(ones({3, 3}), 1) > 0);
     expect(false, "an inverted causal mask is rejected");
@@ -81,19 +71,20 @@ void three_words() {
   }
 }
 
-/// The first query sees no key, and no query sees the last key, which is NaN.
-void nobody_and_nan(bool formula) {
+/// The first query sees no key, and no query sees the last key, `hidden`: any value.
+void nobody_and_nan(bool formula, double hidden = NAN) {
   std::optional<FormulaScope> as_formula;  // empty: the fused kernel
   if (formula) as_formula.emplace();
   const Mask mask = causal_mask(-1) & padding_mask({2});
-  const Tensor q = head({{1, 2}, {0, 1}, {3, -1}}), k = head({{1, 0}, {2, 1}, {NAN, NAN}});
+  const Tensor q = head({{1, 2}, {0, 1}, {3, -1}}), k = head({{1, 0}, {2, 1}, {hidden, hidden}});
   const Tensor out = scaled_dot_product_attention(q, k, k, mask);
   sum(out * out).backward();
   if (formula) {
     draw({{"causal_mask(-1) & padding_mask({2})", mask.picture(3, 3)}});
     show("out", out, {"0", "1", "2"});
     show("dq", q.grad(), {"0", "1", "2"});
-    show("dk + dv, as keys are also values", k.grad(), {"0", "1", "NaN"});
+    show("dk + dv, as keys are also values", k.grad(),
+         {"0", "1", std::isnan(hidden) ? "NaN" : "2"});
   }
   const Tensor clean = head({{1, 0}, {2, 1}});  // [1, 1, 2, 2]
   const Tensor expected = scaled_dot_product_attention(q, clean, clean, causal_mask(-1));
@@ -104,14 +95,15 @@ void nobody_and_nan(bool formula) {
          "a key that no query sees gets no gradient");
 }
 
-void off_by_one() {
+/// Only an offset ≤ 0 is causal.
+void off_by_one(const std::vector<int>& offsets = {0, 1}) {
   seed(1);
   const nn::SelfAttention layer(4);
-  for (const int offset : {0, 1}) {
+  for (const int offset : offsets) {
     const auto masked = [&](const Tensor& x) { return layer(x, causal_mask(offset)); };
     const check::Invariance found = check::causal(masked, randn({1, 5, 4}));
     std::printf("causal_mask(%d): %s\n", offset, found.words.c_str());
-    expect(found.holds == (offset == 0), "check::causal detects a mask that is off by one");
+    expect(found.holds == (offset <= 0), "check::causal detects a mask that is off by one");
   }
 }
 

@@ -27,27 +27,20 @@ using examples::expect;
 namespace {
 
 const char* const kSmall = "tests/golden/families/llama";
+const char* const kWords = "The capital of France is";
 
 struct Text {
   std::vector<std::int64_t> ids;
-  std::vector<std::string> tokens;  // text of each id
-  std::function<std::string(std::int64_t)> spell;
+  std::function<std::string(std::int64_t)> spell;  // text of an id
 };
 
 /// The small model has no tokenizer; its tokens are "#id".
-Text read(const std::string& path, const std::string& words) {
-  Text text;
-  if (path == kSmall) {
-    text.ids = {1, 5, 9, 0, 17, 3, 22};
-    text.spell = [](std::int64_t id) { return str_cat("#", id); };
-  } else {
-    const auto tokenizer = std::make_shared<io::PretrainedTokenizer>(
-        io::PretrainedTokenizer::of_gguf(io::TensorSource::open(path).facts(), path));
-    text.ids = tokenizer->encode(words);
-    text.spell = [tokenizer](std::int64_t id) { return tokenizer->bytes_of(id); };
-  }
-  for (const std::int64_t id : text.ids) text.tokens.push_back(text.spell(id));
-  return text;
+Text read(const std::string& path, const std::string& words, const std::vector<std::int64_t>& ids) {
+  if (path == kSmall) return {ids, [](std::int64_t id) { return str_cat("#", id); }};
+  const auto tokenizer = std::make_shared<io::PretrainedTokenizer>(
+      io::PretrainedTokenizer::of_gguf(io::TensorSource::open(path).facts(), path));
+  return {tokenizer->encode(words),
+          [tokenizer](std::int64_t id) { return tokenizer->bytes_of(id); }};
 }
 
 /// Equal up to f32 rounding: sums of a thousand products, 1e-7 each, in thirty blocks.
@@ -96,30 +89,33 @@ std::string guess(const nn::GPT& model, const Tensor& x, const Text& text) {
   return str_cat(text.spell(best), "  (", std::round(1000 * p[0][best].item()) / 10, " %)");
 }
 
+double length_of_last(const Tensor& x) { return select(x, 1, -1).square().sum().sqrt().item(); }
+
 void follow(const nn::GPT& model, const Text& text) {
   const nn::GPTOptions& o = model.options;
   const Tensor ids = tensor(text.ids, {1, std::ssize(text.ids)});
   Tensor x = model.token(ids), weights;  // [1, T, C]
   std::printf("the last token is \"%s\"; %zu tokens, vectors of %lld values\n\n",
-              text.tokens.back().c_str(), text.ids.size(), static_cast<long long>(o.block.width));
-  std::printf("after       norm   attends most to  predicts\ntokens  %8.2f\n",
-              select(x, 1, -1).square().sum().sqrt().item());
+              text.spell(text.ids.back()).c_str(), text.ids.size(),
+              static_cast<long long>(o.block.width));
+  std::printf("after       norm   attends most to  predicts\ntokens  %8.2f\n", length_of_last(x));
   for (std::size_t layer = 0; layer < model.blocks.size(); ++layer) {
     const Tensor by_module = model.blocks[layer](x, causal_mask());
     x = block_by_hand(model.blocks[layer], x, weights);
     expect(close(x, by_module), "the formulas give the block's result");
     const Tensor seen = select(mean(weights, 1), 1, -1);  // [1, T], mean over heads
     const auto at = static_cast<std::size_t>(argmax(seen, -1).to_vector<std::int64_t>()[0]);
-    std::printf("block %-2zu%8.2f   %-14s   %s\n", layer,
-                select(x, 1, -1).square().sum().sqrt().item(), text.tokens[at].c_str(),
-                guess(model, x, text).c_str());
+    std::printf("block %-2zu%8.2f   %-14s   %s\n", layer, length_of_last(x),
+                text.spell(text.ids[at]).c_str(), guess(model, x, text).c_str());
   }
   const Tensor last = model.norm(x);
   const Tensor logits = o.tied ? linear(last, model.token.weight) : model.head(last);
   expect(close(logits, model(ids)), "all blocks together give the model's logits");
 }
 
-void run(const std::string& path, const std::string& text) {
+/// `words` for a model with a tokenizer; 1 to 29 `small_ids`, 0 … 36, for the small one.
+void real_model(const std::string& path = kSmall, const std::string& words = kWords,
+                const std::vector<std::int64_t>& small_ids = {1, 5, 9, 0, 17, 3, 22}) {
   const NoGrad off;
   const nn::GPT model = io::load_gpt(path);
   const nn::GPTOptions& o = model.options;
@@ -127,7 +123,7 @@ void run(const std::string& path, const std::string& text) {
               path.c_str(), static_cast<long long>(o.layers), static_cast<long long>(o.block.heads),
               static_cast<long long>(o.block.kv_heads.value_or(o.block.heads)),
               io::grouped(model.parameter_count()).c_str());
-  follow(model, read(path, text));
+  follow(model, read(path, words, small_ids));
   if (path == kSmall) {
     const auto golden = io::load_safetensors(path + "/golden.safetensors").tensors;
     expect(close(model(golden.at("ids")), golden.at("output")),
@@ -139,7 +135,7 @@ void run(const std::string& path, const std::string& text) {
 
 int main(int argc, char** argv) {
   try {
-    run(argc > 1 ? argv[1] : kSmall, argc > 2 ? argv[2] : "The capital of France is");
+    real_model(argc > 1 ? argv[1] : kSmall, argc > 2 ? argv[2] : kWords);
     return 0;
   } catch (const Error& error) {
     std::fprintf(stderr, "16_real_model: %s\n", error.what());

@@ -1,15 +1,23 @@
-// Shared by the lessons: checked claims and labeled tables.
+// Shared by the lessons: checked claims, tables, pictures, statistics and recorded operations.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <span>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "gradus/engine/node.h"
+#include "gradus/engine/observer.h"
+#include "gradus/engine/op.h"
 #include "gradus/engine/tensor.h"
 #include "gradus/ops/create.h"
-#include "gradus/ops/shape_ops.h"
+#include "gradus/ops/ops.h"
 
 namespace gradus::examples {
 
@@ -20,19 +28,35 @@ inline void expect(bool holds, const char* claim) {
   std::exit(1);
 }
 
-/// True if the f64 tensors a and b are equal up to rounding. 1e-12 is what some thousand roundings
-/// of values near 1 could add up to, and far less than any mistake.
+/// True if the f64 tensors a and b are equal up to rounding: within 1e-12 of the largest value, or
+/// of 1. Some thousand roundings could add up to that, and any mistake is far larger.
 inline bool same(const Tensor& a, const Tensor& b) {
   const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
+  double largest = 1;
+  for (const double each : left) largest = std::max(largest, std::abs(each));
   bool equal = a.shape() == b.shape();
   for (std::size_t i = 0; equal && i < left.size(); ++i)
-    equal = std::abs(left[i] - right[i]) < 1e-12;
+    equal = std::abs(left[i] - right[i]) < 1e-12 * largest;
   return equal;
 }
 
+using Row = std::vector<double>;
+using Rows = std::vector<Row>;
+
+inline Row flat(const Rows& rows) {
+  Row values;
+  for (const Row& row : rows) values.insert(values.end(), row.begin(), row.end());
+  return values;
+}
+
+/// tensor({{…}}) of values that the caller of a lesson chooses: [rows, columns].
+inline Tensor matrix(const Rows& rows) {
+  return squeeze(tensor(flat(rows), {1, std::ssize(rows), std::ssize(rows.at(0))}), 0);
+}
+
 /// A leaf [B 1, H 1, rows, width]: one example, one head.
-inline Tensor head(std::initializer_list<std::initializer_list<double>> rows) {
-  const Tensor x = tensor(rows);
+inline Tensor head(const Rows& rows) {
+  const Tensor x = matrix(rows);
   return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
 }
 
@@ -54,5 +78,66 @@ inline void show(const std::string& title, const Tensor& x,
     std::printf("%9.*f%s", integers ? 0 : 3, shown, i % columns == columns - 1 ? "\n" : "");
   }
 }
+
+/// Prints pictures side by side, with titles.
+inline void draw(const std::vector<std::pair<std::string, std::string>>& drawings) {
+  std::vector<std::istringstream> texts;
+  for (const auto& [title, picture] : drawings) texts.emplace_back(title + "\n" + picture);
+  for (std::string line = " "; !line.empty(); std::printf("%s\n", line.c_str())) {
+    line.clear();
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      if (std::string row; std::getline(texts[i], row)) {
+        line.resize(28 * i, ' ');
+        line += row;
+      }
+  }
+}
+
+/// A row for each letter written, a column for each letter read: [T, S].
+inline void draw_weights(const Tensor& weights, const std::string& read,
+                         const std::string& written) {
+  std::printf("\ncross-attention weights: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
+  for (std::int64_t t = 0; t < weights.size(0); ++t) {
+    std::printf("  %c ", written[static_cast<std::size_t>(t)]);
+    for (const double p : weights[t].to_vector<double>())
+      std::printf("%c", p > 0.5 ? '#' : p > 0.1 ? '+' : '.');
+    std::printf("\n");
+  }
+}
+
+/// Standard deviation of scores; mean largest weight; mean |d scores| for d weights of variance 1.
+struct Spread {
+  double deviation, largest, gradient;
+
+  explicit Spread(const Tensor& scores) {
+    const Tensor s = scores.detach().requires_grad_();
+    const Tensor p = softmax(s);
+    p.backward(randn(p.shape()));
+    deviation = gradus::std(s).item();
+    largest = mean(max(p, {1})).item();
+    gradient = mean(abs(s.grad())).item();
+  }
+};
+
+/// Records each operation's result y and the gradient dy that arrives at it.
+struct Recorder : Observer {
+  struct Entry {
+    std::string name;
+    Tensor y, dy;
+  };
+  std::map<std::uint64_t, Entry> entries;  // by node id, in the order of operations
+
+  void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
+    if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};
+  }
+  void on_backward_begin(const Node& node, const Tensor& dy) override { entries[node.id].dy = dy; }
+
+  const Entry& operator[](const std::string& name) const {
+    for (const auto& [id, entry] : entries)
+      if (entry.name == name) return entry;
+    expect(false, "the operation has run");
+    return entries.begin()->second;
+  }
+};
 
 }  // namespace gradus::examples
