@@ -8,7 +8,7 @@ const {runInBrowser, skip} = require('./support.js');
 
 const build = process.argv[2] || path.join(__dirname, '../../../build/release'), tree = path.join(__dirname, '../../..');
 const lessons = fs.readdirSync(path.join(tree, 'examples')).filter(n => /^\d\d_.*\.cpp$/.test(n)).map(n => n.slice(0, -4));
-const programs = Object.fromEntries(lessons.map(name => [name, {arguments: [], most: name.startsWith('06') ? 3e5 : 8e6}]));
+const programs = Object.fromEntries(lessons.map(name => [name, {arguments: [], most: name === '10_attention' ? 3e5 : 8e6}]));
 programs.gpt = {arguments: ['train', path.join(tree, 'README.md'), '--config', 'toy', '--steps', '3', '--no-trial'], most: 4e6};
 if (!fs.existsSync(path.join(build, 'gpt'))) skip(`${build} has no programs. Build them with cmake --build.`);
 const cases = path.join(build, 'tests/trace/viewer/gradus_trace_cases');
@@ -34,7 +34,7 @@ runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`
   const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent', 1500));
   console.log(`${name}: ${bytes} bytes; ${result.steps} steps, ${result.cells} values recomputed, ${result.unknown} not; ${Date.now() - began} ms`);
   assert.deepEqual(result.failed, []);
-  assert.ok(how.empty || (result.steps > 0 && result.cells > 0));
+  assert.ok(how.empty || (result.steps > 0 && result.cells + result.unknown > 0));
   assert.equal(await b.run('document.querySelectorAll("img").length'), 0, 'a hostile name is text');
   assert.deepEqual(b.complaints(), []);
   for (const address of addresses(name)) {
