@@ -1,4 +1,4 @@
-// Quoted lines in the course and docs/guides/custom_operation.md must occur in the programs and their
+// Quotes in the course and docs/guides/custom_operation.md must occur in the programs and their
 // outputs, in order.
 #include <algorithm>
 #include <cstdio>

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using Row = std::map<std::string, Json>;
 
-/// The tape of a page (docs/reference/trace_format.md). Throws FileError if it is missing or changed.
+/// The tape of a page (docs/reference/trace_format.md). Throws FileError if missing or changed.
 Json tape_of(const std::string& path) {
   const std::string page = io::read_text(path);
   const std::string before = "id=\"tape\" data-crc32=\"";
