@@ -131,9 +131,12 @@ void CheckedTensorFunction::complete(const Tensors& given) {
   }
   require(any, name, ": none of the ", given.size(), " inputs is differentiable. Pass an f32 or ",
           "f64 input.");
-  for (const Kink& kink : options.kinks)
-    require(kink.input < given.size() && wanted[kink.input], name,
-            ": a kink is declared for input ", kink.input, ", which is not differentiable");
+  for (const Kink& kink : options.kinks) {
+    require(kink.input < given.size(), name, ": a kink is declared for input ", kink.input,
+            ", but there are ", given.size(), " inputs");
+    require(wanted[kink.input], name, ": a kink is declared for input ", kink.input,
+            ", which is not differentiable. Mark the input as differentiable, or remove the kink.");
+  }
   f32 = options.dtype ? *options.dtype == Dtype::f32 : rough;
 }
 

@@ -73,6 +73,7 @@ Strides contiguous_strides(const Shape& shape) {
 }
 
 int normalize_axis(const char* op, int axis, int rank) {
+  require<IndexError>(rank > 0, op, ": axis ", axis, " is out of range: the tensor is a scalar");
   require<IndexError>(-rank <= axis && axis < rank, op, ": axis ", axis,
                       " is out of range for a tensor with ", rank, rank == 1 ? " axis" : " axes",
                       ". Use ", -rank, " to ", rank - 1, ".");

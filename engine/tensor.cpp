@@ -62,9 +62,9 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
 void check_writable(const char* name, const Tensor& x) {
   require<GraphError>(x.defined(), name, ": the tensor is undefined");
   require<GraphError>(
-      !GradMode::enabled() || !x.requires_grad(), name, ": an in-place write to a tensor ",
-      x.shape(), " that requires a gradient would not be recorded. Write under NoGrad (a leaf), ",
-      "or to a clone().");
+      !GradMode::enabled() || !x.requires_grad(), name, ": an in-place write to a tensor of shape ",
+      x.shape(), " that requires a gradient would not be recorded. Write to a leaf under NoGrad, ",
+      "to others through a clone().");
 }
 
 void check_wanted(const char* name, bool holds) {

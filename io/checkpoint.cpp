@@ -63,8 +63,8 @@ Checkpoint checked(TensorFile file, const std::string& path) {
   Checkpoint checkpoint{std::move(file.tensors), std::move(file.metadata)};
   const std::string format = take(checkpoint.facts, kCheckpointKey);
   require<FileError>(!format.empty(), path,
-                     ": not a checkpoint of a training run, but a safetensors file with ",
-                     checkpoint.tensors.size(), " tensors and without \"", kCheckpointKey, "\"");
+                     ": not a checkpoint of a training run: its metadata has no \"", kCheckpointKey,
+                     "\". Load a file of weights with io::load.");
   require<FileError>(format == kCheckpointFormat, path, ": the checkpoint has format ",
                      quote(format), ", but this version of Gradus reads format ", kCheckpointFormat,
                      ". Update Gradus.");

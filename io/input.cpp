@@ -103,8 +103,8 @@ Input::Input(std::span<const std::byte> bytes, std::string name)
 
 void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
   if (bytes == 0) return;
-  require<FileError>(at <= size_ && bytes <= size_ - at, name_, ": cannot read bytes ", at, " to ",
-                     at + bytes, " of a file of ", size_, " bytes");
+  require<FileError>(at <= size_ && bytes <= size_ - at, name_, ": needs bytes ", at, " to ",
+                     at + bytes, ", but the file has only ", size_, " bytes. It is truncated.");
   if (!file_.is_open()) {
     std::memcpy(to, memory_.data() + at, bytes);
     return;

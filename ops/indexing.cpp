@@ -45,8 +45,9 @@ void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) 
   Shape room = x.shape();
   room[axis] = std::numeric_limits<std::int64_t>::max();
   require<ShapeError>(std::ranges::equal(index.shape(), room, std::less_equal<>()), op,
-                      ": an index ", index.shape(), " does not fit ", x.shape(), " along axis ",
-                      axis, ". It needs as many axes, and no larger sizes along the others.");
+                      ": the index ", index.shape(), " does not match x ", x.shape(),
+                      ". It must have the same number of axes, and must not be larger than x ",
+                      "along any axis except ", axis, ".");
 }
 
 /// A view of index [n] as `shape`, repeated along other axes.

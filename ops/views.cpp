@@ -122,7 +122,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
     require<ShapeError>(shape[axis] >= -1, "reshape: ", shape, " has a negative size, ",
                         shape[axis], ". Only -1 (computed) is allowed.");
     require<ShapeError>(shape[axis] != -1 || computed < 0, "reshape: ", shape,
-                        " has more than one size to compute (-1)");
+                        " contains -1 more than once. Only one size can be computed.");
     if (shape[axis] == -1) {
       computed = axis;
       to[axis] = 1;

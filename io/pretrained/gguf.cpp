@@ -76,7 +76,8 @@ class Reader {
   template <class T, class F>
   std::vector<T> several(std::uint64_t length, F read) {
     require<FileError>(length <= input_.size() - place_, input_.name(), ": the list of ", length,
-                       " values at byte ", place_, " exceeds the file's ", input_.size(), " bytes");
+                       " values at byte ", place_, " exceeds the file's ", input_.size(),
+                       " bytes. The file is truncated or damaged.");
     std::vector<T> values;
     for (std::uint64_t i = 0; i < length; ++i) values.push_back(read());
     return values;

@@ -257,7 +257,7 @@ Mask dense_mask(const Tensor& allowed) {
   require<DtypeError>(allowed.defined() && allowed.dtype() == Dtype::bool_,
                       "dense_mask: expected a bool tensor (true = may attend), got ",
                       allowed.defined() ? name_of(allowed.dtype()) : "an undefined one",
-                      ". Compare, for example greater(x, 0), or pass values to add to the scores ",
+                      ". Use a comparison such as greater(x, 0), or pass additive scores ",
                       "as AttentionOptions::bias.");
   require<ShapeError>(
       2 <= allowed.rank() && allowed.rank() <= 4, "dense_mask: the mask must be ",

@@ -72,12 +72,12 @@ TEST_CASE("checkpoint: a file truncated anywhere is rejected") {
   }
 }
 
-TEST_CASE("checkpoint: the error for another file names its actual format") {
+TEST_CASE("checkpoint: the error for another file names what is missing") {
   const Folder folder;
   CHECK(contains(fault(folder / "none"), folder / "none"));
   io::save_safetensors(folder / "model.safetensors", {{"w", tensor({1, 2})}});
   CHECK(contains(fault(folder / "model.safetensors"),
-                 "not a checkpoint of a training run, but a safetensors file"));
+                 "not a checkpoint of a training run: its metadata has no"));
   io::save_safetensors(folder / "newer", {}, {{"gradus.checkpoint", "2"}});
   CHECK(contains(fault(folder / "newer"), "the checkpoint has format \"2\""));
   io::save_safetensors(folder / "unsure", {}, {{"gradus.checkpoint", "1"}});

@@ -61,7 +61,7 @@ std::int64_t kind_of(const std::string& path) {
 
 std::vector<SourceFile> read_tree(const std::string& tree) {
   require<FileError>(std::filesystem::is_directory(tree), tree,
-                     ": is not a directory; give the tree with --tree DIR");
+                     ": not a directory. Pass a directory of sources with --tree DIR.");
   const auto below = [&](const std::string& path) {
     return std::filesystem::path(path).lexically_relative(tree).generic_string();
   };

@@ -84,8 +84,8 @@ class Talk {
 int chat(GptFlags& flags, const std::string& model, const ChatFlags& how) {
   how.judge_values(Judge());
   require(io::is_pretrained(model), model,
-          ": is not a pretrained model, so it cannot chat; use gpt sample ", model,
-          " to continue a text");
+          ": not a pretrained model, so it cannot chat. To continue text with it, run gpt sample ",
+          model);
   io::ChatTemplate form = template_of(model);
   const TrainedModel loaded = load_trained(flags, model);
   Talk talk(loaded, std::move(form), how, flags.cache_precision());

@@ -11,12 +11,13 @@ void SampleFlags::add_to(CLI::App& app) {
   option(app, "--tokens", &options.tokens, "tokens to generate");
   option(app, "--temperature", &drawn.temperature,
          "sampling temperature; 0: always the most likely token");
-  option(app, "--top-k", &drawn.top_k, "sample from the k most likely tokens; 0: all (0)");
+  option(app, "--top-k", &drawn.top_k, "sample from the k most likely tokens (default: all)");
   option(app, "--top-p", &drawn.top_p,
          "sample from the most likely tokens with this total probability; 1: all");
-  option(app, "--min-p", &drawn.min_p, "lowest probability relative to the most likely token (0)");
+  option(app, "--min-p", &drawn.min_p,
+         "lowest probability relative to the most likely token (default: 0)");
   option(app, "--repetition-penalty", &drawn.repetition_penalty,
-         "above 1: makes tokens less likely that already occur in the text");
+         "above 1: makes tokens that already occur in the text less likely");
   option(app, "--seed", &seed, "random seed of the sampling");
   option(app, "--follow", &follow, "print each character as soon as it is generated");
 }
@@ -24,10 +25,10 @@ void SampleFlags::add_to(CLI::App& app) {
 void AttendFlags::add_to(CLI::App& app) {
   option(app, "--prompt", &prompt, "text whose attention is drawn").required();
   option(app, "--out", &out,
-         "output: FILE.html for all heads, FILE.svg for one (DIR/attention.html)")
+         "output: FILE.html for all heads, FILE.svg for one (default: DIR/attention.html)")
       .type_name("FILE");
-  app.add_option("--layer", layer, "layer to draw, from 0 (0)");
-  app.add_option("--head", head, "head to draw, from 0 (0)");
+  app.add_option("--layer", layer, "layer to draw, from 0 (default: 0)");
+  app.add_option("--head", head, "head to draw, from 0 (default: 0)");
 }
 
 void DemoFlags::add_to(CLI::App& app) {

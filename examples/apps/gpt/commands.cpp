@@ -1,8 +1,10 @@
 #include "commands.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <iomanip>
@@ -43,7 +45,7 @@ void print_files(const GptFlags& flags) {
 void write_out(const std::string& text, bool at_once) {
   require<FileError>(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
                          (!at_once || std::fflush(stdout) == 0),
-                     "cannot write to the standard output");
+                     "cannot write to standard output: ", std::strerror(errno));
 }
 
 int sample(GptFlags& flags, const std::string& directory, const SampleFlags& how) {

@@ -31,8 +31,9 @@ void must_agree(const std::string& flag, const T& given, const T& run,
 }
 inline void must_agree(const std::string& flag, bool given, bool run,
                        const std::string& directory) {
-  require(!given || run, flag, " contradicts the run in ", directory,
-          ", which has none: leave the flag out to resume it, or start a new run");
+  require(
+      !given || run, flag, " contradicts the run in ", directory,
+      ", which was started without it: leave the flag out to resume that run, or start a new one");
 }
 
 /// Loads a run's best weights and sets eval mode. Throws FileError if it has none yet.
