@@ -16,6 +16,7 @@
 
 using namespace gradus;
 using examples::expect;
+using examples::Row;
 using examples::same;
 using examples::show;
 
@@ -64,9 +65,9 @@ void in_a_valley() {
   expect(momentum < slow && adam < slow, "momentum and Adam are faster than SGD");
 }
 
-void adam_by_hand() {
-  Tensor p = tensor({1.0, 1.0, 1.0}).requires_grad_();
-  const Tensor g = tensor({1000.0, 1.0, -0.001});
+void adam_by_hand(const Row& gradient = {1000, 1, -0.001}) {
+  const Tensor g = tensor(gradient);
+  Tensor p = ones(g.shape()).requires_grad_();
   optim::Adam optimizer(Parameters{{"p", p}}, {.lr = 0.1});
   p.set_grad(g);
   optimizer.step();
