@@ -136,7 +136,8 @@ Files finished(const std::string& directory) {
   return files;
 }
 
-/// Resumes. Without a checkpoint, resume() throws a one-line error, and the run starts anew.
+/// Resumes the run. If there is no checkpoint, resume() throws a one-line error and the run
+/// restarts.
 void resume_or_start(const Resumable& run) {
   if (fs::exists(run.directory + "/checkpoint.safetensors")) return run.resume();
   std::string message = "\n";
@@ -178,7 +179,8 @@ Recording record(const Resumable& run) {
   return {changes, finished(run.directory)};
 }
 
-/// Resumes from `most` evenly spaced entries of `list`, or from all. Returns how many.
+/// Resumes from `most` evenly spaced entries of `list`, or from all if there are fewer. Returns
+/// their number.
 std::size_t replay(const Resumable& run, const std::vector<Crash>& list, const Files& expected,
                    std::size_t most) {
   for (const Crash& crash : list) CHECK(crash.lost == "");
