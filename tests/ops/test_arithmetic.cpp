@@ -101,7 +101,7 @@ TEST_CASE("arithmetic: infinities and NaN follow IEEE 754") {
   CHECK(same(of(clamp(x, -1, 1)), {1, -1, kNan, 0}));
   CHECK(same(of(sign(x)), {1, -1, kNan, 0}));
   CHECK(std::signbit(of(negative(x))[3]));
-  CHECK(of(round(tensor({0.5, 1.5, 2.5, -0.5}, Dtype::f64))) == List{0, 2, 2, 0});  // half to even
+  CHECK(of(round(tensor({0.5, 1.5, 2.5, -0.5}, Dtype::f64))) == List{0, 2, 2, 0});  // ties to even
 }
 
 TEST_CASE("arithmetic: maximum and minimum return NaN and give it the gradient") {

@@ -48,7 +48,7 @@ class Disk {
   }
 
   void apply(const Change& change) {
-    if (change.kind != Kind::sync_directory) settle();  // the renaming call has returned
+    if (change.kind != Kind::sync_directory) settle();  // the rename has returned
     const std::string name = name_of(change.path);
     std::map<std::string, std::size_t> names = names_.back();
     const bool is_new = names.count(name) == 0;
@@ -123,9 +123,9 @@ class Disk {
   File& file(const std::string& name) { return files_[names_.back().at(name)]; }
 
   std::vector<File> files_;
-  std::vector<std::map<std::string, std::size_t>> names_;     // durable, …, current
-  std::map<std::string, std::vector<std::string>> versions_;  // renamed to each name
-  std::map<std::string, std::size_t> promised_;  // versions that must have reached the disk
+  std::vector<std::map<std::string, std::size_t>> names_;     // states; the first is durable
+  std::map<std::string, std::vector<std::string>> versions_;  // name → renamed contents
+  std::map<std::string, std::size_t> promised_;  // counts of versions that must survive
   std::set<std::string> growing_;                // files written in place, without versions
 };
 

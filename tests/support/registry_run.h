@@ -25,7 +25,7 @@ Tensor upstream_for(const Tensor& y);
 
 struct Result {
   Tensor y;
-  std::vector<Numbers> dx;  // per differentiable input; zeros if y does not depend on it
+  std::vector<Numbers> dx;  // for each differentiable input; zeros if y ignores it
 };
 
 enum class Backward { kernels, formulas, recorded };
