@@ -1,4 +1,4 @@
-// The checker's C interface.
+// Tests the checker's C interface.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -110,7 +110,7 @@ TEST_CASE("C interface: invalid calls are errors with a message") {
 TEST_CASE("C interface: options change the check") {
   Checked c;
   CHECK(gradus_check_set(c.check, "ulp", 0x1p-23) == 0);
-  CHECK(c.run("right") == GRADUS_INCONCLUSIVE);  // float without a reference
+  CHECK(c.run("right") == GRADUS_INCONCLUSIVE);  // rounding of float requires a double reference
   CHECK(gradus_check_set(c.check, "resolution", 1e-3) == 0);
   CHECK(c.run("right") == GRADUS_PASS);
   CHECK(gradus_check_set(c.check, "accumulates", 1) == 0);
@@ -143,7 +143,7 @@ TEST_CASE("C interface: the full check calls the function more often, the sample
   };
   const int full = calls_with("full", 1), sampled = calls_with("sampled", 1);
   CHECK(full > sampled);
-  CHECK(calls_with("sampled", 0) == full);  // few enough to check all
+  CHECK(calls_with("sampled", 0) == full);  // few enough elements to check all
   gradus_check_free(check);
 }
 

@@ -1,4 +1,4 @@
-// Linearity in dy, and writes to buffers.
+// Tests linearity in dy, and writes to buffers.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"

@@ -125,7 +125,7 @@ TEST_CASE("contiguous returns the same storage or a packed copy") {
   CHECK(!turned.is_contiguous());
   CHECK(numbers(turned.contiguous()) == List{0, 3, 1, 4, 2, 5});
   CHECK(turned.contiguous().is_contiguous());
-  CHECK(kernel::strided_view(x, {1, 3}, {77, 1}, 3).is_contiguous());  // has size 1 there
+  CHECK(kernel::strided_view(x, {1, 3}, {77, 1}, 3).is_contiguous());  // axis 0 has size 1
   CHECK(kernel::strided_view(x, {0, 2}, {5, 5}, 0).is_contiguous());
   CHECK(tensor(1.0).is_contiguous());
   CHECK(numbers(turned.reshape({6})) == List{0, 3, 1, 4, 2, 5});  // copied

@@ -1,4 +1,4 @@
-// A sharded optimizer equals an unsharded one bit for bit.
+// Tests that a sharded optimizer equals an unsharded one bit for bit.
 #include <functional>
 #include <memory>
 
@@ -21,7 +21,7 @@ using distributed::ShardedOptimizer;
 using distributed::Transport;
 using Floats = std::vector<float>;
 
-/// Parameters are cut at 1,024 elements.
+/// Parameters are split at 1,024 elements.
 const std::vector<Shape> kShapes = {{3, 5}, {2100}, {1}, {5, 240}, {1024}, {40}};
 
 struct Set {
@@ -56,7 +56,7 @@ struct Set {
   }
 };
 
-/// All gradients in one tensor, in the order of the groups.
+/// Returns all gradients in one tensor, in the order of the groups.
 Tensor gradient(std::int64_t step) {
   seed(100 + static_cast<std::uint64_t>(step));
   return randn({15 + 2100 + 1 + 1200 + 1024 + 40});
@@ -79,7 +79,7 @@ void step_whole(Set& set, std::int64_t step) {
 
 double step_part(ShardedOptimizer& sharded, std::int64_t step) {
   const Tensor all = gradient(step);
-  // Unreached gradients must not count in the norm.
+  // The norm must exclude gradients of unreached parameters.
   const Tensor part = kernel::copy(optim::part_of(all, sharded.begin(), sharded.end()));
   return sharded.step(part, reached(step), {.clip_norm = 0.5, .factor = 0.5});
 }
