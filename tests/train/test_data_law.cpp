@@ -95,7 +95,7 @@ TEST_CASE("batches of pairs hold each pair once in order, or the pairs of their 
 TEST_CASE("batches of a pool are not ordered by length") {
   Ids lengths(64);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
-  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // 16 batches of neighbors
+  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // 16 batches of similar lengths
   std::set<Ids> orders;
   for (std::int64_t pass = 0; pass < 4; ++pass) {
     Ids order;
@@ -221,7 +221,7 @@ TEST_CASE("metrics: any values are read back from complete lines, and a cut line
   const std::string content = read_bytes(path);
   REQUIRE(content.size() == ends.back());
   for (std::size_t lines = 0, n = 0; n <= content.size(); ++n) {
-    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // without its line end
+    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // complete
     const bool cut = n > ends[lines];
     if (!cut && n + 1 < ends[lines]) continue;
     write_bytes(path, content.substr(0, n));

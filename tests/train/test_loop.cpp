@@ -361,7 +361,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
     std::vector<std::int64_t> steps(3);
     const std::string output = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
-        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // before the run
+        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // set early
         Run run(here / str_cat("run", stop_rank), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;

@@ -79,7 +79,7 @@ double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
     last = own;
   }
   generator().restore(last.seed(), last.position());
-  const Tensor count = full({}, static_cast<double>(n));  // divides: 1 / n would be rounded
+  const Tensor count = full({}, static_cast<double>(n));  // 1 / n would be rounded
   for (std::size_t i = 0; i < parameters.size(); ++i)
     Tensor(parameters[i].tensor).set_grad(gradients[i] / count);
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].tensor.copy_(ends[i] / count);

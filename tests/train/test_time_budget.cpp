@@ -53,7 +53,7 @@ TEST_CASE("a machine about as fast as planned keeps the plan") {
     CHECK(run.step == 500);
     CHECK(run.evaluations == 10);
     for (std::size_t i = 0; i < run.positions.size(); ++i)
-      REQUIRE(run.positions[i] == static_cast<double>(i));  // exactly: unchanged
+      REQUIRE(run.positions[i] == static_cast<double>(i));  // unchanged
   }
   CHECK(simulated(0.092, 0.92).step == 500);  // finishing early is better than late
   CHECK(simulated(0.108, 1.08).changes.size() == 1);
@@ -260,7 +260,7 @@ TEST_CASE("a run that is killed right after a rescaling resumes with it", "[once
   CHECK(trainer.budget().steps() == goal);
   CHECK(train::read_metric(trainer.files().metrics(), "steps").size() == 1);
   CHECK(task.run(trainer) == train::TrainEnd::finished);
-  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // includes the time before the crash
+  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // time includes the first run
 }
 
 TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {

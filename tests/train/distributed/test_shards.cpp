@@ -179,7 +179,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
 TEST_CASE("a parameter is updated if any shard reaches it, and unchanged otherwise") {
   const Folder here;
   ShardedRun how;
-  how.directory = here / "run", how.shards = 2, how.steps = 2;  // i = 0 … 3; 3 reaches it
+  how.directory = here / "run", how.shards = 2, how.steps = 2;  // only i = 3 reaches it
   std::vector<std::vector<float>> rare;
   how.before = [&](nn::Module& model, std::int64_t i) {
     for (const nn::NamedTensor& each : model.parameters())
@@ -209,7 +209,7 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
         for (std::int64_t s = 0; s < i % std::ssize(sizes); ++s)
           begin += sizes[static_cast<std::size_t>(s)];
         const std::int64_t n = sizes[static_cast<std::size_t>(i % std::ssize(sizes))];
-        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // must be ignored
+        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // ignored
         return train::BatchLoss(
             mse_loss(net(slice(x, 0, begin, begin + n)), slice(y, 0, begin, begin + n)), n);
       },
@@ -229,7 +229,7 @@ TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
        {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
     const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
     REQUIRE(parts.size() == expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i)  // reordered sums: f64 rounding
+    for (std::size_t i = 0; i < expected.size(); ++i)  // differ by f64 rounding
       CHECK(std::abs(parts[i] - expected[i]) <= 1e-13);
   }
 }

@@ -116,7 +116,7 @@ TEST_CASE("mud follows its formula row by row, whichever side is longer") {
     CHECK(max(abs(narrow - right)).item() < kError * std::pow(2, 29));
   }
   const Tensor turned = tensor(std::vector<double>{0.6, 0.8, -0.8, 0.6}, {2, 2});
-  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // already orthogonal
+  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // is orthogonal
   CHECK(optim::mud(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
