@@ -1,4 +1,4 @@
-// GGUF, shards with an index, and malicious files.
+// Tests GGUF, shards with an index, and malicious files.
 #include <cstdlib>
 #include <cstring>
 
@@ -24,7 +24,7 @@ struct Gguf {
   std::string first = text("a") + raw(1u) + raw(std::uint64_t{3}) + raw(0u) + raw(std::uint64_t{0});
   std::string second = text("b") + raw(2u) + raw(std::uint64_t{32}) + raw(std::uint64_t{2}) +
                        raw(8u) + raw(std::uint64_t{32});
-  std::string data = std::string(32, '\0') + std::string(96, '\1');  // 12 bytes at 0, 68 at 32
+  std::string data = std::string(32, '\0') + std::string(96, '\1');  // two tensors
 
   std::string bytes() const {
     std::string out = magic + raw(version) + raw(tensors) + raw(facts) + fact + first + second;
@@ -71,7 +71,7 @@ TEST_CASE("GGUF: every storage type gives the reference values bit for bit") {
 }
 
 TEST_CASE("helper: compare tensors",
-          "[.]") {  // see tests/golden/make_gguf.py
+          "[.]") {  // tests/golden/make_gguf.py runs this
   const char *file = std::getenv("GRADUS_GGUF"), *expected = std::getenv("GRADUS_EXPECTED");
   REQUIRE((file && expected));
   TensorSource ours = TensorSource::open(file), theirs = TensorSource::open(expected);
@@ -173,7 +173,7 @@ TEST_CASE("shards with an index form one source") {
 }
 
 TEST_CASE("rotary rows: rows_by_pairs equals the conversion of llama.cpp") {
-  // w.reshape(heads, 2, d / 2, …).swapaxes(1, 2).reshape(w.shape), for 2 heads of 4
+  // Equals w.reshape(heads, 2, d / 2, …).swapaxes(1, 2).reshape(w.shape), for 2 heads of 4.
   const Tensor w = arange(0.0, 16.0).view({8, 2}), y = io::rows_by_pairs(w, 2);
   const std::vector<float> expected = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
   CHECK(y.to_vector<float>() == expected);
@@ -218,7 +218,7 @@ TEST_CASE("GGUF: facts and tensors at the limits are read, and those beyond are 
                    opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(8u) + raw(one * 0); });
                  }),
                  "Q8_0"));
-  for (std::size_t n = 0; n < 40; ++n) {  // all remainders mod 32 of the header's end
+  for (std::size_t n = 0; n < 40; ++n) {  // the end of the header has all remainders mod 32
     const TensorSource each =
         opened([&](Gguf& f) { f.fact = text("k") + raw(8u) + text(std::string(n, 'x')); });
     CHECK(each.tensors().size() == 2);
