@@ -95,7 +95,7 @@ std::vector<Mistake> mistakes() {
   };
 }
 
-/// True if the files of the exercises differ from the commit, because somebody is working on them.
+/// True if the files of the exercises differ from the commit, because someone is working on them.
 bool in_progress(const Workplace& place) {
   return place.shell("git -C '" GRADUS_SOURCE_DIR "' diff --quiet HEAD -- examples/exercises")
              .code == 1;
