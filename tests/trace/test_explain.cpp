@@ -44,7 +44,7 @@ TEST_CASE("explain writes a formula from its result to its leaves") {
   CHECK(has(lines[2], "tanh(" + id(product) + ")"));
   CHECK(lines[3].rfind(id(product) + " multiply(" + id(a) + ", " + id(b) + ")", 0) == 0);
   CHECK(has(lines[3], "[2]"));
-  CHECK(lines[4].rfind("│ " + id(b) + " leaf", 0) == 0);  // operands of another op are indented
+  CHECK(lines[4].rfind("│ " + id(b) + " leaf", 0) == 0);  // leaves are indented
   CHECK(lines[5].rfind("│ " + id(a) + " leaf", 0) == 0);
 }
 

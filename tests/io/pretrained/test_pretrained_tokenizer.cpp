@@ -88,7 +88,7 @@ TEST_CASE("pretrained tokenizers give the ids of the tokenizers package") {
 TEST_CASE("helper: check a tokenizer", "[.]") {
   const char* path = std::getenv("GRADUS_TOKENIZER");
   const char* cases = std::getenv("GRADUS_CASES");
-  REQUIRE((path && cases));  // tests/golden/make_tokenizers.py sets both
+  REQUIRE((path && cases));  // see tests/golden/make_tokenizers.py
   if (std::string_view(path).ends_with(".gguf"))
     WARN(
         check_cases(PretrainedTokenizer::of_gguf(io::TensorSource::open(path).facts(), path), cases)

@@ -24,7 +24,7 @@ struct Gguf {
   std::string first = text("a") + raw(1u) + raw(std::uint64_t{3}) + raw(0u) + raw(std::uint64_t{0});
   std::string second = text("b") + raw(2u) + raw(std::uint64_t{32}) + raw(std::uint64_t{2}) +
                        raw(8u) + raw(std::uint64_t{32});
-  std::string data = std::string(32, '\0') + std::string(96, '\1');  // two tensors
+  std::string data = std::string(32, '\0') + std::string(96, '\1');  // 12 bytes at 0, 68 at 32
 
   std::string bytes() const {
     std::string out = magic + raw(version) + raw(tensors) + raw(facts) + fact + first + second;
@@ -71,7 +71,7 @@ TEST_CASE("GGUF: every storage type gives the reference values bit for bit") {
 }
 
 TEST_CASE("helper: compare tensors",
-          "[.]") {  // tests/golden/make_gguf.py runs this
+          "[.]") {  // see tests/golden/make_gguf.py
   const char *file = std::getenv("GRADUS_GGUF"), *expected = std::getenv("GRADUS_EXPECTED");
   REQUIRE((file && expected));
   TensorSource ours = TensorSource::open(file), theirs = TensorSource::open(expected);

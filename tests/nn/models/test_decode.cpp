@@ -90,7 +90,7 @@ TEST_CASE("a state with positions in its heads keeps exactly one window") {
     nn::GPT model(options);
     enlarge(model);
     options.context = 40;
-    nn::GPT unlimited(options);  // does not limit the window
+    nn::GPT unlimited(options);  // its context exceeds the text
     unlimited.to(Dtype::f64);
     unlimited.load_state_dict(model.state_dict());
     unlimited.eval();

@@ -1,5 +1,5 @@
-// Tests caller(), which finds the calling line of user code. Compiled with -g, in a separate folder
-// and outside namespace gradus.
+// Tests the search for the caller in user code. Compiled with -g, in a separate folder and outside
+// namespace gradus.
 #include "gradus/trace/caller.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Tests each transport, and transports between threads.
+// Tests transports within one process and between threads.
 #include <unistd.h>
 
 #include <chrono>

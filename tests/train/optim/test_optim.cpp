@@ -220,13 +220,13 @@ TEST_CASE("a step within backward equals the step after it and leaves no gradien
         after->step({.factor = 0.5});
         const Tensor loss = mse_loss(other(x), y) + 0.0 * sum(square(other.head.weight));
         within->step_in_backward(0.5);
-        loss.backward();  // each parameter is used twice: the step must wait for both gradients
+        loss.backward();  // head.weight is used twice: its step must wait for both gradients
         for (const nn::NamedTensor& each : other.parameters())
           CHECK_FALSE(each.tensor.grad().defined());
       }
       CHECK(within->steps() == 5);
       CHECK(weights_of(one) == weights_of(other));
-      mse_loss(other(x), y).backward();  // the optimizer must keep these gradients
+      mse_loss(other(x), y).backward();  // this pass keeps its gradients
       CHECK(other.encoder.weight.grad().defined());
     }
     other.zero_grad();
