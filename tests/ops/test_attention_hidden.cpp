@@ -143,7 +143,7 @@ TEST_CASE("a NaN query without allowed keys gives output 0 and gradient 0") {
   Generator own(34);
   const GeneratorScope scope(own);
   for (const std::int64_t T : {3, 40}) {
-    const Case clean{1, 2, T, T, 4, 3, Dtype::f64, causal_mask(-2)};  // queries 0 and 1 have none
+    const Case clean{1, 2, T, T, 4, 3, Dtype::f64, causal_mask(-2)};  // queries 0, 1 have no keys
     Case c = clean;
     c.q = with_rows(c.q, 0, 0, 2, kNaN), c.dout = with_rows(c.dout, 0, 0, 2, kNaN);
     for (const Way way : kWays) {

@@ -265,7 +265,7 @@ TEST_CASE("parallel_for runs on one thread where the system creates no other", "
         gradus::tests::mapped_bytes() + (1 << 20);  // not enough for the stack of a thread
     const rlimit limit{bytes, bytes};
     setrlimit(RLIMIT_AS, &limit);
-    int64_t sum = 0;  // needs no lock with one thread
+    int64_t sum = 0;  // one thread requires no lock
     gradus::parallel_for(100, 1, [&](int64_t begin, int64_t) { sum += begin; });
     _exit(sum == 4950 ? 0 : 1);
   }

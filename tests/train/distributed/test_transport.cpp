@@ -1,4 +1,4 @@
-// Tests transports within one process and between threads.
+// Tests the transport of a single process, and transports between threads.
 #include <unistd.h>
 
 #include <chrono>
