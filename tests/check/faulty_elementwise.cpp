@@ -1,4 +1,3 @@
-// Faults of elementwise functions.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-// Faults of masks, gathers, permutations, running sums.
+// Faults of masks, gathers, permutations and running sums.
 #include <vector>
 
 #include "gradus/tests/check/faulty_ops.h"
@@ -43,7 +43,8 @@ double yes(bool b) { return b ? 1 : 0; }
 
 constexpr Index kPicked[] = {4, 1, 1, 0, 1};
 
-/// Element j of [2,3,5] after permute(2, 0, 1), and after its inverse.
+/// Element j of a tensor of shape [2,3,5] after permute(2, 0, 1), and after the inverse
+/// permutation.
 Index permuted(Index j) { return j % 5 * 6 + j / 5; }
 Index unpermuted(Index j) { return j % 3 * 10 + j / 3; }
 

@@ -1,4 +1,4 @@
-// Faults that a cause nearly explains.
+// Faults that a single cause explains except for a few entries.
 #include <set>
 #include <utility>
 
@@ -7,7 +7,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// An output and an element of input k, not the first, with a derivative other than 0.
+/// Returns an output, and an element in the second half of input k, whose derivative is not 0.
 std::pair<Index, Index> some_entry(const Case& c, Index k) {
   Arguments in;
   for (const Input& input : c.inputs) in.push_back(input.values);
@@ -24,7 +24,7 @@ std::pair<Index, Index> some_entry(const Case& c, Index k) {
 }  // namespace
 
 std::vector<FaultyOp> faulty_not_quite() {
-  // Independent of the pattern of wrong entries.
+  // The pattern of wrong entries does not affect these causes.
   const std::set<std::string> other{"", "NOT LINEAR", "NOT A NUMBER", "UPSTREAM IGNORED"};
   std::vector<FaultyOp> all;
   for (FaultyOp faulty : all_faulty_ops()) {

@@ -10,10 +10,10 @@ namespace gradus::raw_cases {
 
 struct FaultyOp {
   std::string name;
-  Case subject;  // correct
+  Case subject;  // with correct derivatives
   Spoil spoil;
   std::string cause;  // "": the report must not name one
-  Index input = 0;    // the wrong one
+  Index input = 0;    // input with the wrong derivative
   At output_shape = {};
 };
 
@@ -32,7 +32,7 @@ inline std::vector<FaultyOp> all_faulty_ops() {
 /// The same faults with two more wrong entries, so that no single cause explains all.
 std::vector<FaultyOp> faulty_not_quite();
 
-/// Distinct values of both signs, none near 0 or 1.
+/// Returns distinct values of both signs, none near 0 or 1.
 Values plain_values(Index count, std::uint64_t seed = 1);
 
 /// dx = wrong(in, dy) for input k.

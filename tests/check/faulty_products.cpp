@@ -7,7 +7,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// Sizes 2, 3, 5 or 3, 3, 3.
+/// The sizes are 2, 3, 5 or 3, 3, 3.
 struct Sides {
   Index m, k, n;
 };

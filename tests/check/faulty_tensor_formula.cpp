@@ -1,4 +1,4 @@
-// Wrong formulas.
+// Faults that are wrong formulas.
 #include <cmath>
 
 #include "gradus/ops/members.h"

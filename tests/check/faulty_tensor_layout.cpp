@@ -1,4 +1,4 @@
-// Faults that depend on layout or size.
+// Faults that depend on the layout or size of inputs.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace gradus::faulty_tensor_ops {
 namespace {
 
-/// Reads as if x were row-major. Repeats the last value at the storage's end.
+/// Reads x as if it were row-major. Repeats the last value at the end of the storage.
 Tensor careless(const Tensor& x) {
   const auto held = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   std::vector<double> read;
@@ -46,7 +46,7 @@ Vjp x_read(const Host& host, std::size_t input, const std::function<Tensor(const
   };
 }
 
-/// Omits the remainder after full blocks of `most` elements.
+/// Skips the elements that remain after full blocks of `most`.
 Vjp first_block_only(const Host& host, std::size_t input, std::int64_t most) {
   return changed(host, input, [most](const Tensor& dx, const Tensors&, const Tensor&) {
     std::vector<double> v = dx.to(Dtype::f64).to_vector<double>();
@@ -74,7 +74,7 @@ std::vector<FaultyOp> faulty_layout() {
                    x_read(h, 0, [](const Tensor& x) { return swapped(x) ? x * 1.5 : x; }),
                    "LAYOUT"});
   }
-  for (FaultyOp& b : all)  // dx does not depend on the first input
+  for (FaultyOp& b : all)  // their dx does not depend on the first input
     if (b.name == "multiply, x as if row-major" || b.name == "multiply, x transposed" ||
         b.name == "broadcast, x as if row-major" || b.name == "broadcast, x transposed" ||
         b.name == "matmul, x as if row-major" || b.name == "matmul, x transposed" ||

@@ -1,4 +1,3 @@
-// Faulty custom ops.
 #include "gradus/tests/check/faulty_tensor_ops.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/node.h"
@@ -19,14 +18,14 @@ struct OddLinear final : Op {
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const Tensor dx = needs_grad(0) ? matmul(dy, w.value()) : Tensor();
     Tensor dw = matmul(transpose(dy), x.value());
-    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;             // as if it shared a sum with dx
-    if (fault == 3) return {dx, needs_grad(0) ? dw : Tensor()};  // tests the wrong input
+    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;  // as if it had a sum in common with dx
+    if (fault == 3) return {dx, needs_grad(0) ? dw : Tensor()};  // wrong input
     if (fault == 4) return {needs_grad(1) ? dx : Tensor(), dw};
     return {dx, dw};
   }
 };
 
-/// y = x[from : from + 2], with the gradient at other positions.
+/// y = x[from : from + 2], whose gradient goes to other positions.
 struct OddSlice final : Op {
   std::int64_t from = 1, back = 0, step = 1;
   bool whole = false;
@@ -38,7 +37,7 @@ struct OddSlice final : Op {
   }
 };
 
-/// y = x[rows], with the gradient at other rows.
+/// y = x[rows], whose gradient goes to other rows.
 struct OddRows final : Op {
   Tensor rows, back;
   const char* name() const override { return "odd_rows"; }
@@ -48,7 +47,7 @@ struct OddRows final : Op {
   }
 };
 
-/// y = eˣ. Saves x, overwrites what it saved, or detaches it.
+/// y = eˣ. Saves x instead of y, overwrites the saved tensor, or detaches it.
 struct OddExp final : Op {
   int fault = 0;
   Saved kept;
@@ -58,7 +57,7 @@ struct OddExp final : Op {
     kept = fault == 0 ? x : y;
     if (fault == 1) {
       Tensor same = y.detach();
-      same.fill_(1);  // after it was saved
+      same.fill_(1);  // overwrites the saved tensor
       return exp(x.detach());
     }
     return y;

@@ -1,4 +1,4 @@
-// Faulty ops on tensors, and correct hosts.
+// Faulty ops on tensors, and correct host functions.
 #pragma once
 
 #include <string>
@@ -23,13 +23,13 @@ struct Host {
   Tensors inputs;
 };
 
-/// A cause of "" means that no cause explains the fault.
+/// An empty cause means that no cause explains the fault.
 struct FaultyOp {
   std::string name;
   Host host;
-  Vjp wrong;  // empty: the forward calls a faulty op
+  Vjp wrong;  // empty: forward calls a faulty op
   std::string cause;
-  std::size_t input = 0;  // the wrong one
+  std::size_t input = 0;  // input with the wrong gradient
   bool second = false;    // only the second derivative is wrong
 };
 
@@ -45,8 +45,8 @@ Host log_softmax_host();    // [3,5]
 Host layer_norm_host();     // [3,5], [5], [5]
 Host rms_norm_host();       // [3,5], [5]
 Host attention_host();      // q [2,3,4], k [2,5,4], v [2,5,3]
-Host rows_host();           // [4,3], rows 2 0 2 1 0
-Host loss_host();           // mean squared error of [3,4] and [3,4]
+Host rows_host();           // x [4,3], rows 2 0 2 1 0
+Host loss_host();           // mean squared error of two tensors [3,4]
 Host cross_entropy_host();  // logits [4,3]
 std::vector<Host> all_hosts();
 

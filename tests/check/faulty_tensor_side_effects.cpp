@@ -1,4 +1,5 @@
-// Faults of accumulation, memory, saved tensors, upstream gradients, precision, second derivatives.
+// Faults of accumulation, memory, saved tensors, upstream gradients, precision, and second
+// derivatives.
 #include <cmath>
 #include <memory>
 
@@ -21,7 +22,7 @@ Vjp one_buffer(const Host& host) {
       };
 }
 
-/// Leaves the last element of its result unwritten.
+/// Writes the last element of its result only if memory is not poisoned.
 Vjp unfinished(const Host& host) {
   return changed(host, 0, [](const Tensor& dx, const Tensors&, const Tensor&) {
     const Tensor from = dx.contiguous();
@@ -30,12 +31,12 @@ Vjp unfinished(const Host& host) {
     const std::int64_t last = from.numel() - 1;
     const double before = to[last];
     for (std::int64_t i = 0; i < last; ++i) to[i] = from.data<double>()[i];
-    if (!std::isnan(before)) to[last] = from.data<double>()[last];  // correct by luck
+    if (!std::isnan(before)) to[last] = from.data<double>()[last];  // correct unless poisoned
     return out;
   });
 }
 
-/// Omits the gradient of an input that shares storage with another.
+/// Omits the gradient of an input that shares its storage with another input.
 Vjp same_twice(const Host& host, std::size_t first, std::size_t second) {
   return [right = host.right, first, second](const Tensors& x, const Tensor& dy) {
     Tensors dx = right(x, dy);
@@ -69,7 +70,7 @@ Host of_f32(Host host) {
   return host;
 }
 
-/// The second derivative lacks the terms through input k.
+/// Drops the terms of the second derivative through input k.
 Vjp detached(const Host& host, std::size_t k) {
   return [right = host.right, k](const Tensors& x, const Tensor& dy) {
     Tensors in = x;

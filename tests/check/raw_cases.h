@@ -1,4 +1,4 @@
-// Functions of plain arrays, with correct and spoiled derivatives.
+// Functions of plain arrays, with correct and with faulty derivatives.
 #pragma once
 
 #include <cmath>
@@ -36,7 +36,7 @@ struct Case {
 
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
-// Wrappers that compile the checker's templates once.
+// These wrappers compile the checker's templates once.
 Report run(const std::string& name, const Functions& functions, const std::vector<Input>& inputs,
            const Options& options = {});
 Report run(const Case& c, const Options& options = {});
@@ -44,12 +44,12 @@ Report run_spoiled(Case c, const Spoil& spoil, const Options& options = {});
 Report run_on(const Domains& domains, const Functions& functions, const std::vector<Input>& inputs,
               const Options& options = {});
 
-Values random_values(Index count, std::uint64_t seed, double scale = 1);  // in ±2·scale
+Values random_values(Index count, std::uint64_t seed, double scale = 1);  // values in ±2·scale
 
 /// y[i] = f(x[i]).
 Case elementwise(const std::string& name, Values x, double (*f)(double), double (*df)(double));
 
-/// `gradient` leaves out the factor dy.
+/// The gradient that `gradient` returns does not include the factor dy.
 Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
               const std::function<Arguments(const Arguments&)>& gradient, const Arguments& x,
               const Dims& shape = {});
@@ -96,7 +96,7 @@ inline double d_gelu(double x) {
   return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) + x * density;
 }
 
-/// The length of the longest line in UTF-8 characters.
+/// Returns the length of the longest line in UTF-8 characters.
 Index longest_line(const std::string& text);
 
 }  // namespace gradus::raw_cases

@@ -1,4 +1,3 @@
-// Random cases drawn from a seed.
 #include "gradus/tests/check/tensor_cases.h"
 
 #include <cmath>

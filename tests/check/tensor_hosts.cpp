@@ -1,4 +1,4 @@
-// Functions with backward passes in tensor ops.
+// Functions whose backward passes are tensor ops.
 #include <cmath>
 
 #include "gradus/ops/members.h"

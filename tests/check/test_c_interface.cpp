@@ -1,4 +1,4 @@
-// The checker's C interface.
+// Tests the checker's C interface.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -143,7 +143,7 @@ TEST_CASE("C interface: the full check calls the function more often, the sample
   };
   const int full = calls_with("full", 1), sampled = calls_with("sampled", 1);
   CHECK(full > sampled);
-  CHECK(calls_with("sampled", 0) == full);  // few enough to check all
+  CHECK(calls_with("sampled", 0) == full);  // few enough elements to check all
   gradus_check_free(check);
 }
 

@@ -1,4 +1,4 @@
-// Causes that the faulty ops do not test, and the list in docs/checking/causes.md.
+// Tests causes that the faulty ops do not cover, and the list in docs/checking/causes.md.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::fails, testing::flat, testing::passes;
 
-/// y[i, j] = Σ w[a, b] x[i + a, j + b]. The gradient of weight k goes to at(k).
+/// y[i, j] = Σ w[a, b] x[i + a, j + b]. The gradient of weight k is stored at position at(k).
 Report convolution(Index n, const std::function<Index(Index)>& at) {
   const Index out = n - 2;
   const auto each = [n, out](const auto& visit) {
@@ -68,7 +68,7 @@ Report cell(bool reads_dc) {
       options);
 }
 
-/// The table in docs/checking/causes.md, without the causes that only Python reports.
+/// Reads the table in docs/checking/causes.md, without the causes that only Python reports.
 std::set<std::string> documented() {
   std::ifstream in(std::string(GRADUS_SOURCE_DIR) + "/docs/checking/causes.md");
   std::set<std::string> causes;
@@ -151,7 +151,7 @@ TEST_CASE("causes: docs/checking/causes.md lists exactly the causes that tests c
                                "AMBIENT",
                                "WRONG CHOICE"};
   for (const FaultyOp& faulty : all_faulty_ops()) tested.insert(faulty.cause);
-  // These are in docs/checking/cpp.md.
+  // docs/checking/cpp.md documents these.
   const std::set<std::string> conditions{
       "LAYOUT", "UPSTREAM LAYOUT", "WRITES OUTSIDE",       "ACCUMULATION", "SAME INPUT TWICE",
       "WANTS",  "TWO FORWARDS",    "WRITES TO ITS OUTPUT", "ERRORS",       "PRECISION"};

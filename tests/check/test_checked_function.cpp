@@ -1,4 +1,4 @@
-// Functions under test that change, throw or do not fit; float; seeds.
+// Tests functions that change, throw or return mismatched sizes; float; and seeds.
 #include <algorithm>
 #include <memory>
 
@@ -35,7 +35,7 @@ Spoil off_by(double share) {
 struct Wish {
   std::string name = {};
   Options options = {};
-  double shows = 1e-3;  // a relative error that must fail
+  double shows = 1e-3;  // a relative error of this size must fail
 };
 
 std::vector<Wish> wishes() {
@@ -132,7 +132,7 @@ TEST_CASE("determinism: another seed gives other upstream gradients and the same
   };
   CHECK(upstream(one) == upstream(one));
   CHECK(upstream(one) != upstream(two));
-  // A single nonzero weight is random in ±[1.5, 2.5), never 1.
+  // A single weight is random in ±[1.5, 2.5), never 1.
   for (const Values& dy : upstream(one)) {
     const auto weighs = [](double w) { return w != 0; };
     if (std::count_if(dy.begin(), dy.end(), weighs) != 1) continue;
@@ -215,7 +215,7 @@ TEST_CASE("shapes: inputs without a gradient, empty inputs and empty outputs do 
             }};
   passes(run(pick), "input 1 'index' []: not differentiable");
   pick.vjp = [](const Arguments&, const Values& dy) { return Arguments{{0, 0, dy[0]}, {1}}; };
-  passes(run(pick));  // also if the index gets a gradient
+  passes(run(pick));  // passes even if the index has a gradient
   const Case empty{"empty",
                    {{"x", {0, 4}, {}}},
                    [](const Arguments&) { return Values{}; },
@@ -240,7 +240,7 @@ TEST_CASE("zeros: a gradient that is NaN or not 0 for dy = 0 fails") {
       elementwise("cube", {0.5}, cube, d_cube),
       [](Arguments& dx, const Arguments&, const Values& dy) { dx[0][0] *= dy[0] / dy[0]; });
   fails(nan, "for an upstream gradient of zeros; it must be 0");
-  // A scalar output, where dy = 1 would hide it.
+  // A scalar output, for which dy = 1 would hide the fault.
   const Report sum = run("sum",
                          {[](const Arguments& in) { return Values{in[0][0] + in[0][1]}; },
                           [](const Arguments&, const Values&) {
@@ -297,7 +297,7 @@ TEST_CASE("float: a resolution is the tolerance, but no finer than the noise all
   passes(with_error(0), "a resolution of 0.001");
   passes(with_error(1e-4));
   fails(with_error(1e-2));
-  // Rounding to 1e-4 does not allow a resolution of 1e-6.
+  // Values rounded to 1e-4 do not allow a resolution of 1e-6.
   options.resolution = 1e-6;
   const auto rough = [](const Arguments& in) {
     return Values{std::round(in[0][0] * in[0][0] * 1e4) / 1e4};

@@ -1,4 +1,4 @@
-// Each condition finds a fault that no other condition finds.
+// Tests that each condition finds a fault that no other condition finds.
 #include <cmath>
 #include <functional>
 
@@ -13,9 +13,9 @@ namespace gradus {
 
 namespace op {
 
-/// The backward of a leaf's second node is wrong.
+/// The backward of the second node of a leaf is wrong.
 struct Jealous final : Op {
-  static inline std::uint64_t latest = 0;  // the last leaf
+  static inline std::uint64_t latest = 0;  // id of the last leaf
   Saved x;
   double factor = 2;
   const char* name() const override { return "jealous"; }
@@ -32,7 +32,7 @@ struct Jealous final : Op {
   }
 };
 
-/// The second backward overwrites the first gradient.
+/// The second backward pass overwrites the first gradient.
 struct Rewriting final : Op {
   Saved x;
   Tensor first;
@@ -49,7 +49,7 @@ struct Rewriting final : Op {
   }
 };
 
-/// The backward is wrong if `wrong_for` of the inputs need a gradient.
+/// The backward is wrong if exactly `wrong_for` inputs need a gradient.
 struct Product final : Op {
   Saved a, b, c;
   int wrong_for = 0;
@@ -65,7 +65,7 @@ struct Product final : Op {
   }
 };
 
-/// The last element is never written: NaN if memory is poisoned, else correct by chance.
+/// Never writes the last element: it is NaN if memory is poisoned, else correct by chance.
 struct Unfinished final : Op {
   const char* name() const override { return "unfinished"; }
   Tensor forward(const Tensor& x) {
@@ -340,7 +340,7 @@ TEST_CASE("conditions: invalid inputs must throw the same message, recorded or n
   options.refused = {{values({2}).requires_grad_()}};
   const Report lax = check::gradients("strict", strict, {values({3})}, options);
   INFO(lax);
-  CHECK(lax.inputs[0].cause.name == "");  // both calls get a leaf
+  CHECK(lax.inputs[0].cause.name == "");  // both calls receive a leaf
   options.refused = {{values({3})}};
   caught(check::gradients("strict", strict, {values({3})}, options), "ERRORS");
   const auto recorded_only = [](const Tensors& in) {
@@ -379,7 +379,7 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]: d out["));
   CHECK(has(product.smallest, "/ d x1[0,0]"));
   Options given, options;
-  given.upstream = values({3, 5, 7}, 2);  // fits no smaller size
+  given.upstream = values({3, 5, 7}, 2);  // has the wrong size for smaller inputs
   CHECK(has(check::vjp("softmax", f, no_dot, {values({3, 5, 7})}, given).smallest, "[1,1,1]"));
   options.smallest = false;
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());

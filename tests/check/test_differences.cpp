@@ -1,4 +1,4 @@
-// Finite differences of functions of one variable.
+// Tests finite differences of functions of one variable.
 #include <algorithm>
 #include <numeric>
 
@@ -14,16 +14,16 @@ using Curve = std::function<Values(double)>;
 struct Subject {
   std::string name;
   Curve f, df;
-  Values places;  // where differences can resolve it
+  Values places;  // points where differences can resolve the derivative
 };
 
-/// Pseudo-random in ±size/2.
+/// Returns a pseudo-random value in ±size/2.
 double jitter(double x, double size) {
   const double many = x * 7919.0 * 1024;
   return size * (many - std::floor(many) - 0.5);
 }
 
-/// Chebyshev's T₄₀: twenty periods on [-1, 1].
+/// Chebyshev polynomial T₄₀: twenty periods on [-1, 1].
 double chebyshev(double x) { return std::cos(40 * std::acos(x)); }
 double d_chebyshev(double x) { return 40 * std::sin(40 * std::acos(x)) / std::sqrt(1 - x * x); }
 
@@ -89,7 +89,7 @@ std::vector<Subject> subjects() {
        {1, 0.25}}};
 }
 
-/// A derivative of 0 becomes factor - 1.
+/// Multiplies the derivative by `factor`. A derivative of 0 becomes factor - 1.
 Report report_of(const Subject& s, double x, double factor, const Options& options = {}) {
   const auto vjp = [&s, factor](const Arguments& in, const Values& dy) {
     const Values d = s.df(in[0][0]);
@@ -116,18 +116,18 @@ TEST_CASE("differences: an error of one part in a million fails at any scale", "
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Options options;
     options.seed = seed;
-    // Up to 100, where a softmax saturates and its derivatives are rounding error.
+    // The scale is up to 100, at which a softmax saturates and its derivatives are rounding errors.
     const double scale = std::pow(10.0, static_cast<double>(seed % 6) - 3);
     for (const Case& c : {softmax(2, 4, random_values(8, seed, scale)),
                           layer_norm(2, 3, scale, seed), matmul(2, 1, 3, seed)}) {
       CAPTURE(seed, scale);
       testing::passes(run(c, options));
-      if (scale > 1) continue;  // rounding may hide 1e-6
+      if (scale > 1) continue;  // rounding may hide an error of 1e-6
       const auto k = static_cast<Index>(seed) % c.inputs.size();
       const Report report = run_spoiled(
           c,
           [k, seed](Arguments& dx, const Arguments&, const Values&) {
-            // All elements, or only the largest gradient.
+            // Changes either all elements, or only the largest gradient.
             Values& d = dx[k];
             const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
             const auto largest = std::max_element(d.begin(), d.end(), smaller);
@@ -169,7 +169,7 @@ TEST_CASE("differences: six calls of a function cover all its outputs at a smoot
 }
 
 TEST_CASE("differences: a step that samples a wave at its zeros is detected") {
-  // Six points 1/512 apart cannot see this wave.
+  // Six points with spacing 1/512 cannot resolve this wave.
   const double turns = 2 * std::acos(-1.0) * 512;
   const Report report = scalar(
       "hidden wave",
@@ -213,7 +213,7 @@ TEST_CASE("differences: a function that ignores its input has derivative 0") {
   const auto some = [](const Arguments&, const Values& dy) { return Arguments{{0, dy[0], 0}}; };
   testing::passes(run("constant", {constant, none}, x), "every measured derivative is 0");
   testing::fails(run("constant", {constant, some}, x));
-  // Below about -9 the value underflows to 0, the derivative does not.
+  // Below about -9 the value underflows to 0, but the derivative does not.
   const Case underflow = elementwise("gelu", {-10, -12}, gelu, d_gelu);
   REQUIRE(underflow.forward({{-10, -12}}) == Values{0, 0});
   testing::passes(run(underflow));
@@ -232,8 +232,8 @@ TEST_CASE("differences: a function that ignores its input has derivative 0") {
 }
 
 TEST_CASE("differences: a derivative of 0 is recognized despite the rounding of large terms") {
-  // A constant c added to all keys shifts all scores by q·c, so its derivative is 0. Rounding grows
-  // with the scores.
+  // A constant c added to all keys shifts all scores by q·c, so its derivative is 0. The rounding
+  // error grows with the scores.
   constexpr Index keys = 4, width = 2;
   int not_right = 0, missed = 0;
   for (const double size : {0.01, 0.3, 1.0, 4.0, 16.0, 100.0})

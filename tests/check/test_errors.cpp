@@ -1,4 +1,4 @@
-// Errors of wrong calls, and reports about functions that misbehave.
+// Tests errors of invalid calls, and reports about functions that misbehave.
 #include <cmath>
 #include <random>
 #include <string>
@@ -76,7 +76,7 @@ TEST_CASE("errors: a function that returns no tensor or another dtype is rejecte
   rejected<DtypeError>(with([](const Tensors& in) { return in[0].to(Dtype::f32); }), "rough",
                        "f32");
   rejected<ValueError>(with([](const Tensors&) { return Tensor(); }), "rough");
-  // Exceptions at the inputs pass through.
+  // Exceptions thrown at the given inputs pass through.
   rejected<ShapeError>(with([](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); }), "7");
   rejected<std::runtime_error>(
       with([](const Tensors&) -> Tensor { throw std::runtime_error("out of cheese"); }),

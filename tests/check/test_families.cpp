@@ -1,4 +1,4 @@
-// Gradients of loaded models against finite differences.
+// Compares gradients of loaded models with finite differences.
 #include <string>
 
 #include "gradus/check/gradients.h"
@@ -13,7 +13,7 @@ namespace {
 
 const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
 
-/// Enough for the window of five and every head.
+/// Returns the first six tokens of one text, which exceed the window of five.
 Tensor part_of(const std::string& family, const char* name) {
   return io::load_safetensors(kFamilies + family + "/golden.safetensors")
       .tensors.at(name)
@@ -22,8 +22,8 @@ Tensor part_of(const std::string& family, const char* name) {
       .contiguous();
 }
 
-/// f64 only: some gradients cancel, which f32 cannot resolve. Checks some elements and random
-/// directions.
+/// Uses only f64: some gradients cancel, and f32 cannot resolve those. Checks some elements and
+/// random directions.
 const check::Options kF64{
     .conditions = false, .mode = check::Mode::projections, .dtype = Dtype::f64};
 
@@ -44,7 +44,7 @@ TEST_CASE("families: gradients of loaded BERT and ALBERT equal finite difference
   for (const char* family : {"bert", "albert"}) {
     nn::MaskedLM model = io::load_masked_lm(kFamilies + family);
     model.bert.token.options.padding_idx =
-        std::nullopt;  // finite differences see a gradient in the padding row
+        std::nullopt;  // finite differences have a gradient in the padding row
     const Tensor ids = part_of(family, "ids"), targets = part_of(family, "targets");
     const check::Report report = check::module(
         model, [&](const check::Tensors&) { return model.loss(ids, targets, {4}); }, {}, kF64);

@@ -1,4 +1,4 @@
-// The detection rate for faulty ops, and false alarms.
+// Tests the detection rate for faulty ops, and the absence of false alarms.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,7 +13,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// A random case of any family, size and scale.
+/// Returns a random case of any family, size and scale.
 Case random_case(std::uint64_t seed) {
   Random random(seed);
   const auto side = [&random] { return static_cast<Index>(1 + random.below(4)); };

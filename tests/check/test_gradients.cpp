@@ -1,4 +1,4 @@
-// check::gradients, vjp and second.
+// Tests check::gradients, vjp and second.
 #include <string>
 #include <vector>
 
@@ -29,7 +29,7 @@ struct FaultyCube final : Op {
     if (fault == Fault::ignores_dy) return {3.0 * t * t};
     if (fault == Fault::formula && GradMode::enabled()) return {dy * 2.0 * t * t};
     Tensor dx = (dy * 3.0 * t * t);
-    if (fault == Fault::one_element && dx.numel() > 3) {  // smaller inputs are tried, too
+    if (fault == Fault::one_element && dx.numel() > 3) {  // smaller inputs are also tried
       dx = dx.clone();
       dx.mutable_data<double>()[3] *= 1.001;
     }
@@ -174,7 +174,7 @@ TEST_CASE("second: derivatives with respect to inputs and upstream gradient are 
   REQUIRE(right.inputs.size() == 2);
   CHECK(right.inputs[0].name == "x0");
   CHECK(right.inputs[1].name == "upstream");
-  // The term through the detached x is lost.
+  // The result lacks the term through the detached x.
   CHECK(check_cube(op::Fault::second));
   const Report wrong = second_of(op::Fault::second);
   CHECK(wrong.verdict == Verdict::fail);

@@ -1,4 +1,3 @@
-// check::graph.
 #include "gradus/check/graph.h"
 
 #include <algorithm>
@@ -55,7 +54,7 @@ namespace {
 using check::Report, check::Verdict;
 using testing::has, testing::message_of;
 
-/// Scales the first gradient of this op by 1.001.
+/// Multiplies the first gradient of the given op by 1.001.
 class WrongBackward : public Observer {
  public:
   explicit WrongBackward(std::string name) : name_(std::move(name)) {}
@@ -64,7 +63,7 @@ class WrongBackward : public Observer {
     for (const Gradient& each : dx) {
       if (!each.defined()) continue;
       const NoGrad off;
-      auto& gradient = const_cast<Gradient&>(each);  // the engine's object is not const
+      auto& gradient = const_cast<Gradient&>(each);  // a mutable object
       if (each.is_whole())
         gradient = Gradient(each.part() * 1.001);
       else
@@ -151,7 +150,7 @@ TEST_CASE("graph: only the op with a wrong backward is reported") {
   }
 }
 
-// Run by hand on a quiet machine, because the limit includes the step itself:
+// Run this test manually on an idle machine, because the limit includes the step itself:
 // gradus_tests_check "graph: a step of the cpu preset*"
 TEST_CASE("graph: a step of the cpu preset takes at most five seconds, correct or wrong", "[.]") {
   nn::GPT model(nn::gpt_preset("cpu").options);
@@ -188,7 +187,7 @@ TEST_CASE("graph: a step of the cpu preset takes at most five seconds, correct o
 }
 
 TEST_CASE("graph: steps of random small models pass") {
-  const char* many = std::getenv("GRADUS_TEST_STEPS");  // e.g. 1000
+  const char* many = std::getenv("GRADUS_TEST_STEPS");  // for example 1000
   const std::uint64_t steps = many == nullptr ? 24 : std::strtoull(many, nullptr, 10);
   for (std::uint64_t i = 0; i < steps; ++i) {
     CAPTURE(i);

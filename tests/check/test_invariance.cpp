@@ -1,4 +1,4 @@
-// Detectors of forbidden dependencies in sequence models.
+// Tests the detectors of forbidden dependencies in sequence models.
 #include <cmath>
 #include <memory>
 #include <sstream>
@@ -30,7 +30,7 @@ Tensor vectors(std::int64_t B, std::int64_t T) {
   return randn({B, T, 4}, Dtype::f64);
 }
 
-/// Large weights, so that each token matters.
+/// Uses large weights, so that each token affects the result.
 nn::MultiHeadAttention attention() {
   seed(4);
   nn::MultiHeadAttention layer({.width = 4, .heads = 2});
@@ -68,9 +68,9 @@ TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail")
   CHECK(with(causal_mask() & window_mask(1)));
   CHECK(has(words(with(causal_mask(1))), "inputs from position 1 on, so the function sees the"));
   CHECK(has(words(with({})), "the function sees the future"));
-  // Correct values, but the gradient reaches the future.
+  // The values are correct, but the gradient reaches future tokens.
   const auto leaks_gradient = [&](const Tensor& in) {
-    const Tensor nothing = sum(in - in.detach(), {1}, true);  // 0, but has gradients
+    const Tensor nothing = sum(in - in.detach(), {1}, true);  // 0, but with gradients
     return layer(in, causal_mask()) + nothing;
   };
   CHECK(has(words(check::causal(leaks_gradient, x)), "have a gradient of"));

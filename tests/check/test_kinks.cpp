@@ -1,4 +1,4 @@
-// Kinks and declared conventions.
+// Tests kinks and declared conventions.
 #include "gradus/check/raw/kinks.h"
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/check/verdicts.h"
@@ -87,10 +87,10 @@ TEST_CASE("kinks: one-sided slopes that move, are infinite or agree are not a ki
   };
   CHECK(kink({slope(0, 1), slope(0, 1)}));
   CHECK(kink({slope(0, 1), slope(0.01, 1.01)}));
-  CHECK(!kink({slope(0, 1)}));               // only one step
+  CHECK(!kink({slope(0, 1)}));               // a single step
   CHECK(!kink({slope(1, 1), slope(1, 1)}));  // smooth
   CHECK(!kink({slope(0, 1), slope(0.4, 0.5)}));
-  CHECK(!kink({slope(0, 1), slope(0, 4)}));  // a jump: the gap grows as the step shrinks
+  CHECK(!kink({slope(0, 1), slope(0, 4)}));  // a jump: the difference grows as the step shrinks
   for (const Slope& other : {slope(0, infinity), slope(-infinity, 0), slope(-infinity, infinity)}) {
     CHECK(!kink({slope(0, 1), other}));
     CHECK(!kink({other, other}));

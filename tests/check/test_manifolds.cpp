@@ -1,4 +1,4 @@
-// Inputs and outputs on manifolds.
+// Tests inputs and outputs on manifolds.
 #include <numeric>
 
 #include "gradus/check/raw/manifolds.h"
@@ -16,7 +16,7 @@ const Values kIdentity{1, 0, 0, 0, 1, 0, 0, 0, 1};
 
 Values rotation() { return so3().plus(kIdentity, kAngles); }
 Values unit_quaternion() { return quaternion().plus({1, 0, 0, 0}, kAngles); }
-/// [R t], shape [3, 4].
+/// [R t] with shape [3, 4].
 Values motion() {
   const Values r = rotation();
   return {r[0], r[1], r[2], 2, r[3], r[4], r[5], -1, r[6], r[7], r[8], 0.5};
@@ -31,7 +31,7 @@ double dot(const Values& a, const Values& b) {
 Values rotate(const Values& r, const Values& v) { return times({3, 3, r}, v); }
 Values rotate_back(const Values& r, const Values& v) { return times(transposed({3, 3, r}), v); }
 
-/// The rotation matrix of q, times |q|².
+/// The rotation matrix of q, multiplied by |q|².
 Values matrix_of(const Values& q) {
   const double w = q[0], x = q[1], y = q[2], z = q[3];
   return {
@@ -74,7 +74,7 @@ Report turned(const Manifold& m, const Values& turn, const ByTurn& by_turn) {
                 {{"q", {}, turn}, {"v", {}, kPoint}});
 }
 
-/// δ moves R v by R (δ × v).
+/// A step δ moves R v by R (δ × v).
 Values by_step(const Values& q, const Values& v, const Values& dy) {
   return cross(v, rotate_back(q.size() == 4 ? matrix_of(q) : q, dy));
 }
@@ -150,7 +150,7 @@ TEST_CASE("manifolds: a gradient with respect to quaternion coordinates is repor
     return [factor](const Values& q, const Values& v, const Values& dy) {
       Values dq(4, 0.0);
       for (Index k = 0; k < 4; ++k) {
-        Values up = q, down = q;  // exact: the matrix is quadratic in q
+        Values up = q, down = q;  // differences are exact: the matrix is quadratic in q
         up[k] += 1, down[k] -= 1;
         const Values d = rotate(matrix_of(up), v), e = rotate(matrix_of(down), v);
         for (Index i = 0; i < 3; ++i) dq[k] += factor * dy[i] * (d[i] - e[i]) / 2;
@@ -227,7 +227,7 @@ TEST_CASE("manifolds: the test for tangent gradients does not depend on their si
       const Report report = number_on(
           sphere(), {0, 1}, [size](const Values& x) { return size * x[0]; },
           [=](const Values&) {
-            return Values{size, outside * size};  // second component: normal to the sphere
+            return Values{size, outside * size};  // the second component is normal to the sphere
           },
           alone);
       CHECK((report.inputs[0].cause.name == "AMBIENT") == (outside > 1e-7));
@@ -236,7 +236,7 @@ TEST_CASE("manifolds: the test for tangent gradients does not depend on their si
 
 TEST_CASE("manifolds: a frame accepts tangent coordinates or a tangent matrix") {
   const Values r = rotation();
-  const Values x{r[0], r[1], r[3], r[4], r[6], r[7]};  // two columns
+  const Values x{r[0], r[1], r[3], r[4], r[6], r[7]};  // two columns of the matrix
   const Values weight{0.2, -1, 3, 0.7, 0.4, 2};
   const auto f = [weight](const Values& v) { return dot(v, weight); };
   const SmallMatrix basis = tangent_basis(frame(3, 2), x);
@@ -249,7 +249,7 @@ TEST_CASE("manifolds: a frame accepts tangent coordinates or a tangent matrix") 
 }
 
 TEST_CASE("manifolds: only symmetric steps count for a symmetric matrix") {
-  const auto lower = [](const Values& x) {  // as LAPACK does
+  const auto lower = [](const Values& x) {  // reads only the lower triangle, as LAPACK does
     return 2 * x[0] * x[3] - x[2] * x[2];
   };
   const auto spread = [](double share) {
@@ -281,7 +281,7 @@ TEST_CASE("manifolds: an output on a manifold gets dy in the ambient space") {
                         return product({3, 3, in[0]}, {3, 3, q}).values;
                       },
                       [=](const Arguments& in, const Values& dy) {
-                        // The skew part of Rᵀ dy Qᵀ.
+                        // This is the skew part of Rᵀ dy Qᵀ.
                         const SmallMatrix g = product({3, 3, dy}, transposed({3, 3, q}));
                         const Values s = product(transposed({3, 3, in[0]}), g).values;
                         return Arguments{{s[7] - s[5], s[2] - s[6], sign * (s[3] - s[1])}};

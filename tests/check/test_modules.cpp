@@ -1,4 +1,3 @@
-// check::module.
 #include "gradus/engine/apply.h"
 #include "gradus/engine/strided.h"
 #include "gradus/nn/module.h"
@@ -10,7 +9,7 @@ namespace gradus {
 
 namespace op {
 
-/// The backward multiplies by `factor` and mixes in `more` of other outputs.
+/// The backward multiplies by `factor` and adds `more` of other outputs.
 struct OffSquare final : Op {
   OffSquare(double f, double m) : factor(f), more(m) {}
   double factor, more;
@@ -38,7 +37,7 @@ Tensor filled(const std::vector<double>& numbers, Dtype dtype = Dtype::f64) {
   return kernel::convert(tensor(numbers), dtype);
 }
 
-/// Updates a buffer in forward.
+/// Forward updates a buffer.
 struct WithBuffers : nn::Layer<WithBuffers> {
   Tensor scale = filled({0.5, 2.0, -1.0}, Dtype::f32), shift = filled({1.0, 2.0, 3.0});
   Tensor order = indices({2, 0, 1});
@@ -158,7 +157,7 @@ TEST_CASE("modules: kinks and invalid inputs apply to inputs and not to paramete
   };
   const Report first = of(0);
   INFO(first);
-  CHECK(first.verdict == Verdict::fail);  // relu's derivative at 0 is not one half
+  CHECK(first.verdict == Verdict::fail);  // the derivative of relu at 0 is not one half
   CHECK(first.inputs[1].wrong == 1);
   CHECK(wrong_sizes == 0);
   const Report second = of(1);

@@ -1,4 +1,4 @@
-// Gradients in f32.
+// Tests gradients in f32.
 #include <cmath>
 
 #include "gradus/ops/members.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUlp = 0x1p-23;
 
-/// The sum is 0, but each term is as large as its values.
+/// The sum is 0, but its terms are of the size of the values.
 const Tensor kInput = tensor({1.5, -1.5, 0.75, -0.75}, Dtype::f64);
 
 Tensor total(const Tensors& in) { return sum(in[0]); }
@@ -22,7 +22,7 @@ Options in_f32() {
   return options;
 }
 
-using Error = std::function<Tensor(const Tensor& x)>;  // in ulps
+using Error = std::function<Tensor(const Tensor& x)>;  // error in ulps
 
 Report sum_off(const Error& ulps) {
   const check::Vjp backward = [&](const Tensors& x, const Tensor& dy) {
@@ -62,7 +62,7 @@ TEST_CASE("precision: the worst element is reported with both of its values") {
 
 TEST_CASE("precision: rounding of the inputs to f32 does not count as an error") {
   const auto bent = [](const Tensors& in) { return relu(in[0] - 0.5); };
-  // Rounding to f32 moves the first value to 0.5, where the slope is 0 instead of 1.
+  // Rounding to f32 changes the first value to 0.5, where the slope is 0 instead of 1.
   const Report report =
       check::gradients(bent, {tensor({0.5 + 1e-9, 0.25, 0.75}, Dtype::f64)}, in_f32());
   INFO(report);
@@ -97,7 +97,7 @@ TEST_CASE("precision: an error of 1e-4 fails in f32, by input dtype or by reques
     return x[0].dtype() == Dtype::f32 ? x[0] * x[1] * off : x[0] * x[1];
   };
   Options whole;
-  whole.smallest = false;  // `off` fits no other size
+  whole.smallest = false;  // `off` has a fixed size
   const Report one = check::gradients("one", at_one, in, whole);
   INFO(one);
   CHECK(has(one.text(), "in f32: dx0[2,1]"));

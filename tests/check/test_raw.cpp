@@ -1,4 +1,4 @@
-// check::raw with functions of all forms and arrays of all types.
+// Tests check::raw with functions of every supported form and arrays of every supported type.
 #include "gradus/check/raw/check.h"
 
 #include <array>
@@ -41,7 +41,7 @@ void holds(const std::string& form, Make make) {
   fails(make(1.001));
 }
 
-// y = [x₀w₀ + w₁, x₁x₂w₁] and its Jacobians, times c.
+// y = [x₀w₀ + w₁, x₁x₂w₁] and its Jacobians, multiplied by c.
 V two(const V& x, const V& w) { return {x[0] * w[0] + w[1], x[1] * x[2] * w[1]}; }
 V by_x(const V& x, const V& w, double c = 1) {
   return {c * w[0], 0, 0, 0, c * x[2] * w[1], c * x[1] * w[1]};
@@ -60,7 +60,7 @@ V by_columns(const V& m) {
   return result;
 }
 
-// y = x₀² + x₁x₂ and its gradient, times c.
+// y = x₀² + x₁x₂ and its gradient, multiplied by c.
 double number_of(const V& x) { return x[0] * x[0] + x[1] * x[2]; }
 V gradient_of(const V& x, double c = 1) { return {c * 2 * x[0], c * x[2], c * x[1]}; }
 
@@ -86,7 +86,7 @@ void c_squares(const float* x, float* y) {
   for (int i = 0; i < 3; ++i) y[i] = x[i] * x[i];
 }
 
-/// The members of Eigen's matrices that the checker uses.
+/// A matrix with those members of Eigen's matrices that the checker uses.
 template <bool RowMajor>
 struct Grid {
   enum { IsRowMajor = RowMajor };

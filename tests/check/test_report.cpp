@@ -1,4 +1,4 @@
-// Reports as text, JSON and JUnit XML.
+// Tests reports as text, JSON and JUnit XML.
 #include <sstream>
 
 #include "gradus/check/raw/smallest.h"
@@ -11,7 +11,7 @@ namespace {
 
 using testing::fails, testing::passes, testing::says;
 
-/// b[2,3] is wrong, only for out[1,3].
+/// Only the gradient of b[2,3] with respect to out[1,3] is wrong.
 Report one_element() {
   Options options;
   options.output_shape = {2, 5};
@@ -29,7 +29,7 @@ Report missing_mean() {
   });
 }
 
-/// Text that needs escaping and values that JSON lacks.
+/// Contains text that needs escaping, and values that JSON cannot represent.
 Report odd() {
   Report report;
   report.name = "f < \"g\" & 'h'\t\x02";
@@ -141,7 +141,7 @@ TEST_CASE("report: findings follow the order of inputs, the worst of each first"
   const Case c = elementwise("cube", {1, 2}, cube, d_cube);
   const Report silent = run_spoiled(
       c, [](Arguments& dx, const Arguments&, const Values&) { dx[0][0] = 0; }, fewer);
-  CHECK(silent.verdict == Verdict::fail);  // hidden findings count, too
+  CHECK(silent.verdict == Verdict::fail);  // hidden findings count
   CHECK(silent.findings.empty());
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
 }
 
 TEST_CASE("report: smallest() finds the smallest sizes that fail") {
-  // Wrong from the second row on, if rows have at least three elements.
+  // Gradients are wrong from the second row on, if rows have at least three elements.
   const auto sized = [](const Dims& n) {
     const auto width = static_cast<Index>(n[1]);
     Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);
@@ -249,7 +249,7 @@ TEST_CASE("report: smallest() finds the smallest sizes that fail") {
   const Report report = smallest({5, 7}, sized);
   fails(report, "smallest failing shape: [2,3]");
   CHECK(report.smallest.find("d x[1,0]") != std::string::npos);
-  CHECK(smallest({1, 7}, sized).smallest.empty());  // passes
+  CHECK(smallest({1, 7}, sized).smallest.empty());  // has no fault, so the check passes
   CHECK(smallest({5, 2}, sized).smallest.empty());
 }
 

@@ -1,4 +1,4 @@
-// Large Jacobians are sampled.
+// Tests the sampling of large Jacobians.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"
@@ -9,7 +9,7 @@ namespace {
 
 using testing::fails, testing::passes, testing::says;
 
-/// y_i = Σ_j x_j² / 2^(i mod 3); the gradient of element j is times factor(j).
+/// y_i = Σ_j x_j² / 2^(i mod 3). The gradient of element j is multiplied by factor(j).
 Report sums(Index outputs, Index elements, const std::function<double(Index)>& factor,
             const Options& options = {}) {
   const auto weight = [](Index i) { return std::ldexp(1.0, -static_cast<int>(i % 3)); };
@@ -83,7 +83,7 @@ TEST_CASE("samples: an error in one output among 400 is traced to it") {
 TEST_CASE("samples: an error in one element among 5000 is traced to it, and reported once") {
   const Case c = elementwise("cube", random_values(5000, 1), cube, d_cube);
   passes(run(c), "64 of 5000 elements of input 'x' were compared one by one");
-  CHECK(run(c).counts.forward < 1000);  // all elements: 30 000 calls
+  CHECK(run(c).counts.forward < 1000);  // all elements would take 30 000 calls
   for (const Index element : {Index{0}, Index{1234}, Index{4999}}) {
     const Report report = run_spoiled(
         c, [element](Arguments& dx, const Arguments&, const Values&) { dx[0][element] *= 1.01; });

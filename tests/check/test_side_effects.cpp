@@ -1,4 +1,4 @@
-// Linearity in dy, and writes to buffers.
+// Tests linearity in dy, and writes to buffers.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"
@@ -75,7 +75,7 @@ TEST_CASE("buffers: a deviation from the declaration fails at its input, with it
     fails(first, fault.words);
     CHECK(first.inputs[0].cause.name == fault.cause);
     CHECK(first.inputs[1].cause.name.empty());
-    if (fault.words.find("of 2") != std::string::npos) continue;  // b has one element
+    if (fault.words.find("of 2") != std::string::npos) continue;  // b has size 1
     const Report second = written(right, fault.way, fault.declared);
     fails(second, fault.words);
     CHECK(second.inputs[0].cause.name.empty());

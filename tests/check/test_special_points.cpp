@@ -1,4 +1,4 @@
-// Points that hide mistakes.
+// Tests points that hide mistakes.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@ using testing::fails, testing::passes;
 
 double largest(const Arguments& in) { return *std::max_element(in[0].begin(), in[0].end()); }
 
-/// Each tied element gets share(ties).
+/// Each of the tied elements receives the fraction share(ties) of dy.
 Gradient pays(const std::function<double(double ties)>& share) {
   return [share](const Arguments& in) {
     const double most = largest(in);
@@ -37,7 +37,7 @@ TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails",
     passes(scalar("max", largest, first, {x}));
     fails(scalar("max", largest, all, {x}), "move together");
   }
-  // The tied elements may be in two inputs.
+  // The tied elements may belong to two inputs.
   const auto max = [](const Arguments& in) { return std::max(in[0][0], in[1][0]); };
   passes(scalar("maximum", max,
                 [](const Arguments& in) {
@@ -87,7 +87,7 @@ TEST_CASE("special points: a transposition fails at symmetric and constant matri
 }
 
 TEST_CASE("special points: mistakes that zeros, equal values or a length of 1 hide fail") {
-  // Swapping the gradients of x y² does not show at x = y.
+  // Swapping the gradients of x y² has no effect at x = y.
   const auto xy2 = [](const Arguments& in) { return in[0][0] * in[1][0] * in[1][0]; };
   const auto d_xy2 = [](const Arguments& in) {
     return Arguments{{in[1][0] * in[1][0]}, {2 * in[0][0] * in[1][0]}};
@@ -97,7 +97,7 @@ TEST_CASE("special points: mistakes that zeros, equal values or a length of 1 hi
   };
   passes(scalar("x y²", xy2, d_xy2, {{1.5}, {1.5}}));
   fails(scalar("x y²", xy2, swapped_xy2, {{1.5}, {1.5}}), "equal values");
-  // An arm of two collinear parts.
+  // An arm whose two parts are collinear.
   const auto arm = [](const Arguments& in) {
     return 2 * std::cos(in[0][0]) + std::sin(in[0][0] + in[0][1]);
   };
@@ -109,7 +109,7 @@ TEST_CASE("special points: mistakes that zeros, equal values or a length of 1 hi
   };
   passes(scalar("arm", arm, d_arm(-1), {{0, 0}}));
   fails(scalar("arm", arm, d_arm(1), {{0, 0}}), "zeros");
-  // x / |x|: at length 1 a missing division does not show, a missing projection does.
+  // x / |x|: at length 1, a missing division has no effect, but a missing projection does.
   const auto length = [](const Values& x) {
     return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
   };
@@ -176,7 +176,7 @@ TEST_CASE("special points: a wrong gradient fails at an optimum, where any facto
   fails(scalar("bowl", bowl, slope(-1), {{1.5, -0.7}}), "a derivative of 0 everywhere");
 }
 
-/// pays(a, b): whether the first, and the second, get dy.
+/// pays(a, b) returns whether the first and the second element receive dy.
 template <class Pays>
 Report pooled(const Values& x, Pays pays) {
   return run("pool",

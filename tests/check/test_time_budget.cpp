@@ -1,4 +1,4 @@
-// Time budgets and threads.
+// Tests time budgets and threads.
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -21,7 +21,7 @@ double seconds_since(Clock::time_point begin) {
 struct Slow {
   std::size_t elements;
   double call;
-  std::function<double(Index)> factor = [](Index) { return 1.0; };  // of the derivative
+  std::function<double(Index)> factor = [](Index) { return 1.0; };  // multiplies the derivative
 
   Report report(double budget, int threads = 1) const {
     Values x(elements);
@@ -49,7 +49,7 @@ struct Slow {
 }  // namespace
 
 TEST_CASE("budget: fewer elements are checked, all along directions, and the report notes it") {
-  // All elements: 400 · 6 · 2 ms = 4.8 s.
+  // Checking all elements would take 400 · 6 · 2 ms = 4.8 s.
   const Slow cubes{400, 2e-3};
   const auto begin = Clock::now();
   const Report report = cubes.report(1);

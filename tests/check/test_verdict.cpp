@@ -1,4 +1,4 @@
-// The rule of check/raw/verdict.h.
+// Tests the rule in check/raw/verdict.h.
 #include <array>
 
 #include "gradus/check/raw/options.h"
@@ -7,7 +7,7 @@
 namespace gradus::check::test_verdict {
 namespace {
 
-/// Smooth slopes and kinks, exact and uncertain.
+/// Returns smooth slopes and kinks, both exact and uncertain.
 std::vector<Slope> slopes() {
   std::vector<Slope> all;
   for (const double value : {0.0, 2.0, -3.0, 5e-11, nan(""), HUGE_VAL})
@@ -54,7 +54,7 @@ int rank(const Judgement& j) {
   return j.verdict == Verdict::pass ? 2 : j.verdict == Verdict::inconclusive ? 1 : 0;
 }
 
-/// Shows the first case that breaks the law.
+/// Reports the first case that violates the property.
 template <class Law>
 void for_each_judged(Law law) {
   const std::vector<Judged> all = all_judged();
@@ -68,7 +68,7 @@ void for_each_judged(Law law) {
   }
 }
 
-/// Scales everything that has the derivative's unit.
+/// Scales all members that have the unit of the derivative.
 Slope times(Slope s, double c) {
   for (double* const each : {&s.value, &s.change, &s.left, &s.right}) *each *= c;
   for (double* const each : {&s.noise, &s.jitter, &s.turn, &s.bend}) *each *= std::abs(c);
@@ -119,7 +119,7 @@ TEST_CASE("verdict: the sign of all derivatives does not matter") {
 
 TEST_CASE("verdict: units of powers of two change nothing") {
   for_each_judged([](const Judged& each, const Judgement& j) {
-    if (each.n.size() == 0 && each.n.noise == 0) return true;  // if f is 0, its unit is unknown
+    if (each.n.size() == 0 && each.n.noise == 0) return true;  // if f is 0, the unit is unknown
     for (const double unit : {0x1p-60, 0x1p60}) {
       const Judged other{unit * each.a, times(each.n, unit), unit * each.scale, each.tolerance};
       const Judgement scaled = other.judgement();

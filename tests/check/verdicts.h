@@ -1,4 +1,3 @@
-// Helpers that check reports.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace gradus::testing {
 
-/// The report's text with whitespace collapsed.
+/// Returns the text of the report with whitespace collapsed.
 inline std::string flat(const check::Report& report) {
   std::string result;
   for (const char c : report.text()) {

@@ -1,4 +1,4 @@
-// The gradient checker on plain vectors.
+// Uses the gradient checker with vectors of the standard library.
 #include <cstdio>
 #include <vector>
 

@@ -17,7 +17,7 @@ Tensor one_head(In in, const Mask& mask, double dropout = 0) {
   return squeeze(squeeze(y, 0), 0);
 }
 
-/// z: dropout's factors, from the same seed.
+/// Sets z to dropout's factors, drawn from the same seed.
 void draw(Given& given) {
   seed(4);
   const Shape weights{1, 1, given("q").size(0), given("k").size(0)};

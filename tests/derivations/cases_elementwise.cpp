@@ -1,4 +1,4 @@
-// Elementwise ops, and ops that keep every element in place.
+// Cases of elementwise ops, and of ops that move no element.
 #include "gradus/engine/accumulate.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/ops/create.h"
@@ -49,7 +49,7 @@ std::vector<Case> of_one() {
   };
 }
 
-/// z: dropout's mask for x, from the same seed.
+/// Sets z to dropout's mask for x, drawn from the same seed.
 void draw_mask(Given& given) {
   seed(3);
   given.tensors["z"] =

@@ -8,7 +8,7 @@ namespace {
 
 using In = const Given&;
 
-/// Filters with which conv1d returns the windows themselves, as [b, c·k, t].
+/// Returns filters with which conv1d returns the windows themselves, as [b, c·k, t].
 Tensor taps(std::int64_t channels, std::int64_t count) {
   const std::int64_t n = channels * count;
   return reshape(one_hot(arange(n), n, Dtype::f64), {n, channels, count});
@@ -24,7 +24,7 @@ Tensor unfolded(const Tensor& x, std::int64_t k, const Conv1dOptions& options) {
   return reshape(transpose(y, 1, 2), {x.size(0), y.size(2), x.size(1), k});
 }
 
-/// The gradient of unfolded, for the upstream gradient u.
+/// Returns the gradient of unfolded() for the upstream gradient u.
 Tensor folded(In in) {
   const Tensor& u = in("u");
   const Tensor x = zeros({u.size(0), u.size(2), in.integer("L")}, Dtype::f64).requires_grad_();

@@ -30,7 +30,7 @@ Line read_line(const std::string& text, int number, const std::string& before) {
   return line;
 }
 
-/// "Code: `file`: `text`"
+/// Parses "Code: `file`: `text`".
 Anchor read_anchor(const std::string& text) {
   std::vector<std::string> quoted;
   for (std::size_t open = text.find('`'); open != std::string::npos;) {

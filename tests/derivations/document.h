@@ -9,17 +9,17 @@
 
 namespace gradus::derivations {
 
-/// `left = text  ⟵ reason`. A definition has no reason.
+/// A line `left = text  ⟵ reason`. A definition has no reason.
 struct Line {
-  int number = 0;         // in the file, from 1
-  std::string left = {};  // "dx_ri"; if the line starts with "=", that of the line before
+  int number = 0;         // line number in the file, from 1
+  std::string left = {};  // "dx_ri"; if the line starts with "=", left side of the previous line
   std::string text = {}, reason = {};
   Expression right = {};
   bool defines() const { return reason.empty(); }
   std::string name() const { return left.substr(0, left.find('_')); }
 };
 
-/// A file, and text that occurs in it.
+/// A file, and a text that must occur in it.
 struct Anchor {
   std::string file, text;
 };
@@ -30,10 +30,10 @@ struct Document {
   std::vector<Anchor> anchors;
 };
 
-/// Throws NotationError with the file and line.
+/// Throws NotationError, whose message contains the file and line.
 Document read_document(const std::string& text, const std::string& file);
 
-/// By file name without ".md", sorted.
+/// Returns all documents, sorted by file name without ".md".
 std::vector<std::pair<std::string, Document>> all_documents();
 
 }  // namespace gradus::derivations

@@ -1,4 +1,4 @@
-// A computed index, as in x_{t+k}, may be out of range: it reads 0.
+// A computed index, as in x_{t+k}, may be out of range: the element is then 0.
 #include "gradus/tests/derivations/evaluate.h"
 
 #include <cmath>
@@ -149,7 +149,7 @@ World::Value World::product(const Expression& e, Letters& at) const {
 World::Value World::times(const Value& a, const Value& b, char how) {
   if (!a.whole() && !b.whole())
     return {.number = how == '/' ? a.number / b.number : a.number * b.number};
-  if (!a.whole() || !b.whole()) {  // a scalar and a tensor
+  if (!a.whole() || !b.whole()) {  // one is a scalar, the other a tensor
     Value out = a.whole() ? a : b;
     if (how == '/' && b.whole()) reject("cannot divide by a tensor");
     for (Number& x : out.elements)

@@ -16,13 +16,13 @@ namespace gradus::derivations {
 
 using Number = testing::math::Dual<double>;
 
-/// A tensor, row-major.
+/// A row-major tensor.
 struct Array {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
 };
 
-/// The position of each index letter; −1: unset.
+/// The position of each index letter. Unset positions are −1.
 using Letters = std::array<std::int64_t, 128>;
 inline Letters nowhere() {
   Letters none;
@@ -30,31 +30,31 @@ inline Letters nowhere() {
   return none;
 }
 
-/// The names that lines may use. Definitions are evaluated where they are used, so that ∂
-/// differentiates through them.
+/// The names that lines may use. A definition is evaluated at each use, so that ∂ differentiates
+/// through it.
 class World {
  public:
   void give(const std::string& name, Array value) { given_[name] = std::move(value); }
-  /// The range of a letter that is not an entire index of any tensor.
+  /// Sets the range of a letter that is not an entire index of any tensor.
   void size(char letter, std::int64_t places) {
     free_[static_cast<unsigned char>(letter)] = places;
   }
-  /// `left` = `right`, as in "y_ri" = exp(x_ri), or "c" = a b. Throws NotationError if a letter has
-  /// no size.
+  /// Defines `left` as `right`, such as "y_ri" as exp(x_ri), or "c" as a b. Throws NotationError if
+  /// a letter has no size.
   void define(const std::string& left, const Expression& right);
 
   bool contains(const std::string& name) const;
   const std::vector<std::int64_t>& shape(const std::string& name) const;
 
-  /// `right` for each r and i of "dx_ri", or for the entire tensor "da".
+  /// Returns `right` for each r and i of "dx_ri", or for the entire tensor "da".
   Array evaluate(const std::string& left, const Expression& right) const;
   Array evaluate(const std::string& name) const;
-  /// Σ upstream ∂output/∂name by dual numbers: the gradient by definition.
+  /// Returns Σ upstream ∂output/∂name, computed with dual numbers: the gradient by definition.
   Array gradient(const std::string& output, const Array& upstream, const std::string& name) const;
 
  private:
   struct Definition {
-    std::string letters;  // empty and whole: the right side is a tensor
+    std::string letters;  // empty if whole: the right side is a tensor
     bool whole = false;
     Expression right;
     Letters sizes{};
@@ -100,7 +100,7 @@ class World {
   mutable std::map<std::pair<std::string, std::int64_t>, Number> known_;  // cache of definitions
 };
 
-/// Seeds one element, and hides the values cached without that seed.
+/// Seeds one element, and hides cached values that lack the seed.
 struct World::WithSeed {
   const World& world;
   Seed before;
@@ -126,13 +126,13 @@ inline bool is_letter(const Expression& e) {
   return e.kind == Kind::name && e.children.empty() && e.text.size() == 1;
 }
 
-/// Calls body() for every combination of positions, the last letter running fastest.
+/// Calls body() for every combination of positions. The last letter varies fastest.
 void each_place(const std::string& letters, const Letters& sizes, Letters& at,
                 const std::function<void()>& body, std::size_t next = 0);
 
 }  // namespace detail
 
-/// "dx_ri" → {"dx", "ri"}
+/// Splits "dx_ri" into {"dx", "ri"}.
 std::pair<std::string, std::string> left_side(const std::string& text);
 
 }  // namespace gradus::derivations

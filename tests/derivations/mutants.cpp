@@ -14,8 +14,8 @@ bool is_index(const Expression& e) {
   return e.kind == Kind::name && e.children.empty() && e.text.size() == 1;
 }
 
-/// The index letters, and the interchangeable pairs: those equated by δ or [i = j], and those of
-/// ∂y_sj/∂x_ri, which is 0 where y_sj does not depend on x_ri.
+/// The index letters and the interchangeable pairs. A pair is interchangeable if δ or [i = j] makes
+/// it equal, or if it belongs to ∂y_sj/∂x_ri, which is 0 where y_sj does not depend on x_ri.
 struct Indices {
   std::set<std::string> letters;
   std::set<std::pair<std::string, std::string>> equal;
@@ -50,7 +50,7 @@ void drop(Expression& e, std::size_t i) {
     e.signs.erase(e.signs.begin() + at);
   else
     e.text.erase(i, 1);
-  if (e.kind == Kind::product && i == 0 && e.text[0] == '/') {  // "1 / x" remains
+  if (e.kind == Kind::product && i == 0 && e.text[0] == '/') {  // leaves "1 / x"
     e.children.insert(e.children.begin(), Expression{.number = 1});
     e.text.insert(0, "*");
   }
@@ -76,7 +76,7 @@ class Planter {
   }
 
  private:
-  /// Stores a copy of `root` with the mutation applied to its part `e`, then undoes it.
+  /// Stores a copy of `root` in which part `e` is mutated, then restores `e`.
   void plant(Expression& root, Expression& e, const char* kind, const Plant& mistake,
              bool may_be_equal = false) {
     Expression before = e;

@@ -1,4 +1,4 @@
-// Typical mistakes, planted in the expression of a line.
+// Makes typical mistakes in the expression of a line.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@ namespace gradus::derivations {
 struct Mutant {
   std::string kind;  // "sign", "index", "factor", "term", "transpose", "number" …
   Expression right;
-  /// An index was exchanged for an equal one: δ_ij x_i is δ_ij x_j.
+  /// True if an index was replaced with an equal one: δ_ij x_i equals δ_ij x_j.
   bool may_be_equal = false;
 };
 
-/// One mistake each: a sign flipped, an index replaced by another, two indices of a name swapped, a
-/// factor or term dropped, a transpose or function dropped, a constant one too large, a product for
-/// a division or the reverse, a relation reversed, the entire expression doubled or negated.
+/// Returns expressions with one mistake each: a flipped sign, an index replaced with another, two
+/// swapped indices of a name, a missing factor or term, a missing transpose or function, a constant
+/// increased by one, a product replaced with a division or the reverse, a reversed relation, or the
+/// entire expression doubled or negated.
 std::vector<Mutant> mutants(const Expression& right);
 
 }  // namespace gradus::derivations

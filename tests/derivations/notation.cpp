@@ -1,4 +1,4 @@
-// A recursive-descent parser: one function per rule.
+// A recursive-descent parser with one function per rule.
 #include "gradus/tests/derivations/notation.h"
 
 #include <cctype>
@@ -14,7 +14,7 @@ const std::set<std::string> kFunctions = {"exp", "log",   "sin",   "cos",  "tanh
 const std::set<std::string> kReductions = {"Σ", "Π", "max", "min"};
 const std::set<std::string> kRelations = {"=", "≠", "<", ">", "≤", "≥"};
 
-/// The length of a UTF-8 character in bytes.
+/// Returns the length of a UTF-8 character in bytes.
 std::size_t width(std::string_view text, std::size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   const std::size_t n = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -160,7 +160,7 @@ class Reader {
 
   std::vector<Expression> subscript() {
     std::vector<Expression> places;
-    ++at_;  // _
+    ++at_;  // skips "_"
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '{') {
@@ -182,7 +182,7 @@ class Reader {
     return places;
   }
 
-  /// A run of letters with their combining marks; may be empty.
+  /// Parses letters with their combining marks. The result may be empty.
   std::string name() {
     blanks();
     std::string word;

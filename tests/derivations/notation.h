@@ -8,8 +8,9 @@
 //   primary  = number | ½ | π | name | function(sum, …) | √postfix | (sum) | |sum|
 //            | [sum relation sum] | ∂postfix/∂name_subscript
 //
-// A subscript is a sequence of letters, digits and {sum}. δ_ij is 1 where i = j. const(x) is x,
-// held constant by ∂. Σ_j extends to the next + or −. After a division a product needs its dot.
+// A subscript is a sequence of letters, digits and {sum}. δ_ij is 1 if i = j, else 0. const(x) is
+// x, but ∂ treats it as a constant. Σ_j extends to the next + or −. After a division, a product
+// requires a dot.
 #pragma once
 
 #include <stdexcept>
@@ -19,14 +20,14 @@
 
 namespace gradus::derivations {
 
-/// A text that cannot be parsed or evaluated.
+/// Thrown if a text cannot be parsed or evaluated.
 struct NotationError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 enum class Kind {
   number,
-  name,        // text; children: its subscript, none for the entire tensor
+  name,        // text; children: its subscript, or none for the entire tensor
   sum,         // children; signs[i] of each
   product,     // children; text[i] is '*', '/' or 'o' (⊙) before child i
   power,       // base, exponent
@@ -34,9 +35,9 @@ enum class Kind {
   element,     // children: a tensor's expression, then its subscript
   function,    // text: its name; children: its arguments
   reduce,      // text: "Σ", "Π", "max" or "min"; letters; one child
-  relation,    // text: = ≠ < > ≤ ≥; two children; 1 where true, else 0
-  delta,       // two children; 1 where equal
-  derivative,  // ∂ child 0 / ∂ child 1, a name
+  relation,    // text: = ≠ < > ≤ ≥; two children; 1 if true, else 0
+  delta,       // two children; 1 if equal, else 0
+  derivative,  // ∂ child 0 / ∂ child 1, which is a name
 };
 
 struct Expression {
@@ -50,7 +51,7 @@ struct Expression {
 /// Throws NotationError if `text` is not exactly one expression.
 Expression parse(std::string_view text);
 
-/// The text of a tree, fully parenthesized.
+/// Returns the fully parenthesized text of a tree.
 std::string spell(const Expression& e);
 
 }  // namespace gradus::derivations

@@ -1,5 +1,5 @@
-// Compares every line of docs/derivations with the gradient by definition, its neighboring lines,
-// and Op::backward.
+// Compares every line of docs/derivations with the gradient by definition, with its neighboring
+// lines, and with Op::backward.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -44,7 +44,7 @@ std::string all_failures(const std::string& name, const Document& document, cons
   return out.str();
 }
 
-/// Slopes of ±1: dividing by them is multiplying.
+/// Ops whose slopes are ±1, so that division by a slope equals multiplication.
 const std::set<std::string> kUnitSlopes = {"abs"};
 
 }  // namespace
@@ -53,7 +53,7 @@ TEST_CASE("derivations: each line equals the gradient, and the last equals backw
   for (const auto& [name, document] : all_documents()) {
     INFO(name);
     const std::vector<Case> cases = cases_of(name);
-    CHECK(!cases.empty());  // nothing executes this derivation
+    CHECK(!cases.empty());  // at least one case executes this derivation
     for (const Case& each : cases) CHECK(all_failures(name, document, each) == "");
   }
 }
@@ -71,7 +71,7 @@ TEST_CASE("derivations: every operation with a backward has a derivation") {
       ++count;
     }
   }
-  CHECK(count >= 50);  // the sources were found
+  CHECK(count >= 50);  // fails if the sources are not found
 }
 
 TEST_CASE("derivations: each has at most twelve lines, with reasons and existing code") {
@@ -101,7 +101,7 @@ TEST_CASE("derivations: a mistake in any line is detected in that line") {
         if (line.defines()) continue;
         const bool zero = trials[0].is_zero(line);
         for (const Mutant& mutant : mutants(line.right)) {
-          if (zero && mutant.kind != "number") continue;  // any factor of 0 gives 0
+          if (zero && mutant.kind != "number") continue;  // any factor of 0 results in 0
           const bool detected = std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
             return trial.differs(line, mutant.right).has_value();
           });
@@ -135,7 +135,7 @@ TEST_CASE("derivations: a mistake in a file is reported by its line number only"
         for (const Failure& failure : Trial(wrong, each, 0).failures()) lines.insert(failure.line);
         INFO("docs/derivations/" << name << ".md:" << wrong.lines[i].number);
         if (wrong.lines[i].defines())
-          CHECK(!lines.empty());  // forward differs, or every line that uses the definition
+          CHECK(!lines.empty());  // either forward differs, or every line that uses the definition
         else
           CHECK(lines == std::set<int>{wrong.lines[i].number});
       }

@@ -23,7 +23,7 @@ std::string file(const std::string& name) {
   return out.str();
 }
 
-/// Executes the formula's derivation. Returns "" if all lines are right.
+/// Executes the derivation of a formula. Returns "" if all lines are right.
 std::string wrong_lines(const std::string& formula) {
   const Document document = read_document(derive(formula), formula);
   const std::size_t arrow = formula.find("->"), comma = formula.find(',');
@@ -37,7 +37,7 @@ std::string wrong_lines(const std::string& formula) {
             .f = [&](const Given& in) {
               return two ? einsum(formula, in("a"), in("b")) : einsum(formula, in("a"));
             }};
-  each.op = "";  // einsum runs other ops
+  each.op = "";  // compares with no op: einsum runs other ops
   std::string out;
   for (int trial = 0; trial < kTrials; ++trial)
     for (const Failure& failure : Trial(document, each, trial).failures())
@@ -45,7 +45,7 @@ std::string wrong_lines(const std::string& formula) {
   return out;
 }
 
-/// The quoted formula after `Call: name = `.
+/// Returns the quoted formula after `Call: name = `.
 std::string call(const std::string& text, const std::string& name) {
   const std::string start = "Call: " + name + " = einsum(\"";
   const std::size_t first = text.find(start) + start.size();
@@ -89,7 +89,7 @@ TEST_CASE("derive: the einsum calls in the text compute the gradients") {
   y.backward(dy);
   const std::string text = derive("bhtd,bhsd->bhts");
   const auto equal = [](const Tensor& x, const Tensor& z) {
-    return x.shape() == z.shape() && max(abs(x - z)).item<double>() < 1e-12;  // sums of 20
+    return x.shape() == z.shape() && max(abs(x - z)).item<double>() < 1e-12;  // sums have 20 terms
   };
   CHECK(call(text, "da") == "bhts,bhsd->bhtd");
   CHECK(equal(einsum(call(text, "da"), dy, b.detach()), a.grad()));

@@ -15,7 +15,7 @@
 namespace gradus::derivations {
 namespace {
 
-/// Unequal primes; an axis of length 1; the first axis longer than the second, and the reverse.
+/// Unequal primes; an axis of length 1; a first axis longer than the second, and a shorter one.
 constexpr std::int64_t kSizes[kTrials][6] = {
     {2, 3, 5, 4, 2, 3}, {5, 2, 3, 1, 3, 2}, {1, 4, 2, 3, 5, 2}};
 
@@ -31,7 +31,8 @@ Array array_of(const Tensor& x) {
   return out;
 }
 
-/// Half of the allowed difference between neighboring lines, 1e-10 of 1 or of the larger value.
+/// Half of the allowed difference between neighboring lines, which is 1e-10 of 1 or of the larger
+/// value.
 constexpr double kTolerance = 5e-11;
 
 std::string shape_of(const Array& a) {
@@ -55,7 +56,7 @@ std::optional<std::string> difference(const Array& got, const Array& expected) {
   return {};
 }
 
-/// From the case's text, else the next of kSizes.
+/// Sizes that the text of the case defines; for other letters, the next of kSizes.
 struct Sizes {
   std::map<char, std::int64_t> of;
   int trial;
@@ -70,7 +71,7 @@ struct Sizes {
     for (const char c : letters) n *= (*this)(c);
     return n;
   }
-  void fix(const std::string& word) {  // "k:2,3,1"
+  void fix(const std::string& word) {  // word is "k:2,3,1"
     if (word[2] == '#') {
       of[word[0]] = places(word.substr(3));
       return;

@@ -35,8 +35,8 @@ struct Case {
   std::string file;  // in docs/derivations, without ".md"
   std::string inputs;
   std::function<Tensor(const Given&)> f;
-  std::string op = {};                       // whose backward must run; default: file
-  std::function<void(Given&)> prepare = {};  // adds constants, e.g. random ones
+  std::string op = {};                       // the op whose backward must run; default: file
+  std::function<void(Given&)> prepare = {};  // adds constants, such as random ones
 };
 
 inline constexpr int kTrials = 3;
@@ -49,21 +49,21 @@ std::vector<Case> attention_cases();
 std::vector<Case> all_cases();
 
 struct Failure {
-  int line = 0;  // in the file; 0: not about a line
+  int line = 0;  // line in the file; 0: none
   std::string what;
 };
 
 class Trial {
  public:
-  /// Runs forward and backward; problems are in failures().
+  /// Runs forward and backward. Problems are added to failures().
   Trial(const Document& document, const Case& which, int trial);
 
-  /// Wrong lines, and problems of forward and backward themselves.
+  /// Returns the wrong lines, and the problems of forward and backward.
   std::vector<Failure> failures() const;
   std::optional<std::string> differs(const Line& line, const Expression& right) const;
   std::optional<std::string> differs(const Line& line) const { return differs(line, line.right); }
 
-  bool is_zero(const Line& line) const;  // the gradient is 0 everywhere
+  bool is_zero(const Line& line) const;  // true if the gradient is 0 everywhere
 
  private:
   void give(const Case& which, int trial);
@@ -75,8 +75,8 @@ class Trial {
   const Document& document_;
   World world_;
   Given given_;
-  std::vector<std::string> wanted_;         // tensors with gradients from the engine
-  std::map<std::string, Array> gradients_;  // "dx": by definition
+  std::vector<std::string> wanted_;         // tensors whose gradients the engine computes
+  std::map<std::string, Array> gradients_;  // "dx" → gradient by definition
   Tensor y_;
   std::vector<Failure> failures_;
 };

@@ -16,7 +16,7 @@ std::int64_t count(const std::vector<std::int64_t>& shape) {
   return n;
 }
 
-/// δ_ij: a letter used only here has the size of the other.
+/// In δ_ij, a letter that occurs nowhere else has the size of the other letter.
 void share(const Expression& e, Letters& known) {
   if (e.kind == Kind::delta && is_letter(e.children[0]) && is_letter(e.children[1])) {
     std::int64_t &a = of(known, e.children[0].text[0]), &b = of(known, e.children[1].text[0]);
@@ -76,7 +76,7 @@ void World::define(const std::string& left, const Expression& right) {
   definitions_[name] = std::move(d);
 }
 
-/// A letter that is an entire index has that axis's size.
+/// A letter that is an entire index has the size of that axis.
 void World::collect(const Expression& e, Letters& known) const {
   if (e.kind == Kind::name && !e.children.empty()) {
     const std::vector<std::int64_t>& axes = shape(e.text);
@@ -148,7 +148,7 @@ Array World::gradient(const std::string& output, const Array& upstream,
   return out;
 }
 
-/// An element of a given or defined tensor. The seeded one has tangent 1.
+/// Returns an element of a given or defined tensor. The seeded element has tangent 1.
 Number World::cell(const std::string& name, std::int64_t place) const {
   const Number seeded(0.0, seed_.place == place && seed_.name == name ? 1.0 : 0.0);
   if (const auto given = given_.find(name); given != given_.end())

@@ -14,14 +14,14 @@ TEST_CASE("row gradients with strided, repeated indices are added to their rows"
   const Tensor x = zeros({4, 200}, Dtype::f64).requires_grad_();
   const Tensor part = reshape(arange(600).to(Dtype::f64), {3, 200});
   const Tensor both = tensor(std::vector<std::int64_t>{2, 9, 0, 9, 2, 9}, {6});
-  walk_with(x, Gradient::rows(part, kernel::strided_view(both, {3}, {2}, 0)));  // 2, 0, 2
+  walk_with(x, Gradient::rows(part, kernel::strided_view(both, {3}, {2}, 0)));  // a view of 2, 0, 2
   Numbers expected(800, 0.0);
   for (std::size_t c = 0; c < 200; ++c) {
     expected[400 + c] = static_cast<double>(c + 400 + c);
     expected[c] = static_cast<double>(200 + c);
   }
   expect(numbers(x.grad()) == expected, "rows of a strided index, with repeated rows added");
-  // Many rows of many columns: threads share the columns.
+  // With many columns, threads share the columns.
   const Tensor wide = zeros({2, 200}, Dtype::f64).requires_grad_();
   std::vector<std::int64_t> every_third;
   for (int i = 0; i < 300; ++i) every_third.push_back(i % 3 == 0);
@@ -60,7 +60,7 @@ TEST_CASE("a gradient that was recorded earlier can be differentiated") {
   expect(numbers(grad(dx, z)) == Numbers{4}, "the derivative of a recorded gradient");
 }
 
-/// First an entire gradient with an offset in its buffer, then a partial one.
+/// Adds an entire gradient with an offset in its buffer, then a partial one.
 TEST_CASE("a partial gradient is added to a gradient that is a view") {
   const Tensor x = zeros({2, 2}, Dtype::f64).requires_grad_();
   const Tensor first = custom(x, [](const Tensor& dy) {
@@ -73,7 +73,7 @@ TEST_CASE("a partial gradient is added to a gradient that is a view") {
   expect(numbers(x.grad()) == Numbers{5, 16, 7, 18}, "a part added to a view with an offset");
 }
 
-/// In place, it would change the caller's tensor or several elements at a time.
+/// Accumulation in place would change the caller's tensor, or multiple elements at a time.
 TEST_CASE("accumulation copies shared and expanded gradients") {
   const Tensor x = leaf({0, 0, 0}), held = tensor({1.0, 2.0, 3.0}, Dtype::f64);
   const Tensor average = mean(x);

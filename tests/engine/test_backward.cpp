@@ -112,7 +112,7 @@ TEST_CASE("errors about missing gradients suggest requires_grad_()") {
 TEST_CASE("gradients of paths that meet accumulate: a diamond, f(x, x), and 1 to 9 uses") {
   const Tensor x = leaf({3});
   const Tensor y = x * 2.0;
-  total(y * y + y).backward();  // 4x² + 2x: 8x + 2
+  total(y * y + y).backward();  // 4x² + 2x, whose derivative is 8x + 2
   CHECK(numbers(x.grad()) == List{26});
   for (int uses = 1; uses <= 9; ++uses) {
     CAPTURE(uses);
@@ -157,7 +157,7 @@ TEST_CASE("a second backward throws without keep_graph and works with it") {
   const std::string message = message_of<GraphError>([&] { y.backward(); });
   CHECK(has(message, "sum"));
   CHECK(has(message, "keep_graph"));
-  // Also through a new output over used nodes.
+  // A new output over used nodes throws, too.
   CHECK_THROWS_AS((y * 2.0).backward(), GraphError);
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("retain_grad keeps the gradient of an intermediate tensor") {
   CHECK(numbers(y.grad()) == List{12});
   CHECK(!z.grad().defined());
   CHECK_THROWS_AS(tensor({1.0}).retain_grad(), GraphError);
-  const Tensor u = x * 3.0;  // grad() also retains u.grad()
+  const Tensor u = x * 3.0;  // grad() also stores u.grad()
   u.retain_grad();
   CHECK(numbers(grad(total(u * u), x)) == List{36});
   CHECK(numbers(u.grad()) == List{12});
@@ -297,7 +297,7 @@ TEST_CASE("create_graph gives derivatives of every order of x⁴") {
   for (int order = 0; order < 4; ++order) {
     CAPTURE(order);
     const Tensor d = grad({y}, {x}, {}, {.create_graph = true})[0];
-    CHECK(d.requires_grad() == (order < 3));  // the fourth is constant
+    CHECK(d.requires_grad() == (order < 3));  // the fourth derivative is constant
     CHECK(d.item() == wanted[order]);         // powers of 1.5 are exact
     y = total(d);
   }

@@ -27,7 +27,8 @@ struct ThrowsAtWalk : Observer {
   }
 };
 
-/// A backward pass that an observer aborts, deeper in the stack than the next one.
+/// Runs a backward pass that an observer aborts. Its stack frame is deeper than that of the next
+/// pass.
 [[gnu::noinline]] void refused_walk(const Tensor& w) {
   volatile char* room = static_cast<volatile char*>(alloca(20000));
   room[0] = 1;

@@ -95,7 +95,7 @@ TEST_CASE("a hook may run backward on another graph and on the same one") {
   const Tensor x = leaf({2}), other = leaf({5});
   const Tensor y = x * 3.0;
   y.register_hook([&](const Tensor& dy) {
-    const GradMode on(true);  // hooks run with recording off, unless create_graph is set
+    const GradMode on(true);  // hooks run without recording unless create_graph is set
     sum(other * other).backward();
     return dy * numbers(other.grad())[0];
   });
@@ -112,7 +112,7 @@ TEST_CASE("a hook may run backward on another graph and on the same one") {
 TEST_CASE("a hook that uses up nodes of the outer backward throws instead of crashing") {
   const Tensor a = leaf({2});
   Tensor b = a;
-  for (int i = 0; i < 20; ++i) b = b * 1.0;  // only the graph holds these nodes
+  for (int i = 0; i < 20; ++i) b = b * 1.0;  // only the graph keeps these nodes alive
   const Tensor c = exp(b);
   c.register_hook([&](const Tensor&) {
     b.backward();
@@ -132,7 +132,7 @@ TEST_CASE("an exception from a hook reaches the caller, and the next backward st
     return {};
   });
   CHECK_THROWS_AS(sum(x * 2.0).backward(), ValueError);
-  CHECK((x * 2.0).requires_grad());  // recording is on again
+  CHECK((x * 2.0).requires_grad());  // recording is enabled again
   angry = false;
   sum(x * 2.0).backward();
   CHECK(numbers(x.grad()) == List{2});
@@ -152,7 +152,7 @@ TEST_CASE("hooks that free gradients early bound the memory of backward") {
   const std::int64_t before = memory::usage().live_bytes;
   memory::reset_peak();
   loss.backward();
-  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // of 12: one, and memory to compute it
+  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // one of 12, and temporaries
 }
 
 TEST_CASE("a hook sees the entire gradient of a leaf that several operations use") {

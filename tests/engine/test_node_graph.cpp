@@ -37,7 +37,7 @@ struct Cube final : Op {  // y = x³,  dx = 3 x² dy
   }
 };
 
-/// y = 2 x by a kernel, also in backward, which create_graph cannot record.
+/// y = 2 x, computed by a kernel in forward and backward. create_graph cannot record the latter.
 struct Twice final : Op {
   const char* name() const override { return "twice"; }
   Tensor forward(const Tensor& x) { return doubled(x); }
@@ -59,7 +59,7 @@ using testing::leaf;
 using testing::message_of;
 using List = std::vector<double>;
 
-/// Runs f on a thread with a stack of 256 KiB. Rethrows its exceptions.
+/// Runs f on a thread with a stack of 256 KiB. Rethrows exceptions of f.
 void on_small_stack(const std::function<void()>& f) {
   struct Call {
     const std::function<void()>* f;
@@ -84,17 +84,17 @@ void on_small_stack(const std::function<void()>& f) {
   if (call.error) std::rethrow_exception(call.error);
 }
 
-// At this many nodes, the stack has 26 bytes per recursive call.
+// With this many nodes, recursion would have only 26 bytes of stack per call.
 constexpr int kLong = 10'000;
 
-/// x + 1 + 1 …: saves nothing.
+/// x + 1 + 1 …; the nodes save nothing.
 Tensor chain(const Tensor& x, int length) {
   Tensor y = x;
   for (int i = 0; i < length; ++i) y = y + 1.0;
   return y;
 }
 
-/// x · s · s …: every node saves the previous output, which keeps its graph node.
+/// x · s · s …; each node saves the previous output, which keeps that output's node alive.
 Tensor saving_chain(const Tensor& x, const Tensor& s, int length) {
   Tensor y = x;
   for (int i = 0; i < length; ++i) y = y * s;
@@ -109,7 +109,7 @@ std::int64_t live() { return memory::usage().live_bytes; }
 
 TEST_CASE("a chain of ten thousand nodes runs and is freed on a small stack") {
   const Tensor x = leaf({1}), s = leaf({1});
-  sum(x + s).backward();  // allocates both grad()
+  sum(x + s).backward();  // allocates the grad() of both
   const std::int64_t before = live();
   on_small_stack([&] {
     Tensor y = chain(x, kLong);
@@ -131,7 +131,7 @@ TEST_CASE("a chain of ten thousand nodes with saved inputs runs and is freed on 
   CHECK(live() == before);
   on_small_stack([&] { saving_chain(x, s, kLong); });
   CHECK(live() == before);
-  on_small_stack([&] {  // keep_graph: the entire chain is freed at the end
+  on_small_stack([&] {  // with keep_graph, the entire chain is freed at the end
     saving_chain(x, s, kLong).backward({.keep_graph = true});
   });
   CHECK(live() == before);
@@ -155,7 +155,7 @@ TEST_CASE("backward frees saved tensors while the output is still alive") {
   const Tensor y = sum(exp(exp(exp(x))) * 1e-9);
   CHECK(live() >= before + 3 * 8000);
   y.backward();
-  CHECK(live() <= before + 8000 + 64);  // x.grad() and y
+  CHECK(live() <= before + 8000 + 64);  // x.grad() and y are live
 }
 
 TEST_CASE("a custom op of ten lines has derivatives of every order") {

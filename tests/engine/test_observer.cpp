@@ -75,7 +75,7 @@ TEST_CASE("an observer sees operations and gradients in order") {
                        "begin multiply of 2", "end multiply [1]", "done multiply 2",
                        "leaf has -2"});
   negative(x).backward();
-  CHECK(lines.size() == 13);  // no longer notified
+  CHECK(lines.size() == 13);  // the recorder is no longer notified
 }
 
 TEST_CASE("an observer sees the accumulated gradient of a leaf, not the last part") {
@@ -125,7 +125,7 @@ TEST_CASE("an observer is attached to a thread at most once") {
   Lines others;
   Recorder other(others);
   const ObserverScope inner(other);
-  CHECK_THROWS_AS(ObserverScope(recorder), ValueError);  // not the last one, but attached
+  CHECK_THROWS_AS(ObserverScope(recorder), ValueError);  // attached, but not the last one
 }
 
 TEST_CASE("an operation that throws has a begin event and no end event") {
@@ -293,7 +293,7 @@ TEST_CASE("an observer sees the start of a backward pass, its additions and its 
   y.register_hook([](const Tensor&) -> Tensor { fail<ValueError>("on purpose"); });
   CHECK_THROWS_AS(y.backward(), ValueError);
   CHECK(walks.begun == 2);
-  CHECK(walks.ended == 2);  // also for the pass that threw
+  CHECK(walks.ended == 2);  // includes the pass that threw
 }
 
 TEST_CASE("current_context names both the layer and the op whose backward runs") {

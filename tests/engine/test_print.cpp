@@ -30,7 +30,7 @@ TEST_CASE("print writes large and small numbers with an exponent") {
   CHECK(f64({0.00009999, 0.5}) == "[9.9990e-05, 5.0000e-01]");
   CHECK(f64({99'999.5, 1}) == "[99999.5000,     1.0000]");
   CHECK(f64({-123'456.5, 2}) == "[-1.2346e+05,  2.0000e+00]");
-  CHECK(f64({99'999'999.0, 1}) == "[99999999.,        1.]");  // integers
+  CHECK(f64({99'999'999.0, 1}) == "[99999999.,        1.]");  // integers have no decimals
   CHECK(f64({-100'000'000.0, 1}) == "[-1.0000e+08,  1.0000e+00]");
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("print abbreviates big tensors and wraps long rows") {
   CHECK(to_string(arange(1400).reshape({200, 7}))
             .starts_with("[[   0,    1,    2, …,    4,    5,    6],\n"));
   CHECK(to_string(arange(1000)).find("…") == std::string::npos);
-  for (const std::int64_t end : {116, 117, 130}) {  // 79, 84 and 150 columns
+  for (const std::int64_t end : {116, 117, 130}) {  // lines of 79, 84 and 150 columns
     const std::string row = to_string(arange(100, end));
     CHECK(std::min(row.find('\n'), row.size()) <= 80);
     CHECK((row.find('\n') != std::string::npos) == (end > 116));

@@ -1,4 +1,5 @@
-// Sums of integers over several blocks and strips (engine/reduce.h). Their order does not matter.
+// Tests sums of integers over multiple blocks and strips (engine/reduce.h). The sums are exact in
+// any order.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -35,7 +36,7 @@ Folded folded(const std::vector<double>& x, std::int64_t outer, std::int64_t n,
   return out;
 }
 
-/// Integers that differ between blocks, rows and columns.
+/// Returns integers that differ between blocks, rows and columns.
 std::vector<double> counted(std::int64_t count) {
   std::vector<double> out;
   for (std::int64_t i = 0; i < count; ++i)
@@ -52,7 +53,7 @@ void check_folds(std::int64_t outer, std::int64_t n, std::int64_t inner) {
   CHECK((max(x, {1}).to_vector<double>() == expected.largest));
   const std::vector<double> variances = var(x, {1}, false, 0).to_vector<double>();
   REQUIRE(variances.size() == expected.squares.size());
-  // n ≤ 131,075 terms, each rounded by 2⁻⁵³: 1.5e-11 of their sum
+  // The error of n ≤ 131,075 terms, each rounded by 2⁻⁵³, is 1.5e-11 of their sum.
   bool near = true;
   for (std::size_t k = 0; k < variances.size(); ++k)
     near =

@@ -13,7 +13,7 @@ namespace gradus::testing::test_saved {
 
 namespace op {
 
-struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; recomputed by users of y
+struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; recomputed by its users
   Saved x;
   static inline int remade = 0;
   const char* name() const override { return "cheap_square"; }
@@ -26,7 +26,7 @@ struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; recomputed by users o
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * 2.0 * x.value()}; }
 };
 
-struct Taking final : Op {  // y = x³; backward overwrites its saved tensor if it may
+struct Taking final : Op {  // y = x³; backward overwrites its saved tensor if allowed
   Saved x;
   static inline bool in_place = false;
   const char* name() const override { return "taking"; }
@@ -60,8 +60,8 @@ Tensor cheap(const Tensor& x) { return apply(op::CheapSquare{}, x); }
 TEST_CASE("a cheap output is recomputed once per use instead of kept") {
   const Tensor x = full({1000}, 3, Dtype::f64).requires_grad_();
   const std::int64_t before = live();
-  const Tensor z = sum(exp(cheap(x)) * 0.0 + square(cheap(x)));  // square needs its input: x⁴
-  // exp keeps its output; nothing keeps x².
+  const Tensor z = sum(exp(cheap(x)) * 0.0 + square(cheap(x)));  // x⁴; square saves its input
+  // exp saves its output, and nothing saves x².
   CHECK(live() <= before + 8000 + 64);
   op::CheapSquare::remade = 0;
   z.backward();
@@ -75,7 +75,7 @@ TEST_CASE("a chain of cheap ops recomputes each value at most once") {
   for (int i = 0; i < 100; ++i) y = cheap(y);
   op::CheapSquare::remade = 0;
   y.backward();
-  CHECK(op::CheapSquare::remade <= 100);  // 4950 if each use recomputed all
+  CHECK(op::CheapSquare::remade <= 100);  // 4950 if each use recomputed the entire chain
 }
 
 TEST_CASE("a recomputed value stays connected to the graph") {

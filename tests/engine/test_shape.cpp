@@ -49,7 +49,7 @@ TEST_CASE("numel handles empty and scalar shapes and rejects overflow and negati
   CHECK(numel({7, 0, 3}) == 0);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   CHECK(numel({most}) == most);
-  CHECK_THROWS_AS(numel({most, 0, most}), ShapeError);  // the strides overflow
+  CHECK_THROWS_AS(numel({most, 0, most}), ShapeError);  // the strides would overflow
   CHECK_REFUSES(ShapeError, numel({most / 2, 3}), "2^63");
   CHECK_REFUSES(ShapeError, numel({2, -3}), "-3");
 }

@@ -51,7 +51,7 @@ TEST_CASE("tensors copy or borrow values and return them row-major") {
   CHECK(numbers(lent)[0] == 10);
   lent.mutable_data<double>()[5] = 60;
   CHECK(own[5] == 60);
-  CHECK(!lent.has_unique_storage());  // shared with the lender
+  CHECK(!lent.has_unique_storage());  // the lender shares the storage
   CHECK(kernel::strided_view(lent, {2, 3}, {1, 2}, 0).to_vector<double>() ==
         List{10, 3, 5, 2, 4, 60});
   CHECK(tensor(std::vector<std::int64_t>{1, 2}, {2}).dtype() == Dtype::i64);
@@ -125,7 +125,7 @@ TEST_CASE("contiguous returns the same storage or a packed copy") {
   CHECK(!turned.is_contiguous());
   CHECK(numbers(turned.contiguous()) == List{0, 3, 1, 4, 2, 5});
   CHECK(turned.contiguous().is_contiguous());
-  CHECK(kernel::strided_view(x, {1, 3}, {77, 1}, 3).is_contiguous());  // the stride is never used
+  CHECK(kernel::strided_view(x, {1, 3}, {77, 1}, 3).is_contiguous());  // axis 0 has size 1
   CHECK(kernel::strided_view(x, {0, 2}, {5, 5}, 0).is_contiguous());
   CHECK(tensor(1.0).is_contiguous());
   CHECK(numbers(turned.reshape({6})) == List{0, 3, 1, 4, 2, 5});  // copied

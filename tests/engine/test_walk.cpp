@@ -5,7 +5,7 @@
 namespace gradus::testing::test_walk {
 namespace {
 
-/// One visit per path would be 2⁶⁰ visits.
+/// One visit per path would take 2⁶⁰ visits.
 TEST_CASE("backward visits each node of a deep diamond once") {
   const Tensor x = leaf({1});
   Tensor y = x;
@@ -14,7 +14,7 @@ TEST_CASE("backward visits each node of a deep diamond once") {
   expect(numbers(x.grad()) == Numbers{1}, "the gradient through 60 diamonds");
 }
 
-/// The other branch throws if it is visited.
+/// The branch that grad() must not visit throws if visited.
 TEST_CASE("grad() does not visit branches that do not lead to its inputs") {
   const Tensor x = leaf({2}), z = leaf({3});
   const Tensor dead = custom(z * 1.0, [](const Tensor&) -> Gradients {
@@ -33,7 +33,7 @@ TEST_CASE("grad() calls no hook of an output that does not depend on its inputs"
   expect(!called, "the hook of an output without a path does not run");
 }
 
-/// The op returns no gradient, so its input's producer is not visited.
+/// The op returns no gradient, so the producer of its input is not visited.
 TEST_CASE("backward stops where an op returns no gradient") {
   const Tensor x = leaf({2}), w = leaf({5});
   int visits = 0;
@@ -103,7 +103,7 @@ TEST_CASE("backward releases used nodes and their operations") {
   {
     const Tensor h = custom(x, [token](const Tensor& dy) { return Gradients{dy}; });
     h.register_hook(
-        [token](const Tensor&) { return Tensor(); });  // held by the node, not by its op
+        [token](const Tensor&) { return Tensor(); });  // kept alive by the node, not by its op
     loss = h * 2.0;
   }
   const auto other = [&] { return custom(x, [token](const Tensor& dy) { return Gradients{dy}; }); };
@@ -123,7 +123,7 @@ TEST_CASE("backward releases used nodes and their operations") {
   expect(token.use_count() == 2 && d.item() == 3, "grad() releases them too");
 }
 
-/// The inner pass frees nodes on the outer pass's list and drops their last handle.
+/// The inner pass frees nodes that the outer pass still lists, and drops their last handle.
 TEST_CASE("a hook may run backward on nodes that the outer pass still lists") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor inner = custom(w * 2.0, [](const Tensor& dy) { return Gradients{dy}; }) * 3.0;

@@ -16,7 +16,7 @@ namespace gradus::examples {
 
 using testing::exchanged;
 
-/// At most kMost examples; others if the part is exchanged.
+/// Returns at most kMost examples, from another seed if the part is exchanged.
 template <class Make>
 Labelled few(Make make, std::int64_t count, std::uint64_t seed, std::int64_t block) {
   constexpr std::int64_t kMost = 60;
@@ -34,7 +34,7 @@ Labelled make_sounds_of_test(std::int64_t count, std::uint64_t seed, std::int64_
   return few(make_sounds, count, seed, block);
 }
 
-/// The last item is for testing, the one before it for validation.
+/// The last item is for testing, and the one before it for validation.
 std::vector<History> histories_of_test(std::int64_t users, std::int64_t seed) {
   std::vector<History> all = histories(users, seed);
   const std::vector<History> others = histories(users, seed + 1);
@@ -47,7 +47,7 @@ std::vector<History> histories_of_test(std::int64_t users, std::int64_t seed) {
   return all;
 }
 
-/// 150 validation examples make two unequal batches.
+/// The 150 validation examples are split into two batches of different sizes.
 Task make_task_of_test(const std::string& name, std::int64_t count, std::int64_t seed) {
   Task task = make_task(name, count, seed), other = make_task(name, count, seed + 1);
   if (exchanged == Part::training) task.training = other.training;
@@ -67,7 +67,7 @@ Task make_task_of_test(const std::string& name, std::int64_t count, std::int64_t
 namespace gradus::testing {
 namespace {
 
-/// At least `bytes` of words, eight per line.
+/// Returns `bytes` bytes of words, eight words per line.
 std::string words(std::size_t bytes, std::uint64_t seed) {
   const RandomStream random{seed, 0, 0};
   std::string text;
@@ -79,7 +79,8 @@ std::string words(std::size_t bytes, std::uint64_t seed) {
   return text.substr(0, bytes);
 }
 
-/// The first line has the entire alphabet; the last tenth is held out. Also written as two files.
+/// Writes a text whose first line contains the entire alphabet. The last tenth is held out. Also
+/// writes both parts as separate files.
 void write_text(const Workplace& here) {
   const std::string training = "abcdefgh\n" + words(1791, exchanged == Part::training ? 3 : 1);
   const std::string held_out = words(200, exchanged == Part::validation ? 4 : 2);
@@ -88,7 +89,7 @@ void write_text(const Workplace& here) {
   here.write("held_out.txt", held_out);
 }
 
-/// Four files of each kind. Training, validation and test have different words.
+/// Writes four files of each kind, with different words for training, validation and test.
 void write_tree(const Workplace& here) {
   const char* const names[] = {"a/%.h", "a/%.cpp", "tests/%.cpp", "a/%.py", "%.md", "%.sh"};
   for (const char* folder : {"tree/a", "tree/tests"})

@@ -1,5 +1,5 @@
 // The applications as functions in the test process, with fewer examples. tests/CMakeLists.txt
-// renames their functions.
+// renames the functions that the applications call.
 #pragma once
 
 #include <map>
@@ -31,21 +31,21 @@ namespace gradus::testing {
 
 using examples::Part;
 
-/// This part gets other examples.
+/// This part of the data is replaced with other examples.
 inline std::optional<Part> exchanged;
-/// Replaces translate's target sentences.
+/// Replaces the target sentences of translate.
 inline std::map<Part, std::vector<std::string>> translations_wanted;
-/// Requests for examples by listen and vision: part, block.
+/// The part and block of each request for examples by listen and vision.
 inline std::vector<std::pair<Part, std::int64_t>> asked;
 constexpr std::int64_t kSeed = 12;
 
 struct Application {
   std::string name;
   int (*main)(int, char**);
-  std::string flags;     // for train, without --out
+  std::string flags;     // flags for train, without --out
   bool has_test = true;  // gpt has no test part
 
-  /// Writes the files that it learns from and runs it in `here`.
+  /// Writes the input files and runs the application in `here`.
   Outcome run(const Workplace& here, const std::string& arguments) const;
   Outcome train(const Workplace& here, const std::string& out) const {
     return run(here, "train " + flags + " --out " + out);

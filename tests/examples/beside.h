@@ -1,4 +1,4 @@
-// Expected summary lines of the simple baselines.
+// Computes the expected summary lines of the simple baselines.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace gradus::testing {
 
-/// Whitespace is collapsed.
+/// These functions collapse whitespace.
 std::string beside_vision(const Workplace& here);
 std::string beside_listen(const Workplace& here);
 std::string beside_recommend(const Workplace& here);

@@ -25,7 +25,7 @@ inline std::string contents(const fs::path& path) {
 }
 
 struct Outcome {
-  int code;  // 128 + n for signal n
+  int code;  // 128 + n if signal n ended the process
   std::string out, err;
 };
 
@@ -64,12 +64,12 @@ struct Workplace {
 inline const std::string kSmall =
     "--layers 1 --width 16 --heads 2 --context 8 --batch 4 --threads 1 ";
 
-/// Shell: waits until `condition` holds or process $p has ended.
+/// Returns a shell command that waits until `condition` holds or process $p has ended.
 inline std::string until(const std::string& condition) {
   return "until " + condition + " || ! kill -0 $p 2>/dev/null; do sleep 0.01; done; ";
 }
 
-/// Shell: waits for the first checkpoint of the run of process $p.
+/// Returns a shell command that waits until the run of process $p has saved its first checkpoint.
 inline std::string saved(const std::string& run) {
   return until("[ -e " + run + "/checkpoint.safetensors ]");
 }

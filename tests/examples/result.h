@@ -10,10 +10,10 @@
 namespace gradus::testing {
 
 struct Result {
-  std::map<std::string, std::string> training;  // by name
-  std::vector<std::string> judged;              // evaluations, as lines
-  std::string weights;                          // the best ones
-  std::string out;                              // the summary
+  std::map<std::string, std::string> training;  // metrics by name
+  std::vector<std::string> judged;              // one line for each evaluation
+  std::string weights;                          // the best weights
+  std::string out;                              // the printed summary
 };
 
 std::vector<std::string> lines_of(const std::string& text);

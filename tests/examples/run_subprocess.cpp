@@ -1,5 +1,6 @@
-// Runs an application through a hidden test case of this program, as a plain fork would inherit the
-// tests' memory. The child reports its own peak: ru_maxrss of wait4 includes its parent's.
+// Runs an application through a hidden test case of this program, because a plain fork would
+// inherit the memory of the tests. The child reports its own peak: ru_maxrss of wait4 includes the
+// parent's.
 #include "gradus/tests/examples/run_subprocess.h"
 
 #include <fcntl.h>
@@ -40,7 +41,7 @@ void become(const Workplace& here, const std::string& words) {
   const rlimit seconds{kSeconds, kSeconds};
   ::setrlimit(RLIMIT_CPU, &seconds);
   ::setenv(kWords, words.c_str(), 1);
-  // The leak check suspends the process; a Ctrl-C would hang it.
+  // The leak check suspends the process, so Ctrl-C would hang it.
   if (kAddressSanitizer) ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
   const int err = ::open((here.directory / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   const int out = ::open((here.directory / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);

@@ -13,13 +13,14 @@ namespace gradus::testing {
 inline constexpr bool kMeasured = !kAddressSanitizer && !kThreadSanitizer;
 
 struct Ended {
-  int code;          // 128 + n for signal n
+  int code;          // 128 + n if signal n ended the process
   double seconds;    // CPU time
-  double megabytes;  // peak resident memory; 0 after a signal
+  double megabytes;  // peak resident memory; 0 if a signal ended the process
   std::string err;
 };
 
-/// `limit`: bytes for memory::set_limit; if set, a slow process gets Ctrl-C repeatedly.
+/// `limit` is the number of bytes for memory::set_limit. If it is set, a slow process receives
+/// Ctrl-C repeatedly.
 Ended run_subprocess(const Application& app, const Workplace& here,
                      const std::vector<std::string>& words, std::int64_t limit = 0);
 

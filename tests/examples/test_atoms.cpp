@@ -1,4 +1,5 @@
-// Published atom maps from attention weights of RXNMapper (tests/golden/make_atoms.py).
+// Compares atom maps from attention weights with published maps of RXNMapper
+// (tests/golden/make_atoms.py).
 #include <cmath>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ using Atoms = std::vector<std::int64_t>;
 struct Published {
   std::string reaction;
   double confidence;
-  Atoms reactant;  // for each product atom
+  Atoms reactant;  // for each product atom, its reactant atom
 };
 const std::vector<Published> kPublished = {
     {"CC(C)S.CN(C)C=O.Fc1cccnc1F.O=C([O-])[O-].[K+].[K+]>>CC(C)Sc1ncccc1F",
@@ -57,7 +58,7 @@ TEST_CASE("SMILES are read as atoms, elements and bonds") {
   CHECK(r.reactant_atoms == 10);
   CHECK(r.tokens[static_cast<std::size_t>(r.split)] == ">>");
   CHECK(r.neighbours[0] == Atoms{1, 4});     // closes the ring
-  CHECK(r.neighbours[7] == Atoms{6, 8, 9});  // a branch returns to its start
+  CHECK(r.neighbours[7] == Atoms{6, 8, 9});  // the branch returns to its start
   CHECK(r.neighbours[12] == Atoms{11, 10, 13});
   CHECK(mapped_text(r, {.reactant = {4, -1, 0, -1}, .confidence = {}}) ==
         "[13cH:3]1cc[nH][c:1]1.ClCC(=O)Br>>[C:1]%10[C:2][C:3]%10[Na+:4]");

@@ -1,4 +1,4 @@
-// Attention maps.
+// Tests attention maps.
 
 #include "gradus/examples/apps/support/plot/attention_map.h"
 #include "gradus/examples/apps/support/plot/label.h"
@@ -28,7 +28,7 @@ plot::AttentionMap small_map() {
 TEST_CASE("cells are colored from white to dark blue, relative to the largest weight") {
   const std::string drawn = plot::svg(small_map());
   CHECK(contains(drawn, "<title>block 0, head 1</title>"));
-  CHECK(count(drawn, "<path") == 3);  // 1, 0.75, 0.25; 0 is not drawn
+  CHECK(count(drawn, "<path") == 3);  // for 1, 0.75 and 0.25; 0 is not drawn
   CHECK(contains(drawn, "<path fill=\"#08306b\" d=\"M0 0h1v1h-1z\"/>"));
   CHECK(contains(drawn, "d=\"M1 1h1v1h-1z\"/>"));
   CHECK(contains(drawn, ">1.000</text>"));
@@ -61,13 +61,13 @@ TEST_CASE("long sequences are drawn in at most 128 cells per side, by maximum") 
   const std::string drawn = plot::svg({"long", weights, queries, keys});
   CHECK(contains(drawn, "d=\"M99 99h1v1h-1z\"/>"));
   CHECK(count(drawn, "<path") == 1);
-  CHECK(count(drawn, "<text") < 100);  // only those that fit
+  CHECK(count(drawn, "<text") < 100);  // only the labels that fit
   CHECK(drawn.size() < 30'000);
 }
 
 TEST_CASE("head_of selects one head of one example") {
   seed(3);
-  const Tensor weights = softmax(randn({2, 3, 4, 5}), -1);  // B 2, H 3, T 4, S 5
+  const Tensor weights = softmax(randn({2, 3, 4, 5}), -1);  // B = 2, H = 3, T = 4, S = 5
   const std::vector<std::string> q(4, "q"), k(5, "k");
   const plot::AttentionMap head = plot::head_of({"one", weights}, 2, q, k, 1);
   CHECK(head.title == "one, head 2");

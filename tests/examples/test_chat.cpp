@@ -1,4 +1,4 @@
-// gpt chat.
+// Tests gpt chat.
 #include <nlohmann/json.hpp>
 
 #include "gradus/io/pieces.h"
@@ -20,7 +20,7 @@ const std::string kTemplate =
     "+ '<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}"
     "{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-/// A tokenizer with one token per byte.
+/// Writes a tokenizer with one token per byte.
 void write_tokenizer(const Workplace& here) {
   std::string bytes;
   for (int b = 0; b < 256; ++b) bytes += static_cast<char>(b);
@@ -46,7 +46,7 @@ void write_tokenizer(const Workplace& here) {
              nlohmann::ordered_json{{"chat_template", kTemplate}}.dump());
 }
 
-/// Answers depend on the context and sometimes end.
+/// Writes a model whose answers depend on the context and sometimes end.
 nn::GPT write_model(const Workplace& here) {
   seed(3);
   nn::GPT model({.vocab = 258, .context = 600, .layers = 1, .block = {.width = 8, .heads = 2}});
@@ -72,10 +72,10 @@ void add_turn(nn::Tokens& ids, const std::string& role, const std::string& text)
 
 struct Talked {
   std::string out;
-  int ended = 0;  // answers that ended with the end token
+  int ended = 0;  // number of answers that ended with the end token
 };
 
-/// The same without a cache. Answer n uses the random numbers of turn n.
+/// Computes the same conversation without a cache. Answer n uses the random numbers of turn n.
 Talked naive_talk(const nn::GPT& model, const std::string& system,
                   const std::vector<std::string>& said, const nn::GenerateOptions& options,
                   std::uint64_t drawn_by) {
@@ -109,7 +109,7 @@ Talked naive_talk(const nn::GPT& model, const std::string& system,
 TEST_CASE("gpt chat answers to the entire conversation, with new random numbers each turn") {
   const Workplace here;
   const nn::GPT model = write_model(here);
-  // A user's end token is encoded as letters.
+  // An end token typed by the user is encoded as letters.
   const std::vector<std::string> said = {"Hi", "What is <|im_end|>?", "Hi", "a b", "Bye"};
   std::string lines;
   for (const std::string& line : said) lines += line + "\n";

@@ -1,4 +1,4 @@
-// Words and snippets of a source tree, and the classify program.
+// Tests the words and snippets of a source tree, and the classify program.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -114,7 +114,7 @@ TEST_CASE("a tree is split by entire files, and its snippets begin at lines") {
       CHECK((ids[5 * i + static_cast<std::size_t>(t)] == WordList::kPadding) ==
             (t >= some.lengths[i]));
   }
-  // Two pieces per line; a snippet has as many lines as fit.
+  // Each line has two tokens; a snippet contains as many lines as fit.
   SourceFile lines = files[0];
   lines.text = "a\nb\nc\nd\ne\nf\ng\nh\ni\n";
   std::vector<SourceFile> all;

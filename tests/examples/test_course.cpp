@@ -1,5 +1,5 @@
-// Quotes in the course and docs/guides/custom_operation.md must occur in the programs and their
-// outputs, in order.
+// Checks that quotes in the course and in docs/guides/custom_operation.md occur in the programs and
+// their outputs, in order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 struct Section {
-  std::string title;               // from "## Try it"; of the lines before the first: empty
-  std::vector<Lines> quotes;       // between "```text" and "```"
-  std::vector<Lines> code;         // between "```cpp" and "```"
-  std::size_t debugger_lines = 0;  // begin with "(gdb) "
-  std::size_t answers = 0;         // folded
+  std::string title;          // taken from "## Try it"; empty for the lines before the first title
+  std::vector<Lines> quotes;  // between "```text" and "```"
+  std::vector<Lines> code;    // between "```cpp" and "```"
+  std::size_t debugger_lines = 0;  // lines that begin with "(gdb) "
+  std::size_t answers = 0;         // folded answers
 };
 
 Lines lines_of(const std::string& path) {
@@ -49,7 +49,7 @@ std::vector<Section> sections_of(const std::string& document) {
   return sections;
 }
 
-/// `original` has the lines of `quote`, in order. "    …" stands for omitted lines.
+/// Requires `original` to contain the lines of `quote`, in order. "    …" stands for omitted lines.
 void check_quote(const std::string& document, const Lines& quote, const Lines& original) {
   auto at = original.begin();
   for (const std::string& line : quote) {
@@ -61,7 +61,7 @@ void check_quote(const std::string& document, const Lines& quote, const Lines& o
   }
 }
 
-/// The lessons' names by number, like "03_tensors"; 00 is examples/nano.
+/// Returns the names of the lessons by number, such as "03_tensors"; 00 is examples/nano.
 Lines lessons() {
   Lines names = {"00_nano"};
   for (const auto& entry : fs::directory_iterator(GRADUS_SOURCE_DIR "/examples")) {

@@ -1,4 +1,4 @@
-// Runs after power loss or a full disk.
+// Tests runs that continue after a power loss or a full disk.
 #include "gradus/tests/examples/applications.h"
 #include "gradus/tests/support/crashes.h"
 

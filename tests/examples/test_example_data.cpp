@@ -1,4 +1,5 @@
-// Example data against tests/golden/example_data: saved seeds give the same task in every version.
+// Compares example data with tests/golden/example_data: saved seeds must make the same task in
+// every version.
 #include <cmath>
 #include <fstream>
 #include <sstream>

@@ -1,4 +1,4 @@
-// The exercises, their solutions, and plausible mistakes.
+// Tests the exercises, their solutions, and plausible mistakes.
 #include <cmath>
 
 #include "gradus/examples/exercises/exercises.h"
@@ -19,7 +19,7 @@ using testing::Workplace;
 
 const std::string kProgram = "'" GRADUS_BINARY_DIR "/exercises'";
 
-/// The output of grade_all with another backward.
+/// Returns the output of grade_all if exercise `number` uses another backward.
 std::string text_with(std::size_t number, check::Vjp backward) {
   std::vector<Exercise> all = exercises();
   all[number - 1].backward = std::move(backward);
@@ -51,7 +51,7 @@ Tensors attention_without_factor_in_q(const Tensors& in, const Tensor& dy) {
   return dx;
 }
 
-/// One for each exercise, in order.
+/// Returns one mistake for each exercise, in order.
 std::vector<Mistake> mistakes() {
   return {
       {"the gradient of mean",
@@ -95,7 +95,7 @@ std::vector<Mistake> mistakes() {
   };
 }
 
-/// True while somebody works on the exercises: their files differ from the commit.
+/// True if the files of the exercises differ from the commit, because someone is working on them.
 bool in_progress(const Workplace& place) {
   return place.shell("git -C '" GRADUS_SOURCE_DIR "' diff --quiet HEAD -- examples/exercises")
              .code == 1;

@@ -1,4 +1,4 @@
-// Each training flag has an effect.
+// Tests that each training flag has an effect.
 #include <map>
 #include <set>
 #include <sstream>
@@ -8,12 +8,12 @@
 namespace gradus::testing::test_flags {
 namespace {
 
-/// Each value changes the result in another way.
+/// Other values of a flag, each of which must change the result differently.
 struct Other {
   std::string flag;
   std::vector<std::string> values;
   bool learns = true;     // false: only evaluations change
-  std::string with = {};  // flags that it needs, also in the usual run
+  std::string with = {};  // flags that it requires; they are also in the reference run
 };
 
 const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},
@@ -50,8 +50,8 @@ const std::map<std::string, std::vector<Other>> kOfOne = {
     {"listen", {{"--optimizer", {"adamw"}}, {"--tested", {"10"}, false}}},
     {"vision", {{"--optimizer", {"adamw"}}, {"--tested", {"10"}, false}, {"--patch", {"6"}}}}};
 
-/// Not settings of what is learned: paths, time, memory, and --from and --config, which combine
-/// others.
+/// Flags that do not affect what is learned: paths, time, memory, and --from and --config, which
+/// combine other flags.
 const std::set<std::string> kElsewhere = {"--help",    "--out",      "--resume",
                                           "--minutes", "--no-trial", "--checkpoint",
                                           "--tree",    "--from",     "--config"};
@@ -83,7 +83,7 @@ std::string judged(const Result& result) {
 
 void check_flags(const Application& app, const std::vector<Other>& others) {
   const Workplace here;
-  std::map<std::string, Result> results;  // by flags
+  std::map<std::string, Result> results;  // results by flags
   const auto result = [&](const std::string& flags) -> const Result& {
     INFO(app.name << " " << flags);
     if (results.count(flags) == 0)

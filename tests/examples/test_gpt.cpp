@@ -1,4 +1,4 @@
-// The gpt program: exit codes, errors, interrupted and resumed runs.
+// Tests the gpt program: exit codes, errors, and interrupted and resumed runs.
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"
@@ -40,7 +40,7 @@ TEST_CASE("gpt trains, samples and evaluates, and rejects flags that contradict 
   const Workplace here;
   const Outcome trained = here.gpt("train text.txt --out run --steps 40 --eval-every 20 " + kSmall);
   REQUIRE(trained.code == 0);
-  CHECK(trained.err.find("held-out") != std::string::npos);  // a progress line has the loss …
+  CHECK(trained.err.find("held-out") != std::string::npos);  // a progress line contains the loss …
   CHECK(trained.err.find(".entropy") == std::string::npos);  // … but not each head's metrics
   const Outcome sampled = here.gpt("sample run --prompt 'the ' --tokens 30 --seed 3");
   CHECK(sampled.code == 0);
@@ -100,7 +100,7 @@ TEST_CASE("a loss that is not finite is traced to its operation") {
   for (const char* words : {"not finite at step", " made ", " from [", "(in GPT", "--lr"})
     CHECK(bad.err.find(words) != std::string::npos);
   CHECK(contents(here.directory / "run/metrics.jsonl").find("\"loss\": null") != std::string::npos);
-  // The checkpoint is valid: resuming gives the same error.
+  // The checkpoint is valid: resuming from it reports the same error.
   const Outcome again = here.gpt("train --threads 1 --resume --out run");
   CHECK(again.code == 2);
   const std::size_t at = bad.err.find("gpt: the loss");

@@ -1,9 +1,9 @@
-// A second process, a killed process, a full disk.
+// Tests gpt with a second process, a killed process, and a full disk.
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"
 
-#ifndef __has_feature  // for clang; GCC defines __SANITIZE_THREAD__
+#ifndef __has_feature  // only clang defines it; GCC defines __SANITIZE_THREAD__
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
@@ -15,7 +15,8 @@ constexpr bool kThreadSanitizer = false;
 namespace gradus::testing::test_gpt_faults {
 namespace {
 
-/// Shell: a background run with process id $p that has saved once.
+/// Returns a shell command that starts a run in the background, with process id $p, and waits for
+/// its first checkpoint.
 std::string in_background(const std::string& arguments, const std::string& directory) {
   return Workplace::program() + " train text.txt --no-trial " + kSmall + arguments + " --out " +
          directory + " 2>background & p=$!; " + saved(directory);
@@ -31,7 +32,7 @@ TEST_CASE("only one process may write into a run, and its lock ends with it") {
   std::string owner = second.out.substr(6, second.out.find('.') - 6);
   check_refused(second, {"run: process " + owner + " ", "wait"});
 
-  // Temporary files of the killed run are removed, similar user files are not.
+  // Resuming removes temporary files of the killed run, but not user files with similar names.
   here.write("run/checkpoint.safetensors.tmp-4711-0", "half a checkpoint");
   here.write("run/notes.txt.tmp-1-2", "mine");
   const Outcome third =
@@ -54,7 +55,7 @@ TEST_CASE("a run that was killed before its first checkpoint can be started agai
   check_refused(here.gpt(train), {"already holds a run", "--out"});
 }
 
-/// The resumed run equals an uninterrupted one.
+/// Requires the resumed run to equal an uninterrupted one.
 void check_goes_on(const Workplace& here, const std::string& run) {
   REQUIRE(here.gpt("train --threads 1 --no-trial --resume --out " + run).code == 0);
   check_same(here, run, "whole");
@@ -67,7 +68,7 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   const auto checkpoint = fs::file_size(here.directory / "whole/checkpoint.safetensors");
   const auto metrics = fs::file_size(here.directory / "whole/metrics.jsonl");
   REQUIRE(metrics > 2 * checkpoint);  // the log exceeds the limit first
-  // A file size limit, in blocks of 512 bytes, acts like a full disk.
+  // A limit on file sizes, in blocks of 512 bytes, acts like a full disk.
   const auto blocks = [](std::uintmax_t bytes) {
     return "ulimit -f " + std::to_string(bytes / 512) + "; " + Workplace::program() + " train ";
   };
@@ -81,17 +82,17 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   CHECK(here.gpt("sample run --tokens 3").code == 0);
   check_goes_on(here, "run");
 
-  // The thread sanitizer's runtime maps a larger file.
+  // The runtime of the thread sanitizer maps a larger file.
   if (kThreadSanitizer) return;
 
-  // If a checkpoint does not fit, the previous one stays intact.
+  // If there is no space for a checkpoint, the previous one must remain intact.
   here.shell(in_background(sizes, "late") + "kill -9 $p; wait $p 2>background");
   const Outcome late = here.shell(blocks(checkpoint / 2) + "--resume --out late 2>all; code=$?; " +
                                   "tail -n 1 all >&2; exit $code");
   check_refused(late, {"late/", "Stopped at step", "--resume"});
   check_goes_on(here, "late");
 
-  // Without a checkpoint, the user can start again.
+  // Without a checkpoint, the user can start the run again.
   const Outcome none =
       here.shell(blocks(checkpoint / 2) + "text.txt --out none --no-trial " + sizes + kSmall +
                  " 2>all; code=$?; tail -n 1 all >&2; exit $code");

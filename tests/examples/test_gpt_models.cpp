@@ -1,4 +1,4 @@
-// gpt with models other than GPT-2.
+// Tests gpt with architectures other than GPT-2.
 #include <algorithm>
 #include <string>
 
@@ -8,7 +8,7 @@ namespace gradus::testing::test_gpt_models {
 namespace {
 
 const std::string kOther = "--kv-heads 1 --window 5 --activation swiglu --checkpoint ";
-/// The flags of gpt's first architecture.
+/// The flags that select gpt's first architecture.
 const std::string kFirst =
     "--positions learned --norm layer --qk-norm=false --bias --zero-init=false --optimizer adamw ";
 
@@ -32,15 +32,15 @@ TEST_CASE("gpt trains, describes and uses a model other than GPT-2") {
   CHECK(holds(here.gpt("info whole").out, "dropout 0.1" + what));
 
   const std::string weights = contents(here.directory / "whole/model.safetensors");
-  CHECK_FALSE(holds(weights, "\"position.weight\""));  // rotary
-  CHECK_FALSE(holds(weights, "\"norm.bias\""));        // rms
+  CHECK_FALSE(holds(weights, "\"position.weight\""));  // positions are rotary
+  CHECK_FALSE(holds(weights, "\"norm.bias\""));        // the norm is rms
   CHECK(holds(weights,
               "\"blocks.0.attention.qkv_proj.weight\":{\"dtype\":\"F32\",\"shape\":[32,16]"));
   CHECK(
       holds(weights, "\"blocks.0.feed_forward.up.weight\":{\"dtype\":\"F32\",\"shape\":[128,16]"));
 
   const Outcome sampled =
-      here.gpt("sample whole --prompt 'the ' --tokens 30");  // beyond its context
+      here.gpt("sample whole --prompt 'the ' --tokens 30");  // more tokens than its context
   CHECK(sampled.code == 0);
   CHECK(sampled.out.size() > 30);
   CHECK(holds(here.gpt("eval whole text.txt").out, "nats"));

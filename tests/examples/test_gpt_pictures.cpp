@@ -1,4 +1,4 @@
-// gpt's attention maps and loss curve.
+// Tests gpt's attention maps and loss curve.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-// gpt with small pretrained models.
+// Tests gpt with small pretrained models.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,7 +15,7 @@ namespace {
 
 const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
 
-/// With a tokenizer of 35 characters for 37 tokens.
+/// The tokenizer has 35 characters for a vocabulary of 37 tokens.
 void write_model(const Workplace& here, const std::string& family) {
   fs::create_directories(here.directory / family);
   for (const char* file : {"config.json", "model.safetensors"})
@@ -62,7 +62,7 @@ TEST_CASE("gpt logits prints the logits of transformers, one line per position")
         apart = std::max(apart, std::abs(rows[t][v] - static_cast<double>(expected[t * 37 + v])));
       }
     }
-    CHECK(apart < 1e-5 * largest);  // see tests/io/pretrained/test_pretrained.cpp
+    CHECK(apart < 1e-5 * largest);  // tests/io/pretrained/test_pretrained.cpp derives the bound
   }
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("gpt fine-tunes a pretrained model with adapters and exports the resul
   REQUIRE(here.gpt("export run adapters --adapters").code == 0);
   const auto adapters =
       io::load_safetensors((here.directory / "adapters/adapters.safetensors").string()).tensors;
-  CHECK(adapters.size() == 2 * 2 * 3);  // layers, projections; A, B and scale
+  CHECK(adapters.size() == 2 * 2 * 3);  // layers · projections · (A, B and scale)
 }
 
 TEST_CASE("with given weights, the seed of gpt train selects the windows, and flags apply") {

@@ -1,4 +1,4 @@
-// gpt with the user's text.
+// Tests gpt with a text of the user.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace gradus::testing::test_gpt_text {
 namespace {
 
-/// The first number after `before`, or NaN.
+/// Returns the first number after `before`, or NaN.
 double number_after(const std::string& words, const std::string& before) {
   const std::size_t found = words.find(before);
   if (found == std::string::npos) return std::nan("");
@@ -61,8 +61,8 @@ TEST_CASE("trial steps change nothing and estimate memory and time") {
   REQUIRE(here.gpt(train + "untried --no-trial").code == 0);
   check_same(here, "tried", "untried",
              {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"});
-  // Activations, weights and checkpoint: 60 MB on top of the program's 15 MB. The allocator may add
-  // a fifth.
+  // Activations, weights and checkpoint take 60 MB in addition to the program's 15 MB. The
+  // allocator may add a fifth.
   CAPTURE(tried.err);
   const double estimated = number_after(tried.err.substr(tried.err.find("estimate")), " and ");
   const double held = number_after(tried.err.substr(tried.err.find("took")), ", and ");
@@ -70,12 +70,12 @@ TEST_CASE("trial steps change nothing and estimate memory and time") {
   CHECK(estimated < 1.25 * held);
 }
 
-/// The log has as many steps as its goal.
+/// Requires the log to have as many steps as its goal.
 void check_log_agrees(const Workplace& here, const std::string& run) {
   const std::string log = (here.directory / run / "metrics.jsonl").string();
   const auto losses = train::read_metric(log, "loss"), goals = train::read_metric(log, "steps");
   for (std::size_t i = 0; i < losses.size(); ++i)
-    REQUIRE(losses[i].first == static_cast<double>(i));  // each once, in order
+    REQUIRE(losses[i].first == static_cast<double>(i));  // each step occurs once, in order
   const double goal =
       goals.empty() ? number_after(contents(here.directory / run / "settings.json"), "\"steps\"")
                     : goals.back().second;
@@ -109,7 +109,7 @@ TEST_CASE("a run with --minutes that was killed or stopped has the steps of its 
     CAPTURE(done.err);
     REQUIRE(done.code == 0);
     check_log_agrees(here, run);
-    CHECK(here.gpt("train --resume --out " + run).code == 0);  // already finished
+    CHECK(here.gpt("train --resume --out " + run).code == 0);  // the run was already finished
   }
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("the model size follows the length of the text") {
 
 TEST_CASE("the held-out tenth begins with a complete character") {
   std::string text;
-  for (int i = 0; i < 15; ++i) text += "é";  // 30 bytes; byte 27 is within a character
+  for (int i = 0; i < 15; ++i) text += "é";  // 30 bytes; byte 27 is inside a character
   const Workplace here;
   here.write("text.txt", text);
   CLI::App app;
@@ -227,7 +227,7 @@ TEST_CASE("the entropies of a text are those of single tokens and of pairs") {
   corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
   corpus.training = corpus.tokenizer->encode("abac");
   const auto [unigram, bigram] = examples::entropies(corpus);
-  // a is half of the tokens, b and c a quarter each. Two of three pairs begin with a.
+  // Half of the tokens are a, a quarter each b and c. Two of three pairs begin with a.
   CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);
   CHECK(std::abs(bigram - 2.0 / 3 * std::log(2.0)) < 1e-15);
 }
@@ -258,8 +258,8 @@ TEST_CASE("words and byte pairs work in train, resume, info, sample and eval") {
                                              ", ")
                               : 0;
     CHECK(has(evaluated.out, "nats per byte"));
-    CHECK(a_byte < 0.7 * a_token);  // tokens have at least two bytes
-    std::ofstream(here.directory / kind / "tokenizer.json") << "{}";  // must be read
+    CHECK(a_byte < 0.7 * a_token);  // each token has at least two bytes
+    std::ofstream(here.directory / kind / "tokenizer.json") << "{}";  // an invalid file
     check_refused(here.gpt("train --resume --out " + kind), {"tokenizer.json"});
   }
 }
@@ -272,7 +272,7 @@ TEST_CASE("a separate text can be held out") {
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
   CHECK(has(done.err, "held out: val.txt, 34"));
-  // The best loss is that of the saved weights.
+  // The best loss must be that of the saved weights.
   const double best = number_after(done.out, "held-out loss");
   CHECK(number_after(here.gpt("eval run val.txt").out, "") == best);
   CHECK(here.gpt("train --resume --out run").code == 0);
@@ -300,9 +300,9 @@ TEST_CASE("gpt rejects unsuitable texts and reports the reason") {
                 {"short.txt", "9 tokens"});
   check_refused(here.gpt("train text.txt --val empty.txt"), {"empty.txt", "no text"});
   check_refused(here.gpt("train text.txt/inner"), {"text.txt/inner"});
-  if (fs::exists("/proc/self/mem"))  // cannot be read
+  if (fs::exists("/proc/self/mem"))  // the file cannot be read
     check_refused(here.gpt("train /proc/self/mem"), {"/proc/self/mem", "cannot read"});
-  if (::geteuid() != 0) {  // root may read everything
+  if (::geteuid() != 0) {  // root can read every file
     fs::permissions(here.directory / "short.txt", fs::perms::none);
     check_refused(here.gpt("train short.txt"), {"short.txt", "Permission denied"});
   }
@@ -311,7 +311,7 @@ TEST_CASE("gpt rejects unsuitable texts and reports the reason") {
 
 TEST_CASE("a held-out loss that rises three times is reported once, and training continues") {
   const Workplace here;
-  std::string noise;  // only memorizable
+  std::string noise;  // random text, which can only be memorized
   for (unsigned i = 0, x = 1; i < 900; ++i)
     noise += static_cast<char>('a' + (x = x * 69069 + 1) % 23);
   here.write("noise.txt", noise);
@@ -356,7 +356,7 @@ TEST_CASE("sample --follow prints complete characters as they are drawn") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --tokenizer byte --config cpu --no-trial --steps 1 --out run")
               .code == 0);
-  // Stops at the first output: without --follow that would be a buffer of 4096 bytes.
+  // Stops at the first output. Without --follow, it would be a buffer of 4096 bytes.
   const Outcome seen = here.shell(
       Workplace::program() + " sample run --tokens 1000000 --follow >drawn & p=$!; " +
       until("[ -s drawn ]") + "kill -STOP $p; cp drawn part; kill -CONT $p; kill -INT $p; wait $p");

@@ -1,4 +1,4 @@
-// The validation of settings.
+// Tests the validation of settings.
 #include "gradus/examples/apps/support/judge.h"
 
 #include <cmath>
@@ -103,7 +103,7 @@ TEST_CASE("errors name the flag or field, and memory limits apply") {
 
 TEST_CASE("training memory covers weights, gradients, two moments, and the largest extra") {
   using examples::Need;
-  CHECK(Need{.parameters = 100}.training() == 2800);  // f32: 4 copies, and 3 saved ones
+  CHECK(Need{.parameters = 100}.training() == 2800);  // in f32: 4 copies and 3 saved ones
   CHECK(Need{.parameters = 100, .step = 1201}.training() == 2801);
   CHECK(Need{.parameters = 100, .step = 2, .evaluation = 1300, .data = 7}.training() == 2907);
   CHECK(Need{.parameters = 100, .step = 9999, .data = 7}.using_it() == 400);
@@ -121,7 +121,7 @@ std::vector<std::string> all_of(const std::string& text, const char* what) {
   return found;
 }
 
-/// The other arguments, for a run in "kept".
+/// Returns the other arguments of `command`, for a run in "kept".
 std::string words_for(const Application& app, const std::string& command) {
   if (command == "train") return app.flags + " --out fresh";
   static const std::map<std::string, std::string> all = {
@@ -138,7 +138,7 @@ std::string words_for(const Application& app, const std::string& command) {
   return all.at(app.name + " " + command);
 }
 
-/// No flag accepts negative values. Returns the number of flags.
+/// Checks that no flag accepts negative values. Returns the number of flags.
 int check_flags(const Application& app, const Workplace& here) {
   int tried = 0;
   const std::string help = app.run(here, "--help").out;
@@ -188,7 +188,7 @@ TEST_CASE("every number of every application is validated") {
 }
 
 struct Wrong {
-  const char *key, *value;  // JSON
+  const char *key, *value;  // value is JSON
   std::vector<std::string> say;
 };
 const std::vector<Wrong> kWrong = {
@@ -260,7 +260,7 @@ TEST_CASE("invalid fields of settings.json are reported by name, with a fix") {
   check("{\"a\":" + std::string(9, '[') + std::string(9, ']') + "}", {"nested too deeply"}, true);
   check(std::string(4'000'001, ' '), {"has 4000001 bytes"}, true);
   Json json = whole;
-  json["batch"] = 100'000'000;  // matters only for training
+  json["batch"] = 100'000'000;  // affects only training
   here.write("run/settings.json", json.dump());
   CHECK(gpt.run(here, "sample run --tokens 1").code == 0);
   json = whole;

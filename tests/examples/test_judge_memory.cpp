@@ -1,4 +1,4 @@
-// Estimated against actual memory.
+// Compares estimated memory with actual memory.
 #include <regex>
 
 #include "gradus/engine/base/memory.h"
@@ -12,7 +12,7 @@ std::string with(const std::string& words, const std::string& flag, const std::s
          value;
 }
 
-/// The error with a limit of 1 byte contains the estimate.
+/// Returns the estimate, which is part of the error with a limit of 1 byte.
 double estimate(const Application& app, const Workplace& here, const std::string& command) {
   memory::set_limit(1);
   const Outcome outcome = app.run(here, command);
@@ -26,15 +26,15 @@ double estimate(const Application& app, const Workplace& here, const std::string
 }
 
 /// Sizes dominated by parameters, a step or an evaluation, and the allowed ratio of actual to
-/// estimated memory. For a step, a block keeps 14 to 20 widths per token; the estimate counts 8,
-/// which every option needs: hence 3. For evaluations it counts only gpt's head weights; other
-/// applications evaluate up to 250 examples together.
+/// estimated memory. In a step, a block keeps 14 to 20 widths per token. The estimate counts 8,
+/// which every option needs, so the ratio is 3. For evaluations, the estimate counts only gpt's
+/// head weights; other applications evaluate up to 250 examples together.
 struct Size {
   std::string app, flags;
   double most = 3;
 };
 const std::vector<Size> kSizes = {
-    {"gpt", "--width 256 --layers 1", 1.8},  // almost only parameters
+    {"gpt", "--width 256 --layers 1", 1.8},  // dominated by parameters
     {"gpt", "--width 64 --layers 4 --context 64 --batch 40"},
     {"gpt", "--width 64 --layers 4 --context 64 --batch 80 --checkpoint"},
     {"gpt", "--width 64 --layers 8 --context 128 --batch 1 --heads 32 --positions alibi"},

@@ -1,4 +1,4 @@
-// Reported metrics against a plain computation of their definitions.
+// Compares reported metrics with a naive computation of their definitions.
 #include <CLI/CLI.hpp>
 #include <cmath>
 
@@ -37,7 +37,7 @@ struct Judged {
   double loss = 0, accuracy = 0;
 };
 
-/// −log p(right) for scores [V], and whether `right` is the highest.
+/// Returns −log p(right) for scores [V], and whether `right` has the highest score.
 Judged judged(const std::vector<double>& scores, std::int64_t right) {
   double total = 0;
   for (const double score : scores) total += std::exp(score);
@@ -143,7 +143,7 @@ nn::Translator translator(const Task& task, const Weights& weights) {
               weights);
 }
 
-/// Means over all target tokens, including ends.
+/// Means over all target tokens, including end tokens.
 Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   const Task task = make_task_of_test("dates", 40, kSeed);
   const nn::Translator model = translator(task, weights);
@@ -160,7 +160,7 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   return mean;
 }
 
-/// Means over all tokens but the first, each given its window.
+/// Means over all tokens but the first, each predicted from its window.
 Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   CLI::App app;
   GptFlags flags(app);
@@ -183,8 +183,8 @@ std::string nothing(const Workplace&) { return ""; }
 
 struct Way {
   Judged (*judge)(const Workplace&, const Weights&, Part);
-  std::string judge_by, summary;                      // metric; summary line
-  std::string (*beside)(const Workplace&) = nothing;  // of baselines
+  std::string judge_by, summary;  // metric that selects the best weights; summary line
+  std::string (*beside)(const Workplace&) = nothing;  // summary lines of baselines
 };
 const std::map<std::string, Way> kWays = {
     {"gpt", {judge_gpt, "held_out_loss", "loss %.4f nats"}},
@@ -238,7 +238,7 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     const Outcome outcome = app.train(here, "run");
     CAPTURE(outcome.err, outcome.out);
     REQUIRE(outcome.code == 0);
-    if (!asked.empty()) {  // then for logistic regression
+    if (!asked.empty()) {  // the last training request is for logistic regression
       std::vector<std::pair<Part, std::int64_t>> wanted = {{Part::validation, 0}};
       for (std::int64_t step = 0; step < 6; ++step) wanted.emplace_back(Part::training, step);
       wanted.emplace_back(Part::training, 0), wanted.emplace_back(Part::test, 0);
@@ -251,8 +251,8 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
       return way.judge(here, weights, part);
     };
     const std::string log = (here.directory / "run/metrics.jsonl").string();
-    // f32 sums of some tens of terms near 1: a relative 1e-6, times ten for chained sums. A mean
-    // over unequal batches is off by 1e-3 or more.
+    // f32 sums of tens of terms near 1 have a relative error of 1e-6; chained sums have ten times
+    // that. A mean over batches of different sizes would be wrong by 1e-3 or more.
     const auto near = [](double a, double b) { return std::abs(a - b) < 1e-5 * (1 + std::abs(b)); };
     const Judged last = judge(last_of(here), Part::validation),
                  best = judge(best_of(here), Part::validation);
@@ -262,14 +262,14 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     for (const auto& [step, value] : train::read_metric(log, way.judge_by))
       record = by_loss ? std::min(record, value) : std::max(record, value);
     CHECK(near(record, by_loss ? best.loss : best.accuracy));
-    if (app.main == gpt_main)  // prints only the number
+    if (app.main == gpt_main)  // eval prints only the number
       CHECK(("loss " + app.run(here, "eval run held_out.txt").out)
                 .starts_with(summary_of(way, best)));
     if (way.summary.empty()) continue;
     const std::string final = summary_of(way, judge(best_of(here), Part::test));
     INFO(final);
     CHECK(has(squeezed(outcome.out), final));
-    if (app.main == gpt_main) {  // prints the best evaluation
+    if (app.main == gpt_main) {  // its summary has the best evaluation
       apart = apart || summary_of(way, best) != summary_of(way, last);
       continue;
     }
@@ -281,7 +281,7 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
     CHECK(has(squeezed(again.out), other));
     CHECK(again.out != outcome.out);
   }
-  CHECK(apart);  // distinguishes best and last weights
+  CHECK(apart);  // some run distinguishes the best from the last weights
 }
 
 std::vector<std::string> plainly_translated(const nn::Translator& model, const Task& task,
@@ -307,7 +307,7 @@ TEST_CASE("the summary of translate is about the best weights and the test examp
   const Workplace here;
   REQUIRE(app.train(here, "run").code == 0);
   const Task task = make_task_of_test("dates", 40, kSeed);
-  seed(8);  // so that results differ from the run's
+  seed(8);  // makes results differ from those of the run
   const nn::Translator kept = translator(task, {});
   io::save_safetensors((here.directory / "run/model.safetensors").string(), kept.state_dict());
   translations_wanted[Part::test] = plainly_translated(kept, task, task.test);
@@ -333,7 +333,7 @@ TEST_CASE("the second phase of classify begins with the weights of the first") {
   for (const Application& app : applications()) {
     if (app.main != classify_main) continue;
     const Workplace here;
-    // The last of three steps is the second lesson's, and too small to change a value.
+    // The last of three steps belongs to the second phase, and is too small to change a value.
     REQUIRE(app.run(here,
                     "train --threads 1 --layers 1 --heads 2 --width 8 --pretrain 2 --steps 1 "
                     "--lr 1e-30 --length 6 --tree tree --out run")

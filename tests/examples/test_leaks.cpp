@@ -1,4 +1,4 @@
-// Each part of the data serves only its documented purpose.
+// Tests that each part of the data serves only its documented purpose.
 #include "gradus/tests/examples/result.h"
 
 namespace gradus::testing::test_leaks {

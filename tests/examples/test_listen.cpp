@@ -1,4 +1,4 @@
-// Synthetic sounds, spectra, WAV files, and the listen program.
+// Tests synthetic sounds, spectra, WAV files, and the listen program.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -22,7 +22,7 @@ using examples::make_sound;
 using examples::Sound;
 using examples::Voice;
 
-/// Upward zero crossings per second.
+/// Returns the number of upward zero crossings per second.
 double crossings(const std::vector<float>& sound, double begin, double end) {
   double count = 0;
   const auto last = static_cast<std::size_t>(end * kRate) - 1;
@@ -42,14 +42,15 @@ TEST_CASE("sounds have the pitches of their classes") {
                      0.5 * std::sin(2 * std::numbers::pi * 500 * time)) < 1e-6);
     if (time < 0 || time > 0.4) CHECK(tone[static_cast<std::size_t>(i)] == 0.0f);
   }
-  // One crossing more or less in 0.2 s is 5 per second.
+  // One crossing more or less in 0.2 s changes the result by 5 per second.
   const auto pitches = [&](Sound sound, double first, double second) {
     const std::vector<float> samples = make_sound(sound, voice, {});
     CAPTURE(examples::kSoundNames[static_cast<std::size_t>(sound)]);
     CHECK(std::abs(crossings(samples, 0.1, 0.3) - first) <= 5.1);
     CHECK(std::abs(crossings(samples, 0.3, 0.5) - second) <= 5.1);
   };
-  // Mean frequency of a glide's first half: ∫ f r^(t/d) dt = f d (r^(t/d)) / ln r.
+  // The mean frequency of the first half of a glide is an integral: ∫ f r^(t/d) dt = f d (r^(t/d))
+  // / ln r.
   const double low = 500 * (std::sqrt(1.5) - 1) / (0.5 * std::log(1.5));
   pitches(Sound::tone, 500, 500);
   pitches(Sound::up, 500, 750);
@@ -84,7 +85,7 @@ TEST_CASE("voices have their ranges, noise its deviation, and a seed its sounds"
   double squares = 0;
   for (const float x : make_sound(Sound::tone, {.onset = 9, .noise = 0.1}, {2, 0, 0}))
     squares += x * x;
-  // The mean of n squared normal values deviates by √(2/n).
+  // The mean of n squared normal values has standard deviation √(2/n).
   CHECK(std::abs(squares / kSamples / 0.01 - 1) < 4 * std::sqrt(2.0 / kSamples));
   const auto numbers = [](const Tensor& x) { return x.to_vector<float>(); };
   CHECK(numbers(examples::make_sounds(3, 5, 1).x) == numbers(examples::make_sounds(3, 5, 1).x));
@@ -115,7 +116,7 @@ TEST_CASE("a spectrogram is the logarithm of Fourier sums") {
           }
           power += std::norm(sum);
         }
-        // 256 roundings of 2⁻²⁴ of terms below 2, for a power of at least 0.01
+        // 256 rounding errors of 2⁻²⁴ of terms below 2, for a power of at least 0.01
         CHECK(std::abs(
                   found[static_cast<std::size_t>((b * examples::kBands + band) * frames + frame)] -
                   0.5 * std::log(power + 1e-2)) < 2e-3);
@@ -146,7 +147,7 @@ TEST_CASE("a WAV file has a header of 44 bytes and can be read back") {
   const examples::Wav wav = parsed(bytes);
   CHECK(wav.rate == kRate);
   CHECK(wav.samples == std::vector<float>{0.5f, -1.0f, 32767.0f / 32768, -0.25f});
-  std::string more = bytes;  // skips a padded chunk of 3 bytes
+  std::string more = bytes;  // the reader must skip a padded chunk of 3 bytes
   more.insert(12, std::string("LIST\3\0\0\0abc\0", 12));
   more[4] = static_cast<char>(bytes.size() + 12 - 8);
   CHECK(parsed(more).samples == wav.samples);

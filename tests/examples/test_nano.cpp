@@ -1,4 +1,4 @@
-// examples/nano/main.cpp computes what the library computes.
+// Checks that examples/nano/main.cpp computes the same as the library.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +19,7 @@
 #include "gradus/tests/support/catch.h"
 
 namespace gradus::testing::test_nano {
-namespace nano {  // includes only the standard headers above
+namespace nano {  // main.cpp includes only the standard headers above
 #include "gradus/examples/nano/main.cpp"
 }  // namespace nano
 namespace {
@@ -33,7 +33,8 @@ Tensor matrix(const nano::Tensor& x, Field field) {
   return tensor(std::vector<double>(first, first + x.size), {rows, columns});
 }
 
-/// Values or gradients under the library's names, with nano's [in, out] matrices transposed.
+/// Returns values or gradients by the names that the library uses, with nano's [in, out] matrices
+/// transposed.
 std::map<std::string, Tensor> by_name(const nano::GPT& model, Field field) {
   const auto turned = [&](const nano::Tensor& x) { return transpose(matrix(x, field), 0, 1); };
   std::map<std::string, Tensor> all = {{"token.weight", matrix(model.token, field)},
@@ -53,7 +54,7 @@ std::map<std::string, Tensor> by_name(const nano::GPT& model, Field field) {
 TEST_CASE("nano's loss and gradients equal the library's to the last digits") {
   const nano::Options sizes{.vocab = 11, .context = 7, .layers = 2, .heads = 3, .width = 12};
   nano::GPT small(sizes);
-  for (const nano::Tensor& x : small.parameters)  // so that each part matters
+  for (const nano::Tensor& x : small.parameters)  // large values make each part affect the result
     for (std::size_t i = 0; i < x.size; ++i) x.value[i] *= 20;
   nn::GPT model({.vocab = 11,
                  .context = 7,
@@ -80,7 +81,8 @@ TEST_CASE("nano's loss and gradients equal the library's to the last digits") {
   const Tensor loss = model.loss(ids(x), ids(y));
   loss.backward();
 
-  // Sums of at most a hundred terms, some twenty ops deep: a few 1e-15 of the largest value.
+  // Sums have at most a hundred terms, in some twenty successive ops: a few 1e-15 of the largest
+  // value.
   const double tolerance = 1e-13;
   CHECK(std::abs(loss.item() / small_loss.value[0] - 1) < tolerance);
   std::map<std::string, Tensor> gradients = by_name(small, &nano::Tensor::grad);

@@ -1,4 +1,4 @@
-// recommend: its synthetic world, metrics, and program.
+// Tests the synthetic data, metrics and program of recommend.
 #include <cmath>
 
 #include "gradus/engine/base/error.h"
@@ -35,7 +35,7 @@ TEST_CASE("histories follow the rules of the synthetic world") {
   for (const History& h : all) {
     REQUIRE(std::ssize(h) == kLength);
     std::vector<std::int64_t> last(static_cast<std::size_t>(kGenres), -1);
-    int steps[2] = {0, 0};  // up, down
+    int steps[2] = {0, 0};  // steps up and down the shelf
     for (std::size_t i = 0; i < h.size(); ++i) {
       REQUIRE(1 <= h[i]);
       REQUIRE(h[i] <= kItems);
@@ -56,18 +56,18 @@ TEST_CASE("histories follow the rules of the synthetic world") {
     on += std::max(steps[0], steps[1]);
     back += std::min(steps[0], steps[1]);
   }
-  CHECK(three_alike < triples / 10);  // only what is in fashion
-  CHECK(on > returns * 3 / 4);        // the next on the shelf
-  CHECK(back < returns / 20);         // against the user's direction
-  CHECK(far_returns > returns / 10);  // to shelves left long ago
+  CHECK(three_alike < triples / 10);  // caused only by fashion
+  CHECK(on > returns * 3 / 4);        // the next item on the shelf
+  CHECK(back < returns / 20);         // opposite to the user's direction
+  CHECK(far_returns > returns / 10);  // to shelves that were left long ago
 }
 
 TEST_CASE("ranks, hit rate and NDCG follow their definitions") {
   Scores scores(kItems + 1, 0.0);
-  scores[0] = 100;  // padding is ignored
+  scores[0] = 100;  // padding must be ignored
   scores[5] = 3, scores[6] = 2, scores[7] = 2, scores[8] = 1;
   CHECK(rank_of(5, scores) == 1);
-  CHECK(rank_of(6, scores) == 3);  // ties count as better
+  CHECK(rank_of(6, scores) == 3);  // ties count as better items
   CHECK(rank_of(8, scores) == 4);
   CHECK(rank_of(9, scores) == kItems);
   const Quality quality = quality_of({1, 3, 10, 11, 200});
@@ -85,10 +85,10 @@ TEST_CASE("popularity and Markov baselines rank by their counts") {
   CHECK(rank_of(3, chain.after(2)) == 1);  // 2 → 3 twice, 2 → 4 once
   CHECK(rank_of(4, chain.after(2)) == 2);
   CHECK(rank_of(2, chain.after(1)) == 1);
-  CHECK(rank_of(3, chain.after(1)) == 2);  // never seen: the most popular
+  CHECK(rank_of(3, chain.after(1)) == 2);  // an unseen pair, so the most popular item
   CHECK(rank_of(3, chain.after(9, 2)) == 1);
-  CHECK(rank_of(4, chain.after(1, 2)) == 2);  // each once; after 2, 3 is likelier
-  CHECK(rank_of(3, chain.after(8, 2)) == 1);  // unseen: only 2 counts
+  CHECK(rank_of(4, chain.after(1, 2)) == 2);  // each follows once; after 2, item 3 is more likely
+  CHECK(rank_of(3, chain.after(8, 2)) == 1);  // the pair is unseen, so only item 2 counts
   CHECK(chain.after(1, 2)[4] > 1);
   CHECK(chain.after(8, 2)[3] < 1);
 }
@@ -126,7 +126,7 @@ TEST_CASE("recommend trains, recommends and evaluates") {
   std::string many, last;
   for (int i = 1; i <= 50; ++i) many += std::to_string(i) + " ";
   for (int i = 11; i <= 50; ++i) last += std::to_string(i) + " ";
-  const Outcome of_many = run(here, "for run " + many);  // only the last 40 count
+  const Outcome of_many = run(here, "for run " + many);  // only the last 40 items count
   CHECK(of_many.code == 0);
   CHECK(of_many.out == run(here, "for run " + last).out);
   CHECK(has(whole.out, run(here, "eval run").out));

@@ -1,4 +1,4 @@
-// Behavior common to all applications.
+// Tests behavior common to all applications.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ struct Flags : examples::RunFlags {
   }
 };
 
-/// A toy application that gets Ctrl-C in step `stop_at`.
+/// A minimal application that receives Ctrl-C in step `stop_at`.
 int learn(Flags& flags, std::int64_t stop_at) {
   const examples::DirectoryLock lock = flags.begin();
   seed(static_cast<std::uint64_t>(flags.seed));
@@ -200,7 +200,7 @@ TEST_CASE("a directory that another process uses is rejected with the number of 
 }
 
 #ifdef F_SETLEASE
-/// Starts a run in another process. Exit code 3 if it is rejected.
+/// Starts a run in another process, which exits with code 3 if the run is rejected.
 pid_t begin_elsewhere(const std::string& directory) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -225,7 +225,7 @@ TEST_CASE("a run that ends while another begins in its directory is not overwrit
     std::filesystem::create_directory(directory);
     const int file = ::open((directory + "/run.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     REQUIRE(file >= 0);
-    const auto before = std::signal(SIGIO, SIG_IGN);  // sent when the lease breaks
+    const auto before = std::signal(SIGIO, SIG_IGN);  // the lease breaks
     if (::fcntl(file, F_SETLEASE, F_WRLCK) != 0) {
       WARN("skipped: no leases on the files of " << directory);
       return;

@@ -1,4 +1,4 @@
-// The search program's sentences and embeddings.
+// Tests the sentences and embeddings of the search program.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ std::string shown(const std::string& text) {
   return all;
 }
 
-/// Large weights, so that each token and position matters.
+/// Returns a model with large weights, so that each token and position affects the result.
 nn::BERT model_for(const io::PretrainedTokenizer& tokenizer) {
   seed(3);
   nn::BERT model(
@@ -36,7 +36,7 @@ nn::BERT model_for(const io::PretrainedTokenizer& tokenizer) {
   return model;
 }
 
-/// The normalized mean, one text at a time.
+/// Computes the normalized mean of one text at a time.
 std::vector<double> by_hand(const nn::BERT& model, const Ids& ids) {
   const auto x = model(tensor(ids, {1, std::ssize(ids)})).to_vector<float>();
   std::vector<double> mean(8);
@@ -65,7 +65,7 @@ TEST_CASE("a sentence's vector is the mean over its tokens, independent of its b
   const auto tokenizer = io::PretrainedTokenizer::parse(io::read_text(path), path);
   const nn::BERT model = model_for(tokenizer);
   std::vector<std::string> texts;
-  for (int i = 0; i < 18; ++i) {  // more than a batch
+  for (int i = 0; i < 18; ++i) {  // more than one batch
     texts.emplace_back("the");
     for (int k = i; k < 18; ++k) texts.back() += " " + std::string(1, static_cast<char>('a' + k));
   }

@@ -1,4 +1,4 @@
-// gpt's settings.json: each field is restored.
+// Tests that each field of gpt's settings.json is restored.
 #include <CLI/CLI.hpp>
 #include <sstream>
 
@@ -8,7 +8,7 @@
 namespace gradus::testing::test_settings {
 namespace {
 
-/// Halves numbers, replaces names, negates booleans.
+/// Returns the line with numbers halved, names replaced, and booleans negated.
 std::string other(const std::string& line) {
   const std::size_t colon = line.find("\": ");
   if (colon == std::string::npos) return line;
@@ -53,14 +53,14 @@ TEST_CASE("each setting of a gpt run is restored from settings.json") {
   std::istringstream in(all);
   std::size_t at = 0, changed = 0;
   for (std::string line; std::getline(in, line); at += line.size() + 1) {
-    if (line.find("\"program\"") != std::string::npos) continue;  // has one value
+    if (line.find("\"program\"") != std::string::npos) continue;  // only one value is valid
     std::string text = all;
     text.replace(at, line.size(), other(line));
     INFO(line);
     changed += text != all;
     CHECK(written(text) == text);
   }
-  CHECK(changed > 20);  // all but the files' and the program's
+  CHECK(changed > 20);  // all fields except those of the files and the program
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Random settings and flags give one error line or a run within its memory limit.
-// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select others; then none
-// may take longer than a second.
+// Checks that random settings and flags cause a one-line error, or a run within its memory limit.
+// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select other inputs; then
+// none may take longer than a second.
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -12,8 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string>;
 
-constexpr std::int64_t kMemory = 50'000'000;  // bytes; limit of a run
-constexpr double kMost = 200;                 // MB; limit of its process
+constexpr std::int64_t kMemory = 50'000'000;  // memory limit of a run, in bytes
+constexpr double kMost = 200;                 // memory limit of its process, in MB
 
 Json any_value(std::mt19937& random) {
   static const Json some =
@@ -105,7 +105,7 @@ struct Worst {
     CHECK((no || ended.code == 0 || ended.code == 130));
     const std::string all = "\n" + ended.err;
     const std::size_t line = all.find("\n" + app.name + ": ");
-    const bool at_once = line == 0;  // before a run prints its plan
+    const bool at_once = line == 0;  // the error precedes the plan of the run
     if (no) {
       CHECK(all.find('\n', line + 1) == all.size() - 1);
       CHECK(all.size() - line < 1000);
@@ -131,7 +131,7 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
       for (const std::string& word : words) line += word + " ";
       const Ended ended = run_subprocess(app, here, words, kMemory);
       worst.add(app, ended, line, timed);
-      // Validation cannot predict all memory.
+      // Validation cannot predict all allocations.
       if (ended.code == 2 && ended.err.find("out of memory") == std::string::npos)
         CHECK_FALSE(fs::exists(here.directory / "run/settings.json"));
       continue;

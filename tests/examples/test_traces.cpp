@@ -1,4 +1,4 @@
-// GRADUS_TRACE=FILE.html with unmodified programs.
+// Tests GRADUS_TRACE=FILE.html with unmodified programs.
 #include <nlohmann/json.hpp>
 #include <string>
 

@@ -1,4 +1,4 @@
-// translate: its synthetic data and program.
+// Tests the synthetic data and the program of translate.
 #include "gradus/engine/base/error.h"
 #include "gradus/examples/apps/translate/dates.h"
 #include "gradus/examples/apps/translate/sentences.h"
@@ -83,7 +83,7 @@ TEST_CASE("templates fill in the digits of known formats") {
                              {"9 May '04", "2004-05-09"},
                              {"12.4.1977", "1977-04-12"},
                              {"30.8.2005", "2005-08-30"}});
-  CHECK(templates.fill("5 May '62") == "1962-05-05");  // two of three began with 19
+  CHECK(templates.fill("5 May '62") == "1962-05-05");  // two of three such years began with 19
   CHECK(templates.fill("5 Mai '62") == "?");
   CHECK(templates.fill("31.9.2014") == "2014-09-31");
 }
@@ -123,10 +123,10 @@ TEST_CASE("sentences are written in both languages") {
 TEST_CASE("held-out word pairs are not in the training examples") {
   Sentence s = long_sentence();
   CHECK_FALSE(is_new(s));
-  s.subject.noun.adjective = 3;  // a big dog
+  s.subject.noun.adjective = 3;  // the adjective is now "big"
   CHECK(is_new(s));
   s = long_sentence();
-  s.subject.relative->object.noun = 6;  // to see a child
+  s.subject.relative->object.noun = 6;  // the clause is now "saw a child"
   CHECK(is_new(s));
   const Task task = make_task("sentences", 4000, 1);
   for (const Example& each : task.training) {
@@ -138,7 +138,7 @@ TEST_CASE("held-out word pairs are not in the training examples") {
   for (const Example& each : task.test) tested = tested || has(each.source, "big dog");
   CHECK(tested);
   for (const std::vector<Example>* some : {&task.training, &task.test})
-    for (const Example& each : *some) {  // the vocabulary has all words
+    for (const Example& each : *some) {  // the vocabulary must contain all words
       CHECK(task.source.decode(task.source.encode(each.source)) == each.source);
       longest = std::max(longest, task.target.encode(each.target).size());
     }

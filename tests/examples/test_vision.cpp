@@ -1,4 +1,4 @@
-// Synthetic digits, and the vision program.
+// Tests synthetic digits and the vision program.
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -24,15 +24,15 @@ float ink(const std::vector<float>& picture, std::int64_t x, std::int64_t y) {
 }
 
 TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
-  // A stem, 8 pixels above to 8 below the center (11.5, 11.5), and a foot. A pen of width 2 covers
-  // what is within 1.
+  // The digit 1 has a stem, from 8 pixels above to 8 below the center (11.5, 11.5), and a foot. A
+  // pen of width 2 covers all points within distance 1.
   const std::vector<float> one = draw_digit(1, Hand{}, {});
   CHECK(ink(one, 11, 11) == 1.0f);
   CHECK(ink(one, 12, 11) == 1.0f);
-  CHECK(ink(one, 10, 11) == 0.0f);  // 1.5 from the stem
+  CHECK(ink(one, 10, 11) == 0.0f);  // distance 1.5 from the stem
   CHECK(ink(one, 13, 11) == 0.0f);
-  CHECK(ink(one, 11, 2) == 0.0f);  // 1.5 above its top
-  CHECK(ink(one, 8, 19) == 1.0f);  // the foot: 7.5 to 15.5, y = 19.5
+  CHECK(ink(one, 11, 2) == 0.0f);  // distance 1.5 above the top of the stem
+  CHECK(ink(one, 8, 19) == 1.0f);  // the foot is at y = 19.5, from 7.5 to 15.5
   CHECK(ink(one, 8, 20) == 1.0f);
   CHECK(ink(one, 5, 20) == 0.0f);
   CHECK(ink(one, 8, 21) == 0.0f);
@@ -42,10 +42,10 @@ TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
     for (std::int64_t x = 3; x < kSide; ++x) CHECK(ink(moved, x, y) == ink(one, x - 3, y - 1));
   const std::vector<float> turned = draw_digit(1, Hand{.angle = std::numbers::pi / 2}, {});
   for (std::int64_t y = 0; y < kSide; ++y)
-    for (std::int64_t x = 0; x < kSide; ++x)  // counter-clockwise
+    for (std::int64_t x = 0; x < kSide; ++x)  // the rotation is counterclockwise
       CHECK(std::abs(ink(turned, y, kSide - 1 - x) - ink(one, x, y)) < 1e-5f);
   const std::vector<float> half = draw_digit(0, Hand{.scale = 0.5}, {});
-  CHECK(ink(half, 11, 7) > 0.5f);  // its top is 4 pixels above the center
+  CHECK(ink(half, 11, 7) > 0.5f);  // the top of the digit is 4 pixels above the center
   CHECK(ink(half, 11, 3) == 0.0f);
   CHECK(ink(draw_digit(1, Hand{.pen = 4}, {}), 10, 11) == 1.0f);
   CHECK(ink(draw_digit(1, Hand{.slant = 0.5}, {}), 13, 8) > 0.9f);
@@ -57,7 +57,7 @@ TEST_CASE("noise has its deviation, hands their ranges, and a seed its pictures"
   double squares = 0;  // clipping at 0 halves the variance
   for (const float each : noisy) squares += each * each;
   const double n = static_cast<double>(noisy.size());
-  // max(0, z)²: mean ½, variance 3/2 − 1/4; four deviations
+  // max(0, z)² has mean ½ and variance 3/2 − 1/4; the bound is four standard deviations.
   CHECK(std::abs(squares / n / 0.01 - 0.5) < 4 * std::sqrt(1.25 / n));
 
   double least = 1, most = -1;

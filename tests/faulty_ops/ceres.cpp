@@ -17,7 +17,8 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// Differentiable inputs are parameter blocks; a vjp gives one row of each Jacobian.
+/// A cost function whose parameter blocks are the differentiable inputs. Each vjp computes one row
+/// of every Jacobian.
 class Cost : public ceres::CostFunction {
  public:
   Cost(const Case& subject, Spoil spoil) : case_(subject), spoil_(std::move(spoil)) {
@@ -142,7 +143,7 @@ int compared() {
   for (const auto& family :
        {faulty_elementwise(), faulty_norm(), faulty_product(), faulty_indexing()})
     for (const FaultyOp& faulty : family) {
-      if (faulty.cause == "NOT LINEAR") continue;  // no dy here
+      if (faulty.cause == "NOT LINEAR") continue;  // Ceres has no upstream gradient
       const Cost cost(faulty.subject, faulty.spoil);
       Row row;
       judge(cost, row);

@@ -1,5 +1,6 @@
-// Computes the faulty ops for faulty_ops.py: one line of input is a request, one line of output its
-// response. Tensors keep their memory layout, as faults may depend on strides or shared memory.
+// Computes the faulty ops for faulty_ops.py. Each line of input is a request, and each line of
+// output a response. Tensors keep their memory layout, because faults may depend on strides or
+// shared memory.
 //
 //   list                                    → one line per op, then an empty line:
 //                                             name, family, cause, order, dtype, shape:values;…
@@ -32,7 +33,7 @@ namespace {
 using Numbers = std::vector<double>;
 using faulty_tensor_ops::Tensors;
 
-/// Either type of faulty op, as functions of its differentiable inputs.
+/// A faulty op of either type, as functions of its differentiable inputs.
 struct Exhibit {
   std::string name, family, cause;
   int order = 1;
@@ -115,7 +116,7 @@ Exhibit exhibit(const faulty_tensor_ops::FaultyOp& faulty) {
   return e;
 }
 
-/// The rest of a request.
+/// The memory blocks and tensors at the end of a request.
 struct Memory {
   Tensors blocks, tensors;
 

@@ -1,4 +1,4 @@
-// Violates one limit, selected by the input's first letter.
+// Violates the limit that the first letter of the input selects.
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ int take(std::size_t bytes) {
 
 int broken_read(std::string_view input) {
   const char fault = input.empty() ? ' ' : input[0];
-  if (fault == 't')  // a quarter of a second
+  if (fault == 't')  // takes a quarter of a second
     for (const std::clock_t start = std::clock(); std::clock() - start < CLOCKS_PER_SEC / 4;) {
     }
   if (fault == 'm') return take(fuzz::kConstantBytes + 100 * input.size() + 1);

@@ -1,4 +1,4 @@
-// io::parse_checkpoint. Corrects the checksum, which random inputs never match.
+// Fuzzes io::parse_checkpoint. Corrects the checksum, which random inputs never match.
 #include "gradus/io/checkpoint.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ using namespace gradus;
 
 namespace {
 
-/// Returns nothing if another part is wrong.
+/// Returns nothing if another part of the input is invalid.
 std::optional<std::string> with_right_checksum(fuzz::Bytes input) {
   try {
     io::parse_checkpoint(input, "input");

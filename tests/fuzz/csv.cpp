@@ -1,4 +1,4 @@
-// io::parse_csv.
+// Fuzzes io::parse_csv.
 #include "gradus/io/csv.h"
 
 #include "gradus/tests/fuzz/watch.h"

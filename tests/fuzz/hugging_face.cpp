@@ -1,4 +1,4 @@
-// io::parse_hugging_face_bpe. The first NUL separates vocab.json from merges.txt.
+// Fuzzes io::parse_hugging_face_bpe. The first NUL separates vocab.json from merges.txt.
 #include "gradus/io/bpe.h"
 #include "gradus/tests/fuzz/watch.h"
 

@@ -1,4 +1,4 @@
-// io::Json.
+// Fuzzes io::Json.
 #include "gradus/io/json.h"
 
 #include "gradus/tests/fuzz/watch.h"
@@ -7,7 +7,7 @@ using namespace gradus;
 
 namespace {
 
-/// Also reads values as the wrong types.
+/// Reads each value, also as the wrong types.
 void look_at(const io::Json& value) {
   for (const auto ask :
        {+[](const io::Json& v) { (void)v.text(); }, +[](const io::Json& v) { (void)v.as_int(); },

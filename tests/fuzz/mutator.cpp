@@ -1,4 +1,4 @@
-// libFuzzer's mutations and repetition.
+// Mutates inputs as libFuzzer does, and also repeats parts of them.
 #include <cstddef>
 #include <cstdint>
 #include <random>

@@ -1,4 +1,4 @@
-// io::parse_npy.
+// Fuzzes io::parse_npy.
 #include "gradus/io/npy.h"
 
 #include "gradus/tests/fuzz/watch.h"

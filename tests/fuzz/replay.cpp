@@ -1,5 +1,5 @@
-// `replay TARGET FOLDER` feeds a target each file of a folder, unchanged and mutated. Exits with 1
-// at a violation. Needs no libFuzzer.
+// `replay TARGET FOLDER` runs a target on each file of a folder, unchanged and mutated. Exits with
+// code 1 at the first violation. Does not require libFuzzer.
 #include "gradus/tests/fuzz/replay.h"
 
 #include <cstdio>
@@ -22,11 +22,11 @@ gradus::fuzz::Target target = nullptr;
 
 void feed(const std::string& what, const Input& input) {
   std::printf("%s\n", what.c_str());
-  std::fflush(stdout);  // names the input of a crash
+  std::fflush(stdout);  // if the target crashes, the input was printed
   target(input.data(), input.size());
 }
 
-/// Repeats one byte, and a longer part, at some 12 positions.
+/// Repeats one byte, and a longer part, at about 12 positions.
 void feed_repeated(const std::string& name, const Input& input) {
   const std::size_t step = std::max<std::size_t>(1, input.size() / 12);
   for (std::size_t at = 0; at < input.size(); at += step)
@@ -44,7 +44,8 @@ void feed_cut(const std::string& name, const Input& input) {
          {input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size)});
 }
 
-/// Tries five other bytes at up to 200 positions: plus one, top bit flipped, three of the formats.
+/// Tries five other bytes at up to 200 positions: plus one, with the top bit flipped, and three
+/// that are special in the formats.
 void feed_changed(const std::string& name, const Input& input) {
   const std::size_t step = std::max<std::size_t>(1, input.size() / 200);
   for (std::size_t at = 0; at < input.size(); at += step)

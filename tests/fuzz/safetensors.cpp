@@ -1,4 +1,4 @@
-// io::parse_safetensors: a valid file round-trips.
+// Fuzzes io::parse_safetensors. A valid file must round-trip.
 #include "gradus/io/safetensors.h"
 
 #include "gradus/tests/fuzz/watch.h"

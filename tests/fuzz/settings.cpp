@@ -1,4 +1,4 @@
-// settings.json of examples/gpt: valid settings round-trip.
+// Fuzzes settings.json of examples/gpt. Valid settings must round-trip.
 #include <CLI/CLI.hpp>
 
 #include "gradus/examples/apps/gpt/flags.h"

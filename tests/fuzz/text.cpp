@@ -1,4 +1,4 @@
-// Bytes as UTF-8, pieces and ids.
+// Fuzzes functions that read bytes as UTF-8, pieces and ids.
 #include "gradus/io/text.h"
 
 #include "gradus/io/bpe.h"

@@ -1,4 +1,4 @@
-// io::tokenizer_from_json.
+// Fuzzes io::tokenizer_from_json.
 #include "gradus/io/tokenizer.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ void check_use(const io::Tokenizer& tokenizer) {
   const std::vector<std::int64_t> ids = tokenizer.encode(text);
   for (const std::int64_t id : ids)
     fuzz::law(0 <= id && id < tokenizer.vocab_size(), "ids must be in the vocabulary");
-  if (tokenizer.name() != "word" && tokenizer.name() != "token")  // these are lossy
+  if (tokenizer.name() != "word" && tokenizer.name() != "token")  // these tokenizers are lossy
     fuzz::law(tokenizer.decode(ids) == io::replace_invalid_utf8(text), "decode(encode(text))");
 }
 

@@ -1,4 +1,3 @@
-// Counts memory and reports violations.
 #include "gradus/tests/fuzz/watch.h"
 
 #include <malloc.h>
@@ -15,7 +14,7 @@
 namespace gradus::fuzz {
 namespace {
 
-/// Bytes of operator new. memory::usage() counts tensors' values.
+/// Bytes allocated with operator new. memory::usage() counts the values of tensors.
 std::atomic<std::int64_t> live{0}, peak{0};
 
 void count(std::int64_t bytes) {
@@ -23,7 +22,7 @@ void count(std::int64_t bytes) {
   if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
 }
 
-/// A larger allocation ends the program immediately.
+/// A single allocation above this size ends the program immediately.
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -80,7 +79,7 @@ void Watch::check() const {
 
 }  // namespace gradus::fuzz
 
-// All forms of operator new and delete that the library may call.
+// Replaces every form of operator new and delete that the library may call.
 using gradus::fuzz::allocate;
 using gradus::fuzz::allocate_or_throw;
 using gradus::fuzz::release;

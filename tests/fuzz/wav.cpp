@@ -1,4 +1,4 @@
-// parse_wav of examples/listen.
+// Fuzzes parse_wav of examples/listen.
 #include "gradus/examples/apps/listen/wav.h"
 
 #include "gradus/tests/fuzz/watch.h"

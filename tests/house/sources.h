@@ -9,7 +9,7 @@
 namespace gradus::house {
 
 struct Source {
-  std::string path;       // from the root of the tree
+  std::string path;       // relative to the root of the source tree
   std::string component;  // "ops"; "" for gradus.h
   std::vector<std::string> lines;
   bool header = false;
@@ -37,7 +37,7 @@ inline Source read_source(const std::filesystem::path& root, const std::filesyst
   return source;
 }
 
-/// Sorted by path. Skips missing components.
+/// Reads all sources of the components, sorted by path. Skips missing components.
 inline std::vector<Source> read_components(const std::vector<std::string>& components) {
   const std::filesystem::path root = GRADUS_SOURCE_DIR;
   std::vector<Source> sources;

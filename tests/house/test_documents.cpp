@@ -38,7 +38,7 @@ TEST_CASE("every relative link of a document leads to a file") {
     each_match(text_of(document), std::regex(R"(\]\(([^)#: ]+)(#[^)]*)?\))"),
                [&](const auto& match) {
                  fs::path file = document.parent_path() / match[1].str();
-                 if (file.parent_path().filename() == "traces")  // built from the lesson
+                 if (file.parent_path().filename() == "traces")  // generated
                    file = kRoot / "examples" / (file.stem().string() + ".cpp");
                  INFO(document << " links to " << match[1]);
                  CHECK(fs::exists(file));

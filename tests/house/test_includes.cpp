@@ -1,5 +1,5 @@
-// Which folder may include which: engine ← ops ← nn ← {train/optim, io, check, trace}, io ← train,
-// trace ← train. check/raw depends on the standard library only.
+// Checks which folders each folder includes: engine ← ops ← nn ← {train/optim, io, check, trace},
+// io ← train, trace ← train. check/raw depends only on the standard library.
 #include <map>
 #include <string>
 #include <vector>
@@ -46,7 +46,7 @@ bool may_include(const std::string& from, const std::string& to) {
   return from == to || contains(kMayInclude.at(from), to) || (!separate && contains(kEngine, to));
 }
 
-/// `gradus/ops/sum.h` from either form of #include, or "".
+/// Returns `gradus/ops/sum.h` from either form of #include, or "" for other lines.
 std::string included(const std::string& line) {
   if (line.rfind("#include", 0) != 0) return "";
   const std::size_t open = line.find_first_of("\"<");
@@ -55,7 +55,7 @@ std::string included(const std::string& line) {
   return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
 }
 
-/// The problem of this include, or "".
+/// Returns the problem of this include, or "".
 std::string fault(const Source& source, const std::string& line) {
   const std::string target = included(line);
   if (target.empty()) return "";
@@ -71,7 +71,7 @@ std::string fault(const Source& source, const std::string& line) {
 
 bool standard(const std::string& name) { return name.find_first_of("/.") == std::string::npos; }
 
-/// Platform headers, headers of optional libraries, and C's own.
+/// True for platform headers, headers of optional libraries, and C headers.
 bool optional(const Source& source, const std::string& name) {
   const bool unix_only = source.path == "check/raw/words.h";
   const bool vectors = source.path == "engine/gemm/narrow.h";  // x86-64 only
@@ -138,7 +138,7 @@ TEST_CASE("public headers include only the standard library and Gradus") {
 TEST_CASE("only one file uses OpenMP and only one uses CBLAS") {
   for (const Source& source : all_sources()) {
     if (source.component == "tests" || source.component == "bench")
-      continue;  // may compare with both
+      continue;  // these may compare with both
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
       const bool openmp = line.find("#pragma omp") != std::string::npos ||

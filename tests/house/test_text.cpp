@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-/// Counts characters: in UTF-8 a byte 10xxxxxx continues a character.
+/// Returns the number of characters. In UTF-8, a byte 10xxxxxx continues a character.
 std::size_t columns(const std::string& line) {
   return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u;
@@ -57,7 +57,7 @@ TEST_CASE("a source opens with its description or header, and headers have guard
     INFO(source.path);
     REQUIRE(!source.lines.empty());
     if (source.header) CHECK(contains(source.lines, "#pragma once"));
-    if (source.path.rfind("tests/", 0) == 0) continue;  // titles of tests say enough
+    if (source.path.rfind("tests/", 0) == 0) continue;  // test names suffice
     const std::string own = std::filesystem::path(source.path).stem().string() + ".h\"";
     const std::string& first = source.lines[0];
     const bool opens_with_header =
@@ -66,7 +66,7 @@ TEST_CASE("a source opens with its description or header, and headers have guard
   }
 }
 
-// CMake lists cannot end inside brackets: ctest would merge all tests after such a name.
+// CMake lists cannot end inside brackets: ctest would merge all tests that follow such a name.
 TEST_CASE("names of tests close their brackets") {
   for (const Source& source : all_sources())
     for (const std::string& line : source.lines) {
@@ -99,7 +99,7 @@ TEST_CASE("the library neither ends the program nor uses global random state") {
   }
 }
 
-/// C has no other constants, and builds may compile the checker's headers once.
+/// C has no other form of constants, and builds may compile the checker's headers once.
 bool may_have_macros(const std::string& path) {
   return path.rfind("engine/base/", 0) == 0 || path.rfind("check/c/", 0) == 0 ||
          path == "check/raw/values.h" || path == "check/raw/compiled.cpp";

@@ -60,7 +60,7 @@ constexpr Phrase kPhrases[] = {
     {"whilst", "while"},
 };
 
-/// Text in lower case with single spaces, and the line of each character.
+/// Text in lower case with single spaces, and the line number of each character.
 struct Prose {
   std::string text;
   std::vector<int> lines;
@@ -71,7 +71,7 @@ struct Prose {
     text += blank ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     lines.push_back(line);
   }
-  void end(int line) {  // no phrase continues here
+  void end(int line) {  // ends any phrase at this line
     if (!text.empty() && text.back() != '|') add('|', line);
   }
 };
@@ -80,7 +80,8 @@ bool is_letter(char c) {
   return c == '-' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// "line 3: \"beside\". Write next to, or compared with." for each phrase in the text.
+/// Returns a message for each phrase in the text, such as "line 3: \"beside\". Write next to, or
+/// compared with."
 std::vector<std::string> findings(const Prose& prose) {
   std::vector<std::string> out;
   for (const Phrase& phrase : kPhrases) {
@@ -97,7 +98,7 @@ std::vector<std::string> findings(const Prose& prose) {
   return out;
 }
 
-/// Markdown without code.
+/// Returns Markdown without code.
 Prose prose_of(const std::vector<std::string>& lines) {
   Prose out;
   bool code = false, fence = false;
@@ -120,11 +121,11 @@ Prose prose_of(const std::vector<std::string>& lines) {
   return out;
 }
 
-/// The string literals of a C++ source, or its comments. A phrase may continue in the next literal
-/// or comment line, but not across code.
+/// Returns the string literals of a C++ source, or its comments. A phrase may continue in the next
+/// literal or comment line, but not across code.
 Prose cpp_prose(const std::vector<std::string>& lines, bool comments) {
   Prose out;
-  std::string raw;  // what ends the raw string, or ""
+  std::string raw;  // the end marker of the raw string, or ""
   int number = 0;
   for (const std::string& line : lines) {
     ++number;

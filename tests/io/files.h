@@ -1,4 +1,3 @@
-// Helpers for tests of files.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ inline std::string any_text(Random& random, std::size_t most) {
   return out;
 }
 
-/// Includes NaNs with payloads, infinities, subnormals.
+/// Returns random bits, including NaNs with payloads, infinities and subnormals.
 inline Tensor any_bits(Random& random, const Shape& shape, Dtype dtype) {
   Tensor x = Tensor::empty(shape, dtype);
   dispatch(dtype, [&]<class T>() {

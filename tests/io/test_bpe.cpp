@@ -1,4 +1,4 @@
-// Word and byte-pair tokenizers.
+// Tests word and byte-pair tokenizers.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -39,7 +39,7 @@ std::string join(const io::Tokenizer& tokenizer, const Ids& ids) {
 const std::string kText =
     "the cat sat on the mat; the cats sat, and the mats. It's the cat's mat, isn't it? 12 cats\n";
 
-/// Byte-pair encoding by its definition.
+/// Encodes by the definition of byte-pair encoding.
 Ids merged(const std::string& piece,
            const std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>& joined) {
   Ids ids;
@@ -55,7 +55,7 @@ Ids merged(const std::string& piece,
   return ids;
 }
 
-/// Recounts all pairs for each merge.
+/// Learns merges, and counts all pairs again for each merge.
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> learnt(const std::string& text,
                                                                      std::int64_t vocab) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> joined;
@@ -106,7 +106,7 @@ TEST_CASE("bpe learns the pairs that its definition gives and merges them in tha
       expected.insert(expected.end(), ids.begin(), ids.end());
     }
     CHECK(tokenizer.encode(text) == expected);
-    for (std::mt19937 random(seed); text.size() < 400 * seed;)  // few letters: many ties
+    for (std::mt19937 random(seed); text.size() < 400 * seed;)  // makes many ties
       text += "aab b\n"[random() % 6];
   }
 }
@@ -143,7 +143,7 @@ TEST_CASE("bpe can learn from a megabyte") {
 
 TEST_CASE("words: frequent words have tokens, and the others share one") {
   const io::WordTokenizer tokenizer = io::WordTokenizer::train("a cat a dog a cat,", 5);
-  CHECK(tokenizer.vocab_size() == 5);  // " a" and " cat" occur twice, then by byte order
+  CHECK(tokenizer.vocab_size() == 5);  // " a" and " cat" occur twice; the others are in byte order
   CHECK(tokenizer.bytes_of(0) == "<unknown>");
   CHECK(tokenizer.bytes_of(1) == " a");
   CHECK(tokenizer.bytes_of(2) == " cat");
@@ -185,7 +185,7 @@ std::string vocabulary(const Words& more = {}) {
 TEST_CASE("bpe: unknown bytes are omitted, and no merge crosses them") {
   const BpeTokenizer tokenizer({"a", "b", "ab"}, {{0, 1}}, "t");
   CHECK(ids_of(tokenizer, "ab") == Ids{2});
-  CHECK(ids_of(tokenizer, "a?b") == Ids{2});  // dropped before merging
+  CHECK(ids_of(tokenizer, "a?b") == Ids{2});  // the unknown character is dropped before merging
   CHECK(ids_of(tokenizer, "?ab?") == Ids{2});
   CHECK(ids_of(tokenizer, "bab") == Ids{1, 2});
   CHECK(ids_of(tokenizer, "aba") == Ids{2, 0});
@@ -261,7 +261,7 @@ TEST_CASE("bpe: empty lines and the version line are skipped, and a merge has tw
   CHECK(read("").encode("ab").size() == 2);
   const auto hashes =
       io::parse_hugging_face_bpe(vocabulary({"##"}), "v", "#version: 1\n# #\n", "m");
-  CHECK(hashes.encode("##") == Ids{256});  // not a comment
+  CHECK(hashes.encode("##") == Ids{256});  // the line is not a comment
   for (const std::string line : {"a", "a ", " a", " ", "ab?", "a b "})
     CHECK(contains(refusal([&] { read(line); }), "m: the merge " + io::quote(line)));
 }
@@ -285,7 +285,7 @@ TEST_CASE("words: a vocabulary must have at least two words, distinct and not em
   CHECK(message({"a", ""}) == "w: word 1 is empty");
   CHECK(message({"a", "b", ""}) == "w: word 2 is empty");
   CHECK(contains(message({"a", "b", "b"}), "w: the word \"b\""));
-  CHECK(message({"a", "a"}) == "nothing was thrown");  // the first is the unknown token
+  CHECK(message({"a", "a"}) == "nothing was thrown");  // the first "a" is the unknown token
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("ab a") == Ids{0, 0});
   CHECK(io::WordTokenizer({"a", "a"}, "w").encode("a") == Ids{1});
   CHECK(message({"a"}) == "w: the vocabulary must have at least 2 words, got 1");

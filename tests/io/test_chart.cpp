@@ -1,4 +1,3 @@
-// Charts.
 #include "gradus/io/chart.h"
 
 #include <array>
@@ -38,15 +37,15 @@ TEST_CASE("ticks are round and enclose the range") {
   CHECK_THROWS_AS(round_ticks(2, 1, 5), ValueError);
   CHECK_THROWS_AS(round_ticks(0, INFINITY, 5), ValueError);
   CHECK_THROWS_AS(round_ticks(-1e308, 1e308, 5), ValueError);    // the difference overflows
-  CHECK_THROWS_AS(round_ticks(-5e-324, 5e-324, 5), ValueError);  // a fifth of it is 0
+  CHECK_THROWS_AS(round_ticks(-5e-324, 5e-324, 5), ValueError);  // a fifth of the range is 0
   CHECK_THROWS_AS(round_ticks(0, 1, 0), ValueError);
-  CHECK(round_ticks(1e20, std::nextafter(1e20, 2e20), 5).size() < 20);  // terminates
+  CHECK(round_ticks(1e20, std::nextafter(1e20, 2e20), 5).size() < 20);  // the function terminates
 }
 
 TEST_CASE("points of a curve match the axes") {
   Chart chart{"loss", "step", "nats", {{"training", {{0, 4}, {5, 2}, {10, 0}}}}, {}};
   const std::string picture = svg(chart);
-  // 0 to 10 maps to 72 to 776, 0 to 4 to 394 to 76.
+  // The axes map 0 … 10 to 72 … 776, and 0 … 4 to 394 … 76.
   CHECK(has(picture, "d=\"M72.0 76.0L424.0 235.0L776.0 394.0\""));
   for (const char* words : {">loss</text>", ">step</text>", ">nats</text>", ">training</text>",
                             ">10</text>", ">4</text>", "prefers-color-scheme: dark"})
@@ -54,7 +53,7 @@ TEST_CASE("points of a curve match the axes") {
   CHECK(count(picture, "<circle") == 0);
   chart.curves[0].dots = true;
   chart.mark = {5, 2, "here"};
-  CHECK(count(svg(chart), "<circle") == 5);  // three points, the legend, the mark
+  CHECK(count(svg(chart), "<circle") == 5);  // three points, the legend and the mark
   CHECK(has(svg(chart), "\"start\">here</text>"));
   chart.mark->text =
       "here, where a text as long as this would end outside of the picture, on the right";
@@ -146,7 +145,7 @@ TEST_CASE("tick labels have enough digits to differ") {
   };
   CHECK(has(across(0, 10), ">&lt;x&gt;</text>"));
   const std::vector<std::pair<std::array<double, 2>, Words>> cases = {
-      {{0.1, 0.8}, {">0.1<", ">0.2<", ">0.8<"}},  // 0.2 − 0.1 is not exactly 0.1
+      {{0.1, 0.8}, {">0.1<", ">0.2<", ">0.8<"}},  // in f64, 0.2 − 0.1 differs from 0.1
       {{100.1, 100.8}, {">100.1<", ">100.2<", ">100.8<"}},
       {{0.7, 1.4}, {">0.7<", ">0.8<", ">1.4<"}},
       {{-1, 1}, {">-1.0<", ">0.0<", ">1.0<"}},

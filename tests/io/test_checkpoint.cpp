@@ -1,4 +1,4 @@
-// Checkpoints load completely or not at all.
+// Tests that checkpoints load completely or not at all.
 #include <csignal>
 #include <string>
 #include <vector>
@@ -50,7 +50,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
     write_bytes(folder / "damaged", damaged);
     INFO("byte " << i);
     try {
-      // Only harmless flips, such as other blanks in JSON, may pass.
+      // Only harmless changes, such as other blanks in JSON, may load.
       const io::Checkpoint loaded = io::load_checkpoint(folder / "damaged");
       CHECK(loaded.facts == saved.facts);
       for (const auto& [name, tensor] : saved.tensors) CHECK(same(loaded.tensors.at(name), tensor));
@@ -58,7 +58,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
       by_checksum += contains(e.what(), "checksum") ? 1 : 0;
     }
   }
-  CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the values
+  CHECK(by_checksum > 5 * 3 * 12);  // at least every byte of the values is detected
 }
 
 TEST_CASE("checkpoint: a file truncated anywhere is rejected") {
@@ -130,7 +130,7 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a complete file") {
     kill(child, SIGKILL);
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status));  // killed during a save
+    CHECK(WIFSIGNALED(status));  // the child was killed during a save
     const io::Checkpoint found = io::load_checkpoint(path);
     const double found_step = std::stod(found.facts.at("step"));
     CHECK(found_step >= 1);

@@ -1,4 +1,4 @@
-// Files of version 0.1.0 (tests/compat/v1/README.md).
+// Reads files of version 0.1.0 (tests/compat/v1/README.md).
 #include <cmath>
 
 #include "gradus/io/checkpoint.h"

@@ -1,4 +1,4 @@
-// CSV tables.
+// Tests CSV tables.
 #include <clocale>
 #include <string>
 #include <vector>
@@ -50,7 +50,7 @@ TEST_CASE("csv: an error is reported with its line and column") {
   CHECK(contains(fault("1,2\n3,\n"), "line 2, column 2: \"\""));
   CHECK(contains(fault("1,2\n\n3,4\n"), "line 2 has 1 fields, but the first line has 2"));
   CHECK(contains(fault("x,y\n1,2,3\n"), "line 2 has 3 fields, but the first line has 2"));
-  CHECK(contains(fault("x,7\n1,2\n"), "line 1, column 1: \"x\""));  // a partial header
+  CHECK(contains(fault("x,7\n1,2\n"), "line 1, column 1: \"x\""));  // x is a name, 7 is not
   CHECK(contains(fault("1,2\n1e400,2\n"), "line 2, column 1: \"1e400\""));
   CHECK(contains(fault("1,2\n1.5.2,2\n"), "\"1.5.2\""));
   CHECK(contains(fault("1,2\n0x10,2\n"), "\"0x10\""));
@@ -61,7 +61,7 @@ TEST_CASE("csv: an error is reported with its line and column") {
 }
 
 TEST_CASE("csv: the decimal point does not depend on the locale") {
-  // The locales may not be installed.
+  // Skips locales that are not installed.
   for (const char* name : {"C", "de_DE.UTF-8", "fr_FR.UTF-8"}) {
     if (std::setlocale(LC_ALL, name) == nullptr) continue;
     const Folder folder;

@@ -1,4 +1,4 @@
-// Files, JSON and model configurations.
+// Tests files, JSON and model configurations.
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
@@ -152,7 +152,7 @@ class Closed {
 }  // namespace
 
 TEST_CASE("an unreadable file or directory is reported with its cause") {
-  if (geteuid() == 0) return;  // root may read everything
+  if (geteuid() == 0) return;  // root can read every file
   const Folder folder;
   const std::string path = folder / "f", directory = folder / "d";
   write_bytes(path, "x");

@@ -1,4 +1,4 @@
-// Bytes at any offset, and values in several pieces.
+// Tests reading bytes at any offset, and values in multiple pieces.
 #include "gradus/io/input.h"
 
 #include "gradus/io/pretrained/tensor_source.h"
@@ -64,12 +64,12 @@ TEST_CASE("a missing file, a directory and a device are rejected with their caus
 }
 
 TEST_CASE("quantized blocks in more than one piece are read in order") {
-  const std::int64_t blocks = 1100;  // a piece has 1024
+  const std::int64_t blocks = 1100;  // one piece has 1024 blocks
   for (const auto& [stored, size] :
        {std::pair{Stored::q8_0, 32}, {Stored::q4_0, 16}, {Stored::q4_1, 18}}) {
     std::string bytes;
     for (std::int64_t b = 0; b < blocks; ++b) {
-      bytes += raw(static_cast<std::uint16_t>(0x3C00));  // d = 1 as f16
+      bytes += raw(static_cast<std::uint16_t>(0x3C00));  // d = 1 in f16
       bytes +=
           raw(static_cast<std::int64_t>(b)) + std::string(static_cast<std::size_t>(size) - 8, 2);
     }

@@ -1,4 +1,4 @@
-// A module's weights in a file.
+// Tests saving and loading a module's weights.
 #include "gradus/io/safetensors.h"
 
 #include "gradus/nn/feed_forward.h"
@@ -32,7 +32,7 @@ TEST_CASE("a module is restored from a file, also in another dtype") {
 TEST_CASE("buffers are saved too") {
   const Folder folder;
   nn::BatchNorm1d norm(3), other(3);
-  static_cast<void>(norm(randn({8, 3})));  // updates running statistics
+  static_cast<void>(norm(randn({8, 3})));  // updates the running statistics
   io::save(folder / "norm", norm);
   io::load(folder / "norm", other);
   CHECK(numbers(other.running_mean) == numbers(norm.running_mean));

@@ -1,4 +1,4 @@
-// GPT-2's pieces against a plain implementation.
+// Compares GPT-2's pieces with a naive implementation.
 #include "gradus/io/pieces.h"
 
 #include "gradus/io/text.h"
@@ -8,7 +8,7 @@
 namespace gradus::testing::test_pieces {
 namespace {
 
-/// 0 blank, 1 letter, 2 digit, 3 other.
+/// Returns 0 for a blank, 1 for a letter, 2 for a digit, and 3 for any other character.
 int kind(char c) {
   if (std::string(" \t\n\v\f\r").find(c) != std::string::npos) return 0;
   if (static_cast<unsigned char>(c) >= 128 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
@@ -16,7 +16,7 @@ int kind(char c) {
   return c >= '0' && c <= '9' ? 2 : 3;
 }
 
-/// The length of the first piece, before long pieces are cut.
+/// Returns the length of the first piece, before long pieces are split.
 std::size_t first_of(const std::string& text) {
   for (const std::string each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
     if (text.rfind(each, 0) == 0) return each.size();
@@ -24,14 +24,14 @@ std::size_t first_of(const std::string& text) {
   std::size_t end = blank;
   while (end < text.size() && kind(text[end]) == kind(text[blank])) ++end;
   if (kind(text[blank]) != 0 || end == text.size() || end == 1) return end;
-  return end - 1;  // the last blank joins the next word
+  return end - 1;  // the last blank belongs to the next word
 }
 
 std::vector<std::string> naive(std::string text) {
   std::vector<std::string> out;
   while (!text.empty()) {
     std::size_t n = first_of(text);
-    if (n > 128) {  // at a character boundary, if one is within three bytes
+    if (n > 128) {  // splits at a character boundary if one is within three bytes
       n = 128;
       while (n > 125 && (text[n] & 0xC0) == 0x80) --n;
     }

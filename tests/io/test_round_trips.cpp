@@ -1,4 +1,4 @@
-// Random contents round-trip bit for bit; corrupted files are rejected.
+// Tests that random contents round-trip bit for bit, and that corrupted files are rejected.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -78,7 +78,7 @@ TEST_CASE("arrays, weights and checkpoints of any contents are restored bit for 
     io::save_npy(path, x);
     CHECK(same(io::load_npy(path), x));
     CHECK(read_bytes(path).size() % 64 ==
-          static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) % 64);  // aligned, as in NumPy
+          static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) % 64);  // as in NumPy
     const std::map<std::string, Tensor> tensors = any_tensors(random);
     const std::map<std::string, std::string> texts = {{any_text(random, 5), any_text(random, 9)},
                                                       {"b" + any_text(random, 5), ""}};
@@ -94,7 +94,7 @@ TEST_CASE("arrays, weights and checkpoints of any contents are restored bit for 
   }
 }
 
-/// The value of a binary16, or of the upper half of a binary32.
+/// Returns the value of a binary16, or of the upper half of a binary32.
 float plain_half(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
   const int exponent = static_cast<int>(bits >> fraction_bits) & top;
@@ -134,7 +134,7 @@ TEST_CASE("narrow types are read exactly, in tensors of several pieces") {
   for (std::size_t i = 0; i < u8.size(); ++i)
     wrong += u8[i] != static_cast<unsigned char>(all[i]) || flags[i] != (all[i] != '\0');
   for (std::size_t i = 0; i < i32.size(); ++i) {
-    const auto low = static_cast<std::int64_t>(2 * i), high = low + 1;  // two adjacent halves
+    const auto low = static_cast<std::int64_t>(2 * i), high = low + 1;  // 16-bit halves
     wrong += i32[i] != low + 65536 * (high < 0x8000 ? high : high - 0x10000);
   }
   CHECK(wrong == 0);
@@ -178,7 +178,7 @@ TEST_CASE("npy: a changed byte of the header is rejected or keeps the shape and 
   const std::string first = read_bytes(here / "x.npy");
   const std::size_t end = first.find('\n') + 1;
   const auto parse = [](const std::string& bytes) { return io::parse_npy(as_bytes(bytes), "x"); };
-  std::string second = first;  // 2.0: a length of 4 bytes
+  std::string second = first;  // version 2.0 has a length of 4 bytes
   second[6] = '\2';
   second.insert(10, 2, '\0');
   CHECK(same(parse(second), x));
@@ -188,11 +188,11 @@ TEST_CASE("npy: a changed byte of the header is rejected or keeps the shape and 
   });
   change_each(second, 0, 12, [&](const std::string& bytes, std::size_t i) {
     INFO("byte " << i);
-    CHECK((bytes[6] == '\3' || refuses([&] { parse(bytes); })));  // 3.0 has the same layout
+    CHECK((bytes[6] == '\3' || refuses([&] { parse(bytes); })));  // version 3.0 has the same layout
   });
   change_each(first, 10, end, [&](const std::string& bytes, std::size_t i) {
     INFO("byte " << i << ": " << bytes.substr(10, end - 10));
-    Tensor loaded;  // another type of 4 bytes, blank or quote
+    Tensor loaded;  // may load: another type of 4 bytes, blank or quote
     if (refuses([&] { loaded = parse(bytes); })) return;
     CHECK(loaded.shape() == x.shape());
     CHECK((contains(bytes, "'<i4'") || same(loaded, x)));
@@ -269,7 +269,7 @@ TEST_CASE("count_of returns a product if and only if the tensor has less than 2�
         const std::uint64_t sizes[] = {size(a), size(b), size(c)};
         const int power = std::max(a, 0) + std::max(b, 0) + std::max(c, 0);
         const auto count = io::count_of(sizes);
-        if (power > 59) wrong += count.has_value();  // 2⁶⁰ values of 8 bytes
+        if (power > 59) wrong += count.has_value();  // 2⁶⁰ values of 8 bytes are too many
         if (power <= 59) wrong += count != (std::min({a, b, c}) < 0 ? 0 : size(power));
       }
   CHECK(wrong == 0);
@@ -298,7 +298,7 @@ TEST_CASE("csv: tables of any numbers and names are restored") {
     CAPTURE(round, x.shape(), names);
     try {
       io::save_csv(here / "t.csv", {names, x});
-    } catch (const ValueError&) {  // a name may be a number
+    } catch (const ValueError&) {  // if a name is a number
       CHECK(std::any_of(names.begin(), names.end(), [](const std::string& name) {
         return name.find('7') < name.size() && name.find_first_not_of("7.-") > name.size();
       }));
@@ -372,7 +372,7 @@ TEST_CASE("bpe: Hugging Face's files may list their ids in any order") {
   std::string text;
   for (int i = 0; i < 40; ++i) text += any_text(random, 9) + " the" + any_text(random, 3);
   const io::BpeTokenizer own = io::BpeTokenizer::train(text, 300);
-  Ids order(static_cast<std::size_t>(own.vocab_size()));  // the other one's ids
+  Ids order(static_cast<std::size_t>(own.vocab_size()));  // ids of the other tokenizer
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
   std::shuffle(order.begin(), order.end(), random);
   std::string vocab = "{", merges;

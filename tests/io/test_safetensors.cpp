@@ -1,4 +1,3 @@
-// safetensors files.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -56,7 +55,8 @@ std::map<std::string, Tensor> awkward_tensors() {
 }  // namespace
 
 TEST_CASE("safetensors: the bytes equal those of the reference writer") {
-  // By I64, F64, F32, BOOL, then by name; 8-byte alignment, blanks after the header.
+  // Tensors are sorted by dtype (I64, F64, F32, BOOL), then by name. Blanks pad the header to 8
+  // bytes.
   const std::string header =
       "{\"__metadata__\":{\"format\":\"pt\"},"
       "\"z\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]},"
@@ -85,7 +85,7 @@ TEST_CASE("safetensors: a file without tensors is valid") {
 }
 
 TEST_CASE("safetensors: narrow types are widened") {
-  // F16: 1, −2, 65504 (largest), 2⁻²⁴ (smallest), −0, ∞; BF16: 1, −2
+  // F16: 1, −2, 65504 (largest), 2⁻²⁴ (smallest), −0 and ∞. BF16: 1 and −2.
   const std::string halves(
       "\x00\x3C\x00\xC0\xFF\x7B\x01\x00\x00\x80\x00\x7C"
       "\x80\x3F\x00\xC0",
@@ -106,7 +106,7 @@ TEST_CASE("safetensors: narrow types are widened") {
   CHECK(same(file.tensors.at("b"), tensor(std::vector<float>{1, -2}, {2})));
   CHECK(same(file.tensors.at("i"), indices({-1, -2147483648})));
   CHECK(same(file.tensors.at("u"), indices({255, 7})));
-  CHECK(same(file.tensors.at("t"), indices({0, 1, 1}).to(Dtype::bool_)));  // bytes 0, 2, 255
+  CHECK(same(file.tensors.at("t"), indices({0, 1, 1}).to(Dtype::bool_)));  // from bytes 0, 2, 255
 }
 
 TEST_CASE("safetensors: wrong header lengths are rejected") {
@@ -115,7 +115,7 @@ TEST_CASE("safetensors: wrong header lengths are rejected") {
   const std::string gigabyte("\0\0\0\x40\0\0\0\0{}", 10);
   CHECK(contains(fault(gigabyte), "header, 1073741824 bytes, exceeds the limit of 100000000"));
   CHECK(contains(fault(std::string(8, '\xFF')), "header, 18446744073709551615 bytes"));
-  const std::string ninety("\x80\x4A\x5D\5\0\0\0\0{}", 10);  // length 90 000 000
+  const std::string ninety("\x80\x4A\x5D\5\0\0\0\0{}", 10);  // a length of 90 000 000
   CHECK(contains(fault(ninety), "header is 90000000 bytes, but only 2 follow"));
 }
 

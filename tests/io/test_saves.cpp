@@ -1,4 +1,4 @@
-// Files are replaced atomically and durably.
+// Tests that files are replaced atomically and durably.
 #ifdef __linux__
 #include <sys/stat.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// UTF-8, and the display of names, numbers and invalid bytes.
+// Tests UTF-8, and the display of names, numbers and invalid bytes.
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -32,7 +32,7 @@ bool one_character(std::string_view bytes) {
 /// True if `bytes` is a proper prefix of a character.
 bool beginning(const std::string& bytes) {
   if (bytes.size() > 3) return false;
-  for (const char next : {'\x80', '\xBF'})  // every range has one of these
+  for (const char next : {'\x80', '\xBF'})  // every valid range contains one of these
     if (one_character(bytes + next) || beginning(bytes + next)) return true;
   return false;
 }
@@ -45,7 +45,7 @@ TEST_CASE("text: utf8_at follows the definition of UTF-8") {
       "\xFF";
   const auto judge = [](const std::string& bytes) {
     const io::Utf8 found = io::utf8_at(bytes, 0);
-    std::size_t whole = 0, begun = 0;  // of a character, or of its longest prefix
+    std::size_t whole = 0, begun = 0;  // length of a character, or of its longest prefix
     for (std::size_t n = 1; n <= bytes.size(); ++n) {
       if (one_character(bytes.substr(0, n))) whole = n;
       if (beginning(bytes.substr(0, n))) begun = n;
@@ -87,7 +87,7 @@ TEST_CASE("text: every code point is encoded and decoded") {
 }
 
 TEST_CASE("text: invalid UTF-8 is reported by its offset and replaced part by part") {
-  // One U+FFFD per maximal invalid part (Unicode 15, section 3.9).
+  // Each maximal invalid part becomes one U+FFFD (Unicode 15, section 3.9).
   const std::string r = "\xEF\xBF\xBD";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"ab\xFF"

@@ -1,4 +1,4 @@
-// Tokenizers and their files.
+// Tests tokenizers and their files.
 #include <random>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Files are written completely or not at all.
+// Tests that files are written completely or not at all.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -37,7 +37,8 @@ std::string refusal(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-// First in this file, to fork with few threads. The exit code is the number of the failed check.
+// Runs first in this file, so that the process has few threads when it forks. The exit code is the
+// number of the failed check.
 TEST_CASE("a write that the system truncates leaves only the old file") {
   const Folder here;
   const std::string path = here / "checkpoint";
@@ -83,7 +84,7 @@ TEST_CASE("a reader sees the complete old or new version while a file is replace
   const std::string path = here / "file", old(200'000, 'a');
   for (const std::size_t size : {0u, 100'000u, 200'000u, 300'000u}) {
     write(path, old);
-    std::ifstream reader(path, std::ios::binary);  // opened before: sees the old contents
+    std::ifstream reader(path, std::ios::binary);  // must read the old contents
     std::filesystem::remove(here / "name of the old one");
     std::filesystem::create_hard_link(path, here / "name of the old one");
     const std::string fresh(size, 'b');
@@ -118,7 +119,7 @@ TEST_CASE("a file that cannot be written is reported with its cause") {
   CHECK(missing.find(std::strerror(ENOENT)) != std::string::npos);
   std::filesystem::create_directories(here / "a directory/with content");
   CHECK(refusal(here / "a directory", "x") != "");
-  CHECK(entries(here) == 1);  // no temporary file
+  CHECK(entries(here) == 1);  // no temporary file remains
 }
 
 TEST_CASE("a relative path without a directory works") {

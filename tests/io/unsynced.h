@@ -1,4 +1,4 @@
-// Skips fsync for speed.
+// Skips fsync, which makes tests faster.
 #pragma once
 
 #include "gradus/io/output_file.h"

@@ -41,7 +41,7 @@ int run(const std::vector<std::string>& arguments) {
   Fault fault{"none", -1, -1};
   if (arguments.size() > at)
     fault = {arguments[at], std::stoi(arguments.at(at + 1)), std::stoll(arguments.at(at + 2))};
-  if (fault.kind == "diverge") how.steps = 60;  // compared at step 50
+  if (fault.kind == "diverge") how.steps = 60;  // processes are compared at step 50
   how.before = [&](nn::Module& model, std::int64_t i) {
     if (transport.rank() == fault.rank && i / how.shards == fault.step) befall(fault, model);
   };

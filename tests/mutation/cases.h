@@ -1,4 +1,4 @@
-// A case is one test, or one sample under one condition.
+// Cases that may detect mutants: each is a test, or a sample under one condition.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ namespace gradus::mutation {
 
 struct Case {
   std::string name;
-  std::function<std::string()> run;  // "" or the failure; may throw
-  std::string file = {};             // of a test: tests/engine/test_shape.cpp
+  std::function<std::string()> run;  // returns "" or the failure; may throw
+  std::string file = {};             // file of a test, such as tests/engine/test_shape.cpp
 };
 using Cases = std::vector<Case>;
 
@@ -18,7 +18,7 @@ struct CaseSource {
   explicit CaseSource(Cases (*make)());
 };
 
-/// True if memory outside of a tensor's elements was written.
+/// True if memory outside the elements of any tensor was written.
 bool memory_was_overrun();
 
 }  // namespace gradus::mutation

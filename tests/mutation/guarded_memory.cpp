@@ -1,4 +1,4 @@
-// Replaces engine/base/memory.cpp: adds guards around blocks and fills memory with NaN, to detect
+// Replaces engine/base/memory.cpp. Adds guards around blocks and fills memory with NaN, to detect
 // loops that run one element too far.
 #include <atomic>
 #include <cstdlib>
@@ -59,7 +59,7 @@ Usage usage() { return counted; }
 void reset_peak() { counted.peak_bytes = counted.live_bytes; }
 void release_cached() {}
 void set_limit(std::int64_t bytes) { limit = bytes; }
-bool set_poison(bool on) {  // always poisoned
+bool set_poison(bool on) {  // memory is always poisoned
   static std::atomic<bool> now{false};
   return now.exchange(on);
 }

@@ -1,13 +1,13 @@
-// Runs each mutant in a process against the cases that reach its site.
+// Runs each mutant in a separate process against the cases that reach its site.
 //
 //   gradus_mutants LIST JOBS SCRATCH
 //
-// Each line of LIST describes a mutant: its number, its site's number, its source. Each of JOBS
-// processes has a folder in SCRATCH for files.
+// Each line of LIST describes a mutant: its number, the number of its site, and its source. Each of
+// JOBS processes uses a folder in SCRATCH for files.
 //
-// First runs each case without a mutant to record the sites that it reaches. Cases that fail are
-// left out (prints 0<tab>left out<tab>the case). Then prints a line for each mutant:
-// NUMBER<tab>killed or survived<tab>the case.
+// First runs each case without a mutant, to record the sites that it reaches. Leaves out cases that
+// fail, and prints 0<tab>left out<tab>CASE for each. Then prints a line for each mutant:
+// NUMBER<tab>killed or survived<tab>CASE.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -30,8 +30,8 @@
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/mutation/mutant.h"
 
-/// Disables signal handlers: Catch2's allocates, and would deadlock after a crash within malloc.
-/// std::signal still works.
+/// Disables signal handlers: Catch2's handler allocates, and would deadlock after a crash in
+/// malloc. std::signal still works.
 extern "C" int sigaction(int, const struct sigaction*, struct sigaction* before) noexcept {
   if (before) *before = {};
   return 0;
@@ -48,12 +48,12 @@ namespace {
 constexpr rlim_t kMostMemory = rlim_t{8} << 30;  // mutated sizes must not exhaust the machine
 constexpr rlim_t kLargestFile = rlim_t{256} << 20;
 constexpr uid_t kNobody = 65534;
-constexpr double kPatience = 0.4;  // CPU seconds beyond ten times the usual
-constexpr double kWait = 5;        // more wall-clock seconds, for deadlocks
+constexpr double kPatience = 0.4;  // CPU seconds in addition to ten times the usual time
+constexpr double kWait = 5;        // additional wall-clock seconds, for deadlocks
 constexpr double kLongest = 3;     // CPU seconds; longer cases are not used
 constexpr double kBudget = 1;      // CPU seconds per mutant
 constexpr std::size_t kMostSites = std::size_t{1} << 22;
-constexpr std::size_t kMostReached = std::size_t{1} << 28;  // sites of all cases
+constexpr std::size_t kMostReached = std::size_t{1} << 28;  // sites that cases reach
 
 using Makers = std::vector<Cases (*)()>;
 Makers& makers() {
@@ -112,7 +112,7 @@ void set_timer(__itimer_which clock, double seconds) {
   setitimer(clock, &timer, nullptr);
 }
 
-/// Limits CPU time, independent of the load, and wall-clock time for blocked cases.
+/// Limits CPU time, which does not depend on the load, and wall-clock time, for blocked cases.
 void set_alarm(double seconds) {
   set_timer(ITIMER_PROF, seconds), set_timer(ITIMER_REAL, kWait + seconds);
 }
@@ -125,7 +125,7 @@ T* shared(std::size_t count) {
   return static_cast<T*>(place);
 }
 
-/// Drops root's rights, as a mutant may write to any path.
+/// Creates a folder for the job and drops root privileges, because a mutant may write to any path.
 std::filesystem::path own_folder(const std::string& scratch, int job) {
   const auto folder = std::filesystem::absolute(scratch) / std::to_string(job);
   std::filesystem::create_directories(folder);
@@ -143,7 +143,7 @@ void empty(const std::filesystem::path& folder) {
     std::filesystem::remove_all(entry, ignored);
 }
 
-/// Returns false if a process fails.
+/// Runs `body` in `jobs` processes. Returns false if a process fails.
 template <class Body>
 bool side_by_side(int jobs, const std::string& scratch, Body body) {
   std::fflush(stdout);
@@ -158,7 +158,7 @@ bool side_by_side(int jobs, const std::string& scratch, Body body) {
   return good;
 }
 
-/// CPU seconds, including ended children.
+/// Returns CPU seconds, including those of ended children.
 double seconds_computed() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -170,7 +170,7 @@ double seconds_computed() {
   return seconds;
 }
 
-/// A case without a mutant. Its sites are reached[begin] … of Learned.
+/// Results of a case without a mutant. It reaches sites reached[begin] … of Learned.
 struct Known {
   double seconds;
   std::size_t begin, count;
@@ -179,10 +179,10 @@ struct Known {
 struct Learned {
   Known* known;
   int* reached;
-  std::atomic<std::size_t>* used;  // of `reached`
+  std::atomic<std::size_t>* used;  // number of used elements of `reached`
 };
 
-/// A case that fails or is too slow reaches nothing.
+/// Records the sites that a case reaches: none if it fails or is too slow.
 void learn(const Case& one, std::size_t sites, Known& known, const Learned& learned) {
   std::memset(gradus_mutants_reached, 0, sites);
   const double start = seconds_computed();
@@ -228,7 +228,7 @@ std::vector<Task> read_tasks(const char* file) {
   return tasks;
 }
 
-/// Seconds, less for tests named after the source or its component.
+/// Returns the time of a case, reduced for tests named after the source or its component.
 double price(const Case& one, double seconds, const std::filesystem::path& source) {
   const std::size_t name = one.file.rfind("/test_");
   if (name != one.file.npos && one.file.find("_" + source.stem().string(), name) != one.file.npos)
@@ -236,7 +236,7 @@ double price(const Case& one, double seconds, const std::filesystem::path& sourc
   return one.file.starts_with("tests/" + source.begin()->string() + "/") ? seconds / 10 : seconds;
 }
 
-/// The cheapest cases within the budget, at least one.
+/// Returns the cheapest cases within the budget, but at least one.
 std::vector<int> affordable(std::vector<int> reaching, const Task& task, const Cases& cases,
                             const Known* known) {
   const auto price_of = [&](int i) {
@@ -255,7 +255,7 @@ std::vector<int> affordable(std::vector<int> reaching, const Task& task, const C
   return some;
 }
 
-/// The first case that detects the mutant, or "".
+/// Returns the first case that detects the mutant, or "".
 std::string detected_by(int mutant, const std::vector<int>& some, const Cases& cases,
                         const Known* known) {
   return in_child([&]() -> std::string {

@@ -1,4 +1,4 @@
-// A case for each mistake of tests/ops/test_complete.cpp.
+// Makes a case for each mistake in tests/ops/test_complete.cpp.
 #include <utility>
 
 #include "gradus/engine/base/error.h"

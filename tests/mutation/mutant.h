@@ -6,16 +6,16 @@
 namespace gradus {
 
 extern int gradus_mutant;                      // 0: none
-extern unsigned char* gradus_mutants_reached;  // indexed by a site's first mutant
+extern unsigned char* gradus_mutants_reached;  // indexed by the first mutant of a site
 
-/// Mutants first … last share a site.
+/// True if one of mutants first … last is active. These share a site, which is recorded as reached.
 inline bool gradus_mutant_among(int first, int last) {
   if (gradus_mutants_reached) gradus_mutants_reached[first] = 1;
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
 }
 
-/// Keeps the type To of the expression that `x` replaces. A temporary must not replace a class
-/// reference, as it would dangle.
+/// Converts `x` to To, the type of the expression that it replaces. A temporary must not replace a
+/// reference to a class, because the reference would dangle.
 template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {
   using T = std::decay_t<To>;
@@ -26,11 +26,11 @@ constexpr decltype(auto) gradus_like(X&& x) {
     return static_cast<T>(static_cast<X&&>(x));
   } else {
     static_assert(!std::is_pointer_v<T>, "a pointer to const would replace a pointer to non-const");
-    return static_cast<X&&>(x);  // e.g. a Gradient for a Tensor
+    return static_cast<X&&>(x);  // for example, a Gradient for a Tensor
   }
 }
 
-/// An option's default, as if `x` were not passed on.
+/// Returns the default of an option, as if `x` were not passed on.
 template <class X>
 decltype(auto) gradus_unset(X&& x) {
   using T = std::remove_cvref_t<X>;

@@ -1,4 +1,4 @@
-// A case for each sample under each condition of tests/ops/test_registry.cpp.
+// Makes a case for each sample under each condition in tests/ops/test_registry.cpp.
 #include <algorithm>
 
 #include "gradus/check/gradients.h"
@@ -15,7 +15,7 @@ using testing::differs;
 using testing::Result;
 using testing::Sample;
 
-constexpr std::int64_t kMostDifferences = 300;  // input elements
+constexpr std::int64_t kMostDifferences = 300;  // limit on the number of input elements
 
 std::string differences(const Sample& sample, bool second) {
   std::int64_t elements = 0;
@@ -23,11 +23,11 @@ std::string differences(const Sample& sample, bool second) {
   if (elements > kMostDifferences) return "";  // the oracle is faster
   check::Options options;
   options.differentiable = testing::wanted_inputs(sample);
-  options.conditions = options.smallest = false;  // tested by other cases
+  options.conditions = options.smallest = false;  // other cases test these
   const check::Report report = second
                                    ? check::second(sample.op, sample.f, sample.inputs, options)
                                    : check::gradients(sample.op, sample.f, sample.inputs, options);
-  // Other rounding: a derivative of 0 may be inconclusive.
+  // Mutants may round differently, so a derivative of 0 may be inconclusive.
   return report.verdict != check::Verdict::fail ? "" : "not the derivative";
 }
 

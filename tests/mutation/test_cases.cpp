@@ -1,4 +1,4 @@
-// A case for each test.
+// Makes a case for each test.
 #define CATCH_CONFIG_RUNNER
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace gradus::mutation {
 namespace {
 
 Catch::Session& session() {
-  static Catch::Session only;  // as Catch2 2 requires
+  static Catch::Session only;  // Catch2 version 2 allows only one session
   return only;
 }
 
@@ -17,7 +17,7 @@ struct Test {
   std::string name, file;
 };
 
-/// Without slow and hidden tests, and those that start programs.
+/// Returns all tests except slow and hidden tests, and those that start programs.
 std::vector<Test> all_tests() {
   std::vector<Test> all;
   const auto& registry = Catch::getRegistryHub().getTestCaseRegistry();

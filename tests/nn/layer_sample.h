@@ -1,4 +1,5 @@
-// Layers as samples. Parameters become inputs as shared handles, so that gradients reach them.
+// Makes samples of layers. Parameters become inputs as shared handles, so that gradients reach
+// them.
 #pragma once
 
 #include <initializer_list>
@@ -19,8 +20,8 @@ using naive::numbers;
 template <class T>
 using Parameters = std::vector<List<T>>;  // in the order of members()
 
-/// Replaces parameters by in[next…] and converts buffers to their dtype. In training, inputs
-/// without a gradient become new leaves, as modules require.
+/// Replaces parameters with in[next…] and converts buffers to their dtype. In training mode, inputs
+/// that require no gradient become new leaves, because modules require leaves.
 inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {
   for (const nn::Member& member : m.members()) {
     if (Tensor* p = member.parameter(); p && p->defined()) {
@@ -32,7 +33,7 @@ inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) 
   }
 }
 
-/// Small, so that no softmax saturates.
+/// Returns small values, so that no softmax saturates.
 inline Tensor parameter_values(const Shape& shape, int which) {
   List<double> x = numbers(values(shape, which));
   for (double& each : x) each *= 0.5;
@@ -41,11 +42,11 @@ inline Tensor parameter_values(const Shape& shape, int which) {
 
 enum class Phase { training, evaluation };
 
-/// `make` constructs the layer, `call` calls it. Random values come from a separate generator.
+/// `make` constructs the layer and `call` calls it. Random values come from a separate generator.
 template <class Make, class Call, class Reference>
 Sample layer(const char* op, std::string what, Inputs data, Make make, Call call,
              Reference reference, Phase phase = Phase::evaluation) {
-  const std::string type = typeid(decltype(make())).name();  // with all namespaces
+  const std::string type = typeid(decltype(make())).name();  // includes all namespaces
   const bool application = type.find("examples") != std::string::npos;
   const std::size_t given = data.size();
   int which = 3;

@@ -1,4 +1,3 @@
-// Mistakes that layers reject.
 #include "gradus/nn/attention.h"
 #include "gradus/nn/block.h"
 #include "gradus/nn/dropout.h"

@@ -1,4 +1,4 @@
-// Mistakes that other token-mixing layers reject.
+// Invalid calls of the token-mixing layers other than attention.
 #include "gradus/nn/extras/conv.h"
 #include "gradus/nn/extras/linear_attention.h"
 #include "gradus/nn/position.h"

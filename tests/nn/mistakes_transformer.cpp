@@ -1,4 +1,4 @@
-// Mistakes that attention layers, decoders and stacks reject.
+// Invalid calls of attention layers, decoders and stacks.
 #include "gradus/nn/transformer.h"
 #include "gradus/ops/create.h"
 #include "gradus/tests/support/mistakes.h"

@@ -1,4 +1,4 @@
-// Composite layers in plain loops. Parameters p[first …] are in the order of members().
+// Composite layers in naive loops. Parameters p[first …] are in the order of members().
 #pragma once
 
 #include <numbers>
@@ -33,7 +33,7 @@ List<T> feed_forward(const List<T>& x, std::int64_t C, const Parameters<T>& p, s
   return affine(hidden, std::ssize(p[first + 1]), p[first + 2], p[first + 3]);
 }
 
-/// p: packed projection (2), output projection (2).
+/// Order of p: packed projection (2), output projection (2).
 template <class T>
 List<T> self_attention(const Attention& a, const List<T>& x, const Parameters<T>& p,
                        std::size_t first) {
@@ -44,7 +44,7 @@ List<T> self_attention(const Attention& a, const List<T>& x, const Parameters<T>
 
 inline bool causal(std::int64_t, std::int64_t, std::int64_t i, std::int64_t j) { return i >= j; }
 
-/// p: norm1 (2), attention (4), norm2 (2), feed-forward (4).
+/// Order of p: norm1 (2), attention (4), norm2 (2), feed-forward (4).
 template <class T>
 List<T> block(const Attention& a, const List<T>& x, const Parameters<T>& p, std::size_t first,
               bool post, Bend bend = Bend::gelu) {
@@ -60,7 +60,7 @@ List<T> block(const Attention& a, const List<T>& x, const Parameters<T>& p, std:
   return plus(y, feed_forward(norm(y, 6), C, p, first + 8, bend));
 }
 
-/// G heads [B, G, S, D] repeated for H query heads.
+/// Repeats G heads of shape [B, G, S, D] for H query heads.
 template <class T>
 List<T> shared_heads(const List<T>& x, std::int64_t B, std::int64_t H, std::int64_t G,
                      std::int64_t size) {
@@ -71,7 +71,7 @@ List<T> shared_heads(const List<T>& x, std::int64_t B, std::int64_t H, std::int6
   return y;
 }
 
-/// p: q, k, v and output projections (2 each).
+/// Order of p: q, k, v and output projections (2 each).
 template <class T>
 List<T> cross_attention(const Attention& a, const List<T>& x, const List<T>& memory,
                         const Parameters<T>& p, std::size_t first) {
@@ -85,7 +85,8 @@ List<T> cross_attention(const Attention& a, const List<T>& x, const List<T>& mem
   return affine(merge_heads(heads, a.B, a.H, a.T, a.D), C, p[first + 6], p[first + 7]);
 }
 
-/// p: norm1 (2), attention (4), norm2 (2), cross-attention (8), norm3 (2), feed-forward (4).
+/// Order of p: norm1 (2), attention (4), norm2 (2), cross-attention (8), norm3 (2), feed-forward
+/// (4).
 template <class T>
 List<T> decoder_block(const Attention& a, const Attention& cross, const List<T>& x,
                       const List<T>& memory, const Parameters<T>& p, std::size_t first, bool post,

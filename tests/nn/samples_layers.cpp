@@ -1,4 +1,4 @@
-// Samples of layers in evaluation.
+// Samples of layers in evaluation mode.
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,7 +124,7 @@ void add_blocks(Samples& all) {
   }
 }
 
-/// Mean of log Σ exp(logits) − logits[target].
+/// The mean of log Σ exp(logits) − logits[target].
 template <class T>
 T cross_entropy(const List<T>& logits, std::int64_t V, const std::vector<std::int64_t>& targets) {
   T loss = 0;

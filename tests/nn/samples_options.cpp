@@ -1,4 +1,4 @@
-// Samples of options for pretrained models.
+// Samples of the layer options of pretrained models.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -43,7 +43,7 @@ List<T> turned(List<T> heads, std::int64_t D, std::int64_t positions, const Rota
   return heads;
 }
 
-/// Two query heads, one key-value head, causal, [1, 3, 4].
+/// Causal attention with two query heads and one key-value head; x is [1, 3, 4].
 template <class T>
 List<T> attended(const nn::MultiHeadAttentionOptions& o, const List<T>& x, const Parameters<T>& p,
                  std::size_t first) {
@@ -118,7 +118,7 @@ void add_norms(Samples& all) {
       }));
 }
 
-/// A block like Qwen's.
+/// Adds a block like those of Qwen.
 void add_block(Samples& all) {
   const nn::BlockOptions o{.width = 4,
                            .heads = 2,

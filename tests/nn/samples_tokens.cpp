@@ -1,4 +1,4 @@
-// Samples of other token-mixing layers.
+// Samples of the token-mixing layers other than attention.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 
 using naive::at;
 
-/// Four buckets: distances 0, 1, 2 … 3, larger.
+/// Distances 0, 1, 2 … 3, and larger are in four buckets.
 Sample relative_bias(const char* what, std::vector<std::int64_t> queries,
                      std::vector<std::int64_t> keys, std::int64_t examples) {
   const RelativeBuckets buckets{.count = 4, .max_distance = 4, .bidirectional = false};
@@ -38,7 +38,7 @@ Sample relative_bias(const char* what, std::vector<std::int64_t> queries,
       });
 }
 
-/// [Cin, L] with [Cout, Cin, K], zero-padded on the left.
+/// Convolves [Cin, L] with [Cout, Cin, K], zero-padded on the left.
 template <class T>
 List<T> causal_convolution(const List<T>& x, std::int64_t Cin, std::int64_t L, const List<T>& w,
                            const List<T>& bias, std::int64_t K, std::int64_t dilation) {
@@ -65,7 +65,7 @@ void add_convolution(Samples& all) {
       }));
 }
 
-/// `w` [M, D] is for performers.
+/// Only performers use `w` [M, D].
 template <class T>
 List<T> features_of(nn::LinearAttentionKind kind, const List<T>& x, const std::vector<double>& w) {
   const std::int64_t D = std::ssize(x);
@@ -85,7 +85,7 @@ List<T> features_of(nn::LinearAttentionKind kind, const List<T>& x, const std::v
   return y;
 }
 
-/// Linear attention: packed projections [T, 3C] → [T, C].
+/// Linear attention: packed projections of shape [T, 3C] → [T, C].
 template <class N>
 List<N> mixed(const List<N>& qkv, std::int64_t T, std::int64_t H, std::int64_t D, bool causal,
               nn::LinearAttentionKind kind, const std::vector<double>& w) {
@@ -160,14 +160,14 @@ void add_linformer(Samples& all) {
         List<T> q = naive::split_heads(qkv, 1, 3, 1, 2, 6),
                 k = naive::split_heads(qkv, 1, 3, 1, 2, 6, 2),
                 v = naive::split_heads(qkv, 1, 3, 1, 2, 6, 4);
-        k.resize(4), v.resize(4);  // without padding
+        k.resize(4), v.resize(4);  // removes padding
         const List<T> y =
             naive::attention({1, 1, 3, 2, 2, 2}, q, reduced(p[4], 5, k, 2), reduced(p[5], 5, v, 2));
         return naive::affine(y, 2, p[2], p[3]);
       }));
 }
 
-/// For two examples of 3 queries and 5 keys.
+/// Computes scores for two examples of 3 queries and 5 keys.
 template <class T, class Score>
 List<T> each_score(const Arguments<T>& in, Score score) {
   const std::int64_t Cq = in[0].shape[2], Ck = in[1].shape[2];

@@ -1,4 +1,4 @@
-// Samples of layers in training, containers and positions.
+// Samples of layers in training mode, containers and positions.
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -23,7 +23,7 @@ namespace {
 
 using naive::at;
 
-/// Dropout's factor for element `index`, with stream `nth` of Generator(7).
+/// Returns the dropout factor of element `index`, from stream `nth` of Generator(7).
 double kept(std::int64_t index, double p, int nth = 0) {
   Generator seven(7);
   RandomStream stream = seven.next();
@@ -31,7 +31,7 @@ double kept(std::int64_t index, double p, int nth = 0) {
   return stream.word(index) < p * 0x1p32 ? 0.0 : 1 / (1 - p);
 }
 
-/// (x − mean) / √(variance + eps) · w + b per channel of [N, C, L].
+/// (x − mean) / √(variance + eps) · w + b for each channel of [N, C, L].
 template <class T>
 List<T> batch_norm(const List<T>& x, std::int64_t N, std::int64_t C, std::int64_t L,
                    const Parameters<T>& p) {
@@ -104,7 +104,7 @@ void add_dropout(Samples& all) {
       Phase::training));
 }
 
-/// Streams 0 (weights), 1 and 2 (branches).
+/// Dropout uses stream 0 for weights, and 1 and 2 for the branches.
 void add_block(Samples& all) {
   constexpr double p_drop = 0.25;
   all.push_back(layer(

@@ -77,8 +77,8 @@ void add_self_attention(Samples& all) {
       }));
 }
 
-/// Two heads of width 2, one key-value head, [1, 3, 4]. `turn` rotates heads in place; `bias` takes
-/// head, query and key.
+/// Attention with two heads of width 2 and one key-value head; x is [1, 3, 4]. `turn` rotates heads
+/// in place; `bias` is a function of head, query and key.
 template <class T, class Turn, class Bias>
 List<T> grouped(const List<T>& x, const Parameters<T>& p, Turn turn, Bias bias) {
   const List<T> qkv = naive::affine(x, 4, p[0], p[1]);  // [1, 3, 4 + 2 + 2]

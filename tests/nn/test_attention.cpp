@@ -1,4 +1,4 @@
-// Attention layers against plain loops.
+// Compares attention layers with naive loops.
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -35,7 +35,8 @@ using naive::Numbers;
 using naive::numbers;
 using nn::MultiHeadAttention;
 
-/// The largest error in f32 ulps of the largest value. Two matmuls and a softmax make a few each.
+/// Returns the largest error in f32 ulps of the largest value. Two matmuls and a softmax add a few
+/// each.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());
@@ -94,7 +95,7 @@ TEST_CASE("values in padding do not change the outputs of attention") {
 TEST_CASE("cross-attention token by token equals all tokens at once") {
   const NoGrad off;
   const Tensor x = randn({2, 4, 6}), memory = randn({2, 5, 5});
-  // f32 sums of about ten terms of order 1, twice
+  // Sums f32 terms of order 1, about ten of them, twice.
   const auto close = [](const Tensor& a, const Tensor& b) { return max(abs(a - b)).item() < 1e-5; };
   for (const nn::HeadPosition position :
        {nn::HeadPosition::none, nn::HeadPosition::alibi, nn::HeadPosition::relative}) {
@@ -104,12 +105,12 @@ TEST_CASE("cross-attention token by token equals all tokens at once") {
     nn::KVCache cache({.capacity = 4});
     for (std::int64_t t = 0; t < 4; ++t) {
       cache.advance(2, 1);
-      const Tensor given = t == 0 ? memory : zeros({2, 5, 5});  // kept by the cache
+      const Tensor given = t == 0 ? memory : zeros({2, 5, 5});  // the cache keeps it
       CHECK(close(layer(slice(x, 1, t, t + 1), given, causal_mask(), &cache),
                   slice(all_tokens, 1, t, t + 1)));
     }
     nn::KVCache ragged({.capacity = 3});
-    ragged.advance(2, 3, {3, 2});  // the second starts with padding
+    ragged.advance(2, 3, {3, 2});  // the second example starts with padding
     const Tensor together = layer(slice(x, 1, 0, 3), memory, Mask(), &ragged);
     const Tensor last = slice(x, 0, 1, 2), alone = slice(memory, 0, 1, 2);
     CHECK(close(slice(slice(together, 0, 1, 2), 1, 1, 3), layer(slice(last, 1, 1, 3), alone)));

@@ -1,5 +1,3 @@
-// KVCache.
-
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -212,7 +210,7 @@ TEST_CASE("selected examples keep their keys and have capacity for more") {
   const Tensor expected = layer(next, causal_mask(), &alone);
   const std::vector<float> a = y.to_vector<float>(), b = expected.to_vector<float>();
   for (std::size_t i = 0; i < a.size(); ++i)
-    CHECK(std::abs(a[i] - b[i]) < 1e-5);  // f32 sums of a few tens of terms of order 1
+    CHECK(std::abs(a[i] - b[i]) < 1e-5);  // f32 sums of tens of terms of order 1
 }
 
 }  // namespace gradus::testing::test_cache

@@ -1,4 +1,4 @@
-// Sequential, ModuleList, Residual and positions.
+// Tests Sequential, ModuleList, Residual and positions.
 #include <string>
 #include <type_traits>
 #include <utility>

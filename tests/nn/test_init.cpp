@@ -1,4 +1,3 @@
-// Initializers.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -36,8 +35,8 @@ Statistics statistics(const Tensor& x) {
           *std::max_element(values.begin(), values.end())};
 }
 
-// Of 60000 draws, the mean errs by at most 5 deviations / √60000 = 0.0204, the deviation by 1.5 %
-// (5 / √(2 · 60000)), except once in a million. The seed is fixed.
+// With 60000 draws, the error of the mean is at most 5 standard deviations / √60000 = 0.0204, and
+// that of the deviation 1.5 % (5 / √(2 · 60000)), except once in a million. The seed is fixed.
 constexpr double kMean = 0.0205, kDeviation = 0.015;
 Tensor weight() { return nn::parameter(zeros({200, 300})); }
 
@@ -74,10 +73,10 @@ TEST_CASE("a truncated normal stays inside its bounds and has the right moments"
   init::truncated_normal_(x, 1, 2, 0, 4);
   const Statistics s = statistics(x);
   CHECK((s.low >= 0 && s.high <= 4 && s.low < 0.01 && s.high > 3.99));
-  // mean + deviation (φ(α) − φ(β)) / (Φ(β) − Φ(α)), α = −½, β = 1½
+  // The expected mean is mean + deviation (φ(α) − φ(β)) / (Φ(β) − Φ(α)) with α = −½, β = 1½.
   const double phi_a = 0.3520653, phi_b = 0.1295176, part = 0.9331928 - 0.3085375;
   CHECK(std::abs(s.mean - (1 + 2 * (phi_a - phi_b) / part)) < kMean * s.deviation);
-  // Independent: two of a hundred are equal once in 10^11.
+  // Values are independent: two of a hundred are equal with probability 10^−11.
   Tensor some = zeros({10, 10}, Dtype::f64);
   init::truncated_normal_(some, 1, 2, 0, 4);
   const Numbers all = numbers(some);
@@ -86,7 +85,7 @@ TEST_CASE("a truncated normal stays inside its bounds and has the right moments"
 
 TEST_CASE("Xavier and Kaiming deviations follow the papers") {
   seed(3);
-  Tensor x = weight();  // fan in 300, fan out 200
+  Tensor x = weight();  // fan-in 300, fan-out 200
   init::xavier_uniform_(x);
   CHECK(near(statistics(x).deviation, std::sqrt(2.0 / 500), kDeviation));
   CHECK(statistics(x).high <= std::sqrt(6.0 / 500));

@@ -1,4 +1,4 @@
-// Layers against plain loops.
+// Compares layers with naive loops.
 #include <cmath>
 #include <set>
 
@@ -21,7 +21,7 @@ using naive::at;
 using naive::Numbers;
 using naive::numbers;
 
-/// The largest error in f32 ulps of the largest value. Each op makes a few.
+/// Returns the largest error in f32 ulps of the largest value. Each op adds a few.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());
@@ -33,9 +33,9 @@ double roundings(const Tensor& x, const Numbers& right) {
   return worst / scale / 0x1p-24;
 }
 
-/// (x − mean) / √(variance + 1e-5) per column of x [N, C], and the statistics.
+/// (x − mean) / √(variance + 1e-5) for each column of x [N, C], and its statistics.
 struct Columns {
-  Numbers normal, mean, variance;  // variance with n − 1, as the running one
+  Numbers normal, mean, variance;  // the variance divides by n − 1, as the running one
 };
 Columns normalised_columns(const Numbers& x, std::int64_t C) {
   const std::int64_t N = std::ssize(x) / C;
@@ -104,10 +104,10 @@ TEST_CASE("Dropout acts in training and follows the seed") {
   const Numbers b = numbers(layer(x)), c = numbers(layer(x));
   CHECK(a == b);
   CHECK(a != c);
-  CHECK(std::set<double>(a.begin(), a.end()).size() == 2);  // 0 and 1 / 0.75
+  CHECK(std::set<double>(a.begin(), a.end()).size() == 2);  // the values are 0 and 1 / 0.75
   double kept = 0;
   for (const double each : a) kept += each != 0;
-  CHECK(std::abs(kept - 7500) < 6 * std::sqrt(10000 * 0.25 * 0.75));  // six deviations
+  CHECK(std::abs(kept - 7500) < 6 * std::sqrt(10000 * 0.25 * 0.75));  // six standard deviations
   layer.eval();
   CHECK(layer(x).storage() == x.storage());
   CHECK(layer.clone().p == 0.25);

@@ -1,4 +1,4 @@
-// LoRA adapters.
+// Tests LoRA adapters.
 #include <cmath>
 #include <string>
 
@@ -60,7 +60,8 @@ TEST_CASE("adapters are initialized as in the paper: A normal with deviation 1/â
   nn::add_adapters(layer, "*", {.rank = 100});
   double sum = 0, squares = 0;
   for (const double a : naive::numbers(adapter_of(layer).a.detach())) sum += a, squares += a * a;
-  // 40,000 values of deviation 0.05: the mean errs by 0.00025, the deviation by 0.4 %.
+  // The values have standard deviation 0.05: with 40,000 of them, the error of the mean is 0.00025,
+  // that of the deviation 0.4 %.
   CHECK(std::abs(sum / 40'000) < 6 * 0.00025);
   CHECK(std::sqrt(squares / 40'000) == Approx(0.05).epsilon(6 * 0.004));
   for (const double b : naive::numbers(adapter_of(layer).b.detach())) CHECK(b == 0);
@@ -78,7 +79,7 @@ TEST_CASE("merged adapters give the same results") {
   CHECK(copy.parameter_count() == block().parameter_count());
   const std::vector<double> merged = naive::numbers(copy(input()).detach());
   const std::vector<double> wanted = naive::numbers(apart);
-  // Reordered sums of six terms through two norms: 1e-15 each, magnified a hundredfold.
+  // Sums of six terms change by 1e-15 in another order, which two norms magnify a hundredfold.
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(merged[i] - wanted[i]) < 1e-12);
   for (const nn::NamedTensor& each : copy.parameters()) CHECK(each.tensor.requires_grad());
 }
@@ -117,7 +118,7 @@ TEST_CASE("adding adapters keeps earlier adapters trainable") {
     CHECK(each.tensor.requires_grad() == (each.name.find(".lora_") != std::string::npos));
     learning += each.tensor.requires_grad() ? 1 : 0;
   }
-  CHECK(learning == 8);  // A and B of two layers per call
+  CHECK(learning == 8);  // each call adds A and B to two layers
 }
 
 }  // namespace gradus::testing::test_lora

@@ -1,4 +1,3 @@
-// Modules.
 #include <cmath>
 #include <map>
 #include <string>
@@ -55,7 +54,7 @@ static_assert(!std::is_copy_constructible_v<nn::Residual<Linear>>);
 static_assert(std::is_nothrow_move_constructible_v<nn::Block>);
 static_assert(std::is_move_assignable_v<nn::Sequential>);
 
-/// members() omits `down`.
+/// A layer whose members() omits `down`.
 struct Forgetful : nn::Layer<Forgetful> {
   Linear up{2, 3}, down{3, 5};
   Members members() override { return {{"up", up}}; }
@@ -91,7 +90,7 @@ TEST_CASE("members are listed by path, parameters first") {
 TEST_CASE("the first, watched training call needs no more memory than the next") {
   struct Branch : nn::Layer<Branch> {
     Members members() override { return {}; }
-    Tensor forward(const Tensor& x) const { return x + x * 2.0; }  // reuses x · 2
+    Tensor forward(const Tensor& x) const { return x + x * 2.0; }  // overwrites x · 2
   };
   const Branch branch;
   const Tensor x = rand({8, 32}).requires_grad_();
@@ -104,7 +103,7 @@ TEST_CASE("the first, watched training call needs no more memory than the next")
   const std::int64_t bytes = x.numel() * 4;
   CHECK(peak() == bytes);
   CHECK(peak() == bytes);
-  Observer reader;  // may read x · 2 after the sum
+  Observer reader;  // an observer may read x · 2 after the sum
   const ObserverScope scope(reader);
   CHECK(peak() == 2 * bytes);
 }
@@ -117,7 +116,7 @@ TEST_CASE("a parameter missing in members() throws on the first training call") 
   CHECK(has(message, "linear"));
   CHECK(has(message, "members()"));
   CHECK_THROWS_AS(forgetful(three_rows()),
-                  GraphError);  // also the second time
+                  GraphError);  // the second call throws, too
   const std::string deep = message_of<GraphError>([] { Outer()(three_rows()); });
   CHECK(has(deep, "Outer parts.1"));
 }
@@ -132,7 +131,7 @@ TEST_CASE("only training calls are checked for missing members") {
   CHECK(forgetful(three_rows()).shape() == Shape{3, 5});
   forgetful.train();
   CHECK_THROWS_AS(forgetful(three_rows()), GraphError);
-  // Outside of modules, a layer is its own root.
+  // Outside any module, a layer is its own root.
   CHECK(forgetful.down(ones({1, 3})).shape() == Shape{1, 5});
 }
 
@@ -209,7 +208,7 @@ TEST_CASE("a moved module keeps its parameters") {
   std::vector<Tiny> list;
   list.push_back(std::move(tiny));
   list.emplace_back();
-  list.emplace_back();  // reallocates
+  list.emplace_back();  // reallocates the list
   CHECK(list[0].up.weight.node() == weight.node());
   CHECK(list[0](three_rows()).to_vector<float>() == y.to_vector<float>());
 }
@@ -315,7 +314,7 @@ TEST_CASE("an error in loading lists everything that does not fit") {
   CHECK(has(message, "mismatched  up.bias: expected [3], got [4]"));
   CHECK(has(message, "mismatched  down.weight: expected [2, 3], got [3, 2]"));
   CHECK(has(message, "unexpected  old.weight [7, 7]"));
-  CHECK(tiny.up.bias.to_vector<float>() == before);  // nothing was written
+  CHECK(tiny.up.bias.to_vector<float>() == before);  // the failed load wrote nothing
 
   const std::string loose = message_of<ShapeError>([&] { tiny.load_state_dict(file, false); });
   CHECK(has(loose, "up.bias"));
@@ -374,7 +373,7 @@ struct Twice : nn::Layer<Twice> {
   Twice same_architecture() const { return Twice(); }
 };
 
-/// Uses a tensor that its parent lists.
+/// Uses a tensor that its parent registers.
 struct Guest : nn::Layer<Guest> {
   Tensor borrowed;
   nn::Members members() override { return {}; }

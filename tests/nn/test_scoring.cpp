@@ -1,4 +1,4 @@
-// Scores, pooling, entropy, Conv1d and linear attention.
+// Tests scores, pooling, entropy, Conv1d and linear attention.
 #include "gradus/nn/scoring.h"
 
 #include <cmath>
@@ -55,7 +55,7 @@ TEST_CASE("entropy ranges from 0 to the logarithm of the number of keys") {
   const Tensor entropy = attention_entropy(weights);
   CHECK(entropy.shape() == Shape{1, 1, 2});
   CHECK(std::abs(entropy.to_vector<float>()[0] - std::log(5.0f)) < 1e-6f);
-  sum(entropy).backward();  // at its maximum
+  sum(entropy).backward();  // the entropy is at its maximum
   for (const double each : numbers(logits.grad())) CHECK(std::abs(each) < 1e-6);
   CHECK(attention_entropy(tensor({0, 1, 0})).item() == 0);
   const std::vector<std::int64_t> queries = {2, 4}, keys = {0, 1, 2, 3, 4};

@@ -1,4 +1,4 @@
-// Modules as a user writes them.
+// Modules as users write them.
 #pragma once
 
 #include "gradus/nn/linear.h"

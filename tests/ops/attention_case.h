@@ -1,4 +1,4 @@
-// One attention problem, computed in four ways.
+// One attention problem, computed in each of four ways.
 #pragma once
 
 #include <algorithm>
@@ -35,12 +35,12 @@ struct Results {
   Tensor o, dq, dk, dv;
 };
 
-/// The kernel; composed ops under FormulaScope; composed ops that return the weights; the kernel
-/// with create_graph's backward formula.
+/// In order: the kernel; composed ops under FormulaScope; composed ops that return the weights; the
+/// kernel with the backward formula that create_graph uses.
 enum class Way { fused, formula, with_weights, formula_backward };
 constexpr Way kWays[] = {Way::fused, Way::formula, Way::with_weights, Way::formula_backward};
 
-/// Dropout uses the first stream of Generator(7).
+/// Draws dropout from the first stream of Generator(7).
 inline Results run(const Case& c, Way way) {
   Generator seven(7);
   const GeneratorScope scope(seven);
@@ -69,7 +69,7 @@ inline double largest(const Numbers& x) {
   return most;
 }
 
-/// Relative to the largest value.
+/// Returns the largest difference relative to the largest value.
 inline double difference(const Tensor& a, const Tensor& b) {
   const Numbers x = numbers(a), y = numbers(b);
   REQUIRE(x.size() == y.size());
@@ -81,8 +81,8 @@ inline double difference(const Tensor& a, const Tensor& b) {
   return largest(d) / std::max(largest(y), 1e-300);
 }
 
-/// Gradients sum up to S (or T) products of a few factors, each rounded. With random signs, errors
-/// grow as the root of their number; 64 covers that.
+/// A gradient is a sum of up to S (or T) products of a few factors, each rounded. With random
+/// signs, the error grows as the square root of the number of terms; 64 covers that.
 inline double tolerance(Dtype dtype) { return 64 * (dtype == Dtype::f32 ? 0x1p-24 : 0x1p-53); }
 
 inline void check_same(const Results& a, const Results& b, Dtype dtype) {

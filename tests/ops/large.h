@@ -1,6 +1,6 @@
-// Samples larger than one vector, tile, block of a sum, and chunk per thread, with sizes that
-// divide none of these. Gradients are compared along random directions, which expose any wrong
-// element.
+// Samples larger than one vector, one tile, one block of a sum, and one chunk per thread, with
+// sizes that are not multiples of these. Gradients are compared along random directions, which
+// expose any wrong element.
 #pragma once
 
 #include <functional>

@@ -79,7 +79,7 @@ void add_batch_norm(Mistakes& all) {
                  }});
 }
 
-/// Arguments that all losses check.
+/// Adds invalid calls with arguments that all losses check.
 void add_loss_arguments(Mistakes& all) {
   const Tensor one = tensor(0.5), target = tensor(std::vector<std::int64_t>{0}, {});
   all.push_back({"cross_entropy", {"cross_entropy", "[]"}, [=] { cross_entropy(one, target); }});
@@ -276,7 +276,7 @@ void add_more_attention(Mistakes& all) {
   attend({"bias", "[2, 5]"}, q, k, v, {}, {.bias = values({2, 5})});
   attend({"bias"}, q, k, v, {}, {.bias = values({1, 2, 3, 5, 7})});
   attend({"f32", "f64"}, q, k, v, {}, {.bias = ones({5, 7}, Dtype::f32)});
-  for (const double p : {1.0, 1.5, -0.1})  // also if dropout is off
+  for (const double p : {1.0, 1.5, -0.1})  // rejected even if dropout is off
     attend({"attention", "dropout"}, q, k, v, {}, {.dropout = p, .training = p != 1.5});
   const auto packed = [&](const std::vector<std::string>& nouns, const Tensor& a,
                           std::int64_t heads, const Mask& mask = {}) {

@@ -11,7 +11,7 @@ namespace gradus::testing::places {
 
 using Place = Sizes;
 
-/// The row-major list of source(x, place) over `shape`.
+/// Returns the row-major list of source(x, place) for each place in `shape`.
 template <class Source>
 Reference each(const Place& shape, Source source) {
   return [=]<class T>(const Arguments<T>& x) {
@@ -28,7 +28,7 @@ Reference each(const Place& shape, Source source) {
   };
 }
 
-/// Element [place…] of x, viewed with `shape`.
+/// Returns element [place…] of x, viewed with `shape`.
 template <class T>
 T at(const Argument<T>& x, const Place& shape, const Place& place) {
   std::int64_t k = 0;

@@ -123,7 +123,7 @@ Sample swiglu_of(const Shape& shape) {
               }};
 }
 
-/// Halves of a packed projection, [3, 2·4].
+/// Splits a packed projection of shape [3, 2·4] into halves.
 Sample swiglu_packed() {
   return {.op = "swiglu",
           .what = "halves of one tensor, the gate transposed in memory",
@@ -142,7 +142,7 @@ Sample swiglu_packed() {
               }};
 }
 
-/// The input has other users: no gradient may overwrite it.
+/// The input has other users, so no gradient may overwrite it.
 Sample shared_input() {
   return {.op = "swiglu",
           .what = "gate and input are one tensor, which the sum needs again",

@@ -1,4 +1,4 @@
-// Each binary op with the same broadcasts, each unary op with the same layouts.
+// Tests each binary op with the same broadcasts, and each unary op with the same layouts.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -19,7 +19,7 @@ std::int64_t product(const Dims& shape) {
   return n;
 }
 
-/// The position in `shape` from which element i of `out_shape` was broadcast.
+/// Returns the position in `shape` from which element i of `out_shape` was broadcast.
 std::size_t source(std::int64_t i, const Dims& out_shape, const Dims& shape) {
   std::int64_t position = 0, weight = 1;
   for (std::size_t back = 1; back <= out_shape.size(); ++back) {
@@ -107,7 +107,7 @@ void add_binary(Samples& out, const Binary& binary) {
       [g]<class T>(const Arguments<T>& x) {
         return combined(turned(x[0].values, 5, 3), {3, 5}, x[1].values, {3, 5}, g);
       });
-  // One row meets itself: a tie.
+  // Below, a row is combined with itself, which is a tie.
   if (binary.positive_base || binary.op == "maximum" || binary.op == "minimum") return;
   add_sample(
       "a tensor with its own slice", {values({4, 3}, 2)},
@@ -255,7 +255,7 @@ Sample convert_integers() {
               }};
 }
 
-/// Uses sign, since finite differences need more digits than f32 has.
+/// Uses sign, because finite differences require more digits than f32 has.
 Sample convert_and_back() {
   return {.op = "to",
           .what = "signs, to the other dtype and back",

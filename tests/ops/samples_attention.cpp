@@ -41,7 +41,8 @@ List<T> spread(const List<T>& bias, const naive::Attention& a) {
   return y;
 }
 
-/// Dropout's factors of [1, H, T, S] weights, from the first stream of Generator(7).
+/// Returns the dropout factors of weights of shape [1, H, T, S], from the first stream of
+/// Generator(7).
 naive::Attention::AtPair dropping(double p, std::int64_t T, std::int64_t S) {
   return [=, first = Generator(7).next()](auto, auto h, auto i, auto j) {
     return first.word((h * T + i) * S + j) < p * 0x1p32 ? 0.0 : 1 / (1 - p);
@@ -139,7 +140,7 @@ void add_patterns(Samples& all) {
                        remap_positions(window_mask(1), {{0, 1}, {3, 4}}, {{0, 1, -1}, {3, 4, 2}})));
 }
 
-/// Repeats each of Hk key heads for its query heads.
+/// Repeats each of the Hk key heads for each of its query heads.
 template <class T>
 List<T> for_each_query_head(const naive::Attention& a, std::int64_t Hk, const List<T>& x,
                             std::int64_t width) {
@@ -231,7 +232,7 @@ void add_composed(Samples& all) {
   };
 }
 
-/// Puts infinities into the last two rows of each head of x [1, 2, 5, width].
+/// Sets the last two rows of each head of x [1, 2, 5, width] to infinity.
 Tensor hidden_tail(Tensor x) {
   const std::int64_t width = x.size(-1);
   List<double> v = numbers(x);
@@ -240,7 +241,8 @@ Tensor hidden_tail(Tensor x) {
   return tensor(v, x.shape());
 }
 
-/// Padding keys are infinite. A bias of −∞ hides all keys from query 1, and key 0 from query 2.
+/// Padding keys are infinite. A bias of −∞ hides all keys from query 1, and hides key 0 from query
+/// 2.
 void add_hidden(Samples& all) {
   naive::Attention a{1, 2, 3, 5, 4, 2};
   a.allows = [](auto, auto, auto i, auto j) {
@@ -264,7 +266,7 @@ void add_hidden(Samples& all) {
   all.back().differences = false;
 }
 
-/// A bias with a gradient uses composed ops.
+/// A bias that requires a gradient selects the composed ops.
 void add_learned_bias(Samples& all) {
   const naive::Attention sizes{1, 2, 3, 5, 4, 2};
   Inputs inputs = inputs_of(sizes);

@@ -113,7 +113,7 @@ void add_convolutions(Samples& all) {
                  .function = "conv1d"});
 }
 
-/// Sums over every value of every letter, without "...".
+/// Sums over every value of every letter. Does not support "...".
 template <class T>
 List<T> summed(const std::vector<std::string>& terms, const std::string& result,
                const Arguments<T>& in) {
@@ -145,7 +145,7 @@ List<T> summed(const std::vector<std::string>& terms, const std::string& result,
   return y;
 }
 
-/// `terms` and `result` spell "..." as letters.
+/// `terms` and `result` contain letters in place of "...".
 Sample named(const char* op, const char* formula, std::vector<std::string> terms,
              const std::string& result, Inputs inputs) {
   return {.op = op,

@@ -1,4 +1,4 @@
-// Derivatives of Σ x³: Jᵀ dy = 3 x² dy, J v = 3 x² v, H v = 6 x v.
+// The derivatives of Σ x³: Jᵀ dy = 3 x² dy, J v = 3 x² v, H v = 6 x v.
 #include <string>
 #include <utility>
 #include <vector>

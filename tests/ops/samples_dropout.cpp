@@ -1,4 +1,4 @@
-// f has its own generator, so that every call drops the same elements.
+// Each f has its own generator, so that every call drops the same elements.
 #include <cstdint>
 
 #include "gradus/engine/base/random.h"
@@ -9,7 +9,7 @@
 namespace gradus::testing {
 namespace {
 
-/// Keeps x / (1 − p) where the stream's word / 2³² is at least p.
+/// Keeps an element as x / (1 − p) if the stream's word / 2³² is at least p.
 template <class T>
 List<T> dropped(const List<T>& x, double p, std::uint64_t seed) {
   const RandomStream stream = Generator(seed).next();

@@ -1,4 +1,4 @@
-// Indices repeat, omit positions, and are views.
+// Samples whose indices repeat, omit positions, or are views.
 #include "gradus/ops/create.h"
 #include "gradus/ops/indexing.h"
 #include "gradus/ops/shape_ops.h"

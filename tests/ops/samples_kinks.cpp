@@ -77,7 +77,7 @@ void add_steps(Samples& all) {
 Tensor pow_of_each(const Inputs& in) { return pow(in[0], in[1]); }
 
 void add_powers(Samples& all) {
-  for (const double exponent : {0.0, 1.0, 3.0})  // 2 is square
+  for (const double exponent : {0.0, 1.0, 3.0})  // exponent 2 is recorded as square
     add(
         all, "pow", "of 0, exponent " + std::to_string(static_cast<int>(exponent)),
         {row({0, -1.5, 2})}, [exponent](const Inputs& in) { return pow(in[0], exponent); },
@@ -115,7 +115,7 @@ void add_pairs(Samples& all) {
   add_pair("minimum", minimum, [](const auto& a, const auto& b) { return math::min(a, b); });
 }
 
-/// The mean of the elements that equal the row's extreme.
+/// Averages the elements that equal the row's extreme.
 template <class T>
 List<T> shared_extremes(const List<T>& x, std::size_t n, double sign) {
   List<T> y;
@@ -149,7 +149,7 @@ void add_reductions(Samples& all) {
         const T &a = in[0].values[2], &b = in[0].values[3];
         return List<T>{T(0), math::sqrt(a * a + b * b)};
       });
-  all.back().second = false;  // infinite at 0
+  all.back().second = false;  // the second derivative is infinite at 0
 }
 
 void add_losses(Samples& all) {

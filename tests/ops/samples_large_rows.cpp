@@ -24,7 +24,7 @@ using large::push;
 using naive::at;
 using naive::numbers;
 
-/// Reduces rows, columns, and all of x [90, 110].
+/// Reduces the rows, the columns, and all elements of x [90, 110].
 void add_reduction(Samples& all, const char* op, Tensor (*f)(const Tensor&, const Axes&, bool),
                    const Generic<ListToNumber>& of_group) {
   for (const Axes& axes : {Axes{1}, Axes{0}, Axes{}})
@@ -83,7 +83,7 @@ void add_reductions(Samples& all) {
       });
 }
 
-/// Contiguous rows, and columns with stride 3.
+/// Tests contiguous rows, and columns with stride 3.
 void add_softmaxes(Samples& all) {
   for (const bool rows : {true, false})
     for (const bool log : {false, true})
@@ -172,7 +172,7 @@ void add_products(Samples& all) {
       });
 }
 
-/// More keys than a tile and more queries than a block, and no multiples.
+/// More keys than a tile and more queries than a block; neither is a multiple.
 void add_attention(Samples& all) {
   const auto with = [&](const naive::Attention& a, const Mask& mask) {
     push(

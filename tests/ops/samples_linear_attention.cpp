@@ -26,7 +26,7 @@ List<T> each_row(const List<T>& x, std::int64_t width, Feature feature) {
   return y;
 }
 
-/// Σ_j (q_i · k_j) v_j / (Σ_j q_i · k_j + eps) over the allowed j; a.D features.
+/// Σ_j (q_i · k_j) v_j / (Σ_j q_i · k_j + eps) over the allowed j; a.D is the number of features.
 template <class T>
 List<T> by_pairs(const naive::Attention& a, double eps, const List<T>& q, const List<T>& k,
                  const List<T>& v) {
@@ -84,7 +84,7 @@ Sample linear_sample(std::string what, const naive::Attention& a,
 
 const naive::Attention kHidden{1, 1, 3, 5, 2, 2, [](auto, auto, auto, auto j) { return j < 3; }};
 
-/// Makes hidden keys and values infinite.
+/// Sets hidden keys and values to infinity.
 void spoil(Sample& sample) {
   sample.differences = false;
   for (const std::size_t k : {1u, 2u}) {
@@ -112,7 +112,7 @@ void add_linear(Samples& all) {
       "causal with padding",
       {2, 1, 5, 5, 2, 2, [](I b, I, I i, I j) { return i >= j && j < (b == 0 ? 3 : 5); }},
       {.causal = true, .lengths = {3, 5}}));
-  for (const I T : {128, 131}) {  // two chunks; two and a part
+  for (const I T : {128, 131}) {  // two full chunks; two and a partial one
     all.push_back(
         linear_sample("causal, several chunks", {1, 1, T, T, 2, 1, causal}, {.causal = true}));
     all.back().large = true;
@@ -121,7 +121,7 @@ void add_linear(Samples& all) {
   spoil(all.back());
 }
 
-/// exp(w · x − |x|² / 2 − shift) / √M of each row of w
+/// exp(w · x − |x|² / 2 − shift) / √M for each row of w
 template <class T>
 List<T> favored(const List<T>& x, const std::vector<double>& w, double shift) {
   const std::int64_t D = std::ssize(x), M = std::ssize(w) / D;

@@ -11,7 +11,7 @@ namespace {
 template <class T>
 using OfThree = List<T>(const List<T>&, const List<T>&, const List<T>&);
 
-/// Irregular: i² mod 7 < 3.
+/// An irregular pattern: i² mod 7 < 3.
 Tensor flags(const Shape& shape) {
   std::array<bool, 64> values{};
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = i * i % 7 < 3;
@@ -69,7 +69,7 @@ Sample filled(std::string what, const Shape& x, const Shape& mask, std::size_t r
               [repeats]<class T>(const Arguments<T>& in) {
                 List<T> out = in[0].values;
                 const std::vector<std::int64_t> hidden = in[1].integers;
-                for (std::size_t i = 0; i < out.size(); ++i)  // the mask wraps around
+                for (std::size_t i = 0; i < out.size(); ++i)  // the mask broadcasts
                   if (hidden[i / repeats % hidden.size()]) out[i] = -7.5;
                 return out;
               }};

@@ -1,4 +1,4 @@
-// A loss made of other ops names one of them.
+// If a loss consists of other ops, its sample names one of them.
 #include <algorithm>
 
 #include "gradus/ops/create.h"
@@ -32,7 +32,7 @@ List<T> log_softmax_of(const List<T>& x, Count V) {
   return y;
 }
 
-/// Rows of V log-probabilities. w may be empty.
+/// Takes rows of V log-probabilities. w may be empty.
 template <class T>
 List<T> nll_of(const List<T>& log_p, Count V, const std::vector<std::int64_t>& target,
                const List<double>& w, const CrossEntropyOptions& o) {
@@ -183,7 +183,7 @@ void add_pairs(Samples& samples) {
   };
   for (const Pair& p : pairs) {
     const auto add = [&](const char* what, const Shape& shape, Reduction reduction) {
-      // All magnitudes differ: no kink of |d|.
+      // All magnitudes differ, which avoids the kink of |d|.
       samples.push_back({p.reaches,
                          what,
                          {values(shape, 2), positive(shape, 3)},

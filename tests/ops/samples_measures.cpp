@@ -13,7 +13,7 @@ namespace {
 using naive::at;
 using naive::numbers;
 
-/// Σ −p log p of rows of n, without zeros.
+/// Σ −p log p for each row of n probabilities, none of which is 0.
 template <class T>
 List<T> entropies(const List<T>& p, std::size_t n) {
   List<T> y;

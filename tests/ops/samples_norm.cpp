@@ -102,7 +102,7 @@ void add_layer_norm(Samples& samples) {
   add("no weight and no bias, rank 1", {values({7})}, 0.25);
   add("weight alone", {values({3, 5}), values({5}, 1)}, 1e-5);
   add("a row longer than two vectors", {values({1, 37}), values({37}, 1), values({37}, 2)}, 1e-5);
-  // dx is 0, a difference of two products; a small eps would magnify its rounding.
+  // dx is 0, the difference of two products; a small eps would magnify its rounding error.
   add("rows of one element", {values({3, 1}), values({1}, 1), values({1}, 2)}, 0.5);
   add("no rows", {values({0, 3}), values({3}, 1), values({3}, 2)}, 1e-5);
   samples.push_back({"layer_norm",
@@ -141,7 +141,7 @@ void add_rms_norm(Samples& samples) {
   add("three axes, weight", {values({2, 3, 5}), values({5}, 1)}, 1e-5);
   add("no weight, rank 1", {values({7})}, 0.25);
   add("a row longer than two vectors", {values({1, 37}), values({37}, 1)}, 1e-5);
-  // y is the sign of x: with a small eps the gradient would be only rounding.
+  // y is the sign of x: with a small eps the gradient would be only rounding error.
   add("rows of one element", {values({3, 1}), values({1}, 1)}, 0.5);
   add("no rows", {values({0, 3}), values({3}, 1)}, 1e-5);
   samples.push_back({"rms_norm",
@@ -153,7 +153,7 @@ void add_rms_norm(Samples& samples) {
                      }});
 }
 
-/// Training writes to the running statistics, so each call gets new ones.
+/// In training mode, batch_norm writes to the running statistics, so each call creates new ones.
 Tensor trained(const Tensor& x, const Tensor& w, const Tensor& b, double eps) {
   const std::int64_t channels = x.size(1);
   return batch_norm(x, w, b, zeros({channels}, x.dtype()), ones({channels}, x.dtype()), true,

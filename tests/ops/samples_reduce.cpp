@@ -1,4 +1,5 @@
-// Every reduction on the same geometries. References get each group's elements as a list.
+// Tests every reduction on the same geometries. References receive the elements of each group as a
+// list.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,7 +13,7 @@
 namespace gradus::testing {
 namespace {
 
-/// The elements of each group. `axes` are not negative; none: all.
+/// Returns the elements of each group. `axes` must be nonnegative; if empty, all axes.
 template <class T>
 std::vector<List<T>> groups(const List<T>& x, const std::vector<std::int64_t>& shape,
                             const std::vector<int>& axes) {
@@ -58,7 +59,7 @@ struct Case {
   std::string op;
   std::function<Tensor(const Tensor&, const Axes&, bool)> f;
   Generic<ListToNumber> of_group;
-  bool of_one = true;  // allows groups of one element
+  bool of_one = true;  // true if groups may have one element
 };
 
 std::vector<Case> cases() {
@@ -95,7 +96,7 @@ struct Geometry {
   std::vector<std::int64_t> shape, seen;
   std::vector<int> axes;
   bool keepdim;
-  bool one;  // groups of one element
+  bool one;  // true if groups have one element
   std::function<Tensor(const Tensor&)> view;
   Generic<OfList> view_values;
 };
@@ -199,7 +200,7 @@ Sample sample(const Case& c, const Geometry& g) {
   return s;
 }
 
-/// Rows with no, one and two zeros.
+/// Returns rows with zero, one and two zeros.
 Tensor with_zeros(const std::vector<std::size_t>& places) {
   List<double> x = values({3, 4}).to_vector<double>();
   for (const std::size_t k : places) x[k] = 0;

@@ -1,4 +1,4 @@
-// No maximum is subtracted, which is safe for these values.
+// The references subtract no maximum, which is safe for these values.
 #include <limits>
 
 #include "gradus/ops/create.h"
@@ -29,7 +29,7 @@ constexpr auto log_softmax_of = []<class T>(const List<T>& row) {
   return out;
 };
 
-/// of_row along the middle of [outer, n, inner].
+/// Applies of_row along the middle axis of [outer, n, inner].
 template <class T>
 List<T> along(const List<T>& x, Count outer, Count n, Count inner, const Generic<OfList>& of_row) {
   List<T> y(x.size());
@@ -109,7 +109,7 @@ Sample repeated(const Case& c) {
           }};
 }
 
-/// −∞ in parts of rows and in an entire row. log_softmax is compared where finite.
+/// Sets parts of some rows and one entire row to −∞. log_softmax is compared where it is finite.
 Sample masked(const Case& c) {
   const Tensor hidden = tensor({{0, 1, 0, 0, 1}, {1, 1, 1, 1, 1}, {1, 0, 0, 0, 1}}) > 0.5;
   const bool log = c.op == std::string("log_softmax");

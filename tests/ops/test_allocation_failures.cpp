@@ -1,5 +1,5 @@
-// Fails the k-th allocation of every op and layer, for each k. Memory is freed, gradients are
-// unchanged, and the next call gives the same bits.
+// Fails the k-th allocation of every op and layer, for each k. Afterwards memory must be freed,
+// gradients must be unchanged, and the next call must produce the same bits.
 #include "gradus/engine/backward.h"
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
@@ -57,7 +57,7 @@ bool same(const Pass& a, const Pass& b) {
   return true;
 }
 
-/// Fails allocations first … last − 1, until a run needs fewer.
+/// Fails each allocation from the first to the (last − 1)-th, and stops when a run has fewer.
 std::string check_failures(const Sample& sample, int first, int last) {
   const Inputs x = leaves_of(sample);
   Tensor dy;

@@ -29,7 +29,7 @@ List slope(const std::function<Tensor(const Tensor&)>& f, std::initializer_list<
   return x.grad().to_vector<double>();
 }
 
-/// d² Σ f(x) / dx² of an elementwise f
+/// d² Σ f(x) / dx² for an elementwise f
 List curvature(const std::function<Tensor(const Tensor&)>& f, std::initializer_list<double> at) {
   const Tensor x = leaf(at), one = ones({static_cast<std::int64_t>(at.size())}, Dtype::f64);
   const Tensor dx = grad({f(x)}, {x}, {one}, {.create_graph = true})[0];
@@ -71,7 +71,7 @@ TEST_CASE("arithmetic: the derivative of a power by its exponent is 0 where the 
   CHECK(d[0].to_vector<double>() == List{0, 1, 0, 12});
   const List by_exponent = d[1].to_vector<double>();
   CHECK(List(by_exponent.begin(), by_exponent.begin() + 3) == List{0, 0, 0});
-  CHECK(std::abs(by_exponent[3] - 8 * std::log(2)) < 1e-14);  // a few roundings of 5.5
+  CHECK(std::abs(by_exponent[3] - 8 * std::log(2)) < 1e-14);  // a few rounding errors of 5.5
   const Tensor mixed = grad({d[0]}, {e}, {ones({4}, Dtype::f64)})[0];
   for (const double v : mixed.to_vector<double>()) CHECK(std::isfinite(v));
 }
@@ -80,7 +80,7 @@ TEST_CASE("arithmetic: the mixed derivative of a power at exponent 0 is 1 / x") 
   const Tensor x = leaf({2, -0.5}), e = leaf({0, 0}), one = ones({2}, Dtype::f64);
   const Tensor dx = grad({pow(x, e)}, {x}, {one}, {.create_graph = true})[0];
   CHECK(dx.to_vector<double>() == List{0, 0});
-  // x⁻¹ + 0 · log x, where log x is NaN
+  // The derivative is x⁻¹ + 0 · log x, where log x is NaN.
   CHECK(grad({dx}, {e}, {one})[0].to_vector<double>()[0] == 0.5);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("arithmetic: infinities and NaN follow IEEE 754") {
   CHECK(same(of(clamp(x, -1, 1)), {1, -1, kNan, 0}));
   CHECK(same(of(sign(x)), {1, -1, kNan, 0}));
   CHECK(std::signbit(of(negative(x))[3]));
-  CHECK(of(round(tensor({0.5, 1.5, 2.5, -0.5}, Dtype::f64))) == List{0, 2, 2, 0});  // half to even
+  CHECK(of(round(tensor({0.5, 1.5, 2.5, -0.5}, Dtype::f64))) == List{0, 2, 2, 0});  // ties to even
 }
 
 TEST_CASE("arithmetic: maximum and minimum return NaN and give it the gradient") {
@@ -153,7 +153,7 @@ TEST_CASE("arithmetic: to converts the value and the gradient") {
 TEST_CASE("arithmetic: abs, maximum, minimum and where work on integers") {
   using Whole = std::vector<std::int64_t>;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  const Tensor x = tensor(Whole{-3, 0, 2, most});  // 2⁶³ − 1 is not a double
+  const Tensor x = tensor(Whole{-3, 0, 2, most});  // f64 does not represent 2⁶³ − 1
   CHECK(abs(x).to_vector<std::int64_t>() == Whole{3, 0, 2, most});
   CHECK(maximum(x, -x).to_vector<std::int64_t>() == Whole{3, 0, 2, most});
   CHECK(minimum(x, tensor(Whole{1})).to_vector<std::int64_t>() == Whole{-3, 0, 1, 1});
@@ -170,9 +170,9 @@ TEST_CASE("arithmetic: a long f32 sum is accurate") {
     exact[static_cast<std::size_t>(i % 3)] += double{x.data<float>()[i]};
     magnitude += std::abs(double{x.data<float>()[i]});
   }
-  // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each off
-  // by half an ulp (2⁻²⁴) of the partial sum. Random signs leave about √1418, below a twentieth of
-  // the bound.
+  // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each of
+  // which adds an error of half an ulp (2⁻²⁴) of the partial sum. With random signs the errors sum
+  // to about √1418, less than a twentieth of the bound.
   const double bound = 1418 * 0x1p-24 * magnitude / 3;
   const Tensor rows = sum_to(x, {3});
   for (std::int64_t c = 0; c < 3; ++c)

@@ -14,7 +14,7 @@
 namespace gradus::testing::test_attention_document {
 namespace {
 
-/// A query sees itself and every d-th key before it.
+/// A query attends to itself and to every d-th key before it.
 class Dilated final : public Mask::Rule {
  public:
   explicit Dilated(std::int64_t d) : d_(d) {}
@@ -78,8 +78,8 @@ TEST_CASE(
   const Mask mask = Mask(std::make_shared<Dilated>(3)) & padding_mask({70, 33});
   const Tensor y = scaled_dot_product_attention(q, k, v, mask);
   const Tensor z = scaled_dot_product_attention(q, k, v, dense_mask(mask.dense({2, 1, 40, 70})));
-  // At most 14 keys and |v| < 5: sums in another order differ by at most 14 · 2⁻⁵² · 5. Those of dq
-  // pass through three matmuls.
+  // A sum has at most 14 keys and |v| < 5, so another order changes it by at most 14 · 2⁻⁵² · 5.
+  // The differences in dq pass through three matmuls.
   CHECK((y - z).abs().max().item() < 2e-14);
   CHECK((grad(y.sum(), q) - grad(z.sum(), q)).abs().max().item() < 1e-13);
 }

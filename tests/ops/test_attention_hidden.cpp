@@ -65,12 +65,12 @@ TEST_CASE("a query without allowed keys gives output 0 and gets gradient 0") {
     CHECK(all_zero(slice(r.o, 2, 0, 2)));
     CHECK(all_zero(slice(r.dq, 2, 0, 2)));
     for (const Tensor& x : {r.o, r.dq, r.dk, r.dv})
-      CHECK(all_zero(slice(x, 0, 1, 2)));  // padding only
+      CHECK(all_zero(slice(x, 0, 1, 2)));  // these rows are padding
     CHECK(!all_zero(slice(slice(r.o, 0, 0, 1), 2, 2, 5)));
     CHECK(all_finite(r.dq));
     CHECK(all_finite(r.dk));
     CHECK(all_finite(r.dv));
-    CHECK(all_zero(row(r.dk, 3)));  // query 4 sees keys 0 to 2
+    CHECK(all_zero(row(r.dk, 3)));  // query 4 attends to keys 0 to 2
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("without a mask a NaN reaches every output") {
 TEST_CASE("NaN in padding at the end changes no output or gradient") {
   Generator own(31);
   const GeneratorScope scope(own);
-  const Mask tail = padding_mask({70, 45});  // inside a tile of keys
+  const Mask tail = padding_mask({70, 45});  // ends inside a tile of keys
   for (const std::int64_t T : {1, 3, 40, 70}) {
     padding_changes_nothing({2, 2, T, 70, 4, 3, Dtype::f64, tail}, 45, 70);
     padding_changes_nothing({2, 2, T, 70, 4, 3, Dtype::f64, tail & causal_mask(70 - T)}, 45, 70);
@@ -143,7 +143,7 @@ TEST_CASE("a NaN query without allowed keys gives output 0 and gradient 0") {
   Generator own(34);
   const GeneratorScope scope(own);
   for (const std::int64_t T : {3, 40}) {
-    const Case clean{1, 2, T, T, 4, 3, Dtype::f64, causal_mask(-2)};  // queries 0 and 1 see nothing
+    const Case clean{1, 2, T, T, 4, 3, Dtype::f64, causal_mask(-2)};  // queries 0, 1 have no keys
     Case c = clean;
     c.q = with_rows(c.q, 0, 0, 2, kNaN), c.dout = with_rows(c.dout, 0, 0, 2, kNaN);
     for (const Way way : kWays) {
@@ -216,7 +216,7 @@ TEST_CASE("a diverged head takes about as long as a finite one") {
     }
     return best;
   };
-  // 3 allows for other processes; pair by pair it would take 10 times as long.
+  // The factor 3 allows for load by other processes; pair by pair, it would take 10 times as long.
   CHECK(seconds(diverged) < 3 * seconds(finite));
 }
 

@@ -28,7 +28,7 @@ struct Watch : Observer {
   void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor&) override {
     if (!has(op.name(), "attention") || !inside.empty()) return;
     const NoGrad quiet;
-    looking = true;  // intermediates() also runs ops
+    looking = true;  // prevents recursion: intermediates() also runs ops
     inside = op.intermediates(dout);
     looking = false;
   }

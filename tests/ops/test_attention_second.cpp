@@ -9,7 +9,7 @@
 namespace gradus::testing::attending {
 namespace {
 
-/// T 70 and S 97: two blocks of queries, four tiles of keys, the last ones partial.
+/// T = 70 and S = 97: two blocks of queries and four tiles of keys, of which the last are partial.
 struct Scoped {
   const char* name;
   Case c;

@@ -27,7 +27,7 @@ struct Late final : Observer {
   }
 };
 
-/// In addition to the result.
+/// Returns the peak memory of f in addition to its result.
 std::int64_t extra_bytes(const std::function<Tensor()>& f) {
   const std::int64_t live = memory::usage().live_bytes;
   memory::reset_peak();
@@ -147,8 +147,8 @@ TEST_CASE("matmul of views copies nothing, whatever the strides of axes of size 
   check(x, wide);
   check(transpose(x), clone(x));
   check(view({1, 8}, {8, 1}), wide);
-  check(view({1, 8}, {1, 1}), wide);                  // no overlap within one row
-  check(view({1, 6}, {1, 8}), view({6, 2}, {8, 1}));  // a column as a row
+  check(view({1, 8}, {1, 1}), wide);                  // rows do not overlap if there is only one
+  check(view({1, 6}, {1, 8}), view({6, 2}, {8, 1}));  // a column viewed as a row
   check(view({6, 1}, {8, 1}), view({1, 3}, {2, 1}));
   check(view({6, 1}, {1, 48}), view({1, 3}, {1, 8}));
   check(view({6, 1}, {8, 5}), view({1, 3}, {7, 8}));

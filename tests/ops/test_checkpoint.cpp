@@ -57,9 +57,9 @@ TEST_CASE("checkpoint changes no bit of values and gradients, with dropout and c
 
 TEST_CASE("checkpoint keeps only its inputs and recomputes in backward") {
   constexpr std::int64_t kLayers = 16, kRows = 256, kWidth = 64;
-  constexpr std::int64_t kBytes = kRows * kWidth * 4;  // one activation
+  constexpr std::int64_t kBytes = kRows * kWidth * 4;  // size of one activation
   const Tensor w = (values({kWidth, kWidth}) * 0.1).to(Dtype::f32).requires_grad_();
-  // Each layer keeps four activations; each checkpoint keeps one.
+  // Without checkpoints, each layer keeps four activations; with them, one.
   const auto deep = [&](const Tensor& x) { return tanh(matmul(sin(matmul(cos(x), w)), w)); };
   const auto peak = [&](bool checkpointed) {
     Tensor x = zeros({kRows, kWidth}, Dtype::f32).requires_grad_();
@@ -75,7 +75,7 @@ TEST_CASE("checkpoint keeps only its inputs and recomputes in backward") {
   const auto [all_kept, all_highest] = peak(false);
   CHECK(kept == kLayers * kBytes);
   CHECK(all_kept >= 3 * kLayers * kBytes);
-  // Plus at most a dozen: one layer's activations and their gradients.
+  // The backward pass adds at most a dozen: one layer's activations and their gradients.
   CHECK(highest <= (kLayers + 12) * kBytes);
   CHECK(all_highest >= all_kept);
   Counter counter;
@@ -150,7 +150,7 @@ TEST_CASE("checkpoint accepts many inputs: undefined, indices, frozen, and captu
   CHECK(numbers(w.grad()) == numbers(in[0]));
   CHECK(equal_but_for_order(numbers(in[69].grad()), numbers(in[66] * v * v)));
   CHECK(!in[66].grad().defined());
-  // Only the second of two leaves, and a leaf that is returned unchanged.
+  // Requests only the second of two leaves; one leaf is returned unchanged.
   const Tensor dv = grad(sum(checkpoint([&](const Tensor& x) { return x * w * v; }, in[66])), v);
   CHECK(equal_but_for_order(numbers(dv), numbers(in[66] * w)));
   const Tensor dw = grad(sum(checkpoint([&](const Tensor&) { return w; }, in[0]) * 3.0), w);

@@ -1,4 +1,5 @@
-// Each public function and layer has samples, mistakes, and a documented convention at kinks.
+// Checks that each public function and layer has samples, mistakes, and a documented convention at
+// kinks.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -38,13 +39,13 @@ Names matches(const std::string& source, const char* pattern) {
   return found;
 }
 
-/// Functions that return tensors, except operators.
+/// Returns the functions that return tensors, except operators.
 Names functions_in(const std::string& header) {
   return matches(header, R"re(^(?:inline )?(?:Tensor|AttentionOutput|SortResult|ValueAnd\w+|)re"
                          R"re(std::vector<Tensor>) (\w+)\()re");
 }
 
-/// Without create.h, whose tensors are leaves.
+/// Leaves out create.h, whose tensors are leaves.
 Names public_functions() {
   Names found;
   for (const std::string& header :
@@ -54,7 +55,7 @@ Names public_functions() {
   return found;
 }
 
-/// Layers of nn/, and models with a forward, also in applications.
+/// Returns the layers of nn/, and models with a forward, including those of the applications.
 Names public_layers() {
   Names found;
   for (const std::string header :

@@ -1,5 +1,5 @@
-// Every Op class with a backward has a sample, and the oracle reaches both results of every
-// needs_grad(i).
+// Checks that every Op class with a backward has a sample, and that in the oracle every
+// needs_grad(i) returns both true and false.
 #include <cctype>
 #include <compare>
 #include <filesystem>
@@ -88,7 +88,7 @@ TEST_CASE("registry: the parser applies a base template to derived ops") {
   CHECK(found[0].needs_grad_calls == std::set<int>{0});
 }
 
-/// Functions recorded as another op.
+/// Maps functions that are recorded as another op.
 std::string recorded_as(const std::string& function) {
   static const std::map<std::string, std::string> others = {
       {"batch_norm", "layer_norm"}, {"contiguous", "clone"}, {"select", "slice"},
@@ -143,7 +143,7 @@ TEST_CASE("registry: every needs_grad(i) of a backward is true and false under t
       for (const int input : op.needs_grad_calls)
         for (const bool wanted : {false, true})
           for (const bool recorded : {false, true}) {
-            if (name == "rms_norm" && input == 2) continue;  // no bias: layer_norm's input
+            if (name == "rms_norm" && input == 2) continue;  // has no bias
             CAPTURE(op.type, name, input, wanted, recorded);
             CHECK(branches.taken.count({name, input, wanted, recorded}) == 1);
             ++count;

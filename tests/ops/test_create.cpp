@@ -72,7 +72,7 @@ TEST_CASE("tensor accepts values that fill the shape and rejects others") {
 
 TEST_CASE("arange gives integer, fractional and empty ranges and rejects endless ones") {
   constexpr double kHuge = 1.7e308;
-  constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // not an f32 value
+  constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // not representable in f32
   CHECK(text(arange(0)) == "[0] i64:");
   CHECK(text(arange(3)) == "[3] i64: 0 1 2");
   CHECK_REFUSES(ShapeError, text(arange(-1)), "-1", "negative");

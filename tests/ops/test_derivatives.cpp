@@ -13,7 +13,7 @@
 namespace gradus::testing::test_derivatives {
 namespace {
 
-/// A direction for x.
+/// Returns a direction for x.
 Tensor along(const Tensor& x, int which) { return values(x.shape(), which).to(x.dtype()); }
 
 double dot(const Tensor& a, const Tensor& b) {
@@ -58,8 +58,8 @@ TEST_CASE("jvp and vjp are adjoint for every sample of the registry") {
       right += dot(back.gradients[i], v[i]);
       scale += largest(numbers(back.gradients[i])) * static_cast<double>(v[i].numel());
     }
-    // The same products in another order: some hundred roundings of 1.1e-16 each, of terms that sum
-    // to `scale`.
+    // Both sides sum the same products in another order: a few hundred rounding errors of 1.1e-16
+    // each, relative to the sum `scale` of the terms.
     CHECK(std::abs(dot(u, forward.tangent) - right) <= 1e-12 * scale);
   }
 }
@@ -75,7 +75,7 @@ TEST_CASE("jvp equals the finite difference along its direction") {
   }
   const Numbers exact = numbers(jvp(attend, x, v).tangent);
   const Numbers differences = numbers((attend(ahead) - attend(behind)) / (2 * h));
-  // h²/6 times a third derivative below 10, plus rounding of 1e-16 / h.
+  // The error is h²/6 times a third derivative below 10, plus rounding of 1e-16 / h.
   CHECK(distance(exact, differences) < 1e-7);
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("vjp with create_graph supports a gradient penalty") {
       sides[side] = penalty().item();
       one = before;
     }
-    // As above.
+    // The bound is derived as above.
     CHECK(std::abs(numbers(exact)[static_cast<std::size_t>(i)] - (sides[1] - sides[0]) / (2 * h)) <
           1e-8);
   }

@@ -21,15 +21,15 @@ TEST_CASE("dropout keeps 1 − p of the elements, scaled") {
     }
     CHECK(scaled);
     const double expected = static_cast<double>(n) * (1 - p);
-    const double deviation = std::sqrt(expected * p);  // binomial
-    CHECK(std::abs(kept - expected) < 5 * deviation);  // once in 1.7 million
+    const double deviation = std::sqrt(expected * p);  // of a binomial distribution
+    CHECK(std::abs(kept - expected) < 5 * deviation);  // fails once in 1.7 million runs
   }
 }
 
 TEST_CASE("make_dropout_mask gives the mask that dropout uses") {
   Generator own(42), same(42);
   const GeneratorScope scope(own);
-  // More than two parts of eight blocks of words, the last one partial.
+  // More than two chunks of eight blocks of words; the last chunk is partial.
   const Tensor x = ones({19, 1021}, Dtype::f64);
   const std::vector<double> y = dropout(x, 0.25).to_vector<double>();
   const GeneratorScope again(same);
@@ -63,7 +63,7 @@ TEST_CASE("dropped elements are 0 even if they were NaN or infinite") {
   const Tensor nan = full({64}, std::nan(""), Dtype::f64);
   int dropped = 0;
   for (const double v : dropout(nan, 0.5).to_vector<double>()) dropped += v == 0;
-  CHECK(dropped > 10);  // of 64; fewer: probability 1e-8
+  CHECK(dropped > 10);  // of 64; 10 or fewer have probability 1e-8
   CHECK(dropped < 54);
 }
 

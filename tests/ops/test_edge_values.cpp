@@ -45,7 +45,7 @@ using Integers = std::vector<std::int64_t>;
 
 Integers integers_of(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
-/// The sorted positions of a line of [outer, n, inner].
+/// Returns the positions of a line of [outer, n, inner] in sorted order.
 Integers positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64_t first) {
   Integers order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -95,7 +95,7 @@ TEST_CASE("multinomial accepts strided, huge and differing weights") {
   seed(6);
   const Integers drawn = integers_of(multinomial(tensor({huge, huge, huge}, Dtype::f64), 60));
   for (const std::int64_t k : {0, 1, 2}) CHECK(std::count(drawn.begin(), drawn.end(), k) > 5);
-  seed(7);  // of 8! orders
+  seed(7);  // one of 8! orders
   const Integers rows = integers_of(multinomial(ones({4, 8}), 8, false));
   for (std::ptrdiff_t row = 1; row < 4; ++row)
     CHECK(!std::equal(rows.begin(), rows.begin() + 8, rows.begin() + 8 * row));
@@ -196,7 +196,7 @@ Numbers normalised(const Numbers& x, double eps) {
   return y;
 }
 
-/// A difference of large squares would lose six more digits than Σ (x − mean)², whose error is
+/// The difference of large squares would lose six more digits than Σ (x − mean)², whose error is
 /// about 3000 · 2⁻⁵³ = 3e-13.
 TEST_CASE("layer_norm and batch_norm keep their accuracy far from zero") {
   const Tensor row = values({1, 9}) + 3000.0;
@@ -300,7 +300,7 @@ TEST_CASE("recomputed activations equal the saved ones") {
   }
 }
 
-/// running ← running + momentum (batch − running), the variance with n − 1.
+/// running ← running + momentum (batch − running). The batch variance divides by n − 1.
 TEST_CASE("batch_norm updates strided running statistics") {
   Tensor kept = tensor({1.0, 9.0, 2.0, 9.0, 3.0, 9.0}, Dtype::f64);
   Tensor mean = kernel::strided_view(kept, {3}, {2}, 0),

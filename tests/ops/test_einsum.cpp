@@ -16,7 +16,7 @@ TEST_CASE("the result of einsum has one axis for each output letter") {
   CHECK(einsum("ij,kl->likj", a, b).shape() == Shape{5, 2, 3, 3});
   CHECK(einsum("ij,ji->", a, transpose(a)).shape() == Shape{});
   CHECK(einsum("...j->j...", a).shape() == Shape{3, 2});
-  const Tensor one = values({1, 3}), several = values({5, 3});  // in "..." a size of 1 broadcasts
+  const Tensor one = values({1, 3}), several = values({5, 3});  // sizes of 1 in "..." broadcast
   CHECK(einsum("...j,...j->...", one, several).shape() == Shape{5});
   CHECK(einsum("...j,...j->...", several, one).shape() == Shape{5});
 }

@@ -166,7 +166,7 @@ TEST_CASE("masks accept exactly the documented arguments") {
   CHECK_REFUSES(ShapeError, moved({{0, 1}}, {{0}, {1}}, {3, 1, 2, 1}), "remap_positions", "2");
   CHECK_REFUSES(ShapeError, moved({{0, 1}}, {{0, 1}}, {1, 1, 3, 2}), "remap_positions", "2");
   CHECK_REFUSES(ShapeError, moved({{0}}, {{0, 1}}, {1, 1, 1, 1}), "remap_positions", "2");
-  const Mask four = dense_mask(bools({4, 4}, 15));  // covers the remapped positions
+  const Mask four = dense_mask(bools({4, 4}, 15));  // large enough for the remapped positions
   CHECK_NOTHROW(remap_positions(four, {{3}}, {{0, 3}}).check_sizes({1, 1, 1, 2}));
   for (const auto& [query, key] : {std::pair{4, 3}, {3, 4}})
     CHECK_REFUSES(ShapeError,
@@ -223,7 +223,7 @@ using Call = std::function<void(const Tensor&)>;
 using Calls = std::vector<std::pair<std::string, Call>>;
 using Pair = Tensor (*)(const Tensor&, const Tensor&);
 
-// Functions and overloads that mistakes.h does not list.
+// Covers functions and overloads that mistakes.h does not list.
 const Calls kOfNumbers = {{"equal", [](const Tensor& x) { equal(x, 1); }},
                           {"less", [](const Tensor& x) { less(x, 1); }},
                           {"isnan", [](const Tensor& x) { isnan(x); }},

@@ -1,5 +1,5 @@
-// More than 2³¹ elements: bool tensors of 2 GiB, one f32 tensor of 8 GiB. Skipped if less than 12
-// GB of memory are available.
+// Tests tensors with more than 2³¹ elements: bool tensors of 2 GiB, and one f32 tensor of 8 GiB.
+// Skipped if less than 12 GB of memory is available.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,10 +16,10 @@ namespace gradus::testing::test_huge_tensors {
 namespace {
 
 constexpr std::int64_t kMany = (std::int64_t{1} << 31) + 3, kLast = kMany - 1;
-// The four elements before each are not marked.
+// The four elements before each marked one are not marked.
 constexpr std::int64_t kMarked[] = {5, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31, kLast};
 
-/// From Linux, without swapping; 0 elsewhere.
+/// Reads the available memory from Linux, without swap space. Returns 0 on other systems.
 std::int64_t available_bytes() {
   std::ifstream file("/proc/meminfo");
   std::string word;
@@ -29,7 +29,7 @@ std::int64_t available_bytes() {
   return 0;
 }
 
-/// An error is better than a machine out of memory.
+/// Limits memory: an error is better than exhausting the machine's memory.
 struct Limit {
   bool enough;
   Limit() {
@@ -152,7 +152,7 @@ TEST_CASE("an expanded view of 2^33 elements costs no memory and has the right c
                     .item<std::int64_t>() == 2 * a + b);
   CHECK(slice(slice(wide, 2, n - 1, n), 3, n / 2 - 1, n / 2).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{0, 1, 2, 3});
-  CHECK(memory::usage().peak_bytes - live < 10'000);  // only the elements read
+  CHECK(memory::usage().peak_bytes - live < 10'000);  // less than a copy of all elements
 }
 
 }  // namespace gradus::testing::test_huge_tensors

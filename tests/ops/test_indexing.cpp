@@ -22,12 +22,12 @@ TEST_CASE("embedding: rows at padding_idx get no gradient, with create_graph or 
   const List wanted = {3, 4, 7, 8, 0, 0, 0, 0};
   for (const bool create_graph : {false, true}) {
     const Tensor y = embedding(weight, ids, 2);
-    CHECK(y.to_vector<double>() == List(8, 1.0));  // forward is not affected
+    CHECK(y.to_vector<double>() == List(8, 1.0));  // padding_idx does not affect the forward pass
     const Tensor dw = grad({y}, {weight}, {dy}, {.create_graph = create_graph})[0];
     CHECK(dw.to_vector<double>() == wanted);
   }
   embedding(weight, indices({2, 2}), 2).backward(ones({2, 2}, Dtype::f64));
-  CHECK(weight.grad().to_vector<double>() == List(8, 0.0));  // padding only
+  CHECK(weight.grad().to_vector<double>() == List(8, 0.0));  // all ids are padding
 }
 
 TEST_CASE("embedding: a tied weight gets both gradients") {

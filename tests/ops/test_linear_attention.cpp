@@ -83,7 +83,7 @@ TEST_CASE("memory of linear attention grows linearly with the length") {
 TEST_CASE("FAVOR features estimate exp(x · y), with an error that falls with their number") {
   const Heads h = heads(32, 8, 0.4);
   const Numbers right = numbers(scaled_dot_product_attention(h.q, h.k, h.v));
-  const auto error = [&](std::int64_t M) {  // RMS over 16 draws
+  const auto error = [&](std::int64_t M) {  // root mean square over 16 draws
     double squares = 0;
     Generator draws(11);
     for (int draw = 0; draw < 16; ++draw) {
@@ -94,7 +94,7 @@ TEST_CASE("FAVOR features estimate exp(x · y), with an error that falls with th
     }
     return std::sqrt(squares);
   };
-  // 64 times the features: an eighth of the error, up to chance.
+  // With 64 times the features, the error is an eighth, up to random variation.
   const double few = error(16), many = error(1024);
   CAPTURE(few, many);
   CHECK(many < few / 5);
@@ -103,20 +103,21 @@ TEST_CASE("FAVOR features estimate exp(x · y), with an error that falls with th
 }
 
 TEST_CASE("a performer's result is independent of its stabilizing shift") {
-  // Keys of norm 40: without the shift, exp(−|x|²/2) would be 0 in f32.
+  // Keys have norm 40: without the shift, exp(−|x|²/2) would be 0 in f32.
   const Tensor w = orthogonal_projection(32, 8, Generator(3).next(), Dtype::f64);
   const Heads h = heads(5, 8, 14);
   const Tensor y = performer_attention(h.q, h.k, h.v, w);
   const Heads f = {h.q.to(Dtype::f32), h.k.to(Dtype::f32), h.v.to(Dtype::f32)};
   const Tensor y32 = performer_attention(f.q, f.k, f.v, w.to(Dtype::f32));
   for (const double each : numbers(y32)) CHECK(std::isfinite(each));
-  // Exponents of about 200 err by 200 · 2⁻²⁴ = 10⁻⁵; the sums of products no more.
+  // Rounding changes exponents of about 200 by 200 · 2⁻²⁴ = 10⁻⁵. Sums of products add no larger
+  // error.
   CHECK(distance(numbers(y32), numbers(y)) < 1e-3);
 }
 
 TEST_CASE("a causal performer keeps keys along a long projection row in f32") {
-  // Along the first row, |w|² = 200, a key has exponent 100; the key 0 has exponent 0. f32 needs a
-  // shift of 12 to 87: e^88 overflows, e^−103 underflows.
+  // A key along the first row, where |w|² = 200, has exponent 100; the key 0 has exponent 0. f32
+  // requires a shift between 12 and 87: e^88 overflows, e^−103 underflows.
   const Tensor w = cat({full({1, 8}, 5, Dtype::f64), values({2, 8}) * 0.2}, 0);
   const Tensor along = reshape(select(w, 0, 0) * std::pow(8, 0.25), {1, 1, 1, 8});
   const Tensor k = cat({along * 0.0, along, along * 0.5}, 2), q = values({1, 1, 3, 8}) * 0.1;
@@ -127,7 +128,7 @@ TEST_CASE("a causal performer keeps keys along a long projection row in f32") {
   };
   const Numbers y = run(Dtype::f64), y32 = run(Dtype::f32);
   for (std::size_t c = 0; c < 2; ++c) CHECK(std::abs(y[c] - numbers(v)[c]) < 1e-14);
-  // Exponents of 100, rounded a few times to 2⁻²⁴ of that.
+  // Exponents of 100 are rounded a few times, each by 2⁻²⁴ of 100.
   CHECK(distance(y32, y) < 1e-4);
 }
 
@@ -149,7 +150,7 @@ TEST_CASE("a single feature gives all queries the same weights") {
   const Heads h = heads(5, 4, 0.5);
   const Tensor w = orthogonal_projection(1, 4, Generator(3).next(), Dtype::f64);
   const Numbers y = numbers(performer_attention(h.q, h.k, h.v, w));
-  // Keys and projection are divided by 4^(1/4), as in q k / √4.
+  // Keys and projection are divided by 4^(1/4), so that q k is divided by √4.
   const Tensor keys = favor_features(h.k * std::pow(4.0, -0.25), w, {});  // [1, 2, 5, 1]
   const Numbers mean = numbers(sum(keys * h.v, {2}, true) / sum(keys, {2}, true));
   for (std::size_t i = 0; i < y.size(); ++i)
@@ -175,7 +176,7 @@ TEST_CASE("projection blocks are orthogonal, with rows as long as normal vectors
       if (i == j) squares += dot;
       if (i != j && i / D == j / D) CHECK(std::abs(dot) < 1e-12);
     }
-  // 60 squares of normal values: 60 ± √120, four standard deviations.
+  // The sum of squares of 60 normal values is 60 ± √120; 44 is four standard deviations.
   CHECK(std::abs(squares - 60) < 44);
   CHECK(numbers(orthogonal_projection(M, D, Generator(2).next(), Dtype::f64)) == w);
   CHECK(numbers(orthogonal_projection(M, D, Generator(3).next(), Dtype::f64)) != w);

@@ -30,7 +30,7 @@ double dot(const Row& a, const Row& b) {
   return sum;
 }
 
-/// A sum of rows, and of magnitudes, which bound its rounding error.
+/// A sum of rows, and the sum of their magnitudes, which bounds its rounding error.
 struct Sum {
   Row value{}, size{};
   void add(double factor, const Row& row) {
@@ -61,7 +61,7 @@ struct Reference {
 
   void prepare() {
     for (std::size_t i = 0; i < kT; ++i) {
-      double sum = 0, mean = 0;  // scores are below 20: no shift needed
+      double sum = 0, mean = 0;  // scores are below 20, so no shift is needed
       for (std::size_t j = first_key(i); j <= i; ++j) {
         const double e = std::exp(score(i, j));
         sum += e, mean += e * dot(dy[i], v[j]);
@@ -91,8 +91,8 @@ struct Reference {
   }
 };
 
-/// Scores up to 10 round to 10 · 2⁻²⁴ = 6e-7, relative to a weight, in each of about ten
-/// operations. Differences dy · v − delta lose a few times more.
+/// Scores up to 10 are rounded by 10 · 2⁻²⁴ = 6e-7, relative to a weight, in each of about ten
+/// operations. The differences dy · v − delta multiply this error by a few.
 constexpr double kRounding = 1e-5;
 
 void check_row(const char* name, const Row& got, const Sum& right) {
@@ -113,7 +113,8 @@ void check_attention(const Mask& mask, std::int64_t before) {
   memory::reset_peak();
   const Tensor y = scaled_dot_product_attention(x[0], x[1], x[2], mask);
   const std::vector<Tensor> dx = grad({y}, x, {dy});
-  // y, gradients, and each thread's sums: tens of T · D, each 1 MiB. T · T would be 4 GiB.
+  // y, gradients, and each thread's sums take tens of T · D values, each 1 MiB. T · T values would
+  // take 4 GiB.
   CHECK(memory::usage().peak_bytes - live <= 64 * kT * kD * 4);
 
   Reference right{rows_of(x[0].detach()),
@@ -149,8 +150,8 @@ TEST_CASE("windowed attention over 32768 positions is right and keeps no matrix"
   check_attention(window_mask(64), 64);
 }
 
-// f32 represents an angle of 1e6 radians only to 0.06, double to 1e-10. What remains is the
-// rounding of a rotation: two f32 products and a sum.
+// An angle of 1e6 radians is rounded to 0.06 in f32, and to 1e-10 in double. The only other error
+// is the rounding of a rotation: two f32 products and a sum.
 TEST_CASE("rotary positions of a million are exact in f32") {
   constexpr std::int64_t width = 64, half = width / 2;
   const std::vector<std::int64_t> positions = {1'000'000, 1'000'001, 999'999, 123'456'789};

@@ -52,7 +52,7 @@ TEST_CASE("an ignored row may hold NaN, and its gradient is 0") {
 
 TEST_CASE("cross_entropy of equal logits is log V, and of extreme logits finite") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
-    const double ulps = dtype == Dtype::f32 ? 1e-6 : 1e-15;  // log 65 = 4.2
+    const double ulps = dtype == Dtype::f32 ? 1e-6 : 1e-15;  // log 65 = 4.2, so a few ulps
     const Tensor equal = full({3, 65}, 12345, dtype);
     CHECK(std::abs(cross_entropy(equal, indices({0, 64, 7})).item() - std::log(65.0)) < ulps);
     const Tensor far = tensor({{3e4, -3e4}, {-3e4, 3e4}}, dtype);
@@ -70,7 +70,7 @@ TEST_CASE("the second derivative of cross_entropy in f32 equals the rounded one 
     const Tensor d = grad({dx}, {x}, {values({2, 3}, 1).to(dtype)})[0];
     return d.to(Dtype::f64).to_vector<double>();
   };
-  CHECK(near(second(Dtype::f32), second(Dtype::f64), 1e-6));  // values below 1
+  CHECK(near(second(Dtype::f32), second(Dtype::f64), 1e-6));  // values are below 1
 }
 
 TEST_CASE("cross_entropy of −∞ rows is +∞ with gradient 0, and of NaN rows NaN") {
@@ -174,7 +174,7 @@ TEST_CASE("log_softmax of rows of one element has gradient 0") {
   expect(numbers(x.grad()) == Numbers{0, 0}, "rows of one element, one of them hidden");
 }
 
-/// By the formula and by the kernel. A third is not exact in f32, so that a truncation shows.
+/// Tests the formula and the kernel. A third is not exact in f32, so that truncation is visible.
 void both_ways(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options,
                const Numbers& expected, const std::string& what) {
   for (const bool recorded : {false, true}) {
@@ -212,7 +212,7 @@ TEST_CASE("cross_entropy gradients are right next to ignored and −∞ rows") {
   }
 }
 
-/// Powers of two are exact.
+/// Powers of two make the gradients exact.
 TEST_CASE("label smoothing gives exact gradients") {
   const Tensor x = tensor(std::vector<double>{0.5, 0}, {1, 2}).requires_grad_();
   const CrossEntropyOptions options{.label_smoothing = 0.5, .reduction = Reduction::sum};

@@ -159,8 +159,8 @@ void check_blocks(const Mask& mask, const MaskSizes& sizes, bool exact) {
 
 constexpr MaskSizes kSizes{2, 3, 19, 23};
 
-/// Example 0: a ring of 23 keys, in which 23 … overwrote 0 … 18, and queries 22 … 40. Example 1: 7
-/// keys, and queries 4 … 10 followed by absent ones.
+/// Example 0: a ring of 23 keys, in which keys from 23 on replaced 0 … 18, and queries 22 … 40.
+/// Example 1: 7 keys, and queries 4 … 10 followed by absent ones.
 Mask placed(const Mask& mask) {
   Positions queries(2), keys(2);
   for (std::int64_t i = 0; i < 19; ++i)
@@ -224,15 +224,15 @@ TEST_CASE("block patterns have global, window and the requested number of random
   for (std::int64_t row = 3; row < 23; ++row) {
     std::int64_t seen = 0;
     for (std::int64_t key = 0; key < 24; ++key) seen += mask.allows({0, 0, row, key});
-    CHECK(seen == 2 + 3 + 3);  // global, window, random: disjoint in these rows
+    CHECK(seen == 2 + 3 + 3);  // global, window and random keys are disjoint in these rows
   }
-  CHECK(mask.picture(24, 24, 0, 0) == mask.picture(24, 24, 5, 9));  // the same for all
+  CHECK(mask.picture(24, 24, 0, 0) == mask.picture(24, 24, 5, 9));  // all heads are equal
   drawn.seed = 1;
   CHECK(mask.picture(24, 24) != block_sparse_mask(drawn).picture(24, 24));
   drawn.heads = 2;
   const Mask heads = block_sparse_mask(drawn);
   CHECK(heads.picture(24, 24, 0, 0) != heads.picture(24, 24, 0, 1));
-  drawn.random = 100;  // more than exist
+  drawn.random = 100;  // more keys than exist
   CHECK(block_sparse_mask(drawn).coverage({0, 0, 0, 24, 0, 24}) == Coverage::all);
   CHECK(block_sparse_mask({.length = 0}).picture(0, 0).empty());
 }
@@ -249,7 +249,7 @@ TEST_CASE("remapped masks use positions, and negative positions are hidden") {
   const Mask twice =
       remap_positions(remap_positions(causal_mask(), {{5, 6, 7}}, {{5, 6, 7}}), {{2}}, {{0, 2}});
   CHECK(twice.picture(1, 2) == "##\n");
-  // One query list for both examples. Lengths may exceed the keys.
+  // Both examples share one query list. Lengths may exceed the number of keys.
   const Mask padded = remap_positions(causal_mask() & padding_mask({9, 2}), {{2}}, {{0, 1, 2}});
   CHECK(padded.picture(1, 3, 0) == "###\n");
   CHECK(padded.picture(1, 3, 1) == "##.\n");

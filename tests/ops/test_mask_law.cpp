@@ -1,5 +1,5 @@
-// Compares every type of mask, single, combined and remapped, with its definition, and attention
-// with plain loops.
+// Compares every type of mask (single, combined and remapped) with its definition, and attention
+// with naive loops.
 #include <functional>
 #include <numeric>
 #include <string>
@@ -21,7 +21,7 @@ bool drawn(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
   return (b * 31 + h * 17 + i * i * 7 + j * j * 3 + i * j) % 5 < 2;
 }
 
-/// drawn() as a tensor; axes of size 1 broadcast.
+/// Returns drawn() as a tensor whose axes of size 1 broadcast.
 Kind dense(const Shape& shape) {
   Shape four = shape;
   if (four.rank() == 3) four.insert(1, 1);
@@ -102,7 +102,7 @@ std::vector<Kind> simple(const Extent& n) {
           dense({B, H, T, S})};
 }
 
-/// Rows of a wrapped ring, some absent, shared or per example.
+/// Rows of a wrapped ring, some of them absent. The rows are shared or differ between examples.
 Kind in_a_ring(const Kind& a, const Extent& n, bool each) {
   Positions queries(each ? 2 : 1), keys(each ? 2 : 1);
   for (std::size_t b = 0; b < queries.size(); ++b) {
@@ -124,7 +124,7 @@ void check_dense(const Kind& kind, const Extent& n) {
   CHECK(wrong == 0);
 }
 
-/// In loops over the allowed pairs.
+/// Attention in loops over the allowed pairs.
 struct Plain {
   const Case& c;
   const May& may;
@@ -141,7 +141,7 @@ struct Plain {
     const std::int64_t at[] = {b, h, i, j};
     std::int64_t place = 0;
     const int rank = c.bias.defined() ? c.bias.rank() : 0;
-    for (int axis = 0; axis < rank; ++axis)  // missing axes and axes of 1 broadcast
+    for (int axis = 0; axis < rank; ++axis)  // missing axes and axes of size 1 broadcast
       place = place * c.bias.size(axis) + (c.bias.size(axis) == 1 ? 0 : at[4 - rank + axis]);
     return rank == 0 ? 0 : c.bias.data<double>()[place];
   }
@@ -176,8 +176,8 @@ struct Plain {
   }
 };
 
-/// Sets keys and values before the first and after the last key that any query sees to NaN. Not for
-/// a & b, where padding is only what a or b alone hides from every query.
+/// Fills keys and values with NaN before the first and after the last key that any query attends to.
+/// Does not support a & b, whose padding is only what a or b hides from every query by itself.
 void poison(Case& c, const May& may) {
   for (std::int64_t b = 0; b < c.B; ++b)
     for (std::int64_t hk = 0; hk < c.Hk; ++hk) {
@@ -211,7 +211,8 @@ void check_attention(const Kind& kind, const Extent& n, const Options& how) {
   plain.run();
   if (how.poisoned) poison(c, kind.may);
   const Results got = attending::run(c, how.way);
-  // Relative to the largest value: where queries see one key, dq and dk are rounding errors of 0.
+  // Errors are relative to the largest value: where queries have only one key, dq and dk are 0 up
+  // to rounding.
   double worst = 0, most = 1;
   const auto compare = [&](const Tensor& x, const Numbers& y) {
     const Numbers found = numbers(x);
@@ -289,7 +290,7 @@ TEST_CASE("a bias is added under masks too, and −∞ hides a key", "[kernel]")
       for (const bool absent : {false, true})
         for (const Kind& kind : kinds)
           for (const Way way : kWays) {
-            if (S > 500 && way != Way::fused) continue;  // the others have no spans
+            if (S > 500 && way != Way::fused) continue;  // only the kernel splits keys into spans
             CAPTURE(shape, absent, kind.mask.describe(), int(way));
             Tensor bias = randn(shape, Dtype::f64);
             for (std::int64_t i = 0; absent && i < bias.numel(); i += 3)

@@ -23,7 +23,7 @@ namespace {
 using naive::Numbers;
 using naive::numbers;
 
-/// In units of the rounding error of `terms` products of size 1.
+/// Returns the error in units of the rounding error of `terms` products of size 1.
 double roundings(const Tensor& x, const Numbers& right, std::int64_t terms) {
   const double unit = (x.dtype() == Dtype::f32 ? 0x1p-24 : 0x1p-53) * static_cast<double>(terms);
   const Numbers got = numbers(x);
@@ -58,7 +58,7 @@ TEST_CASE("matmul propagates NaN and infinity into their sums only") {
   CHECK(y[3] == 3);
   CHECK(y[4] == inf);
   CHECK(std::isnan(y[5]));  // ∞ · 0
-  // Poisoned output must not be read.
+  // The poisoned output must not be read.
   memory::set_poison(true);
   const Tensor plain = linear(ones({3, 4}), ones({2, 4}));
   const Tensor product = matmul(ones({3, 4}), ones({4, 2}));
@@ -74,8 +74,8 @@ TEST_CASE("a large matmul equals naive loops") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const Tensor a = randn({m, k}, dtype), b = randn({k, n}, dtype);
     const Numbers right = naive::matmul(numbers(a), {m, k}, numbers(b), {k, n});
-    // Each of k products of about 1 and each partial sum, at most about 4 √k, is rounded: 203 terms
-    // of up to 60 ulps, of which random signs leave a few.
+    // Each of the k products of about 1 and each partial sum of at most about 4 √k is rounded: 203
+    // terms with errors of up to 60 ulps, of which a few ulps remain with random signs.
     CHECK(roundings(matmul(a, b), right, k) < 8);
     CHECK(roundings(linear(a, transpose(b)), right, k) < 8);
     const Tensor at_ = transpose(transpose(a).contiguous()),
@@ -88,7 +88,7 @@ TEST_CASE("a large matmul equals naive loops") {
 TEST_CASE("matmul of views makes no copies") {
   Generator own(4);
   const GeneratorScope scope(own);
-  // The built-in matmul packs parts of B, at most 1 MiB per thread. The matrices are larger.
+  // The built-in matmul packs parts of B into at most 1 MiB per thread. The matrices are larger.
   constexpr std::int64_t kPacked = 1 << 20;
   const std::int64_t n = 640, matrix = n * n * 8;
   const int before = num_threads();

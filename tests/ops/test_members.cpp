@@ -1,4 +1,4 @@
-// PyTorch idioms work, throw, or do not compile.
+// Checks which PyTorch idioms work, throw, or do not compile.
 #include <cmath>
 #include <thread>
 #include <type_traits>
@@ -20,7 +20,7 @@ Tensor leaf(std::initializer_list<double> values) {
   return tensor(values, Dtype::f64).requires_grad_();
 }
 
-// x[0] = y would assign to a temporary.
+// x[0] = y must not compile: it would assign to a temporary.
 static_assert(std::is_assignable_v<Tensor&, Tensor>);
 static_assert(!std::is_assignable_v<Tensor, Tensor>);
 static_assert(!std::is_assignable_v<Tensor, const Tensor&>);
@@ -70,7 +70,7 @@ TEST_CASE("a tensor index selects rows by number and elements by bool") {
 
 TEST_CASE("minus-assign writes to a parameter under NoGrad and throws otherwise") {
   const Tensor parameter = leaf({1, 2});
-  Tensor p = parameter;  // as in: for (auto& p : net.parameters()) p.tensor -= …
+  Tensor p = parameter;  // as in `for (auto& p : net.parameters()) p.tensor -= …`
   {
     const NoGrad off;
     p -= 0.5 * ones({2}, Dtype::f64);
@@ -94,12 +94,12 @@ TEST_CASE("x + y reuses an unshared temporary y, and no other tensor") {
   CHECK(sum.data<double>() == buffer);
   CHECK(numbers(sum) == Numbers{11, 22});
   CHECK(numbers(grad((sum * sum).sum(), x)) == Numbers{22, 44});
-  CHECK(numbers(x + y.view({2})) == Numbers{11, 22});  // a view of a kept tensor
+  CHECK(numbers(x + y.view({2})) == Numbers{11, 22});  // must not overwrite y
   CHECK(numbers(y) == Numbers{10, 20});
   const Tensor z = x + tanh(y);  // tanh saves its result
   const Tensor dy = grad(z.sum(), y);
   CHECK(std::abs(numbers(dy)[0] - (1 - std::tanh(10.0) * std::tanh(10.0))) < 1e-15);
-  const Tensor row = leaf({1});  // broadcast: y's buffer is too small
+  const Tensor row = leaf({1});  // y's buffer is too small for the broadcast result
   CHECK(numbers(x + row.clone()) == Numbers{2, 3});
 }
 
@@ -132,7 +132,7 @@ struct OnceOnly final : Op {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     Tensor dx = Tensor::empty_like(dy);
     const Tensor in = x.value();
-    const std::vector<double> upstream = dy.to_vector<double>();  // may be strided
+    const std::vector<double> upstream = dy.to_vector<double>();  // dy may be strided
     for (std::int64_t i = 0; i < dy.numel(); ++i)
       dx.mutable_data<double>()[i] =
           2 * in.data<double>()[i] * upstream[static_cast<std::size_t>(i)];

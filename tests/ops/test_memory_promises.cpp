@@ -11,7 +11,7 @@ namespace gradus::testing::test_memory_promises {
 namespace {
 
 constexpr std::int64_t kRows = 256, kColumns = 256;
-constexpr std::int64_t kBuffer = kRows * kColumns * 4;  // bytes of an f32 tensor of this shape
+constexpr std::int64_t kBuffer = kRows * kColumns * 4;  // bytes of an f32 tensor
 constexpr std::int64_t kFewRows = 4 * kColumns * 4;     // bytes of 4 rows, or 4 values per row
 
 Tensor buffer() { return full({kRows, kColumns}, 0.5, Dtype::f32); }
@@ -19,10 +19,10 @@ Tensor leaf() { return buffer().requires_grad_(); }
 
 struct Bytes {
   std::int64_t peak;
-  std::int64_t kept;  // at the end
+  std::int64_t kept;  // bytes still live at the end
 };
 
-/// f's result stays live.
+/// Measures f while its result stays live.
 template <class F>
 Bytes bytes_of(F f) {
   const std::int64_t before = memory::usage().live_bytes;
@@ -68,7 +68,7 @@ TEST_CASE("a deep network keeps no layer under NoGrad") {
     for (int layer = 0; layer < 20; ++layer) y = tanh(matmul(y, x));
     return y;
   });
-  // One layer's input, product and output, and the matmul's packed operands.
+  // The peak covers one layer's input, product and output, and the packed operands of the matmul.
   CHECK(b.peak <= 5 * kBuffer);
   CHECK(b.kept <= kBuffer);
 }
@@ -83,7 +83,7 @@ TEST_CASE("matmul saves neither the activation nor the norm before it") {
   const Tensor x = leaf(), w = leaf();
   CHECK(bytes_of([&] { return matmul(gelu(x), w); }).kept <= kBuffer);
   CHECK(bytes_of([&] { return matmul(silu(x), w); }).kept <= kBuffer);
-  // Two statistics per row.
+  // layer_norm keeps two statistics per row.
   CHECK(bytes_of([&] { return matmul(layer_norm(x), w); }).kept <= kBuffer + 2 * kRows * 4);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("backward accumulates into an existing gradient in place") {
   const Tensor x = leaf();
   (x * 2.0).backward(buffer());
   const Bytes again = backward_of(x * 2.0);
-  CHECK(again.peak <= kBuffer);  // the incoming gradient
+  CHECK(again.peak <= kBuffer);  // the gradient that is added
   CHECK(again.kept <= 0);
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("backward accumulates many gradients of one tensor in one buffer") {
   const Tensor x = leaf();
   Tensor y = x * 2.0;
   for (int i = 0; i < 16; ++i) y = y + x * 3.0;
-  CHECK(backward_of(y).peak <= 2 * kBuffer);  // and the sum
+  CHECK(backward_of(y).peak <= 2 * kBuffer);  // one gradient and the sum
 }
 
 TEST_CASE("gradients of slices and rows are added in place, without padding") {
@@ -118,10 +118,10 @@ TEST_CASE("gradients of slices and rows are added in place, without padding") {
   const std::vector<Tensor> parts = split(x, 16, 0);
   Tensor y = parts[0] * 1.0;
   for (const Tensor& part : parts) y = y + part;
-  CHECK(backward_of(y).peak <= kBuffer + 2 * 16 * kColumns * 4);  // dx and two slices
+  CHECK(backward_of(y).peak <= kBuffer + 2 * 16 * kColumns * 4);  // dx and two gradients of slices
   const Tensor ids = tensor({1, 2}, Dtype::i64);
   const Tensor rows = embedding(table, ids) + embedding(table, ids) * 2.0;
-  CHECK(backward_of(rows).peak <= kBuffer + kFewRows);  // dtable and two gradients of two rows
+  CHECK(backward_of(rows).peak <= kBuffer + kFewRows);  // dtable and two gradients of two rows each
 }
 
 TEST_CASE("backward releases saved tensors and reuses gradients as it proceeds") {
@@ -129,7 +129,7 @@ TEST_CASE("backward releases saved tensors and reuses gradients as it proceeds")
   Tensor y = x * 1.0;
   for (int i = 0; i < 16; ++i) y = relu(y);
   const Bytes b = backward_of(y);
-  CHECK(b.peak <= 2 * kBuffer);             // and dx
+  CHECK(b.peak <= 2 * kBuffer);             // one gradient and dx
   CHECK(b.kept <= kBuffer - 15 * kBuffer);  // dx is new; 15 unused outputs are freed
 }
 
@@ -150,12 +150,13 @@ TEST_CASE("the backward pass of a norm reuses the buffer of its gradient") {
 }
 
 TEST_CASE("attention keeps its output and one value per query, and never a T x S matrix") {
-  constexpr std::int64_t T = 4096, D = 16, kHead = T * D * 4;  // bytes of q, k, v or an output
+  constexpr std::int64_t T = 4096, D = 16, kHead = T * D * 4;  // bytes of q, k, v or the output
   const Tensor x = full({1, 1, T, D}, 0.5, Dtype::f32).requires_grad_();
   const Bytes forward = bytes_of([&] { return scaled_dot_product_attention(x, x, x); });
   CHECK(forward.kept <= kHead + T * 4);
   CHECK(forward.peak <= T * T * 4 / 16);
-  // dq, dk, dv, and for at most 8 parts keys, values and their sums, with gaps between rows.
+  // Backward allocates dq, dk and dv. Each of at most 8 parts also allocates keys, values and their
+  // sums, with gaps between rows.
   const Bytes backward = backward_of(scaled_dot_product_attention(x, x, x));
   CHECK(backward.peak <= (3 + 8 * 6) * kHead);
   CHECK(backward.peak <= T * T * 4 / 4);

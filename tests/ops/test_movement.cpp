@@ -35,7 +35,7 @@ TEST_CASE("views share storage") {
 
 TEST_CASE("reshape returns a view whenever strides allow it") {
   const Tensor x = counted({4, 6, 5});
-  const Tensor half = slice(x, 0, 0, 4, 2);  // [2, 6, 5], contiguous rows
+  const Tensor half = slice(x, 0, 0, 4, 2);  // shape [2, 6, 5] with contiguous rows
   CHECK(shared(reshape(half, {2, 30}), x));
   CHECK(shared(reshape(half, {2, 3, 1, 2, 5}), x));
   CHECK(!shared(reshape(half, {60}), x));
@@ -88,7 +88,7 @@ TEST_CASE("split and chunk: the last part may be smaller") {
   CHECK(integers_of(cat(parts)) == integers_of(x));
   CHECK(chunk(x, 2)[0].shape() == Shape{4, 2});
   CHECK(chunk(x, 9).size() == 7);
-  CHECK(chunk(x, 5).size() == 4);  // sizes 2, 2, 2, 1
+  CHECK(chunk(x, 5).size() == 4);  // chunks have sizes 2, 2, 2, 1
   CHECK(split(zeros({0, 2}), 3).size() == 1);
   CHECK(split(x, {1, 0, 6}, 0)[1].shape() == Shape{0, 2});
 }

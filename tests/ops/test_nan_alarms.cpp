@@ -1,4 +1,4 @@
-// The samples' infinities and empty rows are intended.
+// Infinities and empty rows in the samples are intended.
 #include <string>
 
 #include "gradus/engine/grad_mode.h"

@@ -30,7 +30,7 @@ TEST_CASE("layer_norm keeps its accuracy far from 0 in f32") {
     numbers.push_back(1000.0f + static_cast<float>(i * 37 % 512) / 1024);
   const Tensor x = tensor(numbers, {512});
   const Tensor y = layer_norm(x).to(Dtype::f64), exact = layer_norm(x.to(Dtype::f64));
-  // The mean may be off by an ulp of 1000; the standard deviation is 0.144.
+  // The mean may have an error of an ulp of 1000; the standard deviation is 0.144.
   CHECK(near(y.to_vector<double>(), exact.to_vector<double>(), 6e-5 / 0.144));
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("batch_norm updates running statistics with the unbiased variance") {
     const FormulaScope scope(formula);
     const Statistics running{tensor({1, 0}, Dtype::f64), ones({2}, Dtype::f64)};
     batch_norm(x, {}, {}, running.mean, running.variance, true, {.momentum = 0.25});
-    // means 4 and 20; sums of squared deviations 26 and 600
+    // The means are 4 and 20; the sums of squared deviations are 26 and 600.
     CHECK(near(running.mean.to_vector<double>(), {1.75, 5}, 1e-15));
     CHECK(near(running.variance.to_vector<double>(), {0.75 + 0.25 * 13, 0.75 + 0.25 * 300}, 1e-13));
     const Tensor before = running.mean.clone();

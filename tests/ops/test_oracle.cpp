@@ -14,7 +14,7 @@
 namespace gradus::testing::test_oracle {
 namespace {
 
-/// The samples must outlive the test: oracles are cached by address.
+/// The samples must outlive the test because oracles are cached by address.
 Sample squared(const char* what, std::function<Tensor(const Tensor&)> f) {
   return {"multiply",
           what,
@@ -53,11 +53,11 @@ TEST_CASE("oracle: rounding errors are accepted, also in f32, and NaN is not") {
   CHECK(difference({1 + 6 * tiny}, {{1, 1}}, 0x1p-24) == "");
   CHECK(difference({NAN}, {{1, 1}}, tiny) != "");
   CHECK(difference({1}, {{NAN, 1}}, tiny) != "");
-  CHECK(difference({1}, {{1, NAN}}, tiny) == "");  // equal
+  CHECK(difference({1}, {{1, NAN}}, tiny) == "");  // equal values pass
   CHECK(difference({1.5}, {{1, NAN}}, tiny) != "");
   CHECK(difference({}, {}, tiny) == "");
   CHECK(difference({1}, {}, tiny) == "1 elements instead of 0");
-  // At least a thousandth of the worst element's bound.
+  // The bound is at least a thousandth of the worst element's bound.
   CHECK(difference({5, tiny}, {{5, 1000}, {0, 0}}, tiny) == "");
   CHECK(difference({5, 8 * tiny}, {{5, 1000}, {0, 0}}, tiny) != "");
 }

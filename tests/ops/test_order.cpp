@@ -78,7 +78,7 @@ TEST_CASE("multinomial: frequencies follow the weights") {
   CHECK(counts[3] == 0);
   const double expected[] = {0.125, 0, 0.375, 0, 0.5};
   for (std::size_t k = 0; k < 5; ++k) {
-    // 5 standard deviations of a count: once in two million seeds
+    // A count exceeds 5 standard deviations for one in two million seeds.
     const double deviation = std::sqrt(static_cast<double>(n) * expected[k] * (1 - expected[k]));
     CHECK(std::abs(counts[k] - static_cast<double>(n) * expected[k]) <= 5 * deviation);
   }
@@ -98,7 +98,8 @@ TEST_CASE("multinomial without replacement draws distinct elements by weight") {
     first_is_3 += 1;
     second_after_3_is_2 += drawn[3 * r + 1] == 2;
   }
-  // 4/8 of the first draws, then 3/4 of the second; 5 standard deviations
+  // The expected shares are 4/8 of the first draws, then 3/4 of the second; the bounds are 5
+  // standard deviations.
   CHECK(std::abs(first_is_3 - 4000) <= 5 * std::sqrt(8000 * 0.25));
   CHECK(std::abs(second_after_3_is_2 - 0.75 * first_is_3) <= 5 * std::sqrt(first_is_3 * 0.1875));
 }
@@ -111,7 +112,7 @@ TEST_CASE("multinomial: a seed gives the same draws for any number of threads") 
     seed(3);
     const Integers one = integers_of(multinomial(weights, 5, replacement));
     set_num_threads(2);
-    CHECK(integers_of(multinomial(weights, 5, replacement)) != one);  // another stream
+    CHECK(integers_of(multinomial(weights, 5, replacement)) != one);  // draws from the next stream
     seed(3);
     CHECK(integers_of(multinomial(weights, 5, replacement)) == one);
   }

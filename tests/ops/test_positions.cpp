@@ -24,11 +24,11 @@ TEST_CASE("rotated queries and keys depend only on their distance") {
   for (const bool interleaved : {false, true}) {
     const RotaryOptions options{.interleaved = interleaved};
     const double near = product(3, 1, options);
-    // An angle of 10⁵ is rounded by 10⁵ · 2⁻⁵³; the dot product adds a little.
+    // An angle of 10⁵ is rounded by 10⁵ · 2⁻⁵³. The dot product adds a small error.
     CHECK(std::abs(product(100003, 100001, options) - near) < 1e-9);
     CHECK(std::abs(product(4, 1, options) - near) > 1e-3);
     CHECK(std::abs(product(0, -2, options) - near) < 1e-12);
-    // 2²⁴ + 1 and + 3 are not f32 values.
+    // f32 does not represent 2²⁴ + 1 and 2²⁴ + 3.
     CHECK(std::abs(product(16777219, 16777217, options) - near) < 1e-7);
   }
 }
@@ -92,7 +92,8 @@ TEST_CASE("the ALiBi bias falls with the distance") {
 }
 
 TEST_CASE("relative buckets follow T5") {
-  // d ≥ 8 is in bucket 8 + k for the largest k with 8 · 16^(k / 8) ≤ d, that is 8⁸ · 16ᵏ ≤ d⁸.
+  // For d ≥ 8, the bucket is 8 + k with the largest k for which 8 · 16^(k / 8) ≤ d, that is 8⁸ ·
+  // 16ᵏ ≤ d⁸.
   const Places distances = {0,  1,  7,  8,  9,  11, 12, 15, 16,  22,  23,
                             31, 32, 45, 46, 63, 64, 90, 91, 127, 128, 1000};
   const Places buckets = {0,  1,  7,  8,  8,  8,  9,  9,  10, 10, 11,
@@ -103,11 +104,12 @@ TEST_CASE("relative buckets follow T5") {
     if (i > 0) CHECK(relative_bucket(distances[i]) == 16 + buckets[i]);
     CHECK(relative_bucket(distances[i], {.bidirectional = false}) == 0);
   }
-  // Unidirectional: 16 buckets of one distance, 16 up to 128.
+  // Unidirectional: 16 buckets of one distance each, and 16 for distances up to 128.
   for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {15, 15}, {16, 16}, {18, 16}, {19, 17}, {63, 26}, {64, 26}, {127, 31}, {500, 31}})
     CHECK(relative_bucket(-distance, {.bidirectional = false}) == bucket);
-  // 16 buckets up to 40: in each direction 4 of one distance, then 4 + ⌊4 · log₁₀(d / 4)⌋.
+  // 16 buckets for distances up to 40. Each direction has 4 of one distance each, then 4 + ⌊4 ·
+  // log₁₀(d / 4)⌋.
   for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {3, 3}, {4, 4}, {7, 4}, {8, 5}, {15, 6}, {20, 6}, {33, 7}, {200, 7}})
     CHECK(relative_bucket(-distance, {.count = 16, .max_distance = 40}) == bucket);

@@ -72,7 +72,7 @@ TEST_CASE("var: too few elements give NaN, and one with correction 0 gives 0") {
 }
 
 TEST_CASE("var: no cancellation far from 0") {
-  // In f64, the difference of squares would have no digits left.
+  // A difference of squares would have no correct digits in f64.
   const Tensor x = tensor({1e8 - 1, 1e8 + 1}, Dtype::f64);
   CHECK(var(x).item() == 2);
 }
@@ -106,7 +106,7 @@ TEST_CASE("logsumexp: infinities give their limits") {
   CHECK(derivative({-kInfinity, -kInfinity}, f) == List{0, 0});
   CHECK(derivative({-kInfinity, 2}, f) == List{0, 1});
   const double large = logsumexp(leaf({1000, 1000})).item();
-  CHECK(std::abs(large - (1000 + std::log(2))) < 1e-12);  // an ulp is 1e-13
+  CHECK(std::abs(large - (1000 + std::log(2))) < 1e-12);  // an ulp of the result is 1e-13
 }
 
 TEST_CASE("prod: gradients are right with zeros, once and twice differentiated") {
@@ -122,7 +122,7 @@ TEST_CASE("prod: gradients are right with zeros, once and twice differentiated")
 TEST_CASE("reductions: i64 is exact, and other types are converted or rejected") {
   const Tensor integers = tensor(std::vector<std::int64_t>{3, -5, 9007199254740993}, {3});
   CHECK(sum(integers).dtype() == Dtype::i64);
-  CHECK(sum(integers).to_vector<std::int64_t>()[0] == 9007199254740991);  // not summed in f64
+  CHECK(sum(integers).to_vector<std::int64_t>()[0] == 9007199254740991);  // exact
   CHECK(max(integers).to_vector<std::int64_t>()[0] == 9007199254740993);
   CHECK(min(integers).to_vector<std::int64_t>()[0] == -5);
   CHECK(cumsum(integers, 0).to_vector<std::int64_t>() ==
@@ -133,7 +133,7 @@ TEST_CASE("reductions: i64 is exact, and other types are converted or rejected")
 }
 
 TEST_CASE("sum: f32 is summed in double") {
-  // In an f32 sum each 1 would be lost.
+  // An f32 sum would lose each 1.
   List x(101, 1.0);
   x[0] = 0x1p24;
   const Tensor single = leaf(x).to(Dtype::f32);

@@ -17,8 +17,8 @@ void each_sample(Body body) {
   }
 }
 
-/// Finite differences call small functions thousands of times; waking a second thread would
-/// dominate.
+/// Uses one thread: finite differences call small functions thousands of times, and waking a second
+/// thread would dominate the time.
 struct OneThread {
   const int before = num_threads();
   OneThread() { set_num_threads(1); }

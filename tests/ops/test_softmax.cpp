@@ -16,7 +16,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Function = Tensor (*)(const Tensor&, int);
 
-/// By the kernel or by the formula.
+/// Computes the gradient by the formula or by the kernel.
 std::vector<double> gradient(Function f, const Tensor& x, const Tensor& dy, bool formula) {
   const FormulaScope scope(formula);
   const Tensor leaf = x.clone().requires_grad_();
@@ -39,7 +39,7 @@ TEST_CASE("log_softmax of a row of −∞ is −∞ with gradient 0") {
   const Tensor dy = tensor({{1, 2, 3}, {5, 1, 3}}, Dtype::f64);
   const std::vector<double> y = log_softmax(x).to_vector<double>();
   for (std::size_t i = 0; i < 4; ++i) CHECK(y[i] == -kInfinity);
-  CHECK(std::abs(y[4] + std::log(2.0)) < 1e-15);  // an ulp or two of 0.69
+  CHECK(std::abs(y[4] + std::log(2.0)) < 1e-15);  // one or two ulps of 0.69
   for (const bool formula : {false, true}) {
     const std::vector<double> dx = gradient(log_softmax, x, dy, formula);
     const double expected[] = {0, 0, 0, 5, 1 - 4.5, 3 - 4.5};
@@ -50,7 +50,7 @@ TEST_CASE("log_softmax of a row of −∞ is −∞ with gradient 0") {
 TEST_CASE("a NaN or +∞ makes its row NaN and no other") {
   for (const double special : {std::nan(""), kInfinity}) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
-      Tensor x = ones({3, 41}, dtype);  // longer than the vectors of either dtype
+      Tensor x = ones({3, 41}, dtype);  // longer than one vector of either dtype
       Tensor one = kernel::strided_view(x, {1}, {1}, 41 + 37);
       one.fill_(special);
       for (const Function f : {Function{softmax}, Function{log_softmax}}) {
@@ -69,7 +69,7 @@ TEST_CASE("softmax of large values neither overflows nor loses accuracy") {
   CHECK(std::abs(y[1] - 1 / (1 + std::exp(-1.0))) < 1e-15);
   CHECK(y[2] == 0);
   const std::vector<double> log_y = log_softmax(x).to_vector<double>();
-  // 2001.3 has an ulp of 2.3e-13.
+  // An ulp of 2001.3 is 2.3e-13.
   CHECK(std::abs(log_y[2] + 2001 + std::log1p(std::exp(-1.0))) < 5e-13);
 }
 

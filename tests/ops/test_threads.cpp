@@ -14,7 +14,7 @@ struct Threads {
   ~Threads() { set_num_threads(before); }
 };
 
-/// Values, then gradients.
+/// Returns the values, then the gradients.
 std::vector<Numbers> run_with(int threads, const Sample& sample) {
   const Threads scope(threads);
   Generator own(3);
@@ -31,13 +31,13 @@ bool equal_but_for_order(const std::vector<Numbers>& a, const std::vector<Number
   });
 }
 
-/// Treats all NaN as equal, and 0 and −0.
+/// Treats all NaNs as equal, and also 0 and −0.
 bool identical(const std::vector<Numbers>& a, const std::vector<Numbers>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const Numbers& x, const Numbers& y) { return distance(x, y) == 0; });
 }
 
-/// 300 · 257 elements are several chunks for each of 4 threads. Most registry samples are smaller
+/// 300 · 257 elements make multiple chunks for each of 4 threads. Most registry samples are smaller
 /// than one chunk.
 Samples wide_samples() {
   const std::int64_t rows = 300, columns = 257;

@@ -28,7 +28,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kDenormal = std::numeric_limits<float>::denorm_min();
 
-// The textbook formulas, unlike vmath's.
+// These are the textbook formulas, which vmath does not use.
 const Real kRootTwoOverPi = std::sqrt(2.0L / std::acos(-1.0L));
 
 Real exact_sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
@@ -52,11 +52,11 @@ struct Function {
   float (*one)(float);
   double (*wide)(double);
   Real (*exact)(Real);
-  Real ulps;      // allowed in the float version
+  Real ulps;      // error bound of the float version, in ulps
   Real absolute;  // … or this, times max(1, |x|)
 };
 
-// From |x| = 87.3365 on, the sigmoids flush e^-|x| to 0, slightly above 2⁻¹²⁶.
+// For |x| from 87.3365 on, the sigmoids flush e^-|x| to 0, slightly above 2⁻¹²⁶.
 constexpr Real kFlushed = 1.0001L * 0x1p-126L;
 
 template <float (*f)(float)>
@@ -91,14 +91,14 @@ const Function& find(const std::string& name) {
                        [&](const Function& f) { return f.name == name; });
 }
 
-/// The spacing of floats at |value|; below it at a power of two.
+/// Returns the spacing of floats at |value|; at a power of two, the spacing below it.
 Real ulp(Real value) {
   int exponent = 0;
   std::frexp(value, &exponent);
   return std::ldexp(1.0L, std::max(exponent - 24, -149));
 }
 
-/// ∞ counts as 2¹²⁸, the float after the largest.
+/// Counts ∞ as 2¹²⁸, the float that would follow the largest.
 bool close(float got, Real want, Real ulps, Real absolute) {
   if (std::isnan(want)) return std::isnan(got);
   const Real limit = 0x1p128L;
@@ -107,7 +107,8 @@ bool close(float got, Real want, Real ulps, Real absolute) {
   return error <= std::max(ulps * ulp(bounded), absolute);  // false for NaN
 }
 
-/// Every `step`-th bit pattern: with 12,289, each sign and exponent with about 680 mantissas.
+/// Returns every `step`-th bit pattern: with 12,289, each sign and exponent with about 680
+/// mantissas.
 std::vector<float> sweep(std::uint64_t step = 12289) {
   std::vector<float> x;
   for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += step) {
@@ -125,7 +126,7 @@ void check_bounds(const Function& f, const std::vector<float>& x) {
     f.rows(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      if (std::isinf(x[i])) continue;  // ∞ · 0 in the textbook formulas
+      if (std::isinf(x[i])) continue;  // the textbook formulas compute ∞ · 0
       const Real allowed = f.absolute * std::max(1.0L, std::abs(static_cast<Real>(x[i])));
       const bool good = close(y[i], exact[i], f.ulps, allowed);
       if (!(good && close(f.one(x[i]), exact[i], f.ulps, allowed)) && wrong++ == 0) first = i;
@@ -142,8 +143,8 @@ TEST_CASE("vmath: every function keeps its error bound over the range of float",
   for (const Function& f : kFunctions) check_bounds(f, sweep());
 }
 
-// Where tanh and sigmoid switch methods, and halfway between powers of two, where exp's polynomial
-// ends.
+// Errors are largest where tanh and sigmoid switch methods, and halfway between powers of two,
+// where the range of exp's polynomial ends.
 TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
   std::vector<float> small, negative, half_way;
   for (float x = 0.01f; x < 0.4f; x *= 1.0005f) small.insert(small.end(), {x, -x});
@@ -159,7 +160,7 @@ TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
 
 TEST_CASE("vmath: a value is independent of its position in a row", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
-  // Vector body and scalar tail have the same FMAs.
+  // The vector body and the scalar tail use the same FMAs.
   const std::vector<float> x = sweep();
   std::vector<float> y(x.size());
   for (const Function& f : kFunctions) {
@@ -239,7 +240,7 @@ TEST_CASE("vmath: NaN, infinities, zeros and ends of ranges give the right value
       {"gelu_erf'", -kInf, 0},
   };
   for (const Special& special : specials) {
-    const std::vector<float> x(37, special.x);  // a vector body and a scalar tail
+    const std::vector<float> x(37, special.x);  // long enough for a vector body and a scalar tail
     std::vector<float> y(x.size());
     find(special.name).rows(x.data(), y.data(), 37);
     for (const float value : {y[0], y[36]}) {
@@ -265,9 +266,10 @@ TEST_CASE("vmath: double versions agree with the standard library at double prec
     for (double x = -38.0; x <= 38.0; x += 0.03125) {
       const Real want = f.exact(x);
       const double got = f.wide(x);
-      if (std::isnan(want)) continue;  // logarithms outside their domain
-      // About ten operations, each off by u = 2⁻⁵³ of at most max(1, |x|, |f(x)|), except for
-      // exponents: |2u| ≤ 4100 in gelu_tanh makes e^-2u less accurate only where it has vanished.
+      if (std::isnan(want)) continue;  // a logarithm outside its domain
+      // About ten operations, each with an error of u = 2⁻⁵³ times at most max(1, |x|, |f(x)|).
+      // Exponents are an exception: |2u| ≤ 4100 in gelu_tanh makes e^-2u less accurate, but only
+      // where it is negligible.
       const Real allowed =
           10 * 0x1p-53L * std::max({1.0L, std::abs(static_cast<Real>(x)), std::abs(want)});
       CAPTURE(f.name, x, got);
@@ -288,7 +290,7 @@ TEST_CASE("vmath: double versions agree with the standard library at double prec
 
 namespace {
 
-/// Both signs, magnitudes from 2⁻⁸ to 2⁸.
+/// Returns values of both signs, with magnitudes from 2⁻⁸ to 2⁸.
 template <class T>
 std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
   std::vector<T> x;
@@ -302,7 +304,7 @@ std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
 }
 
 /// Each term goes through ⌈n / lanes⌉ + log₂ lanes additions, and one more rounding if it is a
-/// product; each is off by at most u of Σ|terms|.
+/// product. Each adds an error of at most u · Σ|terms|.
 template <class T>
 void check_sum(T got, const std::vector<Real>& terms) {
   Real sum = 0, magnitude = 0;
@@ -335,7 +337,7 @@ TEST_CASE("vmath: sums, dot products and maxima are right for rows of any length
   for (const std::int64_t n : {0, 1, 15, 16, 17, 31, 32, 33, 64, 1000}) {
     check_reductions<float>(n);
     check_reductions<double>(n);
-    // Integers below 2²⁴ add exactly: each index is counted once.
+    // Integers below 2²⁴ add exactly, so an index that is counted twice or never changes the sum.
     const auto index = [](std::int64_t i) { return static_cast<float>(i); };
     CHECK(vmath::sum_of<float>(n, index) == static_cast<float>(n * (n - 1) / 2));
   }

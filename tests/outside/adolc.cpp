@@ -1,4 +1,4 @@
-// ADOL-C's tapes, and a branch that was not recorded.
+// Checks ADOL-C's tapes, and a branch that was not recorded.
 #include <iostream>
 
 #include <adolc/adouble.h>
@@ -10,7 +10,7 @@ using V = std::vector<double>;
 
 V f(const V& x) { return {x[0] * std::exp(x[1]), x[0] * x[1]}; }
 
-/// The second output may be recorded as a constant.
+/// Records f. With `leaves_adouble`, the second output treats x[1] as a constant.
 void record(short tape, const V& x, bool leaves_adouble) {
   trace_on(tape);
   adouble a[2];

@@ -1,4 +1,4 @@
-// Armadillo's matrices, which are column-major.
+// Uses the checker with Armadillo's matrices, which are column-major.
 #include <iostream>
 
 #include <gradus/check/adapters/armadillo.h>

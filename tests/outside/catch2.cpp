@@ -1,4 +1,4 @@
-// The checker in a Catch2 test.
+// Uses the checker in a Catch2 test.
 #include <cmath>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Ceres' cost functions and manifolds.
+// Checks Ceres' cost functions and manifolds.
 #include <iostream>
 
 #include <ceres/autodiff_cost_function.h>
@@ -43,7 +43,7 @@ struct Turned {
   }
 };
 
-/// The inverse rotation's Jacobian, which is equal at the identity.
+/// Returns the Jacobian of the inverse rotation, which has the same value at the identity.
 struct WrongTurn : ceres::SizedCostFunction<3, 4, 3> {
   ceres::AutoDiffCostFunction<Turned, 3, 4, 3> right{new Turned};
   bool Evaluate(double const* const* x, double* r, double** j) const override {

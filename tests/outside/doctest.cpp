@@ -1,4 +1,4 @@
-// The checker in a doctest test.
+// Uses the checker in a doctest test.
 #include <cmath>
 #include <vector>
 

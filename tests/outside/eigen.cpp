@@ -1,4 +1,4 @@
-// Eigen's matrices, functors and AutoDiffScalar.
+// Uses the checker with Eigen's matrices, functors and AutoDiffScalar.
 #include <iostream>
 
 #include <gradus/check/adapters/eigen.h>
@@ -30,7 +30,7 @@ T smooth(const Eigen::Matrix<T, Eigen::Dynamic, 1>& x) {
   return x[0] * x[0] * x[1] + exp(x[1]);
 }
 
-/// The cast loses a derivative.
+/// The cast drops a derivative.
 template <class T>
 T through_a_cast(const Eigen::Matrix<T, Eigen::Dynamic, 1>& x) {
   if constexpr (std::is_same_v<T, double>)

@@ -1,4 +1,4 @@
-// The checker in a GoogleTest test.
+// Uses the checker in a GoogleTest test.
 #include <cmath>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The checker without a test framework.
+// Uses the checker without a test framework.
 #include <cmath>
 #include <iostream>
 #include <vector>
@@ -27,5 +27,5 @@ int main() {
   const gradus::check::Report good = gradus::check::raw("tanh", tanh_of, right, x);
   const gradus::check::Report bad = gradus::check::raw("tanh, dy alone", tanh_of, wrong, x);
   std::cout << good << bad;
-  return good ? (bad ? 0 : 1) : 2;  // 1: not detected
+  return good ? (bad ? 0 : 1) : 2;  // 1: the fault was not detected
 }

@@ -1,4 +1,4 @@
-// Invalid arguments give one helpful error. refused.cmake compiles each case.
+// Invalid arguments must cause one helpful error. refused.cmake compiles each case.
 #include <cmath>
 #include <iostream>
 #include <map>

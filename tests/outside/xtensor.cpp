@@ -1,4 +1,4 @@
-// xtensor's arrays, with their shapes.
+// Uses the checker with xtensor's arrays and their shapes.
 #include <iostream>
 
 #include <gradus/check/adapters/xtensor.h>

@@ -1,4 +1,4 @@
-// export_model FAMILY FROM TO: loads a pretrained model and saves it.
+// `export_model FAMILY FROM TO` loads a pretrained model and saves it.
 #include <cstdio>
 #include <map>
 #include <string>

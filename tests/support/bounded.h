@@ -17,7 +17,7 @@ struct Bounded {
   double value = 0, error = 0;
 
   Bounded() = default;
-  /// A constant. It has an error unless f32 represents it exactly.
+  /// A constant. Its error is 0 only if f32 represents it exactly.
   Bounded(double v)
       : value(v),
         error(std::isfinite(v) && static_cast<double>(static_cast<float>(v)) != v ? std::abs(v)
@@ -50,7 +50,7 @@ struct Bounded {
   friend bool operator==(const Bounded& a, const Bounded& b) { return a.value == b.value; }
 };
 
-/// A function's value and derivative at x.
+/// Applies a function with the given value and derivative at x.
 inline Bounded function(const Bounded& x, double value, double derivative) {
   const double passed = x.error == 0 ? 0 : std::abs(derivative) * x.error;
   return {value, passed + 6 * std::abs(value)};

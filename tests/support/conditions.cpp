@@ -91,7 +91,7 @@ std::string adding_up(const Sample& sample) {
 }
 
 std::string left_behind(const Sample& sample) {
-  run(sample);  // creates whatever is cached
+  run(sample);  // fills caches
   const std::int64_t before = memory::usage().live_bytes;
   run(sample);
   run(sample, sample.inputs, wanted_inputs(sample), {},

@@ -1,4 +1,4 @@
-// Conditions for every registry sample. Each returns "" or the problem.
+// Checks that every registry sample must pass. Each returns "" or the problem.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace gradus::testing {
 
-/// Compares up to the order of additions. `where` starts the message.
+/// Compares two results, ignoring rounding by the order of additions. `where` starts the message.
 std::string differs(const Result& a, const Result& b, const std::string& where);
 
-/// Inputs may have any strides.
+/// Checks that inputs may have any strides.
 std::string layouts(const Sample& sample);
 
-/// The upstream gradient may be strided, expanded from one element, or zero.
+/// Checks that the upstream gradient may be strided, expanded from one element, or zero.
 std::string upstream(const Sample& sample);
 
-/// Two backward passes accumulate, and change neither inputs nor upstream gradient.
+/// Checks that two backward passes accumulate, and change neither inputs nor upstream gradient.
 std::string adding_up(const Sample& sample);
 
 std::string left_behind(const Sample& sample);

@@ -48,7 +48,7 @@ class Disk {
   }
 
   void apply(const Change& change) {
-    if (change.kind != Kind::sync_directory) settle();  // the renaming call has returned
+    if (change.kind != Kind::sync_directory) settle();  // the rename has returned
     const std::string name = name_of(change.path);
     std::map<std::string, std::size_t> names = names_.back();
     const bool is_new = names.count(name) == 0;
@@ -123,9 +123,9 @@ class Disk {
   File& file(const std::string& name) { return files_[names_.back().at(name)]; }
 
   std::vector<File> files_;
-  std::vector<std::map<std::string, std::size_t>> names_;     // durable, …, current
-  std::map<std::string, std::vector<std::string>> versions_;  // renamed to each name
-  std::map<std::string, std::size_t> promised_;  // versions that must have reached the disk
+  std::vector<std::map<std::string, std::size_t>> names_;     // states; the first is durable
+  std::map<std::string, std::vector<std::string>> versions_;  // name → renamed contents
+  std::map<std::string, std::size_t> promised_;  // counts of versions that must survive
   std::set<std::string> growing_;                // files written in place, without versions
 };
 
@@ -136,7 +136,8 @@ Files finished(const std::string& directory) {
   return files;
 }
 
-/// Resumes. Without a checkpoint, resume() throws a one-line error, and the run starts anew.
+/// Resumes the run. If there is no checkpoint, resume() throws a one-line error and the run
+/// restarts.
 void resume_or_start(const Resumable& run) {
   if (fs::exists(run.directory + "/checkpoint.safetensors")) return run.resume();
   std::string message = "\n";
@@ -178,7 +179,8 @@ Recording record(const Resumable& run) {
   return {changes, finished(run.directory)};
 }
 
-/// Resumes from `most` evenly spaced entries of `list`, or from all. Returns how many.
+/// Resumes from `most` evenly spaced entries of `list`, or from all if there are fewer. Returns
+/// their number.
 std::size_t replay(const Resumable& run, const std::vector<Crash>& list, const Files& expected,
                    std::size_t most) {
   for (const Crash& crash : list) CHECK(crash.lost == "");

@@ -1,8 +1,8 @@
 // Simulates the possible states of a disk after a power failure, from recorded changes.
 //
-// A change is lost unless its file (for names: its directory) was synced after it. Names in a
-// directory are lost latest first. Of the data written to a file after its last sync, none, half,
-// all, or only the length survives.
+// A change is lost unless its file was synced after it; for changes of names, the directory must
+// have been synced. Names in a directory are lost latest first. Of the data written to a file after
+// its last sync, none, half, all, or only the length survives.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ namespace gradus::testing {
 
 using Files = std::map<std::string, std::string>;  // name → bytes
 
-Files files_in(const std::string& directory);  // without run.lock; {} if missing
+Files files_in(const std::string& directory);  // excludes run.lock; {} if missing
 void put_files(const std::string& directory,
                const Files& files);  // replaces the directory's contents
 
-/// Observes file changes during its lifetime, and may fail them. Skips real syncs.
+/// Observes file changes during its lifetime, and can make them fail. Skips real syncs.
 class Watching {
  public:
   explicit Watching(std::function<int(const io::FileChange&)> watch = {});
@@ -37,15 +37,15 @@ struct Change {
 std::vector<Change> changes_of(const std::function<void()>& work);
 
 struct Crash {
-  std::size_t after;  // number of changes
+  std::size_t after;  // number of completed changes
   Files files;
   std::string lost;  // data lost although its call had returned
 };
-/// Each distinct state after a crash. All changes must be in one directory.
+/// Returns each distinct state after a crash. All changes must be in one directory.
 std::vector<Crash> crashes(const Files& before, const std::vector<Change>& changes);
 
-/// CHECKs that `save` leaves the complete old or new file after any crash, the new one once it has
-/// returned, and only the old one if it fails.
+/// CHECKs that after any crash, the file that `save` writes is complete: old or new, and new if
+/// `save` has returned. If `save` fails, the old file must remain.
 void check_saves_whole(const std::string& path, const std::function<void()>& save);
 
 /// A run that can be interrupted anywhere. `resume` continues it from `directory`, or throws
@@ -56,13 +56,13 @@ struct Resumable {
   bool tidy = false;  // resume removes leftovers of interrupted writes
 };
 
-/// CHECKs that after each crash the run resumes to exactly the files of an uninterrupted run, or
-/// starts again if there is no checkpoint; also after a second crash. Resumes from at most `most`
-/// states; skips second crashes if there are more.
+/// CHECKs that after each crash, the run resumes to exactly the files of an uninterrupted run, or
+/// restarts if there is no checkpoint. Also tests a second crash, unless there are more than `most`
+/// states. Resumes from at most `most` states.
 void check_every_prefix_resumes(const Resumable& run, std::size_t most = 1'000'000);
 
-/// CHECKs the same with each change failing once, and with all writes from it on failing. The run
-/// must succeed or end with a one-line error.
+/// CHECKs the same if one change fails, and if all writes from that change on fail. The run must
+/// succeed or end with a one-line error.
 void check_every_failure_resumes(const Resumable& run);
 
 }  // namespace gradus::testing

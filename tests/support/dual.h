@@ -1,8 +1,8 @@
 // Dual numbers: a value and its derivative along one direction.
 //
-// A template over T gives f(x) with T = double, also its directional derivative with Dual<double>,
-// and ∂²f/∂u∂v with Dual<Dual<double>>. Dual<Bounded> also bounds the rounding error. Comparisons
-// use only the values: the derivative is that of the branch taken.
+// A template over T computes f(x) if T is double, also its directional derivative if T is
+// Dual<double>, and ∂²f/∂u∂v if T is Dual<Dual<double>>. Dual<Bounded> also bounds the rounding
+// error. Comparisons use only the values: the derivative is that of the branch taken.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Dual {
   T value{}, tangent{};
 
   Dual() = default;
-  Dual(double constant) : value(constant) {}  // implicit, so that constants mix with T
+  Dual(double constant) : value(constant) {}  // implicit, to allow mixing constants with T
   Dual(T v, T t) : value(v), tangent(t) {}
 
   friend Dual operator+(const Dual& a, const Dual& b) {

@@ -26,7 +26,7 @@ class VariableScope {
   std::optional<std::string> before_;
 };
 
-/// Empties PATH, so that call stacks do not wait for addr2line.
+/// Empties PATH, so that call stacks do not start addr2line, which is slow.
 struct NoPrograms : VariableScope {
   NoPrograms() : VariableScope("PATH", "") {}
 };

@@ -1,4 +1,4 @@
-// Expectations with messages, and ops that provoke edge cases.
+// Assertions with messages, and ops that provoke edge cases.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ namespace gradus {
 
 namespace op {
 
-/// y = x, with a backward given by the test.
+/// y = x, with a backward function supplied by the test.
 struct Custom final : Op {
   std::function<Gradients(const Tensor&)> back;
   explicit Custom(std::function<Gradients(const Tensor&)> f) : back(std::move(f)) {}
@@ -85,7 +85,7 @@ inline Tensor custom(const Tensor& x, std::function<Gradients(const Tensor&)> ba
   return apply(op::Custom(std::move(back)), x);
 }
 
-/// The message of the E that f throws must contain `part`.
+/// Requires f to throw an E whose message contains `part`.
 template <class E>
 void expect_error(const std::string& part, const std::function<void()>& f) {
   expect(has(message_of<E>(f), part), "an error message with \"" + part + "\"");

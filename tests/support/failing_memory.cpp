@@ -7,7 +7,7 @@
 
 namespace {
 
-std::atomic<int> left{0};  // allocations until one fails; 0: disabled
+std::atomic<int> left{0};  // allocations until the next failure; 0: disabled
 
 }  // namespace
 
@@ -19,7 +19,7 @@ bool FailAt::failed() const { return left <= 0; }
 
 }  // namespace gradus::testing
 
-// The library calls __wrap_… because of the linker option --wrap (tests/CMakeLists.txt).
+// The linker option --wrap (tests/CMakeLists.txt) redirects the library's calls to __wrap_….
 extern "C" void* __real__ZN6gradus6memory8allocateEm(std::size_t bytes);
 extern "C" void* __wrap__ZN6gradus6memory8allocateEm(std::size_t bytes) {
   int now = left.load();

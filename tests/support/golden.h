@@ -14,7 +14,7 @@
 
 namespace gradus::testing {
 
-/// `text` must equal tests/golden/NAME.
+/// Requires `text` to equal tests/golden/NAME.
 inline void check_golden(const std::string& name, const std::string& text) {
   const std::string path = GRADUS_SOURCE_DIR "/tests/golden/" + name;
   if (std::getenv("GRADUS_WRITE_GOLDEN")) std::ofstream(path, std::ios::binary) << text;
@@ -40,9 +40,9 @@ inline void check_golden(const std::string& name, const std::string& text) {
                        << "\ngolden: " << wanted);
 }
 
-/// Renumbers values after `marks` ("#17", "node 17") as 1, 2, … in increasing order.
+/// Renumbers the values that follow `marks` ("#17", "node 17") as 1, 2, … in increasing order.
 inline std::string renumbered(const std::string& text, std::initializer_list<const char*> marks) {
-  std::map<std::size_t, std::string> found;  // position → digits
+  std::map<std::size_t, std::string> found;  // position in the text → number of digits
   for (const std::string mark : marks)
     for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
       const std::size_t begin = at + mark.size();

@@ -12,11 +12,11 @@ namespace gradus::testing {
 
 using Group = std::vector<const Sample*>;
 
-/// Groups by public function and Op: "gelu by gelu_erf". Leaves out large samples.
+/// Groups samples by public function and Op: "gelu by gelu_erf". Leaves out large samples.
 std::map<std::string, Group> groups_of(const Samples& samples);
 
-/// One line per undetected fault: "samples of `permute` cannot detect that the permutation is not
-/// inverted: add one with …". The samples must outlive the process; see oracle_of().
+/// Returns one line per undetected fault: "samples of `permute` cannot detect that the permutation
+/// is not inverted: add one with …". The samples must outlive the process; see oracle_of().
 std::vector<std::string> blind_spots(const std::string& name, const Group& group);
 
 }  // namespace gradus::testing

@@ -85,7 +85,7 @@ Falsified upstream_transposed(const Graded& g) {
   return values_of(gradient_for(g.oracle, dy));
 }
 
-/// Needs two inputs of equal size that affect y differently.
+/// Swaps two gradients. Requires two inputs of equal size that affect y differently.
 Falsified swapped(const Graded& g) {
   for (std::size_t a = 0; a < g.blocks.size(); ++a)
     for (std::size_t b = a + 1; b < g.blocks.size(); ++b) {
@@ -103,7 +103,7 @@ Falsified swapped(const Graded& g) {
   return {};
 }
 
-/// If an element affects several outputs, counts only one of them.
+/// Counts only one output of each element that affects multiple outputs.
 Falsified one_output(const Graded& g, bool first) {
   Numbers x(g.gradient.size(), 0.0);
   bool any = false;
@@ -141,7 +141,7 @@ Falsified diagonal_only(const Graded& g) {
   return any ? Falsified(x) : Falsified();
 }
 
-/// Permutes the gradient by the same order instead of the inverse.
+/// Permutes the gradient by the permutation of forward instead of its inverse.
 Falsified not_inverted(const Graded& g) {
   if (g.sample.op != "permute" || g.gradient.empty()) return {};
   const NoGrad quiet;
@@ -193,8 +193,8 @@ std::vector<Fault> faults() {
   };
 }
 
-/// Not a fault if y does not depend on input k. A bias of keys shifts all scores of a query
-/// equally, which softmax cancels.
+/// Drops the gradient of input k. This is not a fault if y does not depend on input k: a bias of
+/// keys shifts all scores of a query equally, which softmax cancels.
 Fault dropped(std::size_t k) {
   return {str_cat("input ", k, " gets no gradient"), "a nonzero derivative with respect to it",
           [k](const Graded& g) -> Falsified {

@@ -1,4 +1,4 @@
-// Faulty gradients of a sample, derived from correct ones.
+// Derives faulty gradients of a sample from its correct ones.
 #pragma once
 
 #include <functional>
@@ -32,8 +32,8 @@ struct Graded {
 /// Empty if the fault does not apply.
 using Falsified = std::optional<Numbers>;
 struct Fault {
-  std::string what;  // "samples of … cannot detect that …"
-  const char* cure;  // "add one with …"
+  std::string what;  // completes "samples of … cannot detect that …"
+  const char* cure;  // completes "add one with …"
   std::function<Falsified(const Graded&)> make;
 };
 

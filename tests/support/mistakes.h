@@ -1,4 +1,4 @@
-// Invalid calls, and words that their error messages must contain.
+// Invalid calls, and the words that their error messages must contain.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace gradus::testing {
 
 struct Mistake {
   std::string function;
-  std::vector<std::string> nouns;  // op, shape, value
+  std::vector<std::string> nouns;  // op, shape and value in the message
   std::function<void()> make;
 };
 using Mistakes = std::vector<Mistake>;

@@ -1,5 +1,5 @@
-// Reference layers in plain loops over row-major lists of any T. Nothing here calls an op of
-// Gradus.
+// Reference implementations of layers: plain loops over row-major lists of any T, which call no op
+// of Gradus.
 #pragma once
 
 #include <cmath>
@@ -86,7 +86,7 @@ List<T> plus(List<T> x, const List<T>& y) {
   return x;
 }
 
-/// (x − mean) / √(variance + eps) · w + b of each row
+/// (x − mean) / √(variance + eps) · w + b for each row
 template <class T>
 List<T> layer_norm(const List<T>& x, std::int64_t n, const List<T>& w, const List<T>& b,
                    double eps = 1e-5) {
@@ -106,7 +106,7 @@ List<T> layer_norm(const List<T>& x, std::int64_t n, const List<T>& w, const Lis
   return y;
 }
 
-/// GPT-2's: x/2 (1 + tanh(√(2/π) (x + 0.044715 x³)))
+/// The tanh approximation used by GPT-2: x/2 (1 + tanh(√(2/π) (x + 0.044715 x³)))
 template <class T>
 T gelu_of(const T& x) {
   return 0.5 * x * (1 + math::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
@@ -123,11 +123,11 @@ struct Attention {
       std::function<double(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)>;
   std::int64_t B, H, T, S, D, Dv;
   std::function<bool(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j)> allows = {};
-  AtPair keep = {};  // dropout's factor of a weight
+  AtPair keep = {};  // dropout factor of each weight
   double scale = 0;  // 0: 1/√D
 };
 
-/// Query i, key j, head bh. `bias` is [B, H, T, S] or empty.
+/// Score of query i and key j in head bh. `bias` is [B, H, T, S] or empty.
 template <class T>
 T attention_score(const Attention& a, const List<T>& q, const List<T>& k, const List<T>& bias,
                   std::int64_t bh, std::int64_t i, std::int64_t j) {
@@ -138,8 +138,8 @@ T attention_score(const Attention& a, const List<T>& q, const List<T>& k, const 
   return bias.empty() ? sum : sum + bias[at((bh * a.T + i) * a.S + j)];
 }
 
-/// q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] → [B, H, T, Dv]. No maximum is subtracted before
-/// exp: scores are of order 1.
+/// q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] → [B, H, T, Dv]. Subtracts no maximum before
+/// exp, because scores are of order 1.
 template <class T>
 List<T> attention(const Attention& a, const List<T>& q, const List<T>& k, const List<T>& v,
                   const std::type_identity_t<List<T>>& bias = {}) {
@@ -189,7 +189,7 @@ List<Number> merge_heads(const List<Number>& x, std::int64_t B, std::int64_t H, 
   return y;
 }
 
-/// Self-attention of packed projections [B, T, 3·H·D] → [B, T, H·D].
+/// Self-attention of packed projections of shape [B, T, 3·H·D] → [B, T, H·D].
 template <class T>
 List<T> packed_attention(Attention a, const List<T>& qkv) {
   const std::int64_t C = a.H * a.D;

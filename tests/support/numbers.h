@@ -9,7 +9,7 @@ namespace gradus::testing {
 
 using Numbers = std::vector<double>;
 
-/// Row-major, for any dtype and strides.
+/// Returns the elements in row-major order, for any dtype and strides.
 inline Numbers numbers(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
 }  // namespace gradus::testing

@@ -11,11 +11,11 @@ struct Operation {
   std::string type;                // "Softmax in softmax.cpp"
   std::vector<std::string> names;  // possible results of name()
   bool differentiable = false;
-  std::set<int> needs_grad_calls = {};  // every i with needs_grad(i) in backward
+  std::set<int> needs_grad_calls = {};  // each i for which backward calls needs_grad(i)
 };
 
-/// The classes derived from Op in a source. Relies on the formatting: from `struct X final : Op {`
-/// to `};`, with name() on one line. A template is not an op: its properties apply to the types
+/// Returns the classes derived from Op in a source file. Relies on the formatting: from `struct X
+/// final : Op {` to `};`, with name() on one line. The properties of a template apply to the types
 /// derived from it.
 std::vector<Operation> operations(std::istream& source, const std::string& file);
 

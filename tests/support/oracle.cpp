@@ -22,7 +22,7 @@ void each_wanted(const Sample& sample, Arguments<T>& x, Visit visit) {
       for (T& number : x[k].values) visit(number, column++);
 }
 
-/// J v
+/// Returns J v.
 Exact along(const Sample& sample, const Numbers& v) {
   Arguments<First> x = arguments<First>(sample);
   each_wanted(sample, x, [&](First& number, std::size_t c) { number.tangent = v[c]; });
@@ -31,7 +31,7 @@ Exact along(const Sample& sample, const Numbers& v) {
   return out;
 }
 
-/// ∂(J u) / ∂v: the inner tangent goes along u, the outer one along v.
+/// Returns ∂(J u) / ∂v: the inner tangent is u, the outer one v.
 Exact along_both(const Sample& sample, const Numbers& u, const Numbers& v) {
   Arguments<Second> x = arguments<Second>(sample);
   each_wanted(sample, x, [&](Second& number, std::size_t c) {
@@ -49,7 +49,7 @@ math::Bounded product(const Exact& a, const Numbers& b) {
   return sum;
 }
 
-/// kProbes random directions per differentiable input.
+/// Returns kProbes random directions per differentiable input.
 List<Numbers> probes_of(const Sample& sample, std::size_t columns) {
   const std::vector<bool> wanted = wanted_inputs(sample);
   List<Numbers> probes;

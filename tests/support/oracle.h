@@ -10,19 +10,19 @@ namespace gradus::testing {
 
 using Exact = List<math::Bounded>;  // values with rounding errors in half-ulps of 1
 
-/// "All inputs" are the differentiable ones, concatenated. For a large sample, gradients are known
-/// only along kProbes random directions per input.
+/// "All inputs" are the differentiable inputs, concatenated. For a large sample, the gradients are
+/// computed only along kProbes random directions per input.
 struct Oracle {
   Exact y;
-  std::size_t columns = 0;  // elements of all inputs
+  std::size_t columns = 0;  // number of elements of all inputs
   Exact jacobian;           // [y.size(), columns]: ∂y/∂x; empty for a large sample
   List<Numbers> probes;     // [columns] each; empty unless large
 
   Numbers dy;      // upstream_for(y)
-  Exact gradient;  // Jᵀ dy, or its products with the probes
+  Exact gradient;  // Jᵀ dy; if large, its dot products with the probes
   Numbers u;       // a direction
   Exact along;     // J u = ∂⟨u, Jᵀ dy⟩/∂dy
-  Exact second;    // ∂⟨u, Jᵀ dy⟩/∂x, or its products with the probes
+  Exact second;    // ∂⟨u, Jᵀ dy⟩/∂x; if large, its dot products with the probes
 };
 inline constexpr std::int64_t kProbes = 2;
 
@@ -40,31 +40,31 @@ Arguments<T> arguments(const Sample& sample) {
   return out;
 }
 
-/// Computed once per process. The sample must outlive it, as those of all_samples() do.
+/// Computed once per process. The sample must outlive the cache, as those of all_samples() do.
 const Oracle& oracle_of(const Sample& sample);
 
 /// Projects a gradient onto the probes of a large sample.
 Numbers seen(const Oracle& oracle, const Numbers& gradient);
 
-/// Jᵀ dy for another upstream gradient. Not for large samples.
+/// Returns Jᵀ dy for another upstream gradient. Does not support large samples.
 Exact gradient_for(const Oracle& oracle, const Numbers& dy);
 
-/// Returns "" if each of `found` is within rounding of `right`, else the worst element. NaN never
-/// passes.
+/// Returns "" if each element of `found` equals that of `right` up to rounding, else reports the
+/// worst element. NaN never passes.
 ///
 /// The tolerance is kOrders times the rounding error of the reference, because an op may add in
 /// another order and use other formulas (softmax subtracts a maximum). It is at least a thousandth
-/// of the largest one: a formula with the sum of a row (a mean, Σ y dy) brings the sum's rounding
-/// error to small elements too. `half_ulp`: 2⁻⁵³ for f64, 2⁻²⁴ for f32.
+/// of the largest tolerance: a formula that contains the sum of a row (a mean, Σ y dy) adds the
+/// sum's rounding error to small elements too. `half_ulp`: 2⁻⁵³ for f64, 2⁻²⁴ for f32.
 std::string difference(const Numbers& found, const Exact& right, double half_ulp);
 
 inline constexpr double kOrders = 4;
 
-/// Returns "" if the sample matches the oracle, else one line with the place and both values. In
-/// f64, with fresh memory filled with NaN: values; gradients from kernels, from formulas, under
-/// create_graph and under FormulaScope, for all inputs, each input alone and each left out, with
-/// strides, and inside a larger graph; second derivatives. In f32: values and gradients. Exceptions
-/// of the op pass through.
+/// Returns "" if the sample matches the oracle, else one line with the position and both values. In
+/// f64, with fresh memory filled with NaN, compares values; gradients from kernels, from formulas,
+/// under create_graph and under FormulaScope, for all inputs, each input alone and all inputs but
+/// one, with strides, and inside a larger graph; and second derivatives. In f32, compares values
+/// and gradients. Exceptions of the op pass through.
 std::string run_oracle(const Sample& sample);
 
 }  // namespace gradus::testing

@@ -28,7 +28,7 @@ Inputs in_f32(const Inputs& inputs) {
   return out;
 }
 
-/// The gradients of g(x, dy) = Σ_k ⟨u_k, ∂⟨dy, f(x)⟩/∂x_k⟩.
+/// Gradients of g(x, dy) = Σ_k ⟨u_k, ∂⟨dy, f(x)⟩/∂x_k⟩.
 struct SecondDerivatives {
   Numbers by_inputs, by_upstream;
 };
@@ -71,7 +71,7 @@ SecondDerivatives differentiate_operation(const Sample& sample, const Oracle& o)
   return out;
 }
 
-/// Stops at the first failure.
+/// Records the first failure and skips all later comparisons.
 class Comparison {
  public:
   explicit Comparison(const Sample& sample) : sample_(sample), oracle_(oracle_of(sample)) {}
@@ -80,8 +80,8 @@ class Comparison {
   void first_order(const char* how, const Inputs& inputs, double half_ulp, Backward backward) {
     first_order(how, inputs, half_ulp, backward, wanted_inputs(sample_));
   }
-  /// Runs the op inside a larger graph with the only handles to inputs and upstream gradient, so
-  /// that backward may overwrite them. The factors 1, 2 and ½ are exact.
+  /// Runs the op inside a larger graph that holds the only handles to inputs and upstream gradient,
+  /// so that backward may overwrite them. The factors 1, 2 and ½ are exact.
   void between(const char* how, const Inputs& inputs, double half_ulp) {
     if (!wrong_.empty()) return;
     Sample longer = sample_;
@@ -104,7 +104,7 @@ class Comparison {
       first_order(how, laid_out(sample_.inputs, layout), 0x1p-53, Backward::kernels,
                   wanted_inputs(sample_), layout);
   }
-  /// Requires gradients for each input alone, and for all but one.
+  /// Compares the gradients of each input alone, and of all inputs but one.
   void subsets(const char* how, Backward backward) {
     const std::vector<bool> all = wanted_inputs(sample_);
     const auto count = std::count(all.begin(), all.end(), true);
@@ -115,7 +115,7 @@ class Comparison {
       others[k] = false;
       const std::string input = str_cat(how, ", input ", k);
       first_order(str_cat(input, " alone").c_str(), sample_.inputs, 0x1p-53, backward, alone);
-      if (count == 2) continue;  // same as the other alone
+      if (count == 2) continue;  // omitting one input of two leaves the other
       first_order(str_cat(input, " left out").c_str(), sample_.inputs, 0x1p-53, backward, others);
     }
   }

@@ -1,4 +1,4 @@
-// References: an op in naive loops, written once for every number type.
+// References: ops in naive loops, written once for every number type.
 //
 //   Reference square_of = []<class T>(const Arguments<T>& x) {
 //     List<T> y = x[0].values;
@@ -25,12 +25,12 @@ template <class T>
 using List = std::vector<T>;
 using Sizes = std::vector<std::int64_t>;
 
-/// A row-major input, with its values in one of the two lists.
+/// A row-major input. One of the two lists holds its values.
 template <class T>
 struct Argument {
   Sizes shape;
   List<T> values;                      // f32, f64
-  std::vector<std::int64_t> integers;  // i64; bool as 0 and 1
+  std::vector<std::int64_t> integers;  // i64, or bool as 0 and 1
 };
 template <class T>
 using Arguments = std::vector<Argument<T>>;

@@ -29,7 +29,7 @@ std::string refusal_problem(std::initializer_list<std::string_view> nouns) {
   }
 }
 
-/// The same for the exception that f throws.
+/// Returns the same for the exception that f throws.
 template <class E, class F>
 std::string refusal_problem(F&& f, std::initializer_list<std::string_view> nouns) {
   try {
@@ -40,7 +40,7 @@ std::string refusal_problem(F&& f, std::initializer_list<std::string_view> nouns
   return "nothing was thrown";
 }
 
-/// The message of the E that f throws, or what happened instead.
+/// Returns the message of the E that f throws, or a description of the actual outcome.
 template <class E = FileError, class F>
 std::string refusal(F&& f) {
   try {
@@ -52,7 +52,7 @@ std::string refusal(F&& f) {
   return "nothing was thrown";
 }
 
-/// The result of f, or the type and message of the Error that it throws.
+/// Returns the result of f, or the type and message of the Error that it throws.
 inline std::string outcome(const std::function<std::string()>& f) {
   try {
     return f();
@@ -64,7 +64,7 @@ inline std::string outcome(const std::function<std::string()>& f) {
 }  // namespace gradus::testing
 
 /// CHECK_REFUSES(ShapeError, matmul(a, b), "matmul", "[2, 3]")
-/// Not a lambda: clang before 16 cannot capture structured bindings.
+/// This is not a lambda because clang before 16 cannot capture structured bindings.
 #define CHECK_REFUSES(E, call, ...)                                       \
   do {                                                                    \
     std::string refusal_found = "nothing was thrown";                     \

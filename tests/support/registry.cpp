@@ -1,8 +1,8 @@
-// The values of samples.
+// Test values for samples.
 //
-// The fractional parts of φ, 2φ, … nφ in [0, 1) are at least 0.38 / n apart, since φ is the hardest
-// number to approximate by fractions. So no two values are tied, nor closer than the steps of
-// finite differences. Multiples of √2 give the signs: both occur among any three neighbors.
+// The fractional parts of φ, 2φ, … nφ in [0, 1) are at least 0.38 / n apart, because φ is the
+// hardest number to approximate by fractions. So all values differ by more than the steps of finite
+// differences. Multiples of √2 determine the signs: both occur among any three neighbors.
 #include "gradus/tests/support/registry.h"
 
 #include <cmath>
@@ -14,8 +14,8 @@ namespace {
 
 double fraction(double x) { return x - std::floor(x); }
 
-/// Tensors of up to 97 elements with different `which` share no magnitude. All values are exact in
-/// f32.
+/// Tensors of up to 97 elements with different `which` have no magnitude in common. f32 represents
+/// all values exactly.
 Tensor made(const Shape& shape, int which, bool both_signs) {
   std::vector<double> out(static_cast<std::size_t>(numel(shape)));
   for (std::size_t i = 0; i < out.size(); ++i) {

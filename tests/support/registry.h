@@ -18,15 +18,15 @@ using Inputs = std::vector<Tensor>;
 struct Sample {
   std::string op;    // Op::name() that f must reach
   std::string what;  // "broadcast on both sides, unequal primes"
-  Inputs inputs;     // f64, contiguous; or i64, bool
+  Inputs inputs;     // f64 and contiguous, or i64 or bool
   std::function<Tensor(const Inputs&)> f;
-  Reference reference;                    // naive f
-  std::vector<bool> differentiable = {};  // per input; empty: the floating-point ones
-  bool second = true;                     // has second derivatives
-  /// False at a kink or tie, where the reference takes the branch with the declared derivative, and
-  /// where a gradient stops by definition.
+  Reference reference;                    // naive version of f
+  std::vector<bool> differentiable = {};  // for each input; empty: the floating-point inputs
+  bool second = true;                     // true if it has second derivatives
+  /// False at a kink or tie, where the reference takes the branch with the documented derivative,
+  /// and where a gradient stops by definition.
   bool differences = true;
-  bool large = false;         // no finite differences, no complete Jacobian
+  bool large = false;         // skips finite differences and the complete Jacobian
   std::string function = {};  // public function or layer; default: `op`
 };
 using Samples = std::vector<Sample>;
@@ -65,7 +65,7 @@ Samples option_samples();          // layer options of pretrained models
 Samples sequence_model_samples();  // translator, recommender
 Samples view_samples();
 
-/// Distinct values in ±[0.3, 1.7] with both signs, none tied. `which` selects other values.
+/// Returns distinct values in ±[0.3, 1.7] with both signs. Each `which` selects other values.
 Tensor values(const Shape& shape, int which = 0);
 Tensor positive(const Shape& shape, int which = 0);  // in [0.3, 1.7]
 

@@ -8,10 +8,10 @@
 
 namespace gradus::testing {
 
-/// A family without a list is a link error.
+/// Concatenates the samples of all families. A missing family is a link error.
 const Samples& all_samples();
 
-/// Which inputs require a gradient.
+/// For each input, true if it requires a gradient.
 std::vector<bool> wanted_inputs(const Sample& sample);
 
 enum class Layout { packed, column_major, padded, every_second };
@@ -20,27 +20,28 @@ const char* name_of(Layout layout);
 Tensor laid_out(const Tensor& x, Layout layout);  // a copy
 Inputs laid_out(const Inputs& inputs, Layout layout);
 
-/// An upstream gradient for y, with distinct values of both signs.
+/// Returns an upstream gradient for y, with distinct values of both signs.
 Tensor upstream_for(const Tensor& y);
 
 struct Result {
   Tensor y;
-  std::vector<Numbers> dx;  // per differentiable input; zeros if y does not depend on it
+  std::vector<Numbers> dx;  // for each differentiable input; zeros if y ignores it
 };
 
 enum class Backward { kernels, formulas, recorded };
 
-/// Forward, then backward from dy. Default: upstream_for(y).
+/// Runs forward, then backward from dy. Default: upstream_for(y).
 Result run(const Sample& sample, const Inputs& inputs, const std::vector<bool>& wanted,
            const Tensor& dy = {}, Backward backward = Backward::kernels);
 Result run(const Sample& sample);
 
-double largest(const Numbers& x);  // magnitude; 0 if empty
-/// Infinite if the counts differ or only one of two values is NaN.
+double largest(const Numbers& x);  // largest magnitude; 0 if empty
+/// Returns infinity if the counts differ or only one of two values is NaN.
 double distance(const Numbers& a, const Numbers& b);
 
-/// True if equal up to the order of additions. 100 additions of sums up to 100 err by 10⁴ half-ulps
-/// of 1.1e-16: 1.1e-12, relative to 1 or to the largest result.
+/// True if the values are equal up to the order of additions. In 100 additions, sums up to 100
+/// accumulate an error of 10⁴ half-ulps of 1.1e-16: 1.1e-12, relative to 1 or to the largest
+/// result.
 bool equal_but_for_order(const Numbers& a, const Numbers& b);
 
 /// Fills fresh memory with NaN during its lifetime, to expose elements that a kernel does not

@@ -1,6 +1,6 @@
 #pragma once
 
-#ifndef __has_feature  // clang only; GCC defines __SANITIZE_…
+#ifndef __has_feature  // only clang defines it; GCC defines __SANITIZE_…
 #define __has_feature(x) 0
 #endif
 

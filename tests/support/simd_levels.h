@@ -6,7 +6,7 @@
 
 namespace gradus::testing {
 
-/// The supported levels, narrowest first.
+/// Returns the supported levels, narrowest first.
 inline std::vector<simd::Level> simd_levels() {
   std::vector<simd::Level> levels;
   for (const simd::Level level : {simd::Level::baseline, simd::Level::avx2, simd::Level::avx512})

@@ -1,2 +1,2 @@
-// Linked with the entire library, for symbol lookups.
+// Links the entire library, so that tools can look up its symbols.
 int main() {}

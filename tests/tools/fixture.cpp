@@ -1,5 +1,5 @@
 // Valid and corrupted variables for the debuggers' printers. The debugger stops in look(); cases.py
-// has the expected output.
+// contains the expected output.
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -35,7 +35,7 @@ struct Cube final : Op {  // y = x³, dx = 3 x² dy
   }
 };
 
-/// Raw bytes, like an uninitialized variable.
+/// Raw bytes that represent an uninitialized variable.
 template <class T>
 struct Unborn {
   explicit Unborn(int byte) { std::memset(bytes, byte, sizeof bytes); }
@@ -45,7 +45,7 @@ struct Unborn {
 
 void look() { std::puts("here"); }
 
-/// Copies a Tensor and replaces the pointer at `part`.
+/// Copies a Tensor and replaces the pointer at `part` of the original.
 void damage(Unborn<Tensor>& copy, const Tensor& from, const void* part, std::uintptr_t pointer) {
   std::memcpy(copy.bytes, static_cast<const void*>(&from), sizeof from);
   const auto at = static_cast<const char*>(part) - reinterpret_cast<const char*>(&from);
@@ -72,7 +72,7 @@ void tensors() {
   const Tensor thief = std::move(source);
   const Tensor eight = arange(0.0, 256.0).view({2, 2, 2, 2, 2, 2, 2, 2});
   const Tensor wide = arange(0.0, 4096.0).view({4, 4, 4, 4, 4, 4});
-  const Tensor past = kernel::over(f32.storage(), {8}, Dtype::f32);  // too large
+  const Tensor past = kernel::over(f32.storage(), {8}, Dtype::f32);  // its size exceeds the storage
   Unborn<Tensor> zeros(0), ones(0xFF), sevens(0x07), wild_storage(0), wild_node(0);
   damage(wild_storage, f32, &f32.storage(), 0x10);
   damage(wild_node, f32, &f32.node(), 0x10);
@@ -121,7 +121,7 @@ void graph() {
   look();
 }
 
-/// Calls only the standard library.
+/// Calls only functions of the standard library.
 double standard_library(const std::vector<double>& values) {
   double largest = 0;
   for (const double v : values) largest = std::max(largest, v);

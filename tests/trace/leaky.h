@@ -1,4 +1,4 @@
-// A module with parameters that do not reach the loss.
+// A module with parameters that do not affect the loss.
 #pragma once
 
 #include "gradus/engine/grad_mode.h"
@@ -13,10 +13,10 @@ namespace gradus::testing {
 
 struct Leaky : nn::Layer<Leaky> {
   nn::Linear up{2, 3}, down{3, 2};
-  Tensor detached = nn::parameter(ones({2}));    // detach()
-  Tensor unrecorded = nn::parameter(ones({2}));  // NoGrad
-  Tensor compared = nn::parameter(ones({2}));    // only in argmax
-  Tensor dropped = nn::parameter(ones({2}));     // the result is discarded
+  Tensor detached = nn::parameter(ones({2}));    // its user calls detach()
+  Tensor unrecorded = nn::parameter(ones({2}));  // used under NoGrad
+  Tensor compared = nn::parameter(ones({2}));    // used only in argmax
+  Tensor dropped = nn::parameter(ones({2}));     // its result is discarded
   Tensor unused = nn::parameter(ones({2}));
   nn::Members members() override {
     return {{"up", up},

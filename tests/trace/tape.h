@@ -1,4 +1,4 @@
-// Reads a trace's JSON.
+// Reads the JSON of a trace.
 #pragma once
 
 #include <cstring>

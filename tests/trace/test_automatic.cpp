@@ -1,4 +1,4 @@
-// Traces requested by GRADUS_TRACE.
+// Tests traces requested with GRADUS_TRACE.
 #include "gradus/trace/automatic.h"
 
 #include "gradus/engine/backward.h"
@@ -19,7 +19,7 @@ using trace::Automatic;
 
 Tensor leaf() { return tensor({1.0, 2.0}).requires_grad_(); }
 
-/// Step, ops, visits and updates; "none" without a file.
+/// Returns the step, ops, visits and updates of a trace page, or "none" if there is no file.
 std::string page_of(const std::string& path) {
   if (!std::filesystem::exists(path)) return "none";
   const std::string page = read_bytes(path);
@@ -32,7 +32,7 @@ std::string page_of(const std::string& path) {
          std::to_string(tape.count("updates")) + " updates";
 }
 
-/// Returns the page after the program, the final page, and the output.
+/// Returns the page at the end of the program, the final page, and the output.
 std::string traced(trace::Id step, const std::function<void(Automatic&)>& program,
                    const char* file = "x.html") {
   const NoPrograms quick;
@@ -112,7 +112,7 @@ TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
     CHECK(traced(3, run) ==
           page("step 3: square sum, 2 visits, 1 updates") + "gradus: trace of step 3: x.html\n");
   }
-  CHECK(traced(2, [](Automatic& automatic) {  // after a backward, which was step 1
+  CHECK(traced(2, [](Automatic& automatic) {  // backward before this was step 1
           backward_of(exp);
           tanh(leaf());
           automatic.on_optimizer_created();

@@ -1,4 +1,5 @@
-// Names in a trace, on which its readers depend, must stay (docs/reference/trace_format.md).
+// Tests that the names in a trace, on which its readers depend, remain
+// (docs/reference/trace_format.md).
 #include <algorithm>
 #include <fstream>
 

@@ -1,4 +1,3 @@
-// derive().
 #include "gradus/trace/derive.h"
 
 #include <string>

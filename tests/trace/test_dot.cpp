@@ -1,4 +1,4 @@
-// Graphviz output.
+// Tests Graphviz output.
 #include "gradus/trace/dot.h"
 
 #include <string>
@@ -19,7 +19,7 @@ Tensor leaf(std::initializer_list<double> values) {
 
 std::string n(const Tensor& x) { return "n" + std::to_string(x.node()->id); }
 
-/// Quotes are balanced on each line, braces overall.
+/// True if quotes are balanced on each line, and braces in the entire text.
 bool is_balanced(const std::string& dot) {
   int braces = 0;
   bool inside = false, escaped = false;
@@ -54,11 +54,11 @@ TEST_CASE("to_dot draws nodes, and edges with shapes") {
   const std::string edge = n(x) + " -> " + n(squared) + " [label=\"[3]\"];\n";
   const std::size_t first = dot.find(edge);
   REQUIRE(first != std::string::npos);
-  CHECK(dot.find(edge, first + 1) != std::string::npos);  // one edge for each use
+  CHECK(dot.find(edge, first + 1) != std::string::npos);  // each use has one edge
   CHECK(!has(dot, "gray"));
   y.backward();
   CHECK(has(to_dot(y), n(y) + " [label=\"sum #" + std::to_string(y.node()->id) +
-                           " []\", color=gray];"));  // released by backward
+                           " []\", color=gray];"));  // backward has released it
 }
 
 TEST_CASE("to_dot groups layers into clusters after a watch") {
@@ -93,7 +93,7 @@ TEST_CASE("to_dot draws the newest nodes of a large graph and counts the others"
   CHECK(has(dot, "older -> n"));
   CHECK(dot.size() < 2000);
   CHECK_FALSE(has(to_dot(leaf({1}) * 2.0), "older"));
-  CHECK(is_balanced(to_dot(tensor({1.0}))));  // an empty graph
+  CHECK(is_balanced(to_dot(tensor({1.0}))));  // draws an empty graph
 }
 
 }  // namespace gradus::testing::test_dot

@@ -1,4 +1,4 @@
-// The recorded formula as text.
+// Tests explain(), which returns the recorded formula as text.
 #include "gradus/trace/explain.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ TEST_CASE("explain writes a formula from its result to its leaves") {
   REQUIRE(lines.size() == 6);
   CHECK(lines[0].rfind(id(y) + " sum(#", 0) == 0);
   CHECK(has(lines[0], "[]"));
-  CHECK(has(lines[0], "3.995"));  // tanh 3 + tanh 8 + 2
+  CHECK(has(lines[0], "3.995"));  // the value is tanh 3 + tanh 8 + 2
   CHECK(has(lines[1], ", constant)"));
   CHECK(has(lines[2], "tanh(" + id(product) + ")"));
   CHECK(lines[3].rfind(id(product) + " multiply(" + id(a) + ", " + id(b) + ")", 0) == 0);
@@ -55,7 +55,7 @@ TEST_CASE("explain shows a shared node once, below its last use") {
   const std::string all = explain(y);
   const std::vector<std::string> lines = lines_of(all);
   REQUIRE(lines.size() == 5);
-  CHECK(has(lines[0], "add(" + id(shared)));  // a reference
+  CHECK(has(lines[0], "add(" + id(shared)));  // refers to the shared node below
   CHECK(has(lines[2], "scale(" + id(shared) + ")"));
   CHECK(lines[3].rfind(id(shared) + " exp", 0) == 0);  // the shared node
 }
@@ -95,7 +95,7 @@ TEST_CASE("explain shows layers and ranges after a forward under a watch") {
   for (const std::string& line : lines_of(explain(loss, m))) {
     if (!has(line, "linear(") || !has(line, "Leaky up")) continue;
     found = true;
-    CHECK(has(line, " … "));  // a range
+    CHECK(has(line, " … "));  // the range of values
   }
   CHECK(found);
 }
@@ -113,7 +113,7 @@ TEST_CASE("explain abbreviates a chain of a million nodes and counts the omitted
   Tensor y = x;
   for (int i = 0; i < 1'000'000; ++i) y = i % 2 == 0 ? y + 1.0 : y * 1.0;
   const std::vector<std::string> lines = lines_of(explain(y));
-  CHECK(lines.size() == 8);  // three, the note, three, the leaf
+  CHECK(lines.size() == 8);  // three nodes, the note, three nodes, and the leaf
   CHECK(has(lines[3], "999,994 nodes: 499,997 scale, 499,997 shift"));
   CHECK(has(lines.back(), "leaf"));
 }
@@ -134,10 +134,10 @@ TEST_CASE("explain prints all nodes, or the given number of lines and a note") {
 TEST_CASE("explain keeps its number of lines if no nodes form a chain") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor y = x;
-  for (int i = 0; i < 20'000; ++i) y = y * w;  // the shared w comes last
+  for (int i = 0; i < 20'000; ++i) y = y * w;  // the shared w is printed last
   for (int i = 0; i < 20'000; ++i) y = y + tanh(y) * leaf({1});
   const std::vector<std::string> lines = lines_of(explain(y, std::size_t{40}));
-  CHECK(lines.size() <= 41);  // includes the note
+  CHECK(lines.size() <= 41);  // the limit and the note
   std::size_t counted = 0, shown = 0;
   for (const std::string& line : lines) {
     const std::size_t at = line.find("… ");
@@ -155,7 +155,7 @@ TEST_CASE("explain keeps its number of lines if no nodes form a chain") {
 
 TEST_CASE("explain handles deep trees of branches") {
   Tensor y = leaf({1});
-  for (int i = 0; i < 100'000; ++i) y = exp(leaf({1})) * y;  // indented
+  for (int i = 0; i < 100'000; ++i) y = exp(leaf({1})) * y;  // each level is indented
   Tensor z = leaf({1});
   for (int i = 0; i < 100'000; ++i) z = z * tanh(z + leaf({0}) * leaf({1}));
   CHECK(lines_of(explain(y * z)).size() <= 210);
@@ -164,7 +164,7 @@ TEST_CASE("explain handles deep trees of branches") {
     for (int k = 0; k < 30; ++k) chain = chain + 1.0;
     y = y * chain;
   }
-  CHECK(lines_of(explain(y)).size() <= 210);  // 200, plus a chain's seven lines
+  CHECK(lines_of(explain(y)).size() <= 210);  // the limit of 200, plus seven lines of a chain
   CHECK(has(explain(y, std::size_t{0}), " nodes: "));
 }
 

@@ -1,4 +1,4 @@
-// JSON output.
+// Tests JSON output.
 #include "gradus/trace/json.h"
 
 #include <cmath>
@@ -27,7 +27,7 @@ TEST_CASE("base64 follows RFC 4648") {
     CHECK(text.size() == (n + 2) / 3 * 4);
     CHECK(testing::ReadTape::decoded(text) == bytes.substr(0, n));
   }
-  for (std::size_t n = 0; n < 20; ++n)  // bytes after them must not appear
+  for (std::size_t n = 0; n < 20; ++n)  // later bytes must not affect the output
     CHECK(base64(std::string_view(bytes).substr(0, n)) == base64(bytes.substr(0, n)));
 }
 

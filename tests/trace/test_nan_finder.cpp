@@ -1,4 +1,3 @@
-// The NaN finder.
 #include "gradus/trace/nan_finder.h"
 
 #include <cmath>
@@ -30,7 +29,7 @@ namespace gradus::testing::test_nan_finder {
 
 namespace op {
 
-/// y = x, with a backward that computes 0/0.
+/// y = x, whose backward computes 0/0.
 struct BadKernel final : Op {
   const char* name() const override { return "bad_kernel"; }
   Tensor forward(const Tensor& x) { return x.clone(); }
@@ -39,7 +38,7 @@ struct BadKernel final : Op {
   }
 };
 
-/// Returns a NaN gradient for b.
+/// Returns a gradient for b that is NaN.
 struct BadSecond final : Op {
   const char* name() const override { return "bad_second"; }
   Tensor forward(const Tensor& a, const Tensor&) { return a.clone(); }
@@ -194,7 +193,7 @@ TEST_CASE("gradients that overflow when accumulated are found") {
 TEST_CASE("a NaN in the given starting gradient is reported as such") {
   const Tensor y = exp(leaf({0, 1}));
   CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was passed to backward()"));
-  const auto after_another = [] {  // the other's nodes are newer
+  const auto after_another = [] {  // the other graph's nodes are newer
     const Tensor x = leaf({0, 1}), older = exp(x), younger = exp(x);
     sum(younger).backward();
     older.backward(tensor({1, kNan}));
@@ -236,7 +235,7 @@ TEST_CASE("a row without allowed keys raises no false alarm") {
 
 TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   const Tensor p = leaf({0, 0.5});
-  CHECK(found_in([&] { exp(log(p)); }) == kNothing);  // exp −∞ = 0
+  CHECK(found_in([&] { exp(log(p)); }) == kNothing);  // e^−∞ = 0
   CHECK(found_in([] { log1p(tensor({-1.0, 1})); }) == kNothing);
   const std::string message = found_in([&] { negative(sum(log(p))).backward(); });
   CHECK(has(message, "the loss, negative"));
@@ -244,7 +243,7 @@ TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   const std::string product = found_in([&] { p* log(p); });  // 0 · −∞
   CHECK(has(product, "multiply made [2] -0.3466, 1 nan of 2"));
   CHECK(has(product, "the infinity came from log, from [2] 0 … 0.5"));
-  const std::string guarded =  // masked, but its derivative is 0 · ∞
+  const std::string guarded =  // where() masks the value, but its derivative is 0 · ∞
       found_in([&] { sum(where(greater(p, 0), log(p), tensor(0.0))).backward(); });
   CHECK(has(guarded, "backward of log"));
 }
@@ -324,7 +323,7 @@ TEST_CASE("the first fault inside the backward of an operation is reported with 
   });
   CHECK(has(twice, "from dy [2] 1; inside it exp made [2] 2 inf of 2 from [2] 1000"));
   CHECK(found_behind(x, [](const Tensor& dy) -> Gradients {
-          exp(dy * 10.0);  // all finite
+          exp(dy * 10.0);  // all results are finite
           return {dy};
         }) == kNothing);
 }

@@ -1,4 +1,4 @@
-// The pages of traces and of attention maps.
+// Tests the pages of traces and of attention maps.
 #include <set>
 #include <sstream>
 
@@ -52,7 +52,7 @@ std::string tape_of(const std::string& page) {
   return page.substr(begin, page.find("</script>", begin) - begin);
 }
 
-/// The code blocks, without empty lines.
+/// Returns the code blocks of the derivation of `op`, without empty lines.
 Lines formulas_of(const std::string& op) {
   Lines out;
   bool inside = false;
@@ -63,7 +63,7 @@ Lines formulas_of(const std::string& op) {
   return out;
 }
 
-/// The line's number from 1, or null.
+/// Returns the number (from 1) of the first line that contains `part`, or null.
 Json first_with(const Lines& lines, std::size_t first, const std::string& part) {
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (contains(lines[i], part)) return first + i;
@@ -144,7 +144,7 @@ TEST_CASE("a page of attention maps has the first example of each and the labels
     const Json each = tape.all.at("attention").at(i), map = each.at("weights");
     CHECK(tape.at("modules", each.at("module"), "path") == "blocks." + std::to_string(i));
     CHECK(tape.shape(map) == std::vector<std::int64_t>{1, 2, 2, 3});
-    const auto first = static_cast<std::int64_t>(i);  // only the first example
+    const auto first = static_cast<std::int64_t>(i);  // the page shows only the first example
     CHECK(tape.numbers(map) ==
           slice(weights, 0, first, first + 1).to(Dtype::f64).to_vector<double>());
   }

@@ -1,4 +1,4 @@
-// Provenance of storages.
+// Tests the provenance of storages.
 #include "gradus/trace/provenance.h"
 
 #include <string>
@@ -28,7 +28,7 @@ TEST_CASE("a note about a freed storage does not apply to the next one at its ad
   trace::Provenance<int> known;
   const Tensor kept = ones({2});
   known.note(kept, -1);
-  for (int i = 0; i < 20'000; ++i) {  // the pool reuses buffers
+  for (int i = 0; i < 20'000; ++i) {  // makes the pool reuse buffers
     const Tensor x = ones({2});
     CHECK(known.of(x) == nullptr);
     known.note(x, i);

@@ -1,4 +1,4 @@
-// Properties of every trace, on small programs.
+// Tests the properties of every trace on small programs.
 #include "gradus/trace/recorder.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ void pieces(Trace&) {
   sum(checkpoint([](const std::vector<Tensor>& in) { return in[0] * in[0]; }, {x})).backward();
 }
 
-/// One output is an input of another; one gets two gradients.
+/// One output is an input of another output, and one receives two gradients.
 void outputs(Trace&) {
   const Tensor x = quarters({2}).requires_grad_(), y = x * x, z = y * y;
   backward({z, y, y}, {ones({2}), ones({2}), quarters({2})});
@@ -85,7 +85,7 @@ void second_derivative(Trace&) {
   sum(dx * x).backward();
 }
 
-/// Attention as a formula, then as one op. Only the first example is shown.
+/// Computes attention with a formula, then with one op. The trace shows only the first example.
 void attentions(Trace&) {
   const Tensor q = zeros({2, 1, 2, 2}).requires_grad_(), v = quarters({2, 1, 2, 2});
   {
@@ -95,7 +95,8 @@ void attentions(Trace&) {
   scaled_dot_product_attention(q, v, v, causal_mask()).backward(ones({2, 1, 2, 2}));
 }
 
-/// Not recorded: other threads, pauses, parallel loops, ops before clear().
+/// Calls ops that are not recorded: in other threads, pauses and parallel loops, and before
+/// clear().
 void elsewhere(Trace& trace) {
   const Tensor x = quarters({2}).requires_grad_();
   Tensor y;
@@ -143,7 +144,7 @@ struct Silent : nn::Layer<Silent> {
   nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const { return x; }
 };
-/// A caught exception is not a failure after the next op.
+/// A caught exception must not be reported as a failure after the next op.
 void caught(Trace& trace, const std::function<void()>& next, std::string& out) {
   try {
     exp(quarters({3})) + quarters({2});
@@ -211,7 +212,7 @@ std::size_t rows_in(const ReadTape& tape, const std::string& name) {
   return table.is_array() ? table.size() : table.at("rows").size();
 }
 
-/// `cell` is an id, a list of ids, or null.
+/// True if each id is below `rows`. `cell` is an id, a list of ids, or null.
 bool points_inside(const Json& cell, std::size_t rows) {
   if (cell.is_null()) return true;
   if (cell.is_array())
@@ -239,13 +240,13 @@ std::vector<double> sum_down(const std::vector<double>& x, std::size_t n) {
   return out;
 }
 
-/// Equal up to f32 rounding of a few values below 8.
+/// Compares up to the f32 rounding of a few values below 8.
 bool equal_sums(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::abs(x - y) <= 8 * 0x1p-23; });
 }
 
-/// before + contribution = after
+/// Checks that before + contribution = after.
 void check_sum(const ReadTape& tape, std::size_t i) {
   const Json before = tape.at("ledger", i, "before"), part = tape.at("ledger", i, "part");
   const std::vector<double> given = tape.numbers(tape.at("ledger", i, "contribution")),
@@ -262,7 +263,7 @@ void check_sum(const ReadTape& tape, std::size_t i) {
     for (std::size_t k = 0; k < given.size(); ++k)
       sum[static_cast<std::size_t>(rows[k / width]) * width + k % width] += given[k];
   } else {
-    REQUIRE(shape.size() == 2);  // slices are of matrices here
+    REQUIRE(shape.size() == 2);  // all slices here are of matrices
     const auto axis = part.at(0).get<std::size_t>(), start = part.at(1).get<std::size_t>();
     const auto columns = static_cast<std::size_t>(shape[1]);
     const std::size_t taken =
@@ -363,7 +364,7 @@ TEST_CASE("a caught exception is the failure of a trace until another operation 
 
 struct Block : nn::Layer<Block> {
   std::function<Tensor(const Tensor&)> f = [](const Tensor& x) { return x * 2.0; };
-  Tensor w;  // undefined
+  Tensor w;  // an undefined tensor
   nn::Members members() override { return {{"w", w}}; }
   Tensor forward(const Tensor& x) const { return f(x); }
 };
@@ -388,7 +389,7 @@ TEST_CASE("a cleared trace keeps names and nothing else") {
   const ReadTape tape(trace);
   CHECK(tape.at("ops", 0, "op") == "tanh");
   CHECK(tape.at("ops", 0, "module").is_null());
-  CHECK(tape.at("visits", 0, "op").is_null());  // y's op was cleared
+  CHECK(tape.at("visits", 0, "op").is_null());  // clear() removed the op of y
   CHECK(tape.all.at("meta").at("omitted").at("unseen_nodes") == 1);
   CHECK(tape.at("tensors", tape.at("deposits", 0, "leaf"), "name") == "weight");
   exp(w);

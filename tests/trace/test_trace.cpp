@@ -1,4 +1,4 @@
-// A trace against the engine's own results.
+// Compares a trace with the engine's own results.
 #include "gradus/trace/trace.h"
 
 #include <cmath>
@@ -111,7 +111,7 @@ TEST_CASE("fused attention shows its matrices, forward and backward") {
     CHECK(tape.numbers(entry.at("masked")).at(1) == -INFINITY);
     CHECK(std::isfinite(tape.numbers(entry.at("scores")).at(1)));
     for (std::size_t row = 0; row < 6; ++row) {
-      // Three values of at most 1, and of |ds| ≤ 10: a few roundings of f64.
+      // Sums of three values of at most 1, and of three |ds| ≤ 10, have a few f64 rounding errors.
       CHECK(std::abs(p[3 * row] + p[3 * row + 1] + p[3 * row + 2] - 1) < 1e-15 * 8);
       CHECK(std::abs(ds[3 * row] + ds[3 * row + 1] + ds[3 * row + 2]) < 1e-15 * 80);
     }
@@ -147,7 +147,7 @@ TEST_CASE("a large tensor is shown as a picture, corners and a histogram") {
   const Json value = tape.value(tape.at("ops", 0, "in").at(0));
   CHECK(value.at("stats").at(0) == 0);   // min
   CHECK(value.at("stats").at(1) == 89);  // max
-  CHECK(value.at("stats").at(5) == 99);  // 100 zeros, less one NaN
+  CHECK(value.at("stats").at(5) == 99);  // number of zeros: 100, less one NaN
   CHECK(value.at("stats").at(6) == 1);
   CHECK(value.at("stats").at(7) == 1);
   CHECK(value.at("picture").at("rows") == 24);
@@ -155,7 +155,7 @@ TEST_CASE("a large tensor is shown as a picture, corners and a histogram") {
   for (const Json& bin : value.at("histogram")) all += bin.get<double>();
   CHECK(all == 100 * 90 - 2);
   const std::string picture = ReadTape::decoded(value.at("picture").at("f32"));
-  float box = 0;  // columns 3 to 6 of the first box row: ⌊90/24⌋ = 3, ⌊180/24⌋ = 7
+  float box = 0;  // columns 3 to 6 of the first row of boxes: ⌊90/24⌋ = 3, ⌊180/24⌋ = 7
   std::memcpy(&box, picture.data() + 4, 4);
   CHECK(box == 4.5f);
   CHECK(value.at("corners").at("columns") == 8);
@@ -175,7 +175,7 @@ TEST_CASE("an exception is at the top of a trace, with its shapes and layer") {
   CHECK(testing::contains(failure.at("message").get<std::string>(), "[5, 4]"));
   CHECK(tape.at("modules", failure.at("module"), "type") == "Linear");
   CHECK(failure.at("stack") >= 0);
-  const Tensor y = exp(randn({2}));  // it was caught
+  const Tensor y = exp(randn({2}));  // the exception was caught
   CHECK(ReadTape(trace).all.at("failure").is_null());
 }
 
@@ -306,7 +306,7 @@ TEST_CASE("fifty thousand operations fit into a page") {
 TEST_CASE("large tensors fit into a page, which counts the omitted values") {
   Trace trace;
   Tensor y = randn({64, 64});
-  for (int i = 0; i < 3000; ++i) y = negative(y);  // 48 MB
+  for (int i = 0; i < 3000; ++i) y = negative(y);  // takes 48 MB
   const std::string text = trace.json();
   CHECK(text.size() <= 8'000'000);
   const ReadTape tape(text);
@@ -353,10 +353,10 @@ TEST_CASE("a page that cannot be written gives a one-line error") {
   std::string page = testing::read_bytes(folder / "x.html");
   CHECK(testing::contains(page, "<script type=\"application/json\" id=\"tape\""));
   CHECK(testing::contains(page, "Content-Security-Policy"));
-  const std::size_t tape = page.find("id=\"tape\"");  // may contain anything
+  const std::size_t tape = page.find("id=\"tape\"");  // the data after it may contain any text
   page.erase(tape, page.find("</script>", tape) - tape);
   for (std::size_t at = page.find("://"); at != page.npos; at = page.find("://", at + 1))
-    CHECK(page.compare(at, 14, "://www.w3.org/") == 0);  // SVG's namespace
+    CHECK(page.compare(at, 14, "://www.w3.org/") == 0);  // the namespace of SVG
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Stored values against plain loops.
+// Compares stored values with naive loops.
 #include "gradus/trace/values.h"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ std::vector<double> doubles_of(const Json& list) {
   return out;
 }
 
-/// Equal up to f32 rounding of sums of some thousand f64; NaN equals NaN.
+/// Compares up to the f32 rounding of sums of a few thousand f64 values. NaN equals NaN.
 bool near(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
     return x == y || (std::isnan(x) && std::isnan(y)) ||
@@ -159,7 +159,7 @@ TEST_CASE("equal values have deviation 0 despite rounding") {
       const Json deviation = stats.at("stats").at(3);
       CAPTURE(i, n, deviation);
       REQUIRE(deviation.is_number());
-      CHECK(deviation.get<double>() < 1e-6 * i);  // the root of a few roundings of f64
+      CHECK(deviation.get<double>() < 1e-6 * i);  // the square root of a few f64 rounding errors
     }
 }
 

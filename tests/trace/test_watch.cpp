@@ -1,4 +1,4 @@
-// Recorded ops, and path ends derived from them.
+// Tests the recording of ops, and the path ends derived from it.
 #include "gradus/trace/watch.h"
 
 #include <memory>
@@ -72,7 +72,7 @@ TEST_CASE("a watch records the operations of a gradient with create_graph") {
 TEST_CASE("a layer that was open before a watch counts as the layer of its operations") {
   std::unique_ptr<Watch> watch;
   Twice layer;
-  layer(leaf());  // a first call has an observer
+  layer(leaf());  // a layer's first call has its own observer
   layer.before = [&] { watch = std::make_unique<Watch>(); };
   layer(leaf());
   layer.before = [] {};
@@ -136,7 +136,7 @@ TEST_CASE("a frozen parameter has no path end and no guess") {
   model.f = [&] { return exp(model.a.detach()) * other; };
   model.b.requires_grad_(false);
   const Tensor y = model();
-  CHECK(contains(why(y, model), "reason:"));  // for a; b is frozen
+  CHECK(contains(why(y, model), "reason:"));  // the reason concerns a, because b is frozen
   const Watch watch;
   const Tensor again = model();
   CHECK(ended_at(again, model, "b") == "");

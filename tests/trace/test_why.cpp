@@ -1,4 +1,4 @@
-// Why leaves are not reached.
+// Tests the reasons why leaves are not reached.
 #include "gradus/engine/grad_mode.h"
 #include "gradus/trace/why.h"
 
@@ -43,7 +43,7 @@ TEST_CASE("why lists the leaves that the gradient of a tensor reaches") {
 TEST_CASE("why names the unreached parameters of a model") {
   Leaky m;
   m.down.bias.requires_grad_(false);
-  m.unused.set_grad(ones({2}));  // from another loss
+  m.unused.set_grad(ones({2}));  // a gradient from another loss
   const Tensor loss = leaky_loss(m);
   const std::string all = why(loss, m);
   for (const char* name : {"up.weight", "up.bias", "down.weight"})
@@ -51,7 +51,7 @@ TEST_CASE("why names the unreached parameters of a model") {
   for (const char* name : {"detached", "unrecorded", "compared", "dropped", "unused"})
     CHECK(has(all, std::string("  not reached   ") + name));
   CHECK(has(all, "not reached   down.bias [2]: frozen"));
-  CHECK(has(all, "under NoGrad"));  // the graph cannot decide
+  CHECK(has(all, "under NoGrad"));  // the graph does not contain the reason
   CHECK(has(all, "trace::Watch"));
 
   const std::vector<trace::Unreached> missing = trace::unreached(loss, m);
@@ -177,14 +177,14 @@ TEST_CASE("a watch forgets freed values and ends with its scope") {
     }
     CHECK(trace::Watch::current() == &outer);
     CHECK(outer.events().size() == 1);
-    for (int i = 0; i < 50; ++i) {  // storages reuse addresses
+    for (int i = 0; i < 50; ++i) {  // makes storages reuse addresses
       const Tensor made = exp(leaf({1}));
       CHECK(outer.maker_of(made.detach())->node == made.node()->id);
     }
     CHECK(outer.maker_of(tensor({1.0}, Dtype::f64)) == nullptr);
     const Tensor w = leaf({1, 2});
     const Tensor view = reshape(w, {2, 1});
-    CHECK(outer.maker_of(w.detach()) == nullptr);  // a leaf, even if viewed
+    CHECK(outer.maker_of(w.detach()) == nullptr);  // a leaf has no maker, even if viewed
   }
   CHECK(trace::Watch::current() == nullptr);
 }

@@ -1,4 +1,4 @@
-// Distance from recorded values.
+// Measures the distance from recorded values.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace gradus::testing {
 
-/// The largest difference, divided by max(1, max |b|). Infinite if shapes differ or values are not
-/// finite.
+/// Returns the largest difference, divided by max(1, max |b|). Returns infinity if shapes differ or
+/// values are not finite.
 inline double apart(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return INFINITY;
   const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();

@@ -1,4 +1,4 @@
-// Failed allocations in an optimizer step: either all parameters are updated or none is.
+// Tests failed allocations in an optimizer step: either all parameters are updated or none are.
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/nn/transformer.h"

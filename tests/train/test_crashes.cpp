@@ -1,4 +1,4 @@
-// Training runs after power loss or a full disk.
+// Tests training runs that continue after a power loss or a full disk.
 #include <cerrno>
 #include <csignal>
 
@@ -20,8 +20,8 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return dropout(only(x), 0.2, training()); }
 };
 
-/// A run with everything that a checkpoint may hold. The loss rises three times, so that the best
-/// weights are not the last. Returns the last evaluated loss.
+/// A run that uses everything a checkpoint may contain. The loss rises three times, so that the
+/// best weights are not the last. Returns the last evaluated loss.
 double train(const std::string& directory, bool resume, std::int64_t stop_at = 0) {
   seed(3);
   const Tensor x = randn({8, 3}), y = sum(x, {1}, true);
@@ -69,7 +69,7 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
   const std::string path = here / "metrics.jsonl";
   const auto write = [&] {
     train::MetricsLog log(path, 0);
-    for (int i = 0; i < 150; ++i) {  // more than the log buffers
+    for (int i = 0; i < 150; ++i) {  // exceeds the buffer of the log
       log.write(
           {{"step", double(i)}, {"loss", 0.123456789}, {"a longer name than usual", 1.0 / 3}});
       if (i % 60 == 59) log.flush();
@@ -92,7 +92,7 @@ TEST_CASE("a metrics log has each line once and complete, whichever write fails"
 
 TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
   const Folder here;
-  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: none
+  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: does not stop
     const std::string directory = here / ("run" + std::to_string(stop_at));
     double last = 0, again = 0;
     const std::string output = capture_output([&] {
@@ -102,7 +102,7 @@ TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
     CHECK(again == 8);
     CHECK(last == (stop_at == 0 ? 8.0 : stop_at == 3 ? 3.0 : double(stop_at - 1)));
     CHECK(contains(output, "has risen three times in a row"));
-    CHECK(train(directory, true) == 8);  // already finished
+    CHECK(train(directory, true) == 8);  // the run was already finished
   }
 }
 

@@ -1,4 +1,4 @@
-// Batches.
+// Tests the sampling of batches.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -37,7 +37,7 @@ TEST_CASE("every window of a text is drawn, and none beyond its end") {
     const train::TokenBatches data(tokens, context, 16, 3);
     std::set<std::int64_t> starts, expected;
     for (std::int64_t start = 0; start + context < 13; ++start) expected.insert(start);
-    for (int step = 0; step < 40; ++step)  // 640 draws miss one of 12: p = 10⁻²³
+    for (int step = 0; step < 40; ++step)  // 640 draws miss one of 12 with p = 10⁻²³
       for (const std::int64_t id : select(data.at(step).x, 1, 0).to_vector<std::int64_t>())
         starts.insert(id);
     CHECK(starts == expected);
@@ -122,7 +122,7 @@ TEST_CASE("length buckets visit each sequence once per pass, in an order of seed
     CHECK(std::set<std::int64_t>(seen.begin(), seen.end()).size() == 203);
   }
   CHECK(orders[0] != orders[1]);
-  // A batch depends only on its step.
+  // Each batch depends only on its step.
   CHECK(train::LengthBuckets(lengths, 8, 5, 4).at(31) == buckets.at(31));
   CHECK(buckets.at(3) == train::LengthBuckets(lengths, 8, 5, 4).at(3));
   CHECK(train::LengthBuckets(lengths, 8, 6, 4).at(31) != buckets.at(31));

@@ -1,4 +1,4 @@
-// Batches, schedules and metrics against their definitions.
+// Compares batches, schedules and metrics with their definitions.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -95,7 +95,7 @@ TEST_CASE("batches of pairs hold each pair once in order, or the pairs of their 
 TEST_CASE("batches of a pool are not ordered by length") {
   Ids lengths(64);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
-  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // 16 batches of neighbors
+  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // 16 batches of similar lengths
   std::set<Ids> orders;
   for (std::int64_t pass = 0; pass < 4; ++pass) {
     Ids order;
@@ -114,11 +114,11 @@ TEST_CASE("each shuffle of each pass has its own random numbers") {
   Ids lengths(16);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
   const train::LengthBuckets sorted(lengths, 1, 3, 16), plain(lengths, 1, 3, 1);
-  std::set<Ids> seen;  // each one of 16! orders
+  std::set<Ids> seen;  // each element is one of 16! orders
   for (std::int64_t step = 0; step < 4 * 16;) {
     Ids places, order(16);
     for (int i = 0; i < 16; ++i, ++step) {
-      places.push_back(sorted.at(step)[0]);  // in sorted order, the batch is its position
+      places.push_back(sorted.at(step)[0]);  // in sorted order, a batch is its position
       order[static_cast<std::size_t>(places.back())] = plain.at(step)[0];
     }
     seen.insert(places), seen.insert(order);
@@ -152,12 +152,12 @@ TEST_CASE("windows of a text: random ones by seed and step, and all once in orde
   for (std::uint64_t seed = 0; seed < 8; ++seed)
     for (std::int64_t step = 0; step < 8; ++step)
       seen.insert(train::TokenBatches(numbered, 3, 8, seed).at(step).x.to_vector<std::int64_t>());
-  CHECK(seen.size() == 64);  // each one of 997⁸
+  CHECK(seen.size() == 64);  // each is one of 997⁸
 }
 
 TEST_CASE("each schedule follows its formula at each step and rejects a floor outside [0, 1]") {
   constexpr std::int64_t kTotal = 20, kDecay = 6;
-  using Formula = std::function<double(double)>;  // of the elapsed fraction of the decay
+  using Formula = std::function<double(double)>;  // takes the elapsed fraction of the decay
   for (const std::int64_t warmup : {0, 1, 5})
     for (const double floor : {0.0, 0.25, 1.0}) {
       CAPTURE(warmup, floor);
@@ -175,7 +175,7 @@ TEST_CASE("each schedule follows its formula at each step and rejects a floor ou
           const double over = static_cast<double>(step - from) / static_cast<double>(kTotal - from);
           const double rising = static_cast<double>(step + 1) / static_cast<double>(warmup);
           const double expected = step < warmup ? rising : formula(std::clamp(over, 0.0, 1.0));
-          CHECK(std::abs(schedule(step) - expected) <= 1e-15);  // a few roundings of 2⁻⁵³
+          CHECK(std::abs(schedule(step) - expected) <= 1e-15);  // a few rounding errors of 2⁻⁵³
         }
       if (warmup == 0) continue;
       const optim::Schedule noam = optim::noam(64, warmup);
@@ -221,7 +221,7 @@ TEST_CASE("metrics: any values are read back from complete lines, and a cut line
   const std::string content = read_bytes(path);
   REQUIRE(content.size() == ends.back());
   for (std::size_t lines = 0, n = 0; n <= content.size(); ++n) {
-    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // without its line end
+    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // complete
     const bool cut = n > ends[lines];
     if (!cut && n + 1 < ends[lines]) continue;
     write_bytes(path, content.substr(0, n));
@@ -272,7 +272,7 @@ TEST_CASE("progress is shown at intervals, and always for lines that must stay")
   int lines = 0;
   for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) lines += c == '\n';
   CHECK(lines >= 2);
-  CHECK(lines < 50);  // one in five seconds
+  CHECK(lines < 50);  // one line in five seconds
   std::fclose(file);
 }
 

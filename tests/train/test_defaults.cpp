@@ -1,4 +1,4 @@
-// Defaults equal PyTorch's (tests/golden/make_defaults.py).
+// Compares defaults with those of PyTorch (tests/golden/make_defaults.py).
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-// Twenty training steps against PyTorch's (tests/golden/make_gpt.py). For another dump set
+// Compares twenty training steps with PyTorch (tests/golden/make_gpt.py). For another dump, set
 // GRADUS_GOLDEN_DIR=DIR GRADUS_GOLDEN_PRESET=cpu.
 #include <cmath>
 #include <cstdlib>
@@ -31,11 +31,11 @@ void compare(Dtype dtype, double tolerance, bool relative) {
   }
 }
 
-// A step rounds by about 1e-15 · √(10⁵ terms); AdamW's division by √v of about 1e-8 may amplify
-// that a thousandfold. 1e-9 is above it and far below any real difference.
+// A step rounds by about 1e-15 · √(10⁵ terms). AdamW divides by √v of about 1e-8, which may amplify
+// the error a thousandfold. 1e-9 exceeds it and is far below any real difference.
 TEST_CASE("twenty training steps equal PyTorch's in f64") { compare(Dtype::f64, 1e-9, false); }
 
-// √(10⁵) roundings of 6e-8, times twenty steps: below 2e-4.
+// The error is √(10⁵) rounding errors of 6e-8, times twenty steps: below 2e-4.
 TEST_CASE("twenty training steps equal PyTorch's in f32") { compare(Dtype::f32, 2e-4, true); }
 
 }  // namespace

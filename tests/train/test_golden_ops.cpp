@@ -1,4 +1,4 @@
-// Ops and layers against PyTorch's (tests/golden/make_ops.py).
+// Compares ops and layers with those of PyTorch (tests/golden/make_ops.py).
 #include <functional>
 #include <map>
 #include <set>
@@ -207,8 +207,8 @@ Functions all_functions() {
 
 }  // namespace
 
-// A dozen roundings of 1e-16, amplified by exponents of up to 300 and squares of 1e3 in
-// layer_norm_small: below 1e-10.
+// A dozen rounding errors of 1e-16 are amplified by exponents of up to 300, and by squares of 1e3
+// in layer_norm_small: below 1e-10.
 TEST_CASE("operations and layers equal PyTorch's, values and gradients") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(GRADUS_SOURCE_DIR "/tests/golden/ops/ops.safetensors").tensors;

@@ -1,4 +1,4 @@
-// Attention layers, blocks and the Transformer against PyTorch's
+// Compares attention layers, blocks and the Transformer with those of PyTorch
 // (tests/golden/make_transformer.py).
 #include <functional>
 #include <map>
@@ -24,8 +24,8 @@ const Tensors& golden() {
   return all;
 }
 
-/// f64 sums of some hundred terms in at most twelve residual blocks; norms may divide by 0.1. 1e-10
-/// is 5e5 roundings.
+/// f64 sums have a few hundred terms, in at most twelve residual blocks; norms may divide by 0.1.
+/// 1e-10 allows 5e5 rounding errors.
 constexpr double kAllowed = 1e-10;
 
 void check_case(const std::string& name, nn::Module& module, std::size_t count,

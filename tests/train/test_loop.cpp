@@ -1,4 +1,4 @@
-// The training loop, alone and in a Trainer.
+// Tests the training loop by itself and in a Trainer.
 #include <bit>
 #include <cmath>
 #include <csignal>
@@ -34,7 +34,7 @@ Tensor part(const Tensor& x, std::int64_t i, std::int64_t n) {
   return slice(x, 0, i * n, (i + 1) * n);
 }
 
-/// A run that learns 48 points of a plane.
+/// A run that fits 48 points of a plane.
 struct Task {
   Task() : x((seed(5), randn({48, 3}))), y(sum(x, {1}, true)) {}
   Tensor x, y;
@@ -60,7 +60,7 @@ train::TrainOptions options(const std::string& directory, std::int64_t steps = 4
 
 const optim::Schedule kSchedule = optim::warmup_cosine(4, 40);
 
-/// Alternately better and worse, at last worse.
+/// Returns losses that alternately fall and rise, and finally rise.
 train::Metrics up_and_down(const Task& task, const train::Trainer& trainer) {
   const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
   return {{"held_out_loss", part * task.evaluate()[0].second}};
@@ -100,7 +100,7 @@ TEST_CASE("a run that was interrupted at any step resumes bit for bit", "[once]"
       CHECK(trainer.step() == last);
     }
     Task task;
-    randn({3});  // earlier draws must not matter
+    randn({3});  // earlier draws must not affect the run
     train::Trainer trainer(task.net, task.optimizer, kSchedule, settings(name));
     trainer.resume();
     CHECK(trainer.step() == last);
@@ -214,7 +214,7 @@ TEST_CASE("evaluations run in eval mode and draw the same random numbers, none o
     CHECK(task.net.training());
     CHECK(generator().seed() == begin);
     for (std::size_t i = 1; i < positions.size(); ++i)
-      CHECK(positions[i] == positions[i - 1] + 1);  // one dropout mask per step
+      CHECK(positions[i] == positions[i - 1] + 1);  // each step draws one dropout mask
   }
   CHECK(drawn == std::vector<double>(4, drawn[0]));
 }
@@ -361,7 +361,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
     std::vector<std::int64_t> steps(3);
     const std::string output = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
-        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // before the run
+        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // set early
         Run run(here / str_cat("run", stop_rank), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;
@@ -369,7 +369,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
         steps[static_cast<std::size_t>(transport.rank())] = run.run();
       });
     });
-    const std::int64_t last = stop_rank < 0 ? 8 : 1;  // the first evaluation is best
+    const std::int64_t last = stop_rank < 0 ? 8 : 1;  // the first evaluation is the best
     CHECK(steps == std::vector<std::int64_t>(3, last));
     CHECK(count_of(output, "step 2/12 ") == std::size_t{stop_rank < 0});
     CHECK(count_of(output, "in 3 evaluations, so training stops") == std::size_t{stop_rank < 0});

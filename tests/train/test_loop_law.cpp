@@ -1,4 +1,4 @@
-// The training loop against an explicit loop, with random options.
+// Compares the training loop with an explicit loop, using random options.
 #include <csignal>
 #include <random>
 
@@ -18,7 +18,7 @@ namespace {
 
 struct Net : nn::Layer<Net> {
   nn::Linear last{3, 1};
-  nn::BatchNorm1d first{3};  // for its buffers
+  nn::BatchNorm1d first{3};  // has buffers
   nn::Members members() override { return {{"last", last}, {"first", first}}; }
   Tensor forward(const Tensor& x) const { return last(first(x)); }  // [N, 3] → [N, 1]
 };
@@ -33,7 +33,7 @@ struct Task {
 
   Tensor loss(std::int64_t i) const {
     const std::int64_t begin = i % 6 * 4;
-    const Tensor noise = 0.1 * randn({4, 1});  // draws, as dropout does
+    const Tensor noise = 0.1 * randn({4, 1});  // draws random numbers, as dropout does
     return mse_loss(net(slice(x, 0, begin, begin + 4)) + noise, slice(y, 0, begin, begin + 4));
   }
   std::vector<float> weights() const {
@@ -54,8 +54,8 @@ std::vector<Tensor> copies(const std::vector<nn::NamedTensor>& tensors) {
   return out;
 }
 
-/// Runs a step's shards one by one from the same buffers and generator position. Averages gradients
-/// and buffers.
+/// Runs the shards of a step one by one, each from the same buffers and generator position.
+/// Averages gradients and buffers.
 double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
   const std::vector<nn::NamedTensor> parameters = task.net.parameters();
   std::vector<nn::NamedTensor> buffers = task.net.buffers();
@@ -79,14 +79,14 @@ double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
     last = own;
   }
   generator().restore(last.seed(), last.position());
-  const Tensor count = full({}, static_cast<double>(n));  // divides: 1 / n would be rounded
+  const Tensor count = full({}, static_cast<double>(n));  // 1 / n would be rounded
   for (std::size_t i = 0; i < parameters.size(); ++i)
     Tensor(parameters[i].tensor).set_grad(gradients[i] / count);
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].tensor.copy_(ends[i] / count);
   return mean / static_cast<double>(n);
 }
 
-/// Eight plain steps. Returns the fields of metrics.jsonl.
+/// Makes eight steps without a trainer. Returns the fields of metrics.jsonl.
 std::map<std::string, std::vector<double>> plain_run(Task& task, const train::TrainOptions& o) {
   std::map<std::string, std::vector<double>> log;
   for (std::int64_t step = 0; step < o.steps; ++step) {
@@ -204,7 +204,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
           (expected.warnings > 0));
     CHECK(contains(output, "has not improved") == (end == train::TrainEnd::early));
     CHECK(contains(output, options.higher_is_better ? "  accuracy " : "  held-out "));
-    CHECK_FALSE(contains(output, "1.5000"));  // a dotted name: only in the log
+    CHECK_FALSE(contains(output, "1.5000"));  // a dotted name appears only in the log
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
     const std::string curve = read_bytes(trainer.files().curve());
@@ -258,7 +258,7 @@ TEST_CASE("a run that is resumed and immediately stopped is saved unchanged", "[
               time += i % 5 < 2 ? 0.25 : 0.75;
               return task.loss(i);
             },
-            [&] {  // rises three times in a row, falls once
+            [&] {  // rises three times in a row after a fall
               return train::Metrics{{"held_out_loss", static_cast<double>(trainer.step() / 3 % 4)}};
             });
         CHECK(end == train::TrainEnd::interrupted);
@@ -266,7 +266,7 @@ TEST_CASE("a run that is resumed and immediately stopped is saved unchanged", "[
         return read_bytes(trainer.files().checkpoint());
       };
       const std::string before = session(false);
-      randn({5}), seed(17);  // as in another process
+      randn({5}), seed(17);  // as if in another process
       time = timed ? 1000 : 0;
       CHECK(session(true) == before);
     }

@@ -1,4 +1,4 @@
-// The metrics file.
+// Tests the metrics file.
 #include <sys/resource.h>
 #include <algorithm>
 #include <cerrno>
@@ -37,7 +37,7 @@ TEST_CASE("the log keeps complete lines, is truncated to its checkpoint, and mus
   CHECK_THROWS_AS(train::MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
 }
 
-/// Limits file sizes, like a full disk.
+/// Limits the size of files, which simulates a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

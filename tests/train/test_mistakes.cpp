@@ -1,4 +1,4 @@
-// The mistakes and messages of docs/guides/troubleshooting.md.
+// Reproduces the mistakes in docs/guides/troubleshooting.md, and compares their messages.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -18,14 +18,14 @@
 namespace gradus::testing::test_mistakes {
 namespace {
 
-/// members() omits `down`.
+/// A net whose members() omits `down`.
 struct Net : nn::Layer<Net> {
   nn::Linear up{2, 8}, down{8, 3};
   nn::Members members() override { return {{"up", up}}; }
   Tensor forward(const Tensor& x) const { return down(tanh(up(x))); }  // [N, 2] → [N, 3]
 };
 
-/// Normalizes node numbers to 7 and locations to train.cpp:12.
+/// Replaces node numbers with 7 and locations with train.cpp:12.
 std::string normalized(std::string text) {
   const auto number_from = [&](std::size_t at) { return text.find_first_not_of("0123456789", at); };
   const auto with = [&](const std::string& before, const std::string& now) {
@@ -37,7 +37,7 @@ std::string normalized(std::string text) {
   return text;
 }
 
-/// The message must be a line of the mistake's section in docs/guides/troubleshooting.md.
+/// Requires the message to be a line of the mistake's section in docs/guides/troubleshooting.md.
 template <class E>
 void mistake(int number, const std::function<void()>& f) {
   const std::string message = normalized(message_of<E>(f));
@@ -128,7 +128,7 @@ TEST_CASE("mistake 9: training under NoGrad") {
 }
 
 TEST_CASE("mistake 10: a transposed mask") {
-  const Tensor q = randn({2, 1, 3, 4}), k = randn({2, 1, 5, 4});  // B 2, T 3, S 5
+  const Tensor q = randn({2, 1, 3, 4}), k = randn({2, 1, 5, 4});  // B = 2, T = 3, S = 5
   const auto attend = [&](const Tensor& allowed) {
     scaled_dot_product_attention(q, k, k, dense_mask(allowed));
   };
@@ -137,19 +137,19 @@ TEST_CASE("mistake 10: a transposed mask") {
   mistake<ShapeError>(10, [&] { attend(trues({2, 5})); });
   mistake<ShapeError>(10, [&] { attend(trues({2, 1, 1, 5})); });
   mistake<DtypeError>(10, [&] { attend(zeros({3, 5})); });
-  // The causal mask of PyTorch's nn.MultiheadAttention, where true = must not attend.
+  // In the causal mask of PyTorch's nn.MultiheadAttention, true means "must not attend".
   const Tensor future = greater(triu(ones({4, 4}), 1), 0);
   mistake<ValueError>(10, [&] { dense_mask(future); });
 }
 
 TEST_CASE("a mask that may be intended is accepted") {
   const auto greater_than = [](const Tensor& x) { return greater(x, 0); };
-  dense_mask(greater_than(triu(ones({4, 4}))));            // hides the diagonal
-  dense_mask(greater_than(triu(ones({4, 4}), 2)));         // leaves one later key
-  dense_mask(greater_than(triu(ones({3, 4}), 1)));         // the last query has a key
-  dense_mask(greater_than(triu(ones({1, 3, 3}), 1)));      // a batch axis: may be data
+  dense_mask(greater_than(triu(ones({4, 4}))));            // excludes the diagonal
+  dense_mask(greater_than(triu(ones({4, 4}), 2)));         // allows one later key
+  dense_mask(greater_than(triu(ones({3, 4}), 1)));         // the last query can attend to a key
+  dense_mask(greater_than(triu(ones({1, 3, 3}), 1)));      // has a batch axis, so it may be data
   dense_mask(bools({false, true, false, false}, {2, 2}));  // too small to decide
-  dense_mask(full({3, 3}, 0, Dtype::bool_));               // gives 0, as documented
+  dense_mask(full({3, 3}, 0, Dtype::bool_));               // attention returns 0, as documented
   dense_mask(bools({false, true, true, false, false, true, true, false, false}, {3, 3}));
   dense_mask(logical_not(greater_than(triu(ones({4, 4}), 1))));
 }

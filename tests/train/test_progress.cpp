@@ -1,4 +1,4 @@
-// The progress line.
+// Tests the progress line.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ class Variable {
   bool there_ = false;
 };
 
-/// Masks rates and times: "step 1/10  loss 2.5000  RATE  left TIME".
+/// Replaces rates and times: "step 1/10  loss 2.5000  RATE  left TIME".
 std::string masked(std::string text) {
   for (std::size_t at = 0; (at = text.find("  left ", at)) != std::string::npos;) {
     const std::size_t rate = text.rfind("  ", at - 1) + 2;
@@ -48,7 +48,7 @@ std::string masked(std::string text) {
   return text;
 }
 
-/// Returns "" without a terminal.
+/// Returns what f writes to a terminal, or "" if no terminal is available.
 template <class F>
 std::string on_terminal(F f) {
   const int ours = ::posix_openpt(O_RDWR | O_NOCTTY);
@@ -71,9 +71,9 @@ const std::string kErase = "\r\033[K";
 
 void show_some(std::FILE* out) {
   train::Progress progress(0, 10, 1, "token", out);
-  progress.clear();  // no line yet
+  progress.clear();  // there is no line to clear
   progress.show(1, 2.5);
-  progress.show(2, 2.25, "a note");  // too soon
+  progress.show(2, 2.25, "a note");  // too soon after the last line
   progress.clear();
   progress.clear();
   progress.show(3, 2.125, "a note", true);
@@ -146,8 +146,8 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       progress.show(step, 1, "", true);
       const double end = now(), rate = progress.items_per_second();
       char first = 0;
-      CHECK(::pread(::fileno(lines.file), &first, 1, 0) == 1);  // flushed
-      // Earlier items count at least e^(−t / 30 s) as much; 0.999 is for rounding.
+      CHECK(::pread(::fileno(lines.file), &first, 1, 0) == 1);  // the line was flushed
+      // Earlier items are weighted by at least e^(−t / 30 s); 0.999 allows for rounding.
       const double kept = 0.999 * std::exp((before - end) / 30);
       const double done = static_cast<double>((step - 5) * items);
       CHECK(rate >= kept * done / (end - before));
@@ -170,7 +170,7 @@ TEST_CASE("the remaining time covers the remaining steps only, and is 0 without 
   Lines lines;
   train::Progress last(kTotal - 9, kTotal, 1, "step", lines.file);
   last.show(kTotal - 4, 1, "", true);
-  CHECK(lines.last().find(':') == lines.last().rfind(':'));  // no hours
+  CHECK(lines.last().find(':') == lines.last().rfind(':'));  // the time has no hours
   train::Progress none(3, 10, 1, "step", lines.file);
   none.show(3, 1, "", true);
   CHECK(none.items_per_second() == 0);

@@ -1,4 +1,4 @@
-// Training with several thread counts.
+// Tests training with multiple thread counts.
 #include <cmath>
 
 #include "gradus/engine/base/num_threads.h"
@@ -8,7 +8,8 @@
 namespace gradus::testing::test_threads {
 namespace {
 
-/// Losses of five steps, then all weights. Wide enough for several threads.
+/// Returns the losses of five steps, then all weights. The model is wide enough for multiple
+/// threads.
 std::vector<double> train_with(int threads) {
   const int before = num_threads();
   set_num_threads(threads);
@@ -28,8 +29,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return most;
 }
 
-/// Reordering sums of up to 512 · 512 terms of order 1 changes them by 1e-13. AdamW divides by √v +
-/// 1e-8, so for gradients below 1e-8 this changes weights by up to 1e-13 · rate / 1e-8.
+/// Another order of sums of up to 512 · 512 terms of order 1 changes them by 1e-13. AdamW divides
+/// by √v + 1e-8, so if gradients are below 1e-8, weights change by up to 1e-13 · rate / 1e-8.
 constexpr double kOrderOfSums = 5 * 3e-3 * 1e-13 / 1e-8;
 
 void check(const std::vector<int>& counts) {

@@ -1,4 +1,4 @@
-// Runs with a time limit, on a simulated clock.
+// Tests runs with a time limit, on a simulated clock.
 #include <cmath>
 #include <csignal>
 
@@ -37,7 +37,7 @@ struct Simulated {
   }
 };
 
-/// Plan: 60 seconds, 500 steps of 0.1 s, ten evaluations of 1 s.
+/// The plan is 60 seconds: 500 steps of 0.1 s, and ten evaluations of 1 s.
 Simulated simulated(double step, double evaluation, std::int64_t most = 1'000'000) {
   Simulated out;
   train::TimeBudget budget({60, 10, most}, 500, 50, [&] { return out.time; });
@@ -53,9 +53,9 @@ TEST_CASE("a machine about as fast as planned keeps the plan") {
     CHECK(run.step == 500);
     CHECK(run.evaluations == 10);
     for (std::size_t i = 0; i < run.positions.size(); ++i)
-      REQUIRE(run.positions[i] == static_cast<double>(i));  // exactly: unchanged
+      REQUIRE(run.positions[i] == static_cast<double>(i));  // unchanged
   }
-  CHECK(simulated(0.092, 0.92).step == 500);  // early is better than late
+  CHECK(simulated(0.092, 0.92).step == 500);  // finishing early is better than late
   CHECK(simulated(0.108, 1.08).changes.size() == 1);
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("a run ends within the documented margin of its time on any machine") 
   for (const double factor : factors) {
     CAPTURE(factor);
     const Simulated run = simulated(0.1 * factor, factor);
-    // Late by at most a step, an evaluation and 5 %; early by at most a tenth.
+    // The run ends at most a step, an evaluation and 5 % late, and at most a tenth early.
     CHECK(run.time <= 1.05 * 60 + 1.1 * factor);
     CHECK(run.time >= 0.9 * 60 - 1.1 * factor);
     CHECK(run.changes.size() <= 4);
@@ -159,7 +159,7 @@ struct Timed {
         [this](std::int64_t i) {
           time += step_seconds(i);
           if (i == stop_at) stop = 1;
-          return mse_loss(net(x), y) + randn({}) * 0.0;  // draws, as dropout does
+          return mse_loss(net(x), y) + randn({}) * 0.0;  // draws random numbers, as dropout does
         },
         [this] {
           time += 1;
@@ -193,15 +193,15 @@ TEST_CASE("a trainer changes its steps, records it, and its rate does not jump")
   CHECK(took.front().second == Approx(312.5));
   CHECK(goals.back().second == static_cast<double>(trainer.step()));
   REQUIRE(std::ssize(rates) == trainer.step());
-  for (std::size_t i = 0; i < rates.size(); ++i) {  // linear interpolation
+  for (std::size_t i = 0; i < rates.size(); ++i) {  // by linear interpolation
     const auto step = static_cast<std::int64_t>(positions[i]);
     const double on = positions[i] - static_cast<double>(step);
     const double factor = (1 - on) * kWarmCosine(step) + on * kWarmCosine(step + 1);
-    CHECK(std::abs(rates[i].second - 1e-2 * factor) <= 1e-17);  // relative 1e-15 of 1e-2
+    CHECK(std::abs(rates[i].second - 1e-2 * factor) <= 1e-17);  // a relative error of 1e-15
   }
   double highest = 0;
   for (std::size_t i = 1; i < rates.size(); ++i) {
-    CHECK(std::abs(rates[i].second - rates[i - 1].second) < 1e-3);  // a tenth of the highest
+    CHECK(std::abs(rates[i].second - rates[i - 1].second) < 1e-3);  // a tenth of the highest rate
     highest = std::max(highest, rates[i].second);
   }
   CHECK(highest > 0.95e-2);
@@ -211,7 +211,7 @@ TEST_CASE("a trainer changes its steps, records it, and its rate does not jump")
 
 TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit", "[once]") {
   const Folder here;
-  // Slow, fast, slow: rescales several times.
+  // The machine is slow, fast, and slow again, which causes multiple rescalings.
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
   Timed uninterrupted;
   uninterrupted.step_seconds = machine;
@@ -228,7 +228,7 @@ TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit",
       Timed task;
       task.step_seconds = machine;
       task.stop_at = again ? -1 : at;
-      task.time = again ? 1e6 : 0;  // another clock origin
+      task.time = again ? 1e6 : 0;  // the clock has another origin
       train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / run, 60));
       again ? trainer.resume() : trainer.start();
       CHECK(task.run(trainer) ==
@@ -260,7 +260,7 @@ TEST_CASE("a run that is killed right after a rescaling resumes with it", "[once
   CHECK(trainer.budget().steps() == goal);
   CHECK(train::read_metric(trainer.files().metrics(), "steps").size() == 1);
   CHECK(task.run(trainer) == train::TrainEnd::finished);
-  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // includes the time before the crash
+  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // time includes the first run
 }
 
 TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {

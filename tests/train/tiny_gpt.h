@@ -1,4 +1,4 @@
-// A small GPT that learns a sequence: each token depends on the two before it.
+// A small GPT that learns a sequence in which each token depends on the previous two.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class TinyGpt {
  public:
   static constexpr std::int64_t kVocab = 11, kContext = 8;
 
-  /// All dtypes start with the same f32 weights and draw the same batches and masks.
+  /// Models of all dtypes start with the same f32 weights and draw the same batches and masks.
   TinyGpt(std::uint64_t seed, Dtype dtype, std::int64_t width = 16, std::int64_t batch = 4)
       : draws_(seed), batch_(batch) {
     const GeneratorScope scope(draws_);
@@ -29,7 +29,7 @@ class TinyGpt {
         std::make_unique<optim::AdamW>(model_->parameters(), optim::AdamWOptions{.lr = 3e-3});
   }
 
-  /// Returns the loss before the step.
+  /// Makes one step. Returns the loss before it.
   double step() {
     const GeneratorScope scope(draws_);
     const std::vector<std::int64_t> starts =

@@ -1,4 +1,4 @@
-// A program for two processes: each computes two of four shards.
+// A program for two processes, each of which computes two of four shards.
 #include <cstdio>
 
 #include <gradus/gradus.h>
@@ -12,7 +12,7 @@ int main() {
   gradus::distributed::Shards shards(model, optimizer, processes, 4);
   const double before = model.weight.item();
   bool stop = false;
-  // The gradients are 0, 1, 2, 3, with mean 1.5.
+  // The gradients are 0, 1, 2 and 3, whose mean is 1.5.
   shards.gradients(
       0, [&](std::int64_t shard) { return gradus::sum(model.weight) * static_cast<double>(shard); },
       stop);

@@ -1,4 +1,4 @@
-// The address space that this process has mapped (Linux only).
+// Reads the size of this process's mapped address space (Linux only).
 #pragma once
 
 #ifdef __linux__

@@ -128,7 +128,7 @@ TEST_CASE("release_cached returns free mappings and keeps the others") {
   CHECK(kept.data[kept.bytes - 1] == 42);
   unsigned char* const data = kept.data;
   delete held;
-  CHECK(Block(5 * kMiB).data == data);  // still cached
+  CHECK(Block(5 * kMiB).data == data);  // the block is still cached
 }
 
 #ifdef __linux__
@@ -156,7 +156,7 @@ TEST_CASE("released mappings are unmapped") {
     { const Block gone(64 * kMiB); }
     memory::release_cached();
   }
-  CHECK(mapped_bytes() < before + 10 * 64 * kMiB);  // other threads may map something
+  CHECK(mapped_bytes() < before + 10 * 64 * kMiB);  // other threads may map memory
 }
 
 TEST_CASE("allocation releases the cache before it throws MemoryError", "[process]") {
@@ -192,7 +192,7 @@ TEST_CASE("the limit is exact, and its error reports the requested, live and lim
     CHECK(mentions(what, "set_limit"));
   }
   CHECK(refusal(4097) != "");
-  CHECK(refusal(4096) == "");  // the refused request was not counted
+  CHECK(refusal(4096) == "");  // the failed request was not counted
   memory::set_limit(0);
   CHECK(refusal(1 << 20) == "");
   CHECK_THROWS_AS(memory::set_limit(-1), gradus::ValueError);
@@ -267,7 +267,7 @@ struct Limit {
   ~Limit() { memory::set_limit(0); }
 };
 
-/// A context that allocates, as members() of a module may.
+/// A context function that allocates, as members() of a module may.
 std::string allocating_context() {
   memory::release(memory::allocate(64), 64);
   return "layer";
@@ -322,7 +322,7 @@ TEST_CASE("a forked child can allocate even if another thread allocated during t
 
 namespace {
 
-// Releases after main, when other static objects are destroyed.
+// Releases memory after main, during the destruction of static objects.
 struct AtExit {
   void* data = nullptr;
   ~AtExit() {

@@ -81,7 +81,7 @@ TEST_CASE("an exception in a chunk reaches the caller, and the team keeps workin
       });
     };
     CHECK_THROWS_AS(all_fail(), gradus::ValueError);
-    // A thread starts no chunk after its own has failed.
+    // After its own chunk has failed, a thread starts no other chunk.
     CHECK(std::set<std::thread::id>(started.begin(), started.end()).size() == started.size());
     CHECK_FALSE(gradus::thread_state.parallel);
     std::string what;
@@ -99,7 +99,7 @@ TEST_CASE("an exception in a chunk reaches the caller, and the team keeps workin
   }
 }
 
-// Tests below run these in separate processes.
+// The tests below run these helpers in separate processes.
 TEST_CASE("helper: run a loop and exit", "[.]") {
   gradus::set_num_threads(64);
   gradus::parallel_for(30, 1, [](int64_t, int64_t) {});
@@ -128,7 +128,7 @@ namespace {
 int failures(const std::string& test, int runs, const std::string& variables = "") {
   std::error_code none;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
-  if (none) return 0;  // not Linux
+  if (none) return 0;  // not Linux: skip
   const std::string command = variables + " '" + self.string() + "' '" + test + "' >/dev/null 2>&1";
   int count = 0;
   for (int run = 0; run < runs; ++run) count += std::system(command.c_str()) != 0;
@@ -146,19 +146,18 @@ TEST_CASE("the first valid variable sets the default number of threads") {
   CHECK(threads_with("2", "5") == 2);
   CHECK(threads_with("1", "5") == 1);
   CHECK(threads_with("1024", "5") == 1024);
-  CHECK(threads_with("7,2", "5") == 7);  // OpenMP's list: the outermost level
+  CHECK(threads_with("7,2", "5") == 7);  // of OpenMP's list, the outermost level counts
   for (const char* none : {"", "0", "-1", "3x", "x3", " 3", ",3", "1025", "99999999999"})
     CHECK(threads_with(none, "5") == 5);
   CHECK(threads_with(std::nullopt, "6,2") == 6);
   CHECK(threads_with(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
 }
 
-// With LLVM's OpenMP one run in ten crashed: 40 runs would pass by chance once in 70 times.
+// With LLVM's OpenMP, one run in ten crashed. 40 runs would all pass by chance once in 70 times.
 TEST_CASE("a program may exit while its threads are still starting", "[process]") {
   CHECK(failures("helper: run a loop and exit", 40) == 0);
 #ifdef __unix__
-  // libgomp leaks its records of the parent's threads in the child: LeakSanitizer would report
-  // them.
+  // The child leaks libgomp's records of the parent's threads, which LeakSanitizer would report.
   if (!kThreadSanitizer)
     CHECK(failures("helper: fork a child that runs a loop and exits", 40,
                    "ASAN_OPTIONS=detect_leaks=0") == 0);
@@ -258,15 +257,15 @@ TEST_CASE("a forked child keeps working with one thread", "[process]") {
 
 #ifdef __linux__
 TEST_CASE("parallel_for runs on one thread where the system creates no other", "[process]") {
-  if (kThreadSanitizer || gradus::testing::kAddressSanitizer) return;  // they map memory themselves
+  if (kThreadSanitizer || gradus::testing::kAddressSanitizer) return;  // these map memory
   const pid_t child = fork();
   if (child == 0) {
     gradus::set_num_threads(2);
     const rlim_t bytes =
-        gradus::tests::mapped_bytes() + (1 << 20);  // too little for a thread's stack
+        gradus::tests::mapped_bytes() + (1 << 20);  // not enough for the stack of a thread
     const rlimit limit{bytes, bytes};
     setrlimit(RLIMIT_AS, &limit);
-    int64_t sum = 0;  // one thread: no lock
+    int64_t sum = 0;  // one thread requires no lock
     gradus::parallel_for(100, 1, [&](int64_t begin, int64_t) { sum += begin; });
     _exit(sum == 4950 ? 0 : 1);
   }

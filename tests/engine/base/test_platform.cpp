@@ -86,7 +86,7 @@ TEST_CASE("physical memory is that of the machine or of the smallest control gro
   const Root root;
   const auto memory = [&] { return platform::physical_memory(root.path()); };
   const std::size_t machine = memory();
-  const auto is_machine = [&](std::size_t bytes) {  // rlimits may change it a little
+  const auto is_machine = [&](std::size_t bytes) {  // rlimits may change the size slightly
     return bytes > machine - machine / 4 && bytes < machine + machine / 4;
   };
   CHECK(platform::physical_memory() < machine + machine / 4);
@@ -111,7 +111,7 @@ TEST_CASE("usable cores are physical cores within the quota of the control group
   const int threads = CPU_COUNT(&mask);
   const Root root;
   const auto cores = [&] { return platform::usable_cores(root.path()); };
-  CHECK(cores() == threads);  // no /sys: counts each thread as a core
+  CHECK(cores() == threads);  // without /sys, each thread counts as a core
   for (const int of_one_core : {CPU_SETSIZE, 2, 1}) {
     for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; ++cpu)
       if (CPU_ISSET(static_cast<std::size_t>(cpu), &mask))
@@ -126,7 +126,7 @@ TEST_CASE("usable cores are physical cores within the quota of the control group
   root.write(kGroups + "outer/cpu.max", "160000 100000");
   CHECK(cores() == std::min(threads, 2));  // 1.6 rounds to 2
   root.write(kGroups + "outer/inner/cpu.max", "20000 100000");
-  CHECK(cores() == 1);  // 0.2
+  CHECK(cores() == 1);  // 0.2 rounds up to 1
   root.remove("proc");
   root.write(kGroups + "cpu/cpu.cfs_period_us", "100000");  // cgroups version 1
   for (const auto& [quota, expected] :
@@ -155,7 +155,7 @@ TEST_CASE("physical memory honors the limit on address space", "[process]") {
   REQUIRE(::getrlimit(RLIMIT_AS, &usual) == 0);
   const std::size_t mapped = mapped_bytes();
   rlimit less = usual;
-  less.rlim_cur = mapped + before / 2;  // far more than this process maps meanwhile
+  less.rlim_cur = mapped + before / 2;  // other threads map far less in the meantime
   REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
   const std::size_t now = platform::physical_memory();
   ::setrlimit(RLIMIT_AS, &usual);
@@ -173,7 +173,7 @@ TEST_CASE("map_pages leaves nothing mapped around its pages") {
       REQUIRE(pages != nullptr);
       platform::unmap_pages(pages, bytes);
     }
-    CHECK(mapped_bytes() < before + kTimes * kHuge / 4);  // other threads may map something
+    CHECK(mapped_bytes() < before + kTimes * kHuge / 4);  // other threads may map memory
   }
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("resident memory grows as pages are touched") {
   void* pages = platform::map_pages(bytes);
   REQUIRE(pages != nullptr);
   std::memset(pages, 1, bytes);
-  // The rest of the process maps and frees far less meanwhile.
+  // The rest of the process maps and frees far less in the meantime.
   CHECK(platform::resident_bytes() > before + bytes / 2);
   platform::unmap_pages(pages, bytes);
   CHECK(platform::resident_bytes() < before + bytes / 2);

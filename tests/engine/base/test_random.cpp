@@ -28,7 +28,7 @@ TEST_CASE("index, stream, rank and seed select the word of a random block", "[ke
   const RandomStream s{0x299f31d0a4093822, 0x13198a2e, 0x03707344};
   const Words block = gradus::philox({5, 0, s.stream, s.rank}, {0xa4093822, 0x299f31d0});
   for (std::uint32_t e = 0; e < 4; ++e) CHECK(s.word(20 + e) == block[e]);
-  const int64_t far = int64_t{4} * ((int64_t{7} << 32) + 9);  // the counter's upper word
+  const int64_t far = int64_t{4} * ((int64_t{7} << 32) + 9);  // uses the counter's upper word
   CHECK(s.word(far) == gradus::philox({9, 7, s.stream, s.rank}, {0xa4093822, 0x299f31d0})[0]);
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("uniform and normal numbers follow from their documented words", "[ker
   for (int64_t i = 0; i < 20; ++i) {
     const double high = s.word(2 * i) >> 5, low = s.word(2 * i + 1) >> 6;
     CHECK(s.uniform(i) == std::ldexp(high * 0x1p26 + low, -53));
-    // Box-Muller: two normals from a pair of uniforms
+    // Box-Muller makes two normal values from a pair of uniform ones.
     const int64_t pair = i / 2 * 2;
     const double r = std::sqrt(-2 * std::log(1 - s.uniform(pair)));
     const double phi = 2 * std::acos(-1.0) * s.uniform(pair + 1);
@@ -72,7 +72,7 @@ TEST_CASE("normal numbers have the moments of the normal distribution", "[kernel
     const double z = s.normal(i), z2 = z * z;
     REQUIRE(std::isfinite(z));
     m1 += z, m2 += z2, m3 += z2 * z, m4 += z2 * z2, beyond_two += std::abs(z) > 2;
-    if (i % 2 == 1) pairs += z * s.normal(i - 1);  // the two from one pair of uniforms
+    if (i % 2 == 1) pairs += z * s.normal(i - 1);  // both values made from one pair of uniform ones
   }
   const double root = std::sqrt(double{n});
   CHECK(std::abs(m1 / n) < 5 * 1 / root);
@@ -93,7 +93,7 @@ TEST_CASE("below stays in range and is uniform", "[kernel]") {
     REQUIRE((x >= 0 && x < k));
     ++counts[static_cast<std::size_t>(x)];
   }
-  const double deviation = std::sqrt(n * (1.0 / k) * (1 - 1.0 / k));  // binomial
+  const double deviation = std::sqrt(n * (1.0 / k) * (1 - 1.0 / k));  // of a binomial distribution
   for (const int count : counts) CHECK(std::abs(count - double{n} / k) < 5 * deviation);
   for (int i = 0; i < 10; ++i) CHECK(s.below(i, 1) == 0);
   const int64_t most = INT64_MAX;

@@ -1,4 +1,4 @@
-// GRADUS_SIMD and GRADUS_BLAS, tested in separate processes.
+// Tests GRADUS_SIMD and GRADUS_BLAS in separate processes.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ struct Outcome {
   std::string output;
 };
 
-/// Runs test `name` of this program with an environment setting: "GRADUS_SIMD=avx2".
+/// Runs test `name` of this program with an environment variable, such as "GRADUS_SIMD=avx2".
 Outcome with(const std::string& setting, const std::string& name) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command = setting + " '" + self + "' '" + name + "' 2>&1";
@@ -47,7 +47,7 @@ Outcome with_level(const std::string& value, const std::string& name) {
 
 }  // namespace
 
-// The tests below run these in separate processes.
+// The tests below run these helpers in separate processes.
 TEST_CASE("helper: print the SIMD level", "[.]") {
   try {
     std::printf("level=%s\n", std::string(simd::name(simd::level())).c_str());
@@ -134,7 +134,7 @@ TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS a
     CHECK(output.find(what) != std::string::npos);
   };
   using gradus::gemm::Backend;
-  if (gradus::gemm::chosen().backend == Backend::plain) return;  // set by the build
+  if (gradus::gemm::chosen().backend == Backend::plain) return;  // the build selects this backend
   const std::string widest(simd::name(simd::widest()));
   check_output("GRADUS_BLAS=builtin GRADUS_SIMD=", "backend=builtin, " + widest);
   check_output("GRADUS_BLAS=builtin GRADUS_SIMD=baseline", "backend=builtin, baseline");

@@ -28,7 +28,7 @@ TEST_CASE("a loop uses at most the set number of threads, whatever ran before") 
     gradus::parallel_for(24, 1, [&](int64_t, int64_t) {
       const int openmp = omp_get_max_threads();  // other libraries must not start nested teams
       std::this_thread::sleep_for(
-          std::chrono::microseconds(300));  // leaves chunks for other threads
+          std::chrono::microseconds(300));  // leaves chunks to other threads
       const std::scoped_lock lock(guard);
       if (threads > 1) CHECK(openmp == 1);
       who.insert(std::this_thread::get_id());
@@ -57,7 +57,7 @@ TEST_CASE("workers inherit the caller's state except observers, and get their ow
       std::atomic<int> arrived{0}, wrong{0};
       std::vector<std::thread::id> who(kThreads);
       gradus::parallel_for(kThreads, 1, [&](int64_t begin, int64_t) {
-        arrived++;  // each thread must get one chunk
+        arrived++;  // each thread must run one chunk
         const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (arrived < kThreads && std::chrono::steady_clock::now() < late)
           std::this_thread::yield();
@@ -65,7 +65,7 @@ TEST_CASE("workers inherit the caller's state except observers, and get their ow
         if (s.grad_enabled != grad || s.formula != formula || s.generator != &own || !s.parallel ||
             s.observer != nullptr)
           wrong++;
-        s.formula = !formula, s.generator = nullptr;  // must not leak out of the loop
+        s.formula = !formula, s.generator = nullptr;  // must not leak from the loop
         who[static_cast<std::size_t>(begin)] = std::this_thread::get_id();
       });
       CHECK(wrong == 0);
@@ -100,7 +100,7 @@ TEST_CASE("repeated loops reuse their threads") {
   const auto before = alive();
   for (int i = 0; i < 60; ++i) gradus::parallel_for(6, 1, [](int64_t, int64_t) {});
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  CHECK(alive() < before + 30);  // some threads requested earlier may start meanwhile
+  CHECK(alive() < before + 30);  // threads requested earlier may start in the meantime
 }
 #endif
 

@@ -1,4 +1,4 @@
-// A matmul with all its options, and its expected result from an independent loop.
+// A matmul with all its options, and its expected result from naive loops.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace gradus::tests {
 
-/// `count` values in [−1/2, 1/2), different for each stream.
+/// Returns `count` values in [−1/2, 1/2), different for each stream.
 template <class T>
 std::vector<T> numbers(std::int64_t count, std::uint32_t stream) {
   const RandomStream s{17, stream, 0};
@@ -63,9 +63,9 @@ struct Case {
   }
 };
 
-/// |a·b| ≤ 1/4, so any order of the k products and sums is within k·ε/2 · k/4 of the exact sum, and
-/// two orders within twice that. alpha, beta, bias and residual add one rounding each of values
-/// below k/4 + 3.
+/// |a·b| ≤ 1/4, so the error of k products and sums in any order is at most k·ε/2 · k/4, and two
+/// orders differ by at most twice that. alpha, beta, bias and residual each add one rounding error
+/// of values below k/4 + 3.
 template <class T>
 T product_tolerance(std::int64_t products, T alpha) {
   const auto k = static_cast<T>(products);
@@ -99,7 +99,7 @@ template <class T>
 class Expected {
  public:
   explicit Expected(const Case<T>& one) : s(one) {
-    for (std::int64_t i = 0; s.beta == 0 && i < s.m; ++i)  // must not be read
+    for (std::int64_t i = 0; s.beta == 0 && i < s.m; ++i)  // with beta = 0, C must not be read
       for (std::int64_t j = 0; j < s.n; ++j)
         c_[static_cast<std::size_t>(i * s.c_stride() + j)] = std::numeric_limits<T>::quiet_NaN();
   }

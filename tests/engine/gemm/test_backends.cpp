@@ -40,7 +40,7 @@ void check(const Case<T>& s) {
   }
 }
 
-/// One size with every transpose, and combinations of options.
+/// Tests one size with every transpose and with combinations of options.
 template <class T>
 void check_options(int64_t m, int64_t n, int64_t k) {
   for (const bool ta : {false, true})
@@ -54,7 +54,7 @@ void check_options(int64_t m, int64_t n, int64_t k) {
     }
 }
 
-/// A tile of one vector width.
+/// A tile for one vector width.
 template <class Set, class T>
 struct TileOf {
   using Number = T;
@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("every backend and SIMD level agrees with a plain loop", "[ke
   check_options<TestType>(m, n, k);
 }
 
-// Below one tile, one tile, one more along each axis, and several tiles.
+// Sizes: smaller than a tile, one tile, one more along each axis, and multiple tiles.
 TEMPLATE_TEST_CASE("matmuls agree with a plain loop at tile edges", "", (TileOf<Avx512, float>),
                    (TileOf<Avx512, double>), (TileOf<Avx2, float>), (TileOf<Avx2, double>),
                    (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {
@@ -96,12 +96,12 @@ TEMPLATE_TEST_CASE("matmuls agree with a plain loop at tile edges", "", (TileOf<
   check_options<T>(rows + 1, columns + 1, 17);
   check_options<T>(rows - 1, columns - 1, 5);
   check_options<T>(3 * rows + 5, 2 * columns + 7, 31);
-  check_options<T>(6 * rows, columns / 2, 9);  // one-vector tile, B packed
+  check_options<T>(6 * rows, columns / 2, 9);  // one-vector tile with packed B
   for (int64_t left = 1; left < rows; ++left)
     check<T>({5 * rows + left, columns + left, 9, true, true, 1, 1});
 }
 
-// More terms than one pass sums, and more columns than one panel holds.
+// Sums have more terms than one pass adds, and matrices more columns than one panel holds.
 TEMPLATE_TEST_CASE("long sums and wide matmuls agree with a plain loop", "",
                    (TileOf<Avx512, float>), (TileOf<Avx512, double>), (TileOf<Avx2, float>),
                    (TileOf<Avx2, double>), (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {
@@ -138,7 +138,7 @@ TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every
   at_any_number_of_threads({m, n, k, true, true, T(0.5), 1, true, false});
 }
 
-// 40 rows split into slabs of 32 and 8, or 16 and 8; 70 rows into 32, 32 and 6.
+// 40 rows are split into slabs of 32 and 8, or 16 and 8; 70 rows into 32, 32 and 6.
 TEST_CASE("the built-in matmul gives the same bits for any number of threads", "[kernel]") {
   for (const auto& [m, n, k] :
        std::vector<std::array<int64_t, 3>>{{300, 90, 570}, {40, 40, 1000}, {70, 30, 1100}})
@@ -172,7 +172,7 @@ TEST_CASE("NaN and infinity stay in their rows and columns in every backend", "[
       const int64_t n = 70, k = 20;
       auto a = numbers<double>(m * k, 1), b = numbers<double>(k * n, 2);
       a[static_cast<std::size_t>((m - 1) * k + 3)] = std::numeric_limits<double>::quiet_NaN();
-      b[7 * 70 + 41] = std::numeric_limits<double>::infinity();  // column 41
+      b[7 * 70 + 41] = std::numeric_limits<double>::infinity();  // changes column 41 of C
       std::vector<double> c(static_cast<std::size_t>(m * n));
       multiply_by(choice, gemm::Matrix<double>(c.data(), m, n), {a.data(), m, k}, {b.data(), k, n});
       CAPTURE(choice.reason, m);
@@ -183,7 +183,7 @@ TEST_CASE("NaN and infinity stay in their rows and columns in every backend", "[
 }
 
 #ifdef __unix__
-// Matrices next to inaccessible pages.
+// Places matrices next to inaccessible pages.
 namespace {
 
 template <class T>
@@ -224,7 +224,7 @@ void check_product(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool at_en
     multiply_by(choice, gemm::Matrix<T>(c.data, m, n), ta ? left.transpose() : left,
                 tb ? right.transpose() : right,
                 {.bias = bias.data, .residual = {residual.data, m, n}});
-    if (expected.empty()) expected.assign(c.data, c.data + c.size);  // from the plain backend
+    if (expected.empty()) expected.assign(c.data, c.data + c.size);  // the plain backend runs first
     int wrong = 0;
     for (std::size_t i = 0; i < c.size; ++i)
       wrong += !(std::abs(c.data[i] - expected[i]) <= gradus::tests::product_tolerance(k, T(1)));
@@ -266,7 +266,7 @@ TEMPLATE_TEST_CASE("transposes with gaps between rows write only inside their ta
 
 TEST_CASE("the linked library and GRADUS_BLAS select the matmul backend") {
   using gemm::Backend, gemm::Library, gemm::choice_of, gradus::ValueError;
-  if (gemm::chosen().backend == Backend::plain) {  // set by the build
+  if (gemm::chosen().backend == Backend::plain) {  // the build selects this backend
     CHECK(choice_of("", Library::openblas).backend == Backend::plain);
     return;
   }

@@ -43,7 +43,7 @@ TEST_CASE("matrix views support transposes, blocks and ranges") {
 TEST_CASE("a matmul inside parallel_for runs on its own thread") {
   const int before = gradus::num_threads();
   gradus::set_num_threads(3);
-  const int64_t d = 110;  // large enough for several threads, outside of a loop
+  const int64_t d = 110;  // large enough to use multiple threads outside a loop
   const auto a = numbers<double>(d * d, 1), b = numbers<double>(d * d, 2);
   std::vector<double> expected(static_cast<std::size_t>(d * d));
   const Matrix<const double> left(a.data(), d, d), right(b.data(), d, d);
@@ -54,8 +54,8 @@ TEST_CASE("a matmul inside parallel_for runs on its own thread") {
     multiply(Matrix<double>(results[static_cast<std::size_t>(begin)].data(), d, d), left,
              right.transpose());
   });
-  // An OpenBLAS built with OpenMP uses its own threads outside of a team, and so adds in another
-  // order: 110 additions of at most 28, each way.
+  // Outside a team, an OpenBLAS built with OpenMP uses its own threads and thus another order of
+  // addition: 110 additions of at most 28 in each order.
   for (const auto& c : results) {
     CHECK(c == results[0]);
     for (std::size_t i = 0; i < c.size(); ++i) REQUIRE(std::abs(c[i] - expected[i]) <= 7e-13);
@@ -78,7 +78,7 @@ TEST_CASE("beta 0 overwrites NaN, other betas keep it, and NaN in A reaches C") 
     };
     CHECK(nans(0) == 0);
     if (s.k > 0) {
-      a[0] = nan;  // in row 0 of C
+      a[0] = nan;  // affects row 0 of C
       CHECK(nans(0) == s.n);
     }
     c.assign(c.size(), nan);
@@ -130,7 +130,7 @@ TEST_CASE("strides beyond 32 bits throw for a BLAS library and work in the built
     CAPTURE(choice.reason);
     const std::string message = message_of<gradus::Error>([&] {
       multiply_by(choice, Matrix<float>(&x[2], 1, 2), {&x[0], 1, 1},
-                  {&x[0], 1, 2, Stride{large}});  // one row, so the stride is not used
+                  {&x[0], 1, 2, Stride{large}});  // with one row, the stride is not used
     });
     const bool library = choice.backend == gradus::gemm::Backend::library;
     CHECK((message == "nothing was thrown") == !library);

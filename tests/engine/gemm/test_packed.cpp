@@ -59,7 +59,7 @@ TEST_CASE("NaN keeps its sign in bf16 and f16, whatever its payload", "[kernel]"
 }
 
 TEST_CASE("conversion to bf16 and f16 rounds to nearest, ties to even", "[kernel]") {
-  for (std::uint32_t bits = 0; bits < 0x7BFF; ++bits) {  // all finite f16, and as many bf16
+  for (std::uint32_t bits = 0; bits < 0x7BFF; ++bits) {  // every finite f16 value
     const auto low = static_cast<std::uint16_t>(bits), next = static_cast<std::uint16_t>(bits + 1);
     const auto even = static_cast<std::uint16_t>(bits % 2 == 0 ? low : next);
     const float h = (widen(Float16{low}) + widen(Float16{next})) / 2;  // exact in f32
@@ -77,7 +77,7 @@ TEST_CASE("conversion to bf16 and f16 rounds to nearest, ties to even", "[kernel
 
 TEST_CASE("packing errs by at most half a step of the format", "[kernel]") {
   std::vector<float> x =
-      numbers<float>(3 * 401, 1);  // rows in parts of 192, 192 and 17, each with a scale
+      numbers<float>(3 * 401, 1);  // parts of 192, 192 and 17 rows, each with a scale
   for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 401 < kPart ? 100.0f : 1.0f;
   const Matrix<const float> from(x.data(), 3, 401);
   for (const Precision precision : kAll) {
@@ -99,7 +99,8 @@ TEST_CASE("packing errs by at most half a step of the format", "[kernel]") {
 
 namespace {
 
-/// y [n, rows] = x w_as_packedᵀ + bias, at every level, with and without bias, on several threads.
+/// Checks y [n, rows] = x w_as_packedᵀ + bias at every level, with and without bias, on multiple
+/// threads.
 void check_product(Precision precision, int64_t rows, int64_t columns, int64_t n) {
   const auto w = numbers<float>(rows * columns, 1), x = numbers<float>(n * columns, 2),
              bias = numbers<float>(rows, 3);
@@ -127,7 +128,7 @@ void check_product(Precision precision, int64_t rows, int64_t columns, int64_t n
         worst = std::max(worst, std::abs(expected[i] + added - y[i]));
       }
       INFO(name(precision) << " " << rows << " " << columns << " " << n << " " << biased);
-      // Terms of at most 1/4, each rounded to 2⁻²⁴ of a sum of at most columns/4 + 1/2.
+      // The terms are at most 1/4. Each addition rounds a sum of at most columns/4 + 1/2 by 2⁻²⁴.
       const double k = static_cast<double>(columns) + 3;
       CHECK(worst <= k * (k / 4 + 1) * 0x1p-24);
     }
@@ -151,7 +152,7 @@ TEST_CASE("packed weights take half or a quarter of the memory of f32") {
   const int64_t f32 = 64 * 384 * 4;
   CHECK(bytes(Precision::bf16) <= f32 / 2);
   CHECK(bytes(Precision::f16) <= f32 / 2);
-  CHECK(bytes(Precision::int8) <= f32 / 4 + f32 / 100);  // scales
+  CHECK(bytes(Precision::int8) <= f32 / 4 + f32 / 100);  // the scales take extra memory
 }
 
 TEST_CASE("int8 keeps the sign of tiny values", "[kernel]") {

@@ -1,4 +1,4 @@
-// Every element gets dy.
+// Every element receives dy.
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

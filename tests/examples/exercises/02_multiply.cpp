@@ -1,4 +1,4 @@
-// Sums over broadcast axes.
+// Sums the gradients over broadcast axes.
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

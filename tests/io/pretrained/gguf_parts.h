@@ -1,4 +1,4 @@
-// Parts of GGUF files, as bytes.
+// Builds parts of GGUF files as bytes.
 #pragma once
 
 #include <cstdint>

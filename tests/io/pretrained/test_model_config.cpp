@@ -1,4 +1,4 @@
-// Model configurations.
+// Tests model configurations.
 #include "gradus/io/pretrained/model_config.h"
 
 #include <functional>
@@ -26,7 +26,7 @@ Fields fields_of(const T&... x) {
   return {number(x)...};
 }
 
-/// All options, with defaults resolved.
+/// Returns all options with their defaults resolved.
 Fields fields(const nn::GPTOptions& o) {
   const nn::BlockOptions b = nn::with_defaults(o.block);
   const nn::HeadOptions& head = b.head;
@@ -71,7 +71,7 @@ nn::VisionTransformerOptions vit() {
   return {.size = 8, .patch = 4, .classes = 3, .layers = 2, .block = {.width = 8, .heads = 2}};
 }
 
-/// Requires a round trip (returns true) or a ValueError of config_of.
+/// Requires a round trip, and returns true; or requires a ValueError from config_of.
 template <class Options, class Write, class Read>
 bool check_round_trip(const Options& options, Write write, Read read) {
   std::string text;
@@ -153,7 +153,7 @@ TEST_CASE("the configuration of each family has the family's type, class and win
   }
   CHECK(written(mistral)["sliding_window"] == 3);
   CHECK(written(qwen2)["use_sliding_window"] == true);
-  CHECK(written(qwen2)["max_window_layers"] == 0);  // the first sliding layer
+  CHECK(written(qwen2)["max_window_layers"] == 0);  // index of the first sliding layer
   CHECK(written(qwen3)["use_sliding_window"] == false);
 }
 
@@ -254,8 +254,8 @@ const char* const kValues[] = {"null",
                                R"({"type":"linear"})",
                                R"(["sliding_attention"])"};
 
-/// With any key removed or changed, the configuration is read or a FileError names the file.
-/// Unknown keys are rejected by name.
+/// With any key removed or changed, the configuration must be read, or a FileError must name the
+/// file. Unknown keys are rejected by name.
 template <class Read>
 void check_changes(const std::string& config, Read read) {
   const Document base = Document::parse(config);

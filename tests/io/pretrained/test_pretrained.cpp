@@ -1,4 +1,4 @@
-// Small pretrained models against `transformers` and PyTorch (tests/golden/make_families.py).
+// Compares small pretrained models with `transformers` and PyTorch (tests/golden/make_families.py).
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -37,11 +37,11 @@ class DefaultDtype {
 
 std::vector<double> doubles(const Tensor& x) { return x.to(Dtype::f64).to_vector<double>(); }
 
-/// The largest difference, relative to the largest value of `expected`.
+/// Returns the largest difference, relative to the largest value of `expected`.
 double difference(const Tensor& got, const Tensor& expected) {
   REQUIRE(got.shape() == expected.shape());
   const std::vector<double> a = doubles(got), b = doubles(expected);
-  double largest = 1e-3, apart = 0;  // absolute below 1e-3
+  double largest = 1e-3, apart = 0;  // below 1e-3, the error is absolute
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(b[i]));
     apart = std::max(apart, std::isnan(a[i]) ? 1e9 : std::abs(a[i] - b[i]));
@@ -49,12 +49,12 @@ double difference(const Tensor& got, const Tensor& expected) {
   return apart / largest;
 }
 
-/// Golden values are rounded to f32: 6e-8. Our f64 adds nothing. Small values are compared with the
-/// largest.
+/// Golden values are rounded to f32: 6e-8. Gradus computes in f64, which adds no error of that
+/// size. Differences of small values are relative to the largest value.
 constexpr double kF64 = 2e-7;
 /// Even in f64, `transformers` computes Llama's norms and angles in f32.
 constexpr double kRoundedThere = 1e-5;
-/// About 40 successive f32 roundings of 6e-8, some magnified by softmax.
+/// About 40 successive f32 rounding errors of 6e-8, some of which softmax magnifies.
 constexpr double kF32 = 1e-5;
 
 template <class Model>
@@ -124,7 +124,7 @@ std::vector<std::int64_t> lengths_of(const Tensors& golden) {
   return golden.at("lengths").to_vector<std::int64_t>();
 }
 
-/// For models without a configuration, which the caller constructs.
+/// Tests models without a configuration, which the caller constructs.
 template <class Model, class Call>
 void check_torch(const std::string& name, Model model, const nn::WeightMap& names,
                  const Call& call) {
@@ -146,7 +146,7 @@ void check_torch(const std::string& name, Model model, const nn::WeightMap& name
   const Tensor output = call(model, wide);
   CHECK(difference(output, golden.at("output")) < kF64);
   const Tensor loss = (output * wide.at("factor")).sum();
-  // About 200 terms that cancel, hence an absolute tolerance.
+  // About 200 terms cancel, so the tolerance is absolute.
   CHECK(std::abs(loss.item() - golden.at("loss").item()) < 1e-10);
   loss.backward();
   compare_gradients(model, names, golden, kF64);
@@ -277,7 +277,7 @@ TEST_CASE("a file may omit the prefix and contain masks that are not learned") {
   for (const auto& [name, tensor] : gpt2.tensors) bare[name.substr(12)] = tensor;
   bare["h.0.attn.bias"] = bare["h.1.attn.bias"] = ones({1, 1, 29, 29});
   gpt2.tensors = bare;
-  gpt2.tensors["lm_head.weight"] = bare["wte.weight"].clone();  // tied, but stored twice
+  gpt2.tensors["lm_head.weight"] = bare["wte.weight"].clone();  // stored twice
   CHECK(io::load_gpt(gpt2.path()).options.tied);
   gpt2.tensors["lm_head.weight"] = ones({37, 21});
   const std::string message = message_of<ValueError>([&] { io::load_gpt(gpt2.path()); });

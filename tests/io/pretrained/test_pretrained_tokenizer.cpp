@@ -1,4 +1,4 @@
-// Pretrained tokenizers against the `tokenizers` package.
+// Compares pretrained tokenizers with the `tokenizers` package.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -50,7 +50,7 @@ PretrainedTokenizer golden(const std::string& family) {
   return PretrainedTokenizer::parse(io::read_text(path), path);
 }
 
-/// A tokenizer.json of 256 bytes and "ab", with `from` replaced by `to`.
+/// Returns a tokenizer.json with 256 bytes and "ab", in which `to` replaces `from`.
 std::string changed(const std::string& from, const std::string& to) {
   std::string vocab, bytes;
   for (int b = 0; b < 256; ++b) bytes += static_cast<char>(b);
@@ -123,7 +123,7 @@ TEST_CASE("a byte-level tokenizer restores the text, also piece by piece") {
 }
 
 TEST_CASE("splitting long runs of one character takes linear time") {
-  // Quadratic time would take minutes.
+  // An algorithm of quadratic time would take minutes.
   for (const char* each : {"7", "a", " ", "\n", "!", "'", "é"}) {
     std::string text;
     for (int i = 0; i < 500'000; ++i) text += each;
@@ -147,7 +147,7 @@ TEST_CASE("encode_literal treats special tokens as plain text") {
                      [&](std::int64_t id) { return tokenizer.is_special(id); }));
   CHECK(tokenizer.decode(literal) == text);
   CHECK(tokenizer.encode_literal("no such token") == tokenizer.encode("no such token"));
-  // Only special tokens entirely outside of the literal range count.
+  // Only special tokens entirely outside the literal range are recognized.
   const std::size_t n = text.size(), second = n + std::string("<|im_end|>").size();
   const std::string twice = text + "<|im_end|>" + text;
   const auto joined = [](Ids first, const Ids& rest) {
@@ -157,7 +157,7 @@ TEST_CASE("encode_literal treats special tokens as plain text") {
   };
   CHECK(tokenizer.encode_literal(twice, second, twice.size()) == joined(special, literal));
   CHECK(tokenizer.encode_literal(twice, 0, n) == joined(literal, special));
-  CHECK(tokenizer.encode_literal(text, 5, 6) == literal);  // within the special token
+  CHECK(tokenizer.encode_literal(text, 5, 6) == literal);  // the range is inside the special token
   CHECK(tokenizer.encode_literal(text, n, n) == special);
 }
 
@@ -263,7 +263,7 @@ json numbered(const Words& tokens) {
   return vocab;
 }
 
-/// Ids: 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge gives 8.
+/// Ids: 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge creates 8.
 json byte_pairs() {
   return {{"pre_tokenizer", {{"type", "ByteLevel"}}},
           {"model",
@@ -373,7 +373,7 @@ TEST_CASE("tokenizer.json: added tokens match their text, the longest first") {
     CHECK_THROWS_AS(made.bytes_of(id), IndexError);
     CHECK_THROWS_AS(parse(word_pieces()).bytes_of(id), IndexError);
   }
-  t["model"]["vocab"].emplace("x y", 9);  // without byte letters: taken literally
+  t["model"]["vocab"].emplace("x y", 9);  // does not consist of byte letters, so it is literal
   t["added_tokens"] = json::array({{{"id", 9}, {"content", "x y"}}});
   CHECK(ids(t, "bx yb") == Ids{1, 9, 1});
 }
@@ -469,7 +469,7 @@ TEST_CASE("the tokenizer of a GGUF file has its special tokens, and bad metadata
   const Facts facts = {{at + "model", std::string("gpt2")},
                        {at + "pre", std::string("gpt-2")},
                        {at + "tokens", Words{"a", "b", "<end>", "<mine>"}},
-                       {at + "token_type", Ids{1, 1, 3, 4}},  // 3: control, 4: user-defined
+                       {at + "token_type", Ids{1, 1, 3, 4}},  // 3: control; 4: custom
                        {at + "bos_token_id", std::int64_t{2}},
                        {at + "merges", Words{}}};
   const auto with = [&](const std::string& key, const io::Fact& value) {

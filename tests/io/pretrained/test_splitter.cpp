@@ -1,4 +1,4 @@
-// Text splitters against backtracking regular expressions.
+// Compares text splitters with backtracking regular expressions.
 #include "gradus/io/pretrained/splitter.h"
 
 #include <functional>
@@ -37,7 +37,7 @@ Class one_of(char32_t a, char32_t b, char32_t c = 0) {
 
 constexpr std::size_t kMany = 1000;
 
-/// 's 't 're 've 'm 'll 'd; with any_case also ſ for s.
+/// Matches 's 't 're 've 'm 'll 'd; with any_case, also ſ in place of s.
 std::vector<Alternative> contractions(bool any_case) {
   const auto is = [&](char low) {
     const char up = any_case ? static_cast<char>(low - 32) : low;
@@ -73,7 +73,7 @@ std::vector<Alternative> expression(Splitter splitter) {
   return out;
 }
 
-/// Returns the end of parts k …, or npos.
+/// Returns the end of a match of parts k …, or npos.
 std::size_t match(const std::u32string& text, std::size_t i, const Alternative& a, std::size_t k) {
   if (k == a.parts.size())
     return a.before_space && i < text.size() && !space(text[i]) ? text.npos : i;
@@ -107,7 +107,8 @@ bool alone(char32_t c) {
          (c < 127 && std::string("$+<=>^`|~").find(static_cast<char>(c)) != std::string::npos);
 }
 
-/// Splitters without a regular expression: marks are single, the rest stays together.
+/// Reimplements the splitters without a regular expression: each mark is a piece, and the
+/// characters between marks stay together.
 std::vector<std::string> naive_marks(const std::u32string& text, bool bert) {
   std::vector<std::string> out;
   bool goes_on = false;

@@ -1,4 +1,4 @@
-// GGUF, shards with an index, and malicious files.
+// Tests GGUF, shards with an index, and malicious files.
 #include <cstdlib>
 #include <cstring>
 
@@ -173,7 +173,7 @@ TEST_CASE("shards with an index form one source") {
 }
 
 TEST_CASE("rotary rows: rows_by_pairs equals the conversion of llama.cpp") {
-  // w.reshape(heads, 2, d / 2, …).swapaxes(1, 2).reshape(w.shape), for 2 heads of 4
+  // Equals w.reshape(heads, 2, d / 2, …).swapaxes(1, 2).reshape(w.shape), for 2 heads of 4.
   const Tensor w = arange(0.0, 16.0).view({8, 2}), y = io::rows_by_pairs(w, 2);
   const std::vector<float> expected = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
   CHECK(y.to_vector<float>() == expected);
@@ -218,7 +218,7 @@ TEST_CASE("GGUF: facts and tensors at the limits are read, and those beyond are 
                    opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(8u) + raw(one * 0); });
                  }),
                  "Q8_0"));
-  for (std::size_t n = 0; n < 40; ++n) {  // all remainders mod 32 of the header's end
+  for (std::size_t n = 0; n < 40; ++n) {  // the end of the header has all remainders mod 32
     const TensorSource each =
         opened([&](Gguf& f) { f.fact = text("k") + raw(8u) + text(std::string(n, 'x')); });
     CHECK(each.tensors().size() == 2);

@@ -1,4 +1,4 @@
-// Unicode tables, by checksums and Hangul's formula.
+// Tests the Unicode tables with checksums and the Hangul formula.
 #include "gradus/io/pretrained/unicode.h"
 
 #include "gradus/io/crc32.h"
@@ -19,7 +19,7 @@ std::string checksum(const std::string& text) {
   return out;
 }
 
-/// f for each character up to U+3100, and for every 13th above.
+/// Applies f to each character up to U+3100, and to every 13th above.
 template <class F>
 std::string sum_of(F f) {
   std::string all;

@@ -1,4 +1,3 @@
-// Mistakes that encoder models reject.
 #include "gradus/examples/apps/listen/listener.h"
 #include "gradus/nn/models/bert.h"
 #include "gradus/nn/models/vit.h"

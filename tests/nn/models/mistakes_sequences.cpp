@@ -1,4 +1,4 @@
-// Mistakes that translator and recommender reject.
+// Invalid calls of the translator and the recommender.
 #include "gradus/examples/apps/recommend/recommender.h"
 #include "gradus/nn/models/translator.h"
 #include "gradus/ops/create.h"

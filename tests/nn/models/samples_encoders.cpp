@@ -28,7 +28,8 @@ bool not_padding(std::int64_t b, std::int64_t, std::int64_t, std::int64_t j) {
   return j < kLengths[at(b)];
 }
 
-/// p: token, position, segment, norm (2), block (12); pre-norm also a norm (2).
+/// Order of p: token, position, segment, norm (2), block (12); pre-norm models also have a final
+/// norm (2).
 template <class N>
 List<N> bert(const std::vector<std::int64_t>& tokens, const std::vector<std::int64_t>& segments,
              const Parameters<N>& p, bool post) {
@@ -42,7 +43,7 @@ List<N> bert(const std::vector<std::int64_t>& tokens, const std::vector<std::int
       naive::block({B, 2, T, T, 2, 2, not_padding}, normed, p, 5, post, naive::Bend::gelu_erf);
   return post ? y : naive::layer_norm(y, C, p[17], p[18]);
 }
-constexpr std::size_t kBert = 17;  // post-norm
+constexpr std::size_t kBert = 17;  // number of parameters of a post-norm model
 const std::vector<std::int64_t> kOneSegment(B* T, 0);
 
 void add_bert(Samples& all) {
@@ -63,7 +64,7 @@ void add_bert(Samples& all) {
       }));
 }
 
-/// log Σ exp(logits) − logits[target], averaged over targets other than −1.
+/// The mean of log Σ exp(logits) − logits[target] over targets other than −1.
 template <class N>
 N mean_loss(const List<N>& logits, const std::vector<std::int64_t>& targets) {
   N loss = 0;
@@ -78,7 +79,7 @@ N mean_loss(const List<N>& logits, const std::vector<std::int64_t>& targets) {
   return loss / count;
 }
 
-/// MaskedLM's logits. p: bert, dense (2), norm (2), bias
+/// Logits of MaskedLM. Order of p: bert, dense (2), norm (2), bias.
 template <class N>
 List<N> words(const std::vector<std::int64_t>& tokens, const Parameters<N>& p) {
   const List<N> x = bert(tokens, kOneSegment, p, true);
@@ -117,7 +118,7 @@ void add_heads_of_bert(Samples& all) {
       }));
 }
 
-/// [3, 2, 6, 6] → four patches [3, 4, 2 · 9]
+/// Splits images of shape [3, 2, 6, 6] into four patches each: [3, 4, 2 · 9].
 template <class N>
 List<N> patches(const List<N>& images) {
   List<N> y;
@@ -144,7 +145,7 @@ void add_vit(Samples& all) {
       },
       call_one,
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
-        // p: patch (2), class token, positions, a block (12), norm (2), head (2)
+        // Order of p: patch (2), class token, positions, a block (12), norm (2), head (2).
         const List<N> vectors = naive::affine(patches(numbers(in[0])), 18, p[0], p[1]);
         List<N> x;
         for (std::int64_t b = 0; b < 3; ++b)
@@ -190,7 +191,7 @@ List<N> convolution(const List<N>& x, std::int64_t frames, std::int64_t in, cons
   return y;
 }
 
-/// x [B, T, C]. p[first …]: norm (2), convolution (2), block (12)
+/// x [B, T, C]. Order of p[first …]: norm (2), convolution (2), block (12).
 template <class N>
 List<N> convolution_block(const naive::Attention& a, const List<N>& x, const Parameters<N>& p,
                           std::size_t first) {
@@ -200,13 +201,14 @@ List<N> convolution_block(const naive::Attention& a, const List<N>& x, const Par
   return naive::block(a, naive::plus(x, near), p, first + 4, false);
 }
 
-/// Two convolutions, positions, a block, norm, mean over T' = 3 of T = 5 frames, head.
+/// Applies two convolutions, positions, a block, norm, the mean over T' = 3 of T = 5 frames, and
+/// the head.
 template <class N>
 List<N> listener(const List<N>& spectrograms, const Parameters<N>& p) {
   const List<N> wide = naive::gelu(convolution(turned(spectrograms, 2, 3, 5), 5, 3, p[0], p[1], 1));
   List<N> x = naive::gelu(convolution(wide, 5, C, p[2], p[3], 2));
   for (std::int64_t i = 0; i < std::ssize(x); ++i) {
-    const double angle = static_cast<double>(i / C % 3) / (i % C < 2 ? 1 : 100);  // 10000^(2/4)
+    const double angle = static_cast<double>(i / C % 3) / (i % C < 2 ? 1 : 100);  // √10000
     x[at(i)] += i % 2 == 0 ? std::sin(angle) : std::cos(angle);
   }
   const List<N> y =

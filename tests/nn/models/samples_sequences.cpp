@@ -1,4 +1,4 @@
-// Samples of translator and recommender.
+// Samples of the translator and the recommender.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ namespace gradus::testing {
 namespace {
 
 using naive::at;
-constexpr std::int64_t C = 3;  // width, one head
+constexpr std::int64_t C = 3;  // width, for one head
 
 /// √C · table[ids] + sinusoidal positions: [B, T] → [B, T, C]
 template <class T>
@@ -60,7 +60,7 @@ void add_translator(Samples& all) {
       }));
 }
 
-/// One target is ignored.
+/// One target is ignored by the loss.
 void add_recommender(Samples& all) {
   constexpr std::int64_t B = 2, T = 4, V = 6;
   all.push_back(layer(

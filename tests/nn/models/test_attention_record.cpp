@@ -1,4 +1,3 @@
-// AttentionRecord.
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/attention_record.h"
@@ -22,7 +21,7 @@ TEST_CASE("an attention record holds the weights of every layer of any model") {
   for (std::size_t row = 0; row < w.size() / 5; ++row) {
     double sum = 0;
     for (std::size_t j = 0; j < 5; ++j) sum += w[row * 5 + j];
-    CHECK(std::abs(sum - 1) < 1e-14);  // five roundings
+    CHECK(std::abs(sum - 1) < 1e-14);  // five rounding errors
     for (std::size_t j = row % 5 + 1; j < 5; ++j) CHECK(w[row * 5 + j] == 0);
   }
   CHECK_REFUSES(ValueError, record.weights("blocks.2.attention"), "\"blocks.0.attention\"",
@@ -34,7 +33,7 @@ TEST_CASE("an attention record holds the weights of every layer of any model") {
     CHECK(record.entries().size() == 2);
   }
   model(ids);
-  CHECK(record.entries().size() == 4);  // replaced, not appended
+  CHECK(record.entries().size() == 4);  // the entries were replaced, not extended
   record.clear();
   CHECK_REFUSES(ValueError, record.weights("x"), "none");
 }
@@ -42,7 +41,7 @@ TEST_CASE("an attention record holds the weights of every layer of any model") {
 TEST_CASE("the mean entropy averages over all layers, heads and queries") {
   const nn::GPT model = made(tiny());
   const nn::AttentionRecord record;
-  model(ids_of(2, 5)), model(ids_of(1, 7));  // both runs count
+  model(ids_of(2, 5)), model(ids_of(1, 7));  // the record averages over both runs
   double mean = 0;
   for (const nn::AttentionRecord::Entry& each : record.entries()) {
     double sum = 0;
@@ -79,18 +78,19 @@ TEST_CASE("a record reports entropy, span and largest weight of each head") {
   for (const nn::NamedTensor& each : layer.parameters()) {
     const NoGrad off;
     Tensor p = each.tensor;
-    p.fill_(0);  // equal scores: uniform attention
+    p.fill_(0);  // equal scores, so attention is uniform
   }
   nn::AttentionRecord record;
   layer(zeros({3, 4, 4}), causal_mask());
   const std::vector<nn::AttentionRecord::Head> heads = record.heads();
   REQUIRE(heads.size() == 2);
   CHECK(heads[1].head == 1);
-  // For 1, 2, 3, 4 keys: log n; mean distances 0, 1/2, 1, 3/2; 1/n. 1e-6 is ten f32 roundings.
+  // With 1, 2, 3, 4 keys: the entropy is log n; the mean distance 0, 1/2, 1, 3/2; the maximum 1/n.
+  // 1e-6 allows ten f32 rounding errors.
   CHECK(std::abs(heads[1].entropy - std::log(24.0) / 4) < 1e-6);
   CHECK(std::abs(heads[1].span - 0.75) < 1e-6);
   CHECK(std::abs(heads[1].maximum - (1 + 0.5 + 1 / 3.0 + 0.25) / 4) < 1e-6);
-  nn::AttentionRecord two_queries;  // with maxima 0.5 and 0.6
+  nn::AttentionRecord two_queries;  // maxima 0.5 and 0.6
   two_queries.add(tensor(std::vector<double>{0.2, 0.3, 0.5, 0.6, 0.4, 0}, {1, 1, 2, 3}));
   CHECK(std::abs(two_queries.heads()[0].maximum - 0.55) < 1e-15);
 }

@@ -1,4 +1,4 @@
-// KVCache in models.
+// Tests KVCache in models.
 #include <algorithm>
 #include <cmath>
 
@@ -34,9 +34,9 @@ TEST_CASE("a cache gives the positions of queries and keys") {
   CHECK(cache.flat_positions().queries == Ids{0, 1, 0, 0});
   cache.advance(2, 1);
   CHECK(cache.keys() == Positions{{0, 1, 2}, {-1, 0, 1}});
-  cache.advance(2, 1);  // overwrites the oldest
+  cache.advance(2, 1);  // overwrites the oldest key
   CHECK(cache.keys() == Positions{{3, 1, 2}, {2, 0, 1}});
-  cache.advance(2, 2);  // oldest first again, all visible
+  cache.advance(2, 2);  // all are visible, and the oldest is first again
   CHECK(cache.keys() == Positions{{1, 2, 3, 4, 5}, {0, 1, 2, 3, 4}});
   CHECK(cache.size() == 3);
   cache.advance(2, 1);

@@ -1,4 +1,4 @@
-// Decoding and decoder states.
+// Tests decoding functions and decoder states.
 #include <algorithm>
 #include <vector>
 
@@ -66,7 +66,7 @@ TEST_CASE("generation ends when the callback returns false") {
 }
 
 TEST_CASE("beam search stops calling the model once all its texts have ended") {
-  MadeUp model([](int) { return std::vector<double>{0}; });  // the end token only
+  MadeUp model([](int) { return std::vector<double>{0}; });  // only the end token
   const auto found = nn::beam_search(model, {0}, {.beams = 2, .tokens = 5, .end = 0});
   REQUIRE(found.size() == 1);
   CHECK(found[0].tokens == Tokens{0});
@@ -79,7 +79,7 @@ TEST_CASE("a model with a vocabulary of one token decodes batches of unequal len
   nn::GPTDecoderState state(model);
   CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
   CHECK(state.next({{0, 0}, {0}}).shape() == Shape{2, 1});
-  CHECK(state.next({{0}, {0}}).shape() == Shape{2, 1});  // starts over
+  CHECK(state.next({{0}, {0}}).shape() == Shape{2, 1});  // starts from an empty state
 }
 
 TEST_CASE("a state with positions in its heads keeps exactly one window") {
@@ -90,7 +90,7 @@ TEST_CASE("a state with positions in its heads keeps exactly one window") {
     nn::GPT model(options);
     enlarge(model);
     options.context = 40;
-    nn::GPT unlimited(options);  // no window limit
+    nn::GPT unlimited(options);  // its context exceeds the text
     unlimited.to(Dtype::f64);
     unlimited.load_state_dict(model.state_dict());
     unlimited.eval();
@@ -135,10 +135,10 @@ TEST_CASE("a GPT that rejects tokens leaves its cache unchanged") {
   const nn::GPT gpt = tiny_gpt();
   nn::KVCache cache({.capacity = 40}), untouched({.capacity = 40});
   for (nn::KVCache* each : {&cache, &untouched}) static_cast<void>(gpt(ids_of(1, 3), each));
-  CHECK_THROWS_AS(gpt(ids_of(1, 22), &cache), ShapeError);  // 25 tokens, context 24
+  CHECK_THROWS_AS(gpt(ids_of(1, 22), &cache), ShapeError);  // 25 tokens exceed the context of 24
   CHECK(cache.size() == 3);
   CHECK_THROWS_AS(gpt(full({1, 1}, 99, Dtype::i64), &cache), IndexError);
-  CHECK_THROWS_AS(gpt(ids_of(2, 1), &cache), ShapeError);  // another batch size
+  CHECK_THROWS_AS(gpt(ids_of(2, 1), &cache), ShapeError);  // differs from the cache's batch size
   CHECK(cache.length() == 3);
   check_equal(gpt(ids_of(1, 2, 5), &cache), gpt(ids_of(1, 2, 5), &untouched));
 }

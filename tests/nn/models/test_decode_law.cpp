@@ -1,4 +1,4 @@
-// Sampling and beam search against plain definitions.
+// Compares sampling and beam search with naive definitions.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -17,7 +17,8 @@ using nn::SamplingOptions;
 using nn::Tokens;
 using List = std::vector<double>;
 
-/// Token probabilities after penalty, temperature, top-k, top-p and min-p. Ties: smallest id first.
+/// Token probabilities after penalty, temperature, top-k, top-p and min-p. Ties take the smallest
+/// id first.
 List distribution(List scores, const SamplingOptions& o, const Tokens& seen) {
   for (const std::int64_t id : std::set<std::int64_t>(seen.begin(), seen.end())) {
     double& score = scores[static_cast<std::size_t>(id)];
@@ -45,7 +46,7 @@ List distribution(List scores, const SamplingOptions& o, const Tokens& seen) {
   return p;
 }
 
-/// Token shares for `n` evenly spaced random values.
+/// The fraction of `n` evenly spaced random values for which each token is drawn.
 List drawn(const List& scores, const SamplingOptions& options, const Tokens& seen, int n) {
   List share(scores.size());
   for (int i = 0; i < n; ++i) {
@@ -69,14 +70,14 @@ TEST_CASE("a token is drawn from the distribution that remains after all limits"
               const Tokens seen = {std::ssize(scores) - 1, 0, 0};
               CAPTURE(scores, temperature, top_k, top_p, min_p, penalty);
               const List p = distribution(scores, o, seen), got = drawn(scores, o, seen, kDraws);
-              // An interval of length p contains n p ± 1 values.
+              // An interval of length p contains n p ± 1 of the values.
               for (std::size_t i = 0; i < p.size(); ++i)
                 if (!(std::abs(got[i] - p[i]) <= 1.0 / kDraws && (got[i] == 0 || p[i] > 0)))
                   CHECK(got == p);
             }
 }
 
-/// Pseudo-random, a function of the entire text.
+/// Pseudo-random scores that depend on the entire text.
 List scores_after(const Tokens& text, std::int64_t V) {
   std::uint64_t hash = 17;
   for (const std::int64_t id : text) hash = (hash ^ std::uint64_t(id + 1)) * 0x9E3779B97F4A7C15u;
@@ -109,7 +110,7 @@ struct Scripted final : nn::DecoderState {
   std::vector<Tokens> texts;
 };
 
-/// The first token, likeliest first, whose cumulative probability exceeds u.
+/// The first token, in decreasing order of probability, whose cumulative probability exceeds u.
 std::int64_t at(const List& scores, const List& p, double u) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -158,8 +159,8 @@ double log_p(const List& scores, std::int64_t id) {
   return scores[std::size_t(id)] - std::log(sum);
 }
 
-/// As in Wu et al.: takes the 2 · beams likeliest continuations in order. Those that end are
-/// finished, until `beams` others are kept.
+/// As in Wu et al., takes the 2 · beams most likely continuations in order. Continuations that end
+/// are added to the finished beams, until `beams` others are kept.
 std::vector<nn::Beam> plain_beams(std::int64_t V, const Tokens& prompt, const nn::BeamOptions& o) {
   struct Open {
     Tokens text;
@@ -214,7 +215,7 @@ TEST_CASE("beam search stops early only if no better text can follow") {
             REQUIRE(got.size() == want.size());
             for (std::size_t i = 0; i < got.size(); ++i) {
               if (got[i].tokens != want[i].tokens) CHECK(got[i].tokens == want[i].tokens);
-              // sums of 8 logarithms of order 1
+              // The scores sum 8 logarithms of order 1.
               if (!(std::abs(got[i].score - want[i].score) < 1e-13))
                 CHECK(got[i].score == want[i].score);
             }

@@ -1,4 +1,4 @@
-// Dropout in blocks and models, activations, and work that attention skips.
+// Tests the positions of dropout in blocks and models, activations, and which work attention skips.
 #include <functional>
 
 #include "gradus/engine/base/random.h"
@@ -25,7 +25,7 @@ Numbers drawn(const std::function<Tensor()>& f) {
   return numbers(f());
 }
 
-/// Sums of about 24 terms of order 1, a few layers deep.
+/// Allows for sums of about 24 terms of order 1 in a few successive layers.
 bool close(const Numbers& a, const Numbers& b) { return near(a, b, 1e-12); }
 
 template <class Model>
@@ -87,7 +87,7 @@ TEST_CASE("GPT applies dropout to its embedding and blocks") {
   expect(drawn([&] { return model(ids); }) == drawn(by_hand), "dropout of the embeddings of GPT");
 }
 
-/// Counts dropouts that are not fused into sums or attention.
+/// Counts the dropout ops that are not fused into sums or attention.
 int dropouts(const std::function<void()>& f) {
   struct Counter : Observer {
     int count = 0;

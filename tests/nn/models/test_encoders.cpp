@@ -1,4 +1,4 @@
-// BERT's masking, ViT's patches, and their models.
+// Tests BERT's masking, ViT's patches, and both models.
 #include <cmath>
 
 #include "gradus/engine/grad_mode.h"
@@ -38,13 +38,13 @@ TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged"
     ++chosen, least += given[i] == first, hidden += seen[i] == mask,
         other += seen[i] != mask && seen[i] != given[i];
   }
-  // Four deviations of a share p of m draws: 4 √(p (1 − p) / m).
+  // Bounds are four standard deviations of a fraction p of m draws: 4 √(p (1 − p) / m).
   CHECK(std::abs(chosen / may - 0.15) < 4 * std::sqrt(0.15 * 0.85 / may));
   CHECK(std::abs(hidden / chosen - 0.8) < 4 * std::sqrt(0.8 * 0.2 / chosen));
   CHECK(std::abs(least / chosen - 1.0 / 46) < 4 * std::sqrt(1.0 / 46 / chosen));
-  // Uniform over 46 ids: deviation √((46² − 1) / 12) = 13.3.
+  // Ids are uniform over 46 values, with standard deviation √((46² − 1) / 12) = 13.3.
   CHECK(std::abs(ids / other - (first + vocab - 1) / 2.0) < 4 * 13.3 / std::sqrt(other));
-  // A random token equals the old one once in 46.
+  // A random token equals the old one with probability 1/46.
   CHECK(std::abs(other / chosen - 0.1 * 45 / 46) < 4 * std::sqrt(0.1 * 0.9 / chosen));
 
   const nn::MaskedTokens again = nn::mask_tokens(tensor(given, {10, n / 10}), options, {5, 3, 0});
@@ -97,7 +97,7 @@ TEST_CASE("a vision Transformer reads its class token and ignores the order of p
   enlarge(model);
   const NoGrad off;
   const Tensor x = reshape(arange(16).to(Dtype::f64) / 16.0, {1, 1, 4, 4});
-  const Tensor halves = cat({slice(x, 2, 2, 4), slice(x, 2, 0, 2)}, 2);  // patches 2 3 0 1
+  const Tensor halves = cat({slice(x, 2, 2, 4), slice(x, 2, 0, 2)}, 2);  // order 2 3 0 1
   const Tensor before = model(x);
   CHECK(numbers(model(halves)) != numbers(before));
   const Tensor moved = index_select(model.position, 1, tensor(Ids{0, 3, 4, 1, 2}, {5}));

@@ -1,4 +1,4 @@
-// Invalid arguments, and the nearest valid ones.
+// Tests invalid arguments, and the nearest valid ones.
 #include <limits>
 
 #include "gradus/engine/base/random.h"

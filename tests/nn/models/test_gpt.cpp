@@ -1,4 +1,3 @@
-// GPT.
 #include <cmath>
 #include <random>
 #include <thread>
@@ -24,7 +23,7 @@ nn::GPTOptions small() {
   return {.vocab = 11, .context = 8, .layers = 2, .block = {.width = 16, .heads = 2}};
 }
 
-/// 0, 3, 6, 9, 1, …
+/// Returns 0, 3, 6, 9, 1, …
 Tensor counting(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
   std::vector<std::int64_t> out;
   for (std::int64_t i = 0; i < B * T; ++i) out.push_back((i / T + (i % T + first) * 3) % 11);
@@ -37,8 +36,8 @@ TEST_CASE("GPT starts with a loss of ln V") {
   seed(1);
   const nn::GPT gpt({.vocab = 65, .context = 16, .layers = 4, .block = {.width = 64, .heads = 4}});
   const Tensor ids = randint(0, 65, {8, 16}), targets = randint(0, 65, {8, 16});
-  // Logits are sums of 64 products: deviation 0.02 √64 = 0.16, which adds 0.16² / 2 to ln V. The
-  // mean over 128 targets errs by 0.16 / √128.
+  // Logits are sums of 64 products with standard deviation 0.02 √64 = 0.16, which adds 0.16² / 2 to
+  // ln V. The error of the mean over 128 targets is 0.16 / √128.
   CHECK(std::abs(gpt.loss(ids, targets).item() - std::log(65)) < 0.1);
 }
 
@@ -57,7 +56,7 @@ TEST_CASE("the output head shares the token embedding") {
   nn::GPT gpt(small());
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2}, {1, 2});
   gpt.loss(ids, ids).backward();
-  // Token 7 is not in the input.
+  // Token 7 does not occur in the input.
   bool from_head = false;
   for (const float each : slice(gpt.token.weight.grad(), 0, 7, 8).to_vector<float>())
     from_head |= each != 0;
@@ -75,7 +74,7 @@ TEST_CASE("the output head shares the token embedding") {
 
 TEST_CASE("an embedding factor equals a larger table") {
   nn::GPTOptions options = small();
-  options.tied = false;  // `scale` must not affect the head
+  options.tied = false;  // with untied weights, `scale` must not affect the head
   nn::GPT plain(options);
   options.embedding_factor = 2;
   nn::GPT scaled(options);
@@ -84,7 +83,7 @@ TEST_CASE("an embedding factor equals a larger table") {
   Tensor table = plain.token.weight.detach();
   table.copy_(table * 2);
   const Tensor ids = counting(2, 5), next = counting(2, 5, 1);
-  CHECK(numbers(scaled(ids).detach()) == numbers(plain(ids).detach()));  // doubling does not round
+  CHECK(numbers(scaled(ids).detach()) == numbers(plain(ids).detach()));  // doubling is exact
   plain.loss(ids, next).backward();
   scaled.loss(ids, next).backward();
   CHECK(numbers(scaled.token.weight.grad()) == numbers(plain.token.weight.grad() * 2));
@@ -117,7 +116,7 @@ TEST_CASE("dropout is off in evaluation, where kernel and formula agree") {
   CHECK(a == numbers(gpt(ids)));
   const FormulaScope formula;
   const Numbers b = numbers(gpt(ids));
-  // Logits of size 0.1, some twenty ops of a few roundings each.
+  // Logits are of size 0.1; some twenty ops add a few rounding errors each.
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-5);
 }
 

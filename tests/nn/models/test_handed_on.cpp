@@ -1,4 +1,4 @@
-// Each option of a model reaches every layer.
+// Checks that each option of a model reaches every layer.
 #include <cmath>
 #include <vector>
 
@@ -173,7 +173,7 @@ TEST_CASE("the cache of a decoder state has the requested precision") {
   const std::vector<float> exact = logits(Precision::f32), rounded = logits(Precision::bf16);
   CHECK(rounded != exact);
   for (std::size_t i = 0; i < exact.size(); ++i)
-    CHECK(std::abs(rounded[i] - exact[i]) < 0.01);  // 2⁻⁹ of values below 1
+    CHECK(std::abs(rounded[i] - exact[i]) < 0.01);  // 2⁻⁹ times values below 1
 }
 
 }  // namespace gradus::testing::test_handed_on

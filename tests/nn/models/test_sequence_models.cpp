@@ -1,4 +1,4 @@
-// Translator and recommender.
+// Tests the translator and the recommender.
 #include <limits>
 
 #include "gradus/check/invariance.h"
@@ -28,7 +28,7 @@ examples::Recommender tiny_recommender() {
   return model;
 }
 
-/// Without padding, whose score is −∞.
+/// Leaves out padding, whose score is −∞.
 Tensor of_items(const Tensor& scores) { return slice(scores, -1, 1, 13); }
 
 TEST_CASE("a translator ignores padding and later tokens and mixes no examples") {
@@ -95,7 +95,7 @@ TEST_CASE("a recommender ignores padding and later items and mixes no users") {
     const Tensor padded = cat({zeros({2, more}, Dtype::i64), items}, 1);
     check_equal(slice(of_items(model(padded)), 1, more, more + 5), plain);
   }
-  // Batched with a longer history.
+  // Batches the history with a longer one.
   const Tensor mixed = tensor(Ids{7, 8, 3, 1, 4, 11, 5, 0, 0, 9, 2, 6, 12, 3}, {2, 7});
   check_equal(slice(select(of_items(model(mixed)), 0, 1), 0, 2, 7), select(plain, 0, 1));
 }
@@ -110,7 +110,7 @@ TEST_CASE("a recommender never recommends padding and learns nothing from it") {
   const auto gradient = numbers(model.item.weight.grad());
   for (std::size_t c = 0; c < 8; ++c) CHECK(gradient[c] == 0);
   CHECK(gradient[8] != 0);
-  // Three items use the first three positions, whatever the padding.
+  // Three items use the first three positions, with or without padding.
   const auto moved = numbers(model.position.weight.grad());
   for (std::size_t i = 0; i < moved.size(); ++i) CHECK((moved[i] != 0) == (i < 3 * 8));
   // The mean ignores missing targets.

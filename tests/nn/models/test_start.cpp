@@ -1,4 +1,4 @@
-// Initial distributions of parameters.
+// Tests the initial distributions of parameters.
 #include <cmath>
 #include <string>
 
@@ -14,7 +14,7 @@ namespace {
 
 enum class From { constant, uniform, normal, truncated };
 
-/// `size`: value, bound, or deviation.
+/// `size` is the value, bound, or standard deviation.
 struct Start {
   From from;
   double size;
@@ -29,13 +29,14 @@ void check_start(const std::string& name, const std::vector<double>& x, const St
     CHECK(x == std::vector<double>(x.size(), float(size)));
     return;
   }
-  // Truncation at 2 deviations leaves 0.8796 of the deviation. The measured deviation of n normal
-  // values errs by 1 / √2n, of other values by less.
+  // Truncation at 2 standard deviations multiplies the deviation by 0.8796. The measured deviation
+  // of n normal values has a relative error of 1 / √2n, that of other values a smaller one.
   const double part = start.from == From::uniform     ? 1 / std::sqrt(3.0)
                       : start.from == From::truncated ? 0.8796
                                                       : 1;
   CHECK(std::abs(deviation / (part * size) - 1) < 5 / std::sqrt(2 * n));
-  // The largest of n: near the bound; of normal values above 2.5 (missed with p = 4e-6 for 1000).
+  // The largest of n uniform values is near the bound. The largest of normal values exceeds 2.5
+  // deviations, except with p = 4e-6 for n = 1000.
   if (start.from == From::uniform) CHECK((most <= size * (1 + 1e-6) && most > size * (1 - 20 / n)));
   if (n < 1000) return;
   if (start.from == From::truncated) CHECK((most <= 2 * size * (1 + 1e-6) && most > 1.8 * size));
@@ -54,7 +55,7 @@ void check_model(nn::Module& model, Rule rule) {
   }
 }
 
-/// ±1 / √in; for a bias, its weight's `in`.
+/// ±1 / √in. A bias uses the `in` of its weight.
 Start layer(const nn::Module& model, std::string name, const Tensor& parameter) {
   const std::size_t at = name.rfind("bias");
   Tensor weight = parameter;
@@ -113,7 +114,7 @@ TEST_CASE("translator and recommender parameters follow their documented distrib
   });
   examples::Recommender recommender({.items = 100, .context = 32, .width = 48});
   for (std::int64_t c = 0; c < 48; ++c)
-    CHECK(recommender.item.weight.data<float>()[c] == 0);  // padding
+    CHECK(recommender.item.weight.data<float>()[c] == 0);  // row 0 is padding
   check_model(recommender, [&](const std::string& name, const Tensor& x) {
     const bool stands = in(name, "item") || in(name, "position");
     return stands ? Start{From::normal, 1 / std::sqrt(48.0)} : layer(recommender, name, x);

@@ -1,4 +1,4 @@
-// Tables of parameter names.
+// Tests tables of parameter names.
 #include "gradus/nn/models/families.h"
 
 #include "gradus/nn/extras/lora.h"
@@ -13,7 +13,7 @@
 namespace gradus::testing::test_weight_map {
 namespace {
 
-/// All sizes differ. Heads of six: pairs differ from halves.
+/// All sizes differ. Heads have six rows, so that interleaved pairs differ from halves.
 nn::GPTOptions odd() {
   return {.vocab = 11,
           .context = 5,
@@ -68,7 +68,7 @@ TEST_CASE("a model that is saved under other names loads again") {
 
 TEST_CASE("interleaved rows are permuted within each head of queries and keys only") {
   seed(6);
-  const nn::GPTOptions o = odd();  // 4 and 2 heads, each 6 rows of 24
+  const nn::GPTOptions o = odd();  // 4 query and 2 key heads, each 6 rows of 24
   const nn::GPT model(o);
   const nn::StateDict theirs = check_round(model, nn::GPT(o), nn::gguf_names(o, true));
   const auto ours = numbers(model.state_dict().at("blocks.1.attention.qkv_proj.weight"));
@@ -80,7 +80,7 @@ TEST_CASE("interleaved rows are permuted within each head of queries and keys on
     REQUIRE(std::ssize(got) == rows[part] * 24);
     for (std::int64_t r = 0; r < rows[part]; ++r)
       for (std::int64_t c = 0; c < 24; ++c) {
-        // pair i of a head is its rows i and i + 3
+        // Pair i of a head consists of rows i and i + 3.
         const std::int64_t half = part < 2 ? r / 6 * 6 + r % 6 / 2 + r % 2 * 3 : r;
         REQUIRE(got[std::size_t(r * 24 + c)] == ours[std::size_t((first[part] + half) * 24 + c)]);
       }
@@ -114,7 +114,7 @@ Tensor some(const Shape& shape, double first) {
   return reshape(arange(0, numel(shape)), shape).to(Dtype::f64) + first;
 }
 
-/// Net after loading, or the error from its second line on.
+/// The loaded net, or the error message from its second line on.
 std::string loaded(const nn::WeightMap& names, const nn::StateDict& theirs) {
   return outcome([&] {
     Net net;
@@ -203,7 +203,7 @@ TEST_CASE("one tensor may join rows of several file tensors, and the reverse") {
   CHECK(numbers(net.first) == numbers(some({2, 3}, 20)));
   CHECK(numbers(net.second) == numbers(some({4, 3}, 26)));
   const nn::StateDict again = nn::mapped_state(net, names);
-  net.joined.detach().fill_(-1), net.first.detach().fill_(-1);  // must not change `again`
+  net.joined.detach().fill_(-1), net.first.detach().fill_(-1);  // must not affect `again`
   REQUIRE(again.size() == 3);
   for (const auto& [name, tensor] : theirs) {
     CHECK(numbers(again.at(name)) == numbers(tensor));

@@ -1,4 +1,4 @@
-// Small models in f64 with large weights, so that each token matters.
+// Small f64 models with large weights, so that each token affects the result.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +38,8 @@ inline Tensor ids_of(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
   return tensor(ids, {B, T});
 }
 
-/// Values of order 1, f64 sums of some tens of terms, a dozen ops: 1e-12 is a few thousand
-/// roundings.
+/// Values are of order 1, in f64 sums of some tens of terms, over a dozen ops. 1e-12 allows a few
+/// thousand rounding errors.
 inline void check_equal(const Tensor& got, const Tensor& want) {
   const auto a = numbers(got), b = numbers(want);
   REQUIRE(a.size() == b.size());

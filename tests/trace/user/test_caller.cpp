@@ -1,4 +1,5 @@
-// The caller in user code. Compiled with -g, in its own folder and outside namespace gradus.
+// Tests the search for the caller in user code. Compiled with -g, in a separate folder and outside
+// namespace gradus.
 #include "gradus/trace/caller.h"
 
 #include <cstdlib>
@@ -23,7 +24,7 @@ using gradus::Tensor;
 
 int line_of_division = 0, line_of_root = 0;
 
-/// forward is user code, its caller is not.
+/// forward is user code, but its caller is not.
 struct Ratio : gradus::nn::Layer<Ratio> {
   gradus::nn::Members members() override { return {}; }
   Tensor forward(const Tensor& x) const {

@@ -1,5 +1,5 @@
-// trace_cases CASE PAGE.html writes the page of an unusual program; `trace_cases list` lists the
-// cases.
+// `trace_cases CASE PAGE.html` writes the trace page of an unusual program. `trace_cases list`
+// lists the cases.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -33,7 +33,7 @@ void created_graph() {
   sum(dx).backward();
 }
 
-void nested() {  // a gradient within a backward pass
+void nested() {  // takes a gradient within a backward pass
   const Tensor x = leaf({2}), y = exp(x);
   y.register_hook([](const Tensor& dy) {
     const GradMode on(true);

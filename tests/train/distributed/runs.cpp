@@ -17,12 +17,13 @@ namespace {
 
 constexpr std::int64_t kVocab = 40, kWidth = 48;
 
-/// 17,000 parameters, in tensors whose sizes no number of processes divides.
+/// A network of 17,000 parameters, in tensors whose sizes are not multiples of any number of
+/// processes.
 struct Net : nn::Layer<Net> {
   nn::Embedding embedding{kVocab, kWidth};
   nn::Linear up{kWidth, 150}, down{150, kWidth}, head{kWidth, kVocab};
   nn::BatchNorm1d norm{kWidth};
-  nn::Linear rare{3, 3};  // rarely reached by the loss
+  nn::Linear rare{3, 3};  // the loss rarely depends on it
   nn::Members members() override {
     return {{"embedding", embedding}, {"up", up},     {"down", down},
             {"head", head},           {"norm", norm}, {"rare", rare}};
@@ -33,7 +34,7 @@ struct Net : nn::Layer<Net> {
   }
 };
 
-/// 50 sequences in batches of 4; the last batch has 2.
+/// 50 sequences in batches of 4. The last batch has 2.
 struct Ragged {
   Ragged() {
     const RandomStream random{11, 0, 0};

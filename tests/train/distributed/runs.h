@@ -17,14 +17,14 @@ struct ShardedRun {
   double clip_norm = 0.5, clip_value = 0;
   bool resume = false;
   bool worsens = false;  // the evaluated loss rises, which stops the run early
-  int stop_rank = -1;    // gets a stop request in the step before stop_step
+  int stop_rank = -1;    // this rank receives a stop request in the step before stop_step
   std::int64_t stop_step = 0;
   /// Called before each loss.
   std::function<void(nn::Module& model, std::int64_t i)> before = {};
 };
 
-/// On rank 0, returns a checksum of the checkpoint's tensors, and metrics.jsonl. Must be equal for
-/// any number of processes.
+/// On rank 0, returns a checksum of the checkpoint's tensors, followed by metrics.jsonl. The result
+/// must be equal for any number of processes.
 std::string run_sharded(const ShardedRun& how, distributed::Transport& transport);
 
 }  // namespace gradus::testing

@@ -1,4 +1,4 @@
-// A fault in one process ends all with one line.
+// Tests that a fault in one process ends all processes with a one-line error.
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"

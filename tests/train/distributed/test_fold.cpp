@@ -1,4 +1,4 @@
-// Folds against an explicit tree.
+// Compares folds with an explicit tree.
 #include <vector>
 
 #include "gradus/ops/create.h"
@@ -10,7 +10,8 @@ namespace {
 
 using distributed::ShardRange;
 
-/// Always takes the largest node that begins here and fits.
+/// Returns the nodes of a range: repeatedly takes the largest node that begins at `begin` and ends
+/// by `end`.
 std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   std::vector<ShardRange> nodes;
   while (begin < end) {
@@ -22,7 +23,7 @@ std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   return nodes;
 }
 
-/// Summation order matters: 2^24 absorbs a 1, but not a 2.
+/// The order of addition affects the sum: 2^24 absorbs a 1, but not a 2.
 float number(std::int64_t shard) {
   const float some[] = {16777216.0F, 1.0F, 3.0F, -16777216.0F, 1.0F, 1.0F, 0.5F};
   return some[shard * shard % 7];

@@ -1,4 +1,4 @@
-// A sharded optimizer equals an unsharded one bit for bit.
+// Tests that a sharded optimizer equals an unsharded one bit for bit.
 #include <functional>
 #include <memory>
 
@@ -21,7 +21,7 @@ using distributed::ShardedOptimizer;
 using distributed::Transport;
 using Floats = std::vector<float>;
 
-/// Parameters are cut at 1,024 elements.
+/// Parameters are split at 1,024 elements.
 const std::vector<Shape> kShapes = {{3, 5}, {2100}, {1}, {5, 240}, {1024}, {40}};
 
 struct Set {
@@ -56,7 +56,7 @@ struct Set {
   }
 };
 
-/// All gradients in one tensor, in the order of the groups.
+/// Returns all gradients in one tensor, in the order of the groups.
 Tensor gradient(std::int64_t step) {
   seed(100 + static_cast<std::uint64_t>(step));
   return randn({15 + 2100 + 1 + 1200 + 1024 + 40});
@@ -79,7 +79,7 @@ void step_whole(Set& set, std::int64_t step) {
 
 double step_part(ShardedOptimizer& sharded, std::int64_t step) {
   const Tensor all = gradient(step);
-  // Unreached gradients must not count in the norm.
+  // The norm must exclude gradients of unreached parameters.
   const Tensor part = kernel::copy(optim::part_of(all, sharded.begin(), sharded.end()));
   return sharded.step(part, reached(step), {.clip_norm = 0.5, .factor = 0.5});
 }
@@ -176,7 +176,7 @@ TEST_CASE("a sharded optimizer leaves a frozen parameter as it is") {
 TEST_CASE("a sharded optimizer loads its part of a state with any strides") {
   distributed::run_threads(2, [](Transport& t) {
     const Tensor rows = reshape(arange(0, 3000), {1500, 2}).to(Dtype::f32);
-    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // strided
+    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // is strided
     optim::SGD optimizer({{"w", nn::parameter(zeros({1500, 2}))}}, {.momentum = 0.5});
     ShardedOptimizer sharded(optimizer, t);
     nn::StateDict state = {{"step", full({}, 1, Dtype::i64)}, {"velocity.w", columns}};

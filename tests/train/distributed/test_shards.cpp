@@ -1,4 +1,4 @@
-// Sharded runs do not depend on the number of processes.
+// Tests that sharded runs do not depend on the number of processes.
 #include <cmath>
 
 #include "gradus/engine/base/random.h"
@@ -96,7 +96,7 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
       optimizer.warn_params_without_grad(false);
       distributed::Shards shards(net, optimizer, transport, 2);
       generator().restore(1, 16777217);   // not representable in f32
-      bool stop = transport.rank() == 1;  // a stop request on one rank
+      bool stop = transport.rank() == 1;  // requests a stop on one rank
       const double mean = shards.gradients(
           3,
           [&](std::int64_t i) {  // i = 6 (one token), then 7 (three)
@@ -179,7 +179,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
 TEST_CASE("a parameter is updated if any shard reaches it, and unchanged otherwise") {
   const Folder here;
   ShardedRun how;
-  how.directory = here / "run", how.shards = 2, how.steps = 2;  // i = 0 … 3; 3 reaches it
+  how.directory = here / "run", how.shards = 2, how.steps = 2;  // only i = 3 reaches it
   std::vector<std::vector<float>> rare;
   how.before = [&](nn::Module& model, std::int64_t i) {
     for (const nn::NamedTensor& each : model.parameters())
@@ -187,7 +187,7 @@ TEST_CASE("a parameter is updated if any shard reaches it, and unchanged otherwi
   };
   run_sharded(how, distributed::alone());
   REQUIRE(rare.size() == 2);
-  CHECK(rare[0] == rare[1]);  // no weight decay
+  CHECK(rare[0] == rare[1]);  // weight decay does not apply to it
   const io::Checkpoint end = io::load_checkpoint(train::RunFiles{how.directory}.checkpoint());
   CHECK(end.tensors.at("model.rare.weight").to_vector<float>() != rare[1]);
 }
@@ -209,7 +209,7 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
         for (std::int64_t s = 0; s < i % std::ssize(sizes); ++s)
           begin += sizes[static_cast<std::size_t>(s)];
         const std::int64_t n = sizes[static_cast<std::size_t>(i % std::ssize(sizes))];
-        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // must be ignored
+        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // ignored
         return train::BatchLoss(
             mse_loss(net(slice(x, 0, begin, begin + n)), slice(y, 0, begin, begin + n)), n);
       },
@@ -229,7 +229,7 @@ TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
        {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
     const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
     REQUIRE(parts.size() == expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i)  // reordered sums: f64 rounding
+    for (std::size_t i = 0; i < expected.size(); ++i)  // differ by f64 rounding
       CHECK(std::abs(parts[i] - expected[i]) <= 1e-13);
   }
 }
@@ -262,7 +262,7 @@ TEST_CASE("moments are stored once across processes, and bytes sent match the fo
           const std::int64_t sent = transport.bytes_sent() - before;
           require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ",
                          shards.bytes_a_step());
-          // The bytes of a ring all-reduce, plus messages.
+          // The number of bytes is that of a ring all-reduce, plus messages.
           const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
           require<Error>(fewer > 0 || std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent,
                          " of ", ring);
@@ -278,7 +278,7 @@ struct Line : nn::Layer<Line> {
   Tensor forward(double x) const { return sum(w * x); }
 };
 
-/// Runs two processes with one shard each.
+/// Runs two processes with one shard each, and returns the gradients or the error.
 std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::int64_t)>& loss) {
   return outcome([&] {
     std::string text;
@@ -297,7 +297,7 @@ std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::
 
 TEST_CASE("random numbers continue after the shard that drew most") {
   for (const int size : {1, 2})
-    for (const std::int64_t more : {0, 1})  // draws five values; the other shard two
+    for (const std::int64_t more : {0, 1})  // one shard draws five values, the other two
       distributed::run_threads(size, [&](distributed::Transport& t) {
         Line net;
         optim::SGD optimizer(net.parameters());
@@ -329,7 +329,7 @@ TEST_CASE("shard counts must not be negative or all 0") {
   CHECK(of_count(0, 1) == "6");
   CHECK(of_count(3, 1) == "3.75");
   CHECK(of_count(-1, 1) == "shards: the token count of a loss must not be negative, got -1");
-  // Only one: if two processes fail, either may be reported.
+  // Only one process fails: if both failed, either error could be reported.
   CHECK(of_count(1, -5) == "shards: the token count of a loss must not be negative, got -5");
   CHECK(of_count(0, 0) == "shards: the losses of all 2 shards have 0 tokens");
 }

@@ -1,4 +1,4 @@
-// Transports, alone and among threads.
+// Tests the transport of a single process, and transports between threads.
 #include <unistd.h>
 
 #include <chrono>
@@ -35,12 +35,12 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
-/// 3, 0, 1 and 2 letters for ranks 0 to 3.
+/// Returns 3, 0, 1 and 2 letters for ranks 0 to 3.
 std::string letters(int rank) {
   return std::string(static_cast<std::size_t>((3 + rank) % 4), static_cast<char>('a' + rank));
 }
 
-/// Seconds that rank 0 waits at 1 MB/s.
+/// Returns the seconds that rank 0 waits at 1 MB/s.
 double waited(const std::vector<std::vector<std::size_t>>& sizes) {
   double seconds = 0;
   const int size = static_cast<int>(sizes.size());
@@ -107,7 +107,7 @@ TEST_CASE("time in exchanges is counted, and a simulated network takes time") {
                            {.latency_seconds = 0.001, .bytes_per_second = 1e6});
   const double taken = now() - begin;
   for (std::size_t r = 0; r < 2; ++r) {
-    CHECK(waited[r] >= 3 * 0.003);  // each: 1 ms latency, 2 ms for 2,000 bytes
+    CHECK(waited[r] >= 3 * 0.003);  // each message: 1 ms latency, 2 ms for 2,000 bytes
     CHECK(waited[r] <= taken);
     CHECK(sent[r] == 6000);
   }

@@ -1,4 +1,4 @@
-// Optimizers against their formulas.
+// Compares optimizers with their formulas.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -73,7 +73,7 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
     CHECK(max(abs(y - turned)).item() < 1e-12);
     CHECK(max(abs(matmul(y, transpose(y)) - eye(shape[0]).to(Dtype::f64))).item() < 0.6);
   }
-  // A diagonal matrix stays diagonal; entries become 0.68 to 1.14.
+  // A diagonal matrix must stay diagonal, with entries from 0.68 to 1.14.
   const Tensor d = tensor(std::vector<double>{3, 0, 0, 0, -1, 0, 0, 0, 0.5}, {3, 3});
   const std::vector<double> y = optim::newton_schulz(d).to_vector<double>();
   for (std::size_t i = 0; i < 9; ++i)
@@ -82,8 +82,8 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
   CHECK(optim::newton_schulz(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
-/// Normalizes each row (of a tall matrix: column), subtracts its components along earlier ones,
-/// normalizes again.
+/// Normalizes each row (of a tall matrix, each column), subtracts its components along earlier
+/// ones, and normalizes it again.
 Tensor plain_mud(const Tensor& x) {
   const auto n = static_cast<std::size_t>(std::min(x.size(0), x.size(1)));
   const bool tall = x.size(0) > x.size(1);
@@ -105,18 +105,18 @@ TEST_CASE("mud follows its formula row by row, whichever side is longer") {
                              Shape{37, 61}, Shape{61, 37}}) {
     INFO(shape);
     const Tensor x = randn(shape, Dtype::f64), y = optim::mud(x), right = plain_mud(x);
-    // 37 roundings of 1e-16, times 25. Random rows are nearly orthogonal, so solving hardly
-    // magnifies them.
+    // The bound is 25 times 37 rounding errors of 1e-16. Random rows are nearly orthogonal, so
+    // solving hardly magnifies the errors.
     constexpr double kError = 1e-13;
     CHECK(max(abs(y - right)).item() < kError);
     CHECK(max(abs(optim::mud(transpose(transpose(x).contiguous())) - right)).item() < kError);
     CHECK(optim::mud(x * 1e3).dtype() == Dtype::f64);
-    // f32 rounds 2^29 times as coarsely.
+    // f32 rounds 2^29 times more coarsely.
     const Tensor narrow = optim::mud(x.to(Dtype::f32)).to(Dtype::f64);
     CHECK(max(abs(narrow - right)).item() < kError * std::pow(2, 29));
   }
   const Tensor turned = tensor(std::vector<double>{0.6, 0.8, -0.8, 0.6}, {2, 2});
-  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // already orthogonal
+  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // is orthogonal
   CHECK(optim::mud(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
@@ -220,13 +220,13 @@ TEST_CASE("a step within backward equals the step after it and leaves no gradien
         after->step({.factor = 0.5});
         const Tensor loss = mse_loss(other(x), y) + 0.0 * sum(square(other.head.weight));
         within->step_in_backward(0.5);
-        loss.backward();  // used twice: the step must wait for both
+        loss.backward();  // head.weight is used twice: its step must wait for both gradients
         for (const nn::NamedTensor& each : other.parameters())
           CHECK_FALSE(each.tensor.grad().defined());
       }
       CHECK(within->steps() == 5);
       CHECK(weights_of(one) == weights_of(other));
-      mse_loss(other(x), y).backward();  // keeps its gradients
+      mse_loss(other(x), y).backward();  // this pass keeps its gradients
       CHECK(other.encoder.weight.grad().defined());
     }
     other.zero_grad();
@@ -296,7 +296,7 @@ TEST_CASE("the state of an optimizer has PyTorch's names, with those of the para
 }
 
 TEST_CASE("Muon updates each matrix as one piece, however large") {
-  const Shape wide{8, 8200};  // several pieces for other optimizers
+  const Shape wide{8, 8200};  // other optimizers split it into pieces
   const nn::NamedTensor w = trained("w", wide);
   const Tensor before = w.tensor.detach().clone();
   const double norm = std::sqrt(sum(w.tensor.grad() * w.tensor.grad()).item());
@@ -327,7 +327,7 @@ TEST_CASE("observers see each parameter before and after its update, and each st
   UpdateRecorder recorder;
   const ObserverScope scope(recorder);
   optimizer.step({.factor = 0.5});
-  // The parameter is 1, its gradient −1.
+  // The parameter is 1, and its gradient −1.
   CHECK(recorder.text ==
         "begin SGD a 0.25 1\nbegin SGD b 0.125 1\nend SGD a 0.25 1.25\nend SGD b 0.125 1.125\n"
         "step 1\n");
@@ -364,8 +364,8 @@ TEST_CASE("an average starts at the weights, resumes, and its scope restores the
 
 using Parameters = std::vector<nn::NamedTensor>;
 
-/// Sums of squares of small integers are exact, so a norm does not depend on how parameters are
-/// cut.
+/// Returns small integers. Sums of their squares are exact, so a norm does not depend on how
+/// parameters are split.
 std::vector<float> whole_numbers(std::size_t count, unsigned step) {
   std::mt19937 random(step);
   std::vector<float> out(count);
@@ -417,7 +417,7 @@ std::vector<float> after_steps(const std::function<Made(const Parameters&)>& mak
 }
 
 TEST_CASE("updating a large parameter equals updating its parts") {
-  constexpr std::size_t kPiece = 65536;  // elements per piece
+  constexpr std::size_t kPiece = 65536;  // number of elements per piece
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
     const auto& make = kElementwise[which];
@@ -435,7 +435,7 @@ TEST_CASE("a step counts as a write, accepts any strides, and rejects states tha
     const Made one = make({{"p", p}}), other = make({{"p", q}});
     const Tensor gradient = transpose(tensor(whole_numbers(15, 1), {5, 3}), 0, 1);
     p.set_grad(gradient), q.set_grad(gradient.contiguous());
-    const Tensor before = sum(square(p));  // saves p
+    const Tensor before = sum(square(p));  // square saves p
     one->step(), other->step();
     CHECK(p.to_vector<float>() == q.to_vector<float>());
     CHECK_THROWS_AS(before.backward(), GraphError);
@@ -510,7 +510,7 @@ TEST_CASE("nothing is reported if all are reached or warn_params_without_grad is
   quiet.warn_params_without_grad(false);
   CHECK(capture_output([&] { quiet.step(); }) == "");
   sum(square(p.lost)).backward();
-  CHECK(capture_output([&] { good.step(); }) == "");  // frozen parameters are ignored
+  CHECK(capture_output([&] { good.step(); }) == "");  // frozen parameters cause no warning
 }
 
 TEST_CASE("the report names five parameters and counts the rest") {

@@ -1,4 +1,4 @@
-// Optimizers with all combinations of options, groups and schedules.
+// Tests optimizers with all combinations of options, groups and schedules.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -20,7 +20,7 @@ using Made = std::unique_ptr<optim::Optimizer>;
 enum class Rule { sgd, momentum, nesterov, adam, adamw, lion, muon, mud };
 enum class Clip { none, norm, value };
 
-/// Settings of the second group. Negative: default.
+/// Settings of the second group. If negative, the default applies.
 struct Own {
   double rate = -1, decay = -1;
   bool any() const { return rate >= 0 || decay >= 0; }
@@ -33,14 +33,14 @@ struct Setup {
   Own own;
   bool schedule;
   int accumulate;
-  bool in_backward, stops;  // new optimizer and restored state for each step
+  bool in_backward, stops;  // stops: each step has a new optimizer and restored state
   bool turns_matrices() const { return rule == Rule::muon || rule == Rule::mud; }
 };
 
 constexpr double kRate = 0.1, kAdamRate = 0.05;
 constexpr double kMomentum = 0.9, kBeta1 = 0.8, kBeta2 = 0.95, kEps = 1e-3, kNorm = 1.5,
                  kValue = 0.7;
-constexpr std::int64_t kRows = 3, kColumns = 2;  // the other parameter is a vector
+constexpr std::int64_t kRows = 3, kColumns = 2;  // of the matrix; the other parameter is a vector
 constexpr int kSteps = 4;
 
 std::vector<optim::Group> groups_of(const Setup& s, const std::vector<nn::NamedTensor>& all) {
@@ -84,7 +84,7 @@ struct Plain {
   bool matrix;
 };
 
-/// a bᵀ; if `turned`, a b for a square a.
+/// Returns a bᵀ; if `turned`, returns a b for a square a.
 List times(const List& a, const List& b, std::size_t rows, std::size_t columns, bool turned) {
   const std::size_t width = turned ? rows : columns, depth = turned ? columns : rows;
   List out(rows * width);
@@ -95,7 +95,7 @@ List times(const List& a, const List& b, std::size_t rows, std::size_t columns, 
   return out;
 }
 
-/// Five times: X = a X + b (X Xᵀ) X + c (X Xᵀ)² X.
+/// Repeats X = a X + b (X Xᵀ) X + c (X Xᵀ)² X five times.
 List orthogonal(List x) {
   double norm = 0;
   for (const double each : x) norm += each * each;
@@ -110,7 +110,7 @@ List orthogonal(List x) {
   return x;
 }
 
-/// Normalizes columns, subtracts components along earlier ones, normalizes again.
+/// Normalizes each column, subtracts its components along earlier ones, and normalizes it again.
 List decorrelated(List x) {
   const auto dot = [&](const List& a, const List& b, std::size_t i, std::size_t j) {
     double sum = 0;
@@ -133,7 +133,7 @@ List decorrelated(List x) {
   return x;
 }
 
-/// As in the papers. g is already clipped; t counts from 1.
+/// Updates x as in the papers. g must already be clipped; t counts from 1.
 void update(const Setup& s, Plain& x, const List& g, double factor, int t) {
   const double lr = x.rate * factor, wd = x.decay;
   List direction;
@@ -178,7 +178,7 @@ void clip(const Setup& s, std::array<List, 2>& g) {
                                      : each;
 }
 
-/// The constants c of the loss Σ c p + ½ p², whose gradient is c + p.
+/// Returns the constants c of the loss Σ c p + ½ p², whose gradient is c + p.
 Tensor constants(const Tensor& p, int step, int k) {
   return values(p.shape(), 10 * step + 3 * k + (p.rank() == 2 ? 1 : 2));
 }
@@ -249,8 +249,8 @@ void walk(const Setup& s) {
     library_step(s, x, *optimizer, step);
     for (std::size_t i = 0; i < 2; ++i) {
       const List now = (i == 0 ? x.matrix : x.vector).to_vector<double>();
-      // Some 30 roundings of 2⁻⁵³ per step, magnified at most a few hundred times: by Newton-Schulz
-      // (slopes up to 3.4, five times) and 1 / eps for Adam's small v.
+      // Some 30 rounding errors of 2⁻⁵³ per step are magnified by a few hundred at most: by
+      // Newton-Schulz (slopes up to 3.4, five times) and by 1 / eps if Adam's v is small.
       for (std::size_t j = 0; j < now.size(); ++j)
         CHECK(std::abs(now[j] - plain[i].p[j]) <= 1e-12 * (1 + std::abs(now[j])));
     }

@@ -1,4 +1,4 @@
-// Steps within backward.
+// Tests optimizer steps within backward.
 #include <memory>
 #include <string>
 #include <tuple>
@@ -50,7 +50,7 @@ TEST_CASE("step_in_backward never holds the gradients of many parameters") {
   const std::int64_t before = memory::usage().live_bytes;
   memory::reset_peak();
   loss.backward();
-  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // 1 of 12, and temporaries
+  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // one gradient of 12, and temporaries
 }
 
 TEST_CASE("a destroyed optimizer leaves nothing on its parameters") {
@@ -102,7 +102,7 @@ TEST_CASE("each parameter is updated fully or not at all when backward runs out 
       failed = true;
     }
     memory::set_limit(0);
-    std::vector<bool> moments_moved;  // from 0; all or none
+    std::vector<bool> moments_moved;  // nonzero moments: either all or none
     for (const nn::NamedTensor& each : chain.parameters) {
       bool all = true, any = false;
       for (const auto& [name, tensor] : optimizer->state_dict())
