@@ -21,7 +21,7 @@ template <int bytes>
 GRADUS_ALWAYS_INLINE float multiply_add(float factor) {
   using Vector = Floats<bytes>;
   Vector sums[kSums], a = Vector{} + factor, b = Vector{} + 1e-3F;
-  for (int i = 0; i < kSums; ++i) sums[i] = Vector{} + factor * float(i);  // all different
+  for (int i = 0; i < kSums; ++i) sums[i] = Vector{} + factor * float(i);  // distinct values
   for (long step = 0; step < kSteps; ++step)
 #pragma GCC unroll 12
     for (int i = 0; i < kSums; ++i) sums[i] = sums[i] * a + b;

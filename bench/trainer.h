@@ -30,7 +30,7 @@ class Trainer {
     y_ = randint(0, V, {preset_.batch, preset_.options.context});
   }
 
-  double step() {  // returns the loss before it
+  double step() {  // returns the loss before the step
     const Tensor loss = model_.loss(x_, y_);
     loss.backward();
     optimizer_.step({.clip_norm = 1.0});
