@@ -2,7 +2,7 @@
 // the model of docs/dev/scale.md with a simulated network.
 //
 //   bench_scale overhead [CONFIG]     milliseconds per step of 8 batches, interleaved
-//   bench_scale network               milliseconds that a step of 250,500 parameters waits
+//   bench_scale network               milliseconds that a step with 250,500 parameters waits
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -116,7 +116,7 @@ void print(Contender& each, const Contender& f32, const PrecisionBench& bench, d
 double measure_bandwidth() {
   static const Tensor numbers = full({1 << 27}, 1, Dtype::f32);  // 512 MiB
   const auto* x = numbers.data<float>();
-  std::atomic<float> sink{0};  // uses the result
+  std::atomic<float> sink{0};  // keeps the result in use
   double best = 0;
   for (int pass = 0; pass < 3; ++pass) {
     const double start = now_ms();  // each thread reads a contiguous part

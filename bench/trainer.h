@@ -49,7 +49,7 @@ class Trainer {
   }
 
   const nn::GPTPreset& preset() const { return preset_; }
-  std::size_t base_bytes() const { return base_bytes_; }  // before the model was created
+  std::size_t base_bytes() const { return base_bytes_; }  // memory before the model was created
 
  private:
   static nn::GPTOptions with_dropout(nn::GPTOptions options, double dropout) {

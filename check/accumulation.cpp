@@ -46,7 +46,7 @@ Tensor unless_refused(const Trial& t, const Tensors& in) {
   }
 }
 
-/// A second loss, or a second batch, adds to .grad.
+/// The gradient of a second loss, or of a second batch, is added to .grad.
 void grad_in_use(Trial& t) {
   const Tensors before = other_gradients(t.base.dx);
   const auto run = [&] {
@@ -60,7 +60,7 @@ void grad_in_use(Trial& t) {
   t.equal("with an existing .grad", kAccumulation, run, {t.base.y, sums(t.base.dx, before)});
 }
 
-/// keep_graph: a second backward pass must not change the gradients of the first.
+/// With keep_graph, a second backward pass must not change the gradients of the first.
 void first_gradients_stay(Trial& t) {
   t.same("in the gradients of the first backward pass after a second one", kAccumulation, [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -71,7 +71,7 @@ void first_gradients_stay(Trial& t) {
   });
 }
 
-/// f(x) twice, as with tied weights: both contributions reach one leaf.
+/// Calls f(x) twice, as with tied weights. Both contributions must reach the same leaf.
 void used_twice(Trial& t) {
   const auto run = [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -111,7 +111,7 @@ void beside_another_path(Trial& t) {
   t.equal("with x also used outside f", kAccumulation, run, {{}, sums(t.base.dx, beside)});
 }
 
-/// f(x, x), as in attention with q = k = v.
+/// Calls f(x, x), as in attention with q = k = v.
 void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
   Tensors copies = t.x;
   copies[j] = kernel::copy(t.x[i]);

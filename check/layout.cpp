@@ -80,7 +80,7 @@ void other_strides(Trial& t) {
   }
 }
 
-/// expand() repeats values with stride 0: the buffer has fewer values than numel().
+/// expand() repeats values with stride 0, so the buffer contains fewer values than numel().
 void repeated_inputs(Trial& t) {
   Tensors views = t.x, copies = t.x;
   bool any = false;

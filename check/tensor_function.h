@@ -58,7 +58,7 @@ class CheckedTensorFunction {
   const Flags& wanted() const { return options.differentiable; }
 
   std::string name;
-  Options options;   // completed
+  Options options;   // with defaults filled in
   Tensors inputs;    // f64 if floating-point; contiguous and outside the graph
   bool f32 = false;  // also check in f32
   Tensor output;

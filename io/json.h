@@ -29,7 +29,7 @@ class Json {
   bool is_object() const;
   std::string text() const;
   std::int64_t as_int() const;  // 64-bit integer
-  double number() const;        // any finite number
+  double number() const;        // a finite number
   bool as_bool() const;
 
   /// Returns a list of at most `most` integers ≥ 0.
@@ -45,7 +45,7 @@ class Json {
   void check_keys(std::initializer_list<const char*> keys) const;
   /// Throws FileError with the file, the path and `complaint`.
   [[noreturn]] void fail(const std::string& complaint) const;
-  std::string describe() const;  // shortened, for messages
+  std::string describe() const;  // shortened for messages
 
  private:
   struct Document;

@@ -25,7 +25,7 @@ const std::map<std::string, Stored> kDescriptions = {
     {"<f4", Stored::f32}, {"<f8", Stored::f64}, {"<i8", Stored::i64}, {"|b1", Stored::bool_},
     {"<f2", Stored::f16}, {"<i4", Stored::i32}, {"|u1", Stored::u8}};
 
-constexpr const char* kWritten[] = {"<f4", "<f8", "<i8", "|b1"};  // by Dtype
+constexpr const char* kWritten[] = {"<f4", "<f8", "<i8", "|b1"};  // one per Dtype
 static_assert(std::size(kWritten) == static_cast<std::size_t>(Dtype::bool_) + 1);
 
 /// Parses the Python dict of the header, and no other Python.

@@ -17,7 +17,8 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  virtual std::string name() const = 0;  // of one token: "character", "byte", "word", "bpe token"
+  /// Returns what a token is called: "character", "byte", "word" or "bpe token".
+  virtual std::string name() const = 0;
   virtual std::int64_t vocab_size() const = 0;
   virtual std::vector<std::int64_t> encode(std::string_view text) const = 0;
   /// Returns the bytes of a token. Throws IndexError for an invalid id.
@@ -33,7 +34,7 @@ class Tokenizer {
   static std::string json_of(const std::map<std::string, std::string>& fields);
 };
 
-/// One token per code point of a text, in increasing order.
+/// Uses the code points of a text as tokens, in increasing order.
 class CharTokenizer final : public Tokenizer {
  public:
   /// Builds the vocabulary from `text`. Throws ValueError if `text` is empty or not UTF-8.

@@ -14,7 +14,7 @@ namespace gradus::trace {
 using Id = std::int64_t;
 constexpr Id kNone = -1;
 
-struct Json {  // JSON text
+struct Json {  // a value as JSON text
   std::string text;
 };
 

@@ -33,8 +33,8 @@ class NanError : public Error {
 /// ones, and overflow in sums of gradients.
 ///
 /// Reported only as the origin of a non-finite loss or gradient: masked_fill with ±∞, log 0 = −∞
-/// (zero in log space), inputs that are not finite (a −∞ mask, data), values inside an op's
-/// backward.
+/// (zero in log space), inputs that are not finite (a −∞ mask, data), and values inside an op's
+/// backward function.
 ///
 /// Ops inside a parallel_for are not checked. The checks cost a few passes over all values.
 class NanFinder final : public Observer {

@@ -63,7 +63,7 @@ class Recorder : public Observer {
   };
   struct Failure {
     std::string message;
-    Id event, module;  // later events mean that it was caught
+    Id event, module;  // later events mean that the exception was caught
     std::vector<Id> in;
     Id stack;
   };
@@ -83,7 +83,7 @@ class Recorder : public Observer {
   std::vector<Id> modules_;  // open module scopes, innermost last
   std::map<std::uint64_t, Id> op_of_;
   std::vector<Open> open_;
-  std::vector<Visit> visits_;            // running backwards, innermost last
+  std::vector<Visit> visits_;            // running backward functions, innermost last
   Visit last_{};                         // the visit whose gradients are being accumulated
   std::vector<Walk> walks_;              // running backward passes, innermost last
   Id before_ = kNone, arrived_ = kNone;  // rows of the current leaf's gradients

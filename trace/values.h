@@ -9,7 +9,7 @@ namespace gradus::trace {
 /// Level of detail. Reduced if the trace grows too large.
 struct Detail {
   std::int64_t all;  // largest tensor stored in full
-  bool pictures;     // for larger tensors, more than statistics
+  bool pictures;     // keep pictures of larger tensors, not only statistics
 };
 
 /// The values of a tensor in a trace, in full or as a summary. A tensor is shown as a matrix: the

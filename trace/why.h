@@ -27,7 +27,7 @@ struct Unreached {
   std::string name;  // parameter name
   Shape shape;
   bool frozen;           // set by requires_grad_(false)
-  std::string ended_at;  // "multiply in Tiny up ran under NoGrad"; needs a Watch
+  std::string ended_at;  // "multiply in Tiny up ran under NoGrad"; requires a Watch
 };
 std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model);
 

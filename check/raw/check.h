@@ -34,7 +34,7 @@
 namespace gradus::check {
 
 #ifdef GRADUS_CHECK_COMPILED
-/// See vjp_check.h.
+/// Checks functions of plain values (vjp_check.h).
 Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
                  RawOptions options);
 #endif
@@ -69,7 +69,7 @@ Jacobian<F> jacobian(F f, Order order = Order::row_major) {
   return {std::move(f), order == Order::column_major};
 }
 
-/// A check. It runs when the report is first requested.
+/// A check, which runs when its report is first requested.
 template <class F, class... G>
 class Raw {
  public:

@@ -104,7 +104,7 @@ class CheckedFunction {
       goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
     if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
     std::vector<Slope> slopes = JacobianColumn(line, at, unit, measured_, goal).measure();
-    // The derivative under test is rounded too: allow four roundings.
+    // The derivative under test is also rounded, so allow four roundings.
     for (Slope& s : slopes)
       if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
     if (!move.along()) apply_conventions(options.kinks, k, at, slopes);

@@ -32,13 +32,13 @@ struct Finding {
   double analytic = 0;    // derivative under test
   double numeric = 0;     // measured derivative
   double allowed = 0;     // largest accepted |analytic − numeric|
-  std::string note = {};  // details in words
+  std::string note = {};  // details as text
 };
 
 /// Why a derivative is wrong. A cause must explain the entire difference.
 struct Cause {
   std::string name = {};  // "MISSING TERM"; empty if no pattern was found
-  std::string why = {};   // the evidence
+  std::string why = {};   // evidence for the cause
   std::string hint = {};  // what to change
 };
 
@@ -54,8 +54,8 @@ struct InputSummary {
   std::int64_t unseen = 0;     // elements that could not be measured
   std::int64_t kinks = 0;      // elements at a kink
   double largest = 0;          // largest measured derivative
-  std::string map = {};        // one character per element; empty if none is wrong
-  std::int64_t map_rows = 0;   // > 0: the map is that of a Jacobian [map_rows, elements]
+  std::string map = {};        // one character per element; empty if all are correct
+  std::int64_t map_rows = 0;   // > 0: `map` shows a Jacobian [map_rows, elements]
   Cause cause = {};
 };
 

@@ -44,7 +44,7 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
     result.jitter = result.bend = 0;
     result.value = 0.5 * (now.left + now.right);
     result.change = movement;
-    result.noise = 4 * now.noise;  // 40/6 half-ulps of f, not 110/60
+    result.noise = 4 * now.noise;  // 40/6 half-ulps of f in place of 110/60
   }
   return result;
 }

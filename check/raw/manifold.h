@@ -24,7 +24,7 @@ struct Manifold {
   std::function<std::size_t(std::size_t numbers)> dimension;  // dimension of δ
   std::function<Values(const Values& x, const Values& delta)> plus;
   std::function<Values(const Values& y, const Values& x)> minus = {};  // default: B⁺(y − x)
-  std::function<double(const Values& x)> residual = {};  // 0 on the manifold; above 1e-6: BadInput
+  std::function<double(const Values& x)> residual = {};  // 0 on the manifold; BadInput if > 1e-6
   GradientSpace gradient = GradientSpace::tangent;
 };
 

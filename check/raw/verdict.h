@@ -111,7 +111,7 @@ inline Slope measured(const std::array<double, 7>& f, double x, double h, double
   result.bend = result.turn / h;
   double largest = 0;
   for (const double v : f) largest = std::max(largest, std::abs(v));
-  // 110/60 half-ulps of f; x ± kh may be off by an ulp of x.
+  // The error is 110/60 half-ulps of f, and x ± kh may be off by an ulp of x.
   result.noise = (std::max(ulp * largest, noise) + ulp * std::abs(x * result.value)) / h;
   // Fifth differences of independent errors σ have size √252 σ.
   const double fifths[] = {f[5] - f[0] - 5 * (f[4] - f[1]) + 10 * (f[3] - f[2]),

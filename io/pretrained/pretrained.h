@@ -32,8 +32,7 @@ nn::VisionTransformer load_vision_transformer(const std::string& path);
 /// load_mapped("encoder.safetensors", nn::torch_encoder_names(), encoder).
 void load_mapped(const std::string& path, const nn::WeightMap& names, nn::Module& module);
 
-/// True if `path` is a directory with config.json or a .gguf file, which load_gpt may be able to
-/// read.
+/// True if `path` is a directory with config.json, or a .gguf file. load_gpt may still reject it.
 bool is_pretrained(const std::string& path);
 
 /// Writes config.json and model.safetensors for `transformers`. Throws ValueError if no family

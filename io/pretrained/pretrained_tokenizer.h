@@ -41,7 +41,7 @@ class PretrainedTokenizer final : public Tokenizer {
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override { return json_; }
 
-  bool is_special(std::int64_t id) const;  // such as <|im_end|>; throws IndexError
+  bool is_special(std::int64_t id) const;  // true for <|im_end|>; throws IndexError
   /// Returns the id of an added token, or nothing.
   std::optional<std::int64_t> id_of(const std::string& added) const;
 
@@ -61,7 +61,7 @@ class PretrainedTokenizer final : public Tokenizer {
   void encode_plain(std::string_view text, std::vector<std::int64_t>& ids) const;
 
   std::vector<Added> added_;   // longest first
-  std::vector<bool> special_;  // by id
+  std::vector<bool> special_;  // one flag per id
   bool nfc_ = false;
   std::optional<BertNormalizer> bert_;
   std::vector<Splitter> splitters_;

@@ -106,7 +106,7 @@ std::vector<std::string_view> split(std::string_view text, Splitter splitter) {
   const std::size_t n = chars.size() - 1;
   const Matcher matcher(chars, splitter);
   const bool bert = splitter == Splitter::bert;
-  const auto alone = [&](const Char& c) {  // a separate piece, for `digits` and `bert`
+  const auto alone = [&](const Char& c) {  // `digits` and `bert` split these off
     // $ + < = > ^ ` | ~
     const bool ascii = c.code < 128 && c.kind == CharKind::other;
     return bert ? c.kind == CharKind::punctuation || ascii : c.kind == CharKind::number;

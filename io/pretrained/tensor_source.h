@@ -51,7 +51,7 @@ class TensorSource {
 };
 
 /// Reorders the rows of q or k, x [heads · d, …], from rotary pairs to halves. Most models rotate
-/// values i and i + d/2 of a head together. llama.cpp rotates 2i and 2i + 1, and in GGUF files of
+/// values i and i + d/2 of a head as a pair. llama.cpp rotates 2i and 2i + 1, and in GGUF files of
 /// architecture "llama" row 2i + j of a head is the original's row j·d/2 + i. Throws ShapeError if
 /// d is odd or not an integer.
 Tensor rows_by_halves(const Tensor& x, std::int64_t heads);

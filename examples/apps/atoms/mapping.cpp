@@ -1,4 +1,4 @@
-// P product atoms, R reactant atoms.
+// Axes: P product atoms, R reactant atoms.
 #include "mapping.h"
 
 #include <algorithm>

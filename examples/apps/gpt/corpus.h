@@ -13,7 +13,7 @@ namespace gradus::examples {
 
 struct Corpus {
   std::string digest;    // digest of all files
-  std::string not_text;  // for `auto`: the first file that is not text, and why
+  std::string not_text;  // with `auto`, the first file that is not text, and why
   std::unique_ptr<io::Tokenizer> tokenizer;
   std::vector<std::int64_t> training, held_out;
 

@@ -21,14 +21,14 @@ class GptFlags : public ModelFlags {
   std::string validation;          // held-out file; "" selects the last tenth of the text
   std::string text_digest;         // checked on resume
   std::string tokenizer = "auto";
-  std::int64_t tokenizer_vocab = 0;  // for word and bpe
+  std::int64_t tokenizer_vocab = 0;  // vocabulary size of word and bpe tokenizers
   std::string config;                // preset of the sizes; "" selects by the text's size
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
   // Defaults of older runs. choose_recipe() sets the defaults of new runs.
   std::string positions = "learned", norm = "layer", activation = "gelu";
   bool bias = true, qk_norm = false, zero_init = false;
   bool checkpoint = false;   // gradient checkpointing
-  std::string from;          // pretrained model to start from; "": none
+  std::string from;          // pretrained model to start from; "" if none
   std::string architecture;  // config.json of `from`, for options that have no flag
   std::string freeze, lora;  // patterns of frozen parameters, and of layers with adapters
   std::int64_t lora_rank = 8;

@@ -15,7 +15,7 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kEvaluationsInTime = 10;  // with --minutes
+constexpr std::int64_t kEvaluationsInTime = 10;  // evaluations of a run with --minutes
 
 std::string three_digits(double value) { return str_cat(std::setprecision(3), value); }
 

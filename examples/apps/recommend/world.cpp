@@ -64,7 +64,7 @@ class Walk {
   std::int64_t in_fashion() {
     const double u = static_cast<double>(draws_.below(1000)) / 1000;
     const auto rank = static_cast<std::int64_t>(u * u * kFashionable);
-    return 1 + rank * 137 % kItems;  // spread over the shelves
+    return 1 + rank * 137 % kItems;  // spreads the items over the shelves
   }
 
   /// Returns another genre that the user likes. A genre is more likely the longer ago it was

@@ -28,7 +28,7 @@ namespace gradus::examples {
 
 class RunFlags : public Options {
  public:
-  explicit RunFlags(std::string program);  // default of --out: runs/PROGRAM
+  explicit RunFlags(std::string program);  // --out is runs/PROGRAM by default
 
   std::string out;
   std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100, shards = 1;
@@ -89,7 +89,8 @@ class RunFlags : public Options {
   virtual void write_more(nlohmann::ordered_json&) const {}
   /// Changes how settings.json stores an existing setting.
   void keep(const std::string& flag, const Kept& kept);
-  virtual std::vector<std::string> more_files() const { return {}; }  // of the program
+  /// Returns the additional files that the program writes.
+  virtual std::vector<std::string> more_files() const { return {}; }
   /// Returns the sizes to name in an error about memory.
   virtual std::vector<std::pair<const char*, std::int64_t>> sizes() const;
 
@@ -103,7 +104,7 @@ class ModelFlags : public RunFlags {
   using RunFlags::RunFlags;
   std::int64_t layers = 2, heads = 4, width = 64;
   double dropout = 0;
-  std::string optimizer = "adamw";     // of older runs
+  std::string optimizer = "adamw";     // default of older runs
   std::string new_optimizer = "muon";  // default of new runs
   double muon_rate = 0.02;  // default of --lr for Muon; learning_rate is initially AdamW's
 

@@ -19,7 +19,7 @@ class Templates {
  private:
   /// For each position of the target, by majority: a character (≥ 0), or −1 − n to copy position n
   /// of the source.
-  std::map<std::string, std::vector<int>> rules_;  // by shape: "May 3, '98" → "May 9, '99"
+  std::map<std::string, std::vector<int>> rules_;  // rules by shape: "May 3, '98" → "May 9, '99"
 };
 
 }  // namespace gradus::examples

@@ -41,7 +41,7 @@ std::string hex(const Colour& c) {
 }
 
 struct Cells {
-  std::int64_t rows, columns, row_step, column_step;  // weights per cell: row_step × column_step
+  std::int64_t rows, columns, row_step, column_step;  // row_step × column_step weights per cell
   double largest;
   std::vector<std::uint8_t> steps;  // rows · columns colors
 };
