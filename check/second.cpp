@@ -67,7 +67,7 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   Options options = given;
   options.upstream = {};
   options.refused = {};
-  options.dtype = Dtype::f64;  // an f32 check would only repeat that of the first derivatives
+  options.dtype = Dtype::f64;  // a second check in f32 would repeat that of the first derivatives
   const CheckedTensorFunction function(std::string(name), f, inputs, options);
   Tensors u;
   for (std::size_t k = 0; k < inputs.size(); ++k)
