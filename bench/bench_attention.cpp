@@ -1,9 +1,9 @@
 // Times attention by length: ./bench.sh attention --length 1024 8192
 //
 // Prints one JSON object per kind and length, or a table with --table: medians over interleaved
-// rounds, and of the ratios to the first kind. peak_mb is the additional memory of forward and
-// backward. floor_ms is the time of two forward and five backward matmuls over the visible pairs,
-// at the rate of a matmul of 64 queries with 512 keys in the caches.
+// rounds, and medians of the ratios to the first kind. peak_mb is the additional memory of a
+// forward and backward pass. floor_ms is the time of two forward and five backward matmuls over the
+// visible pairs, at the rate of a matmul of 64 queries with 512 keys that are in the caches.
 //
 // `small` is 12 examples, 4 heads, 64 positions of width 32, causal, on one thread.
 
@@ -42,10 +42,10 @@ struct Flags {
   bool serve = false, table = false;
 };
 
-/// [B, H, T, D] → [B, H, T, D].
+/// Maps [B, H, T, D] to [B, H, T, D].
 struct Kind {
   std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
-  double pairs;  // visible per head, or of the same cost
+  double pairs;  // visible pairs per head, or pairs of the same cost
 };
 
 Kind masked(const Mask& mask, std::int64_t T, double dropout) {
@@ -61,9 +61,10 @@ Kind masked(const Mask& mask, std::int64_t T, double dropout) {
           pairs};
 }
 
-constexpr std::int64_t kFeatures = 128;  // of a performer; positions of a linformer
+constexpr std::int64_t kFeatures = 128;  // features of a performer, or positions of a linformer
 
-/// Costs sums over keys for each query and, if causal, pairs within chunks of 64.
+/// Linear attention. `pairs` counts the sums over keys for each query and, if causal, the pairs
+/// within chunks of 64.
 Kind linear(const Flags& flags, std::int64_t T, bool causal) {
   return {[causal](const Tensor& q, const Tensor& k, const Tensor& v) {
             return linear_attention(q, k, v, {.causal = causal});
@@ -79,7 +80,7 @@ Kind performer(const Flags& flags, std::int64_t T) {
           static_cast<double>(T * (64 + kFeatures))};
 }
 
-/// Wang et al. 2020, without its projections of tokens.
+/// Attention of Wang et al. 2020, without its projections of tokens.
 Kind linformer(std::int64_t T) {
   const Tensor map = randn({kFeatures, T}) / static_cast<double>(T);
   return {[map](const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -155,7 +156,7 @@ class Case {
   double flop_;
 };
 
-/// Gflop/s of scores [64, 512] = q kᵀ on all threads.
+/// Returns the Gflop/s of scores [64, 512] = q kᵀ on all threads.
 double product_rate(std::int64_t width) {
   const std::int64_t T = 64, S = 512, threads = num_threads(), count = 200;
   const Tensor q = randn({threads, T, width}), k = randn({threads, width, S});
@@ -213,7 +214,7 @@ void print_json(const Row& row, const std::string& first) {
   std::fflush(stdout);
 }
 
-/// One row per kind, one column per length.
+/// Prints one row per kind and one column per length.
 void print_table(const std::vector<Row>& rows, const Flags& flags) {
   std::string head = "| T |", rule = "|---|";
   for (const std::int64_t T : flags.lengths) head += " " + std::to_string(T) + " |", rule += "---|";
@@ -226,7 +227,8 @@ void print_table(const std::vector<Row>& rows, const Flags& flags) {
   }
 }
 
-/// For interleave_attention.py: reads "KIND LENGTH COUNT", writes milliseconds of COUNT runs.
+/// Serves interleave_attention.py: reads "KIND LENGTH COUNT", and prints the milliseconds of COUNT
+/// runs.
 void serve(const Flags& flags) {
   std::puts("ready");
   std::fflush(stdout);

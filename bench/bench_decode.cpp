@@ -5,9 +5,10 @@
 //   ./bench.sh decode --config gpt2 --precisions   the same with random weights
 //   ./bench.sh decode --model M --peer pytorch     a prompt and next tokens, next to other engines
 //
-// The first form: a GPT of the named sizes with a context of `length` has seen all tokens but one.
-// With a cache it processes that one, without it all of them, in alternating rounds. Prints one
-// JSON object per position (a quarter of the length, half, all): both medians and their ratio.
+// In the first form, a GPT of the named sizes with a context of `length` has seen all tokens but
+// one. With a cache the model processes that token, without a cache it processes all tokens, in
+// alternating rounds. Prints one JSON object per position (a quarter of the length, half, all):
+// both medians and their ratio.
 
 #include <chrono>
 #include <cstdio>
@@ -61,13 +62,13 @@ void time_position(const nn::GPT& model, const Flags& flags, std::int64_t length
   for (int round = 0; round < flags.rounds + 1; ++round) {
     double step = 0;
     constexpr int kSteps = 50;
-    for (int i = -5; i < kSteps; ++i) {  // a few before, since what ran last was another program
+    for (int i = -5; i < kSteps; ++i) {  // warm-up steps, since another program may have run before
       nn::KVCache cache = seen;          // a copy, which shares buffers
       const double each = milliseconds([&] { model(last, &cache); });
       if (i >= 0) step += each / kSteps;
     }
     const double all = milliseconds([&] { model(ids); });
-    if (round == 0) continue;  // memory is warm by then
+    if (round == 0) continue;  // warm-up
     cached.push_back(step), whole.push_back(all);
   }
   std::printf(
@@ -78,7 +79,7 @@ void time_position(const nn::GPT& model, const Flags& flags, std::int64_t length
   std::fflush(stdout);
 }
 
-/// At most 4,096 tokens of the text; of a directory, by its tokenizer.json.
+/// Returns at most 4,097 tokens of the text, encoded by the model's tokenizer.
 std::vector<std::int64_t> tokens_of(const Flags& flags) {
   const bool gguf = flags.model.ends_with(".gguf");
   const auto tokenizer =
@@ -90,8 +91,8 @@ std::vector<std::int64_t> tokens_of(const Flags& flags) {
   return tokens;
 }
 
-/// For each line "prompt N TIMES" or "next N TIMES" of the input, prints the milliseconds of a
-/// prompt of N tokens, or of each of the tokens that follow one.
+/// For each input line "prompt N TIMES" or "next N TIMES", prints the milliseconds for a prompt of
+/// N tokens, or for each of the tokens that follow it.
 void serve(const nn::GPT& model) {
   const NoGrad off;
   std::puts("ready");

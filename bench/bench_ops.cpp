@@ -50,7 +50,7 @@ void add(const std::string& name, const Shape& shape, const Function& f) {
 void register_all() {
   benchmark::RegisterBenchmark("chain of 1000 additions", chain, gradus::add);
   benchmark::RegisterBenchmark("chain of 1000 multiplications", chain, gradus::multiply);
-  const std::int64_t N = 12 * 256, C = 384;  // of the baby12 preset
+  const std::int64_t N = 12 * 256, C = 384;  // sizes of the baby12 preset
   add("gelu", {N, 4 * C}, [](const Tensor& x) { return gelu(x, Gelu::tanh); });
   add("softmax", {N, 256}, [](const Tensor& x) { return softmax(x); });
   const Tensor w = ones({C}, Dtype::f32), b = zeros({C}, Dtype::f32);

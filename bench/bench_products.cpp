@@ -1,9 +1,9 @@
 // Times matmuls of every shape in a step, by backend and vector width:
 //   ./bench.sh products [--config cpu] [--type f64] [--rounds N]
 //
-// Prints Gflop/s on one thread and on all, the best of interleaved rounds, then the mean speedup of
-// the built-in kernels over the library. OPENBLAS_CORETYPE=Haswell, for example, selects kernels of
-// the library.
+// Prints Gflop/s on one thread and on all threads, each the best of interleaved rounds, then the
+// mean speedup of the built-in kernels over the library. An OPENBLAS_CORETYPE such as Haswell
+// selects the library's kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -29,7 +29,7 @@ struct Flags {
   int rounds = 7;
 };
 
-/// As in attention and decoding.
+/// Returns shapes that occur in attention and decoding.
 std::vector<Product> others() {
   return {{64, 256, 32, false, false, 1}, {64, 256, 64, false, false, 1},
           {64, 64, 256, false, false, 1}, {256, 64, 64, true, false, 1},

@@ -1,8 +1,8 @@
 // Times the row kernels on one thread: ./bench.sh rows
 //
-// Prints CPU time per element, and bandwidth (arrays that must be read or written once) next to
-// that of a copy. Arrays fit into a core's cache. GRADUS_SIMD=avx2 or baseline selects narrower
-// vectors. "both" is forward and backward. Includes the engine's overhead.
+// Prints the CPU time per element, and the bandwidth (of arrays that must be read or written once)
+// next to the bandwidth of a copy. Arrays fit into a core's cache. GRADUS_SIMD=avx2 or baseline
+// selects narrower vectors. "both" is forward and backward. Times include the engine's overhead.
 
 #include <algorithm>
 #include <cstdio>
@@ -35,7 +35,7 @@ constexpr std::int64_t kRows = 64, kColumns = 768, kElements = kRows * kColumns;
 
 struct Kernel {
   std::string name;
-  double bytes;  // per element
+  double bytes;  // bytes per element
   std::function<void()> run;
 };
 
@@ -43,7 +43,7 @@ double processor_ns() {
   return static_cast<double>(std::clock()) * (1e9 / static_cast<double>(CLOCKS_PER_SEC));
 }
 
-/// The least of `rounds` measurements of about two milliseconds.
+/// Returns the shortest of `rounds` measurements of about two milliseconds.
 double least_ns(const std::function<void()>& run, int rounds) {
   for (int i = 0; i < 3; ++i) run();
   const double start = processor_ns();
@@ -59,7 +59,8 @@ double least_ns(const std::function<void()>& run, int rounds) {
   return least;
 }
 
-/// Adds op forward, and with backward, which reads forward's arrays and dy and writes dx.
+/// Adds the forward pass of an op, and the forward and backward pass. The backward pass reads the
+/// arrays of the forward pass and dy, and writes dx.
 void add(std::vector<Kernel>& kernels, const std::string& name,
          const std::function<Tensor(const Tensor&)>& op, double more = 0) {
   const Tensor x = randn({kRows, kColumns}, Dtype::f32);
@@ -111,7 +112,7 @@ std::vector<Kernel> by_rows() {
   return kernels;
 }
 
-/// They read and write a parameter and its state, and read its gradient.
+/// Optimizer steps read and write a parameter and its state, and read its gradient.
 std::vector<Kernel> optimizers() {
   std::vector<Kernel> kernels;
   const auto parameter = [] {

@@ -1,8 +1,8 @@
-// The cost of multiple processes: shards compared with plain accumulation, and the model of
-// docs/dev/scale.md compared with a simulated network.
+// Measures the cost of multiple processes. Compares shards with accumulation in one process, and
+// the model of docs/dev/scale.md with a simulated network.
 //
 //   bench_scale overhead [CONFIG]     milliseconds per step of 8 batches, interleaved
-//   bench_scale network               milliseconds that a step of 250,500 parameters waits
+//   bench_scale network               milliseconds that a step with 250,500 parameters waits
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -58,7 +58,7 @@ void print_overhead(const std::string& config) {
               1e3 * best_sharded, 100 * (best_sharded / best_plain - 1));
 }
 
-/// Parameters whose gradients cost nothing.
+/// A module whose gradients cost nothing to compute.
 struct Sum : nn::Layer<Sum> {
   nn::Linear only{500, 500};
   nn::Members members() override { return {{"only", only}}; }

@@ -23,7 +23,7 @@ namespace {
 
 struct Chain {
   const char* name;
-  std::function<Tensor(const Tensor& y, const Tensor& x)> link;  // y: the chain's end, x: a leaf
+  std::function<Tensor(const Tensor& y, const Tensor& x)> link;  // y: end of chain, x: leaf
 };
 
 double microseconds(const Chain& chain, const Tensor& x, int length) {
@@ -52,7 +52,7 @@ void run(int length, int rounds) {
     std::vector<double> each;
     for (int round = 0; round < rounds + 3; ++round) {
       const double us = microseconds(chain, x, length);
-      if (round >= 3) each.push_back(us);  // warm
+      if (round >= 3) each.push_back(us);  // after a warm-up
     }
     std::printf(
         "{\"bench\": \"small\", \"op\": \"%s\", \"length\": %d, \"median_us\": %.3f, "

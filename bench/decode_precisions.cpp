@@ -20,7 +20,7 @@
 namespace gradus::bench {
 namespace {
 
-constexpr int kTokens = 16;  // per round
+constexpr int kTokens = 16;  // tokens per round
 constexpr std::int64_t kWindow = 512;
 
 GRADUS_INLINE float sum_of(const float* x, std::int64_t n) {
@@ -56,21 +56,21 @@ struct Contender {
   nn::KVCache seen;
   std::vector<double> token_ms = {}, ratios = {};
   double loss = 0, agreement = 0;
-  Tensor choices = {};  // likeliest tokens of the text
+  Tensor choices = {};  // most likely tokens of the text
 
   double round(const Tensor& next) {
-    nn::KVCache cache = seen;           // shares buffers,
-    std::ignore = model(next, &cache);  // which are copied at the first token
+    nn::KVCache cache = seen;           // shares buffers until
+    std::ignore = model(next, &cache);  // the first token copies them
     const double start = now_ms();
     for (int i = 0; i < kTokens; ++i) std::ignore = model(next, &cache);
     return (now_ms() - start) / kTokens;
   }
 
-  /// Bytes read per token: weights, and cached keys and values.
+  /// Returns the number of bytes read per token: weights, and cached keys and values.
   double bytes() {
     double sum = weight_bytes(model);
     const nn::GPTOptions& o = model.options;
-    if (!o.tied) sum -= weight_bytes(model.token);  // only one row is read
+    if (!o.tied) sum -= weight_bytes(model.token);  // only one row of the embedding is read
     if (model.position.weight.defined())
       sum -= 4.0 * static_cast<double>(model.position.weight.numel());
     const auto& attention = model.blocks[0].attention;
@@ -116,7 +116,7 @@ void print(Contender& each, const Contender& f32, const PrecisionBench& bench, d
 double measure_bandwidth() {
   static const Tensor numbers = full({1 << 27}, 1, Dtype::f32);  // 512 MiB
   const auto* x = numbers.data<float>();
-  std::atomic<float> sink{0};  // uses the result
+  std::atomic<float> sink{0};  // keeps the result in use
   double best = 0;
   for (int pass = 0; pass < 3; ++pass) {
     const double start = now_ms();  // each thread reads a contiguous part
@@ -132,7 +132,7 @@ double measure_bandwidth() {
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench) {
   const NoGrad off;
   std::vector<Contender> all;
-  all.reserve(4);  // a cache identifies layers by address
+  all.reserve(4);  // keeps addresses, by which a cache identifies layers
   const Tensor prompt = randint(0, model.options.vocab, {1, bench.seen});
   const Tensor next = slice(prompt, 1, 0, 1);
   for (const Precision precision :

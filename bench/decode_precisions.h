@@ -1,4 +1,3 @@
-// Decoding speed by weight precision, compared with the memory bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +8,20 @@
 
 namespace gradus::bench {
 
-/// Memory bandwidth in GB/s of all threads: the best of three runs.
+/// Returns the memory bandwidth of all threads in GB/s: the best of three runs.
 double measure_bandwidth();
 
 struct PrecisionBench {
-  std::string name;                     // of the model
-  std::vector<std::int64_t> text = {};  // for perplexity; empty: none
-  std::int64_t seen = 64;               // untimed tokens before
+  std::string name;                     // name of the model
+  std::vector<std::int64_t> text = {};  // text for perplexity; empty: no perplexity
+  std::int64_t seen = 64;               // tokens processed before timing starts
   int rounds = 7;
 };
 
-/// Prints one JSON object per precision, from interleaved rounds: tokens per second, ratio to f32,
-/// bytes per token and per second, share of the bandwidth. With a text, also the perplexity, its
-/// change from f32, and how often the likeliest token is the same.
+/// Compares decoding speed by weight precision with the memory bandwidth. Prints one JSON object
+/// per precision, from interleaved rounds: tokens per second, ratio to f32, bytes per token and per
+/// second, and share of the bandwidth. With a text, also prints the perplexity, its change from
+/// f32, and how often the most likely token is the same.
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench);
 
 }  // namespace gradus::bench

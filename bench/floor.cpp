@@ -1,4 +1,4 @@
-// Times a step's matmuls, by shape and in order.
+// Times a step's matmuls, separately by shape and in the order of the step.
 #include "floor.h"
 
 #include <algorithm>
@@ -30,7 +30,8 @@ Matrix<float> result(Tensor& c) { return {c.mutable_data<float>(), c.size(0), c.
 
 using Way = std::function<void(Matrix<float>, Matrix<const float>, Matrix<const float>)>;
 
-/// Built-in kernels; the library on our threads; the library on its threads.
+/// Returns three ways to use the threads: built-in kernels; the library on Gradus's threads; the
+/// library on its own threads.
 std::vector<Way> ways() {
   const simd::Level level = simd::level();
   const auto by = [level](Backend backend, gemm::Threads threads) {
@@ -49,7 +50,7 @@ std::vector<Way> ways() {
   return out;
 }
 
-/// The library's threads spin on all cores after a call.
+/// Waits, because the library's threads spin on all cores after a call.
 void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
 double median_ms(const Way& way, const Product& p, const Tensor& a, const Tensor& b, Tensor& c) {
@@ -78,7 +79,7 @@ double best_ms(const Product& p) {
   return best;
 }
 
-/// A step's linear layers with all their matrices.
+/// The linear layers of a step with all their matrices.
 class InOrder {
  public:
   explicit InOrder(const nn::GPTPreset& preset) : rows_(preset.batch * preset.options.context) {
@@ -88,7 +89,8 @@ class InOrder {
     add(C, preset.options.vocab);
   }
 
-  /// Milliseconds: forward, then dW and dx from the last layer to the first.
+  /// Returns the milliseconds of the forward matmuls, then dW and dx from the last layer to the
+  /// first.
   std::vector<double> run(const Way& way) {
     std::vector<double> ms;
     for (Layer& l : layers_)

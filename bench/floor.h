@@ -1,4 +1,3 @@
-// The floor: the time of a step's matmuls.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +12,24 @@ double now_ms();
 struct Product {
   std::int64_t m, n, k;
   bool transpose_a, transpose_b;
-  double times;  // per step
+  double times;  // number of times per step
   double flop() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
 };
-std::vector<Product> products_of(const nn::GPTPreset& preset);  // of its linear layers
+std::vector<Product> products_of(const nn::GPTPreset& preset);  // of the preset's linear layers
 
-/// 6 · matmul weights · tokens + exactly causal attention, forward and backward. The same for all
-/// engines.
+/// Returns 6 · matmul weights · tokens plus the operations of exactly causal attention, forward and
+/// backward. The same for all engines.
 double step_flop(const nn::GPTPreset& preset);
 
-/// Milliseconds of a step's matmuls, each by the fastest of three ways: the built-in kernels, one
-/// call of the BLAS library per thread, or the library's threads. Assumes the mean rate for
-/// attention.
+/// The floor of a step: milliseconds of its matmuls, each by the fastest of three ways: the
+/// built-in kernels, one call of the BLAS library per thread, or the library's threads. Assumes the
+/// mean rate for attention.
 struct Floor {
-  /// Each shape repeated on matrices in the caches.
+  /// Repeats each shape on matrices that stay in the caches.
   double ms;
-  /// In the order of a step, with separate matrices per layer.
+  /// Runs the matmuls in the order of a step, with separate matrices per layer.
   double in_order_ms;
 };
 Floor measure_floor(const nn::GPTPreset& preset);

@@ -21,7 +21,7 @@ template <int bytes>
 GRADUS_ALWAYS_INLINE float multiply_add(float factor) {
   using Vector = Floats<bytes>;
   Vector sums[kSums], a = Vector{} + factor, b = Vector{} + 1e-3F;
-  for (int i = 0; i < kSums; ++i) sums[i] = Vector{} + factor * float(i);  // all different
+  for (int i = 0; i < kSums; ++i) sums[i] = Vector{} + factor * float(i);  // distinct values
   for (long step = 0; step < kSteps; ++step)
 #pragma GCC unroll 12
     for (int i = 0; i < kSums; ++i) sums[i] = sums[i] * a + b;
@@ -56,7 +56,7 @@ double measure_peak_gflops() {
   const int threads = num_threads();
   double best = 0;
   for (int round = 0; round < 20; ++round) {
-    std::atomic<float> sink{0};  // uses the result
+    std::atomic<float> sink{0};  // keeps the result in use
     const double start = now_ms();
     parallel_for(threads, 1, [&](std::int64_t, std::int64_t) { sink = job.run(0.5F); });
     const double flop = 2.0 * job.lanes * kSums * double(kSteps) * threads;

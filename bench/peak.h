@@ -1,9 +1,9 @@
-// Peak arithmetic throughput: multiply-adds on registers.
 #pragma once
 
 namespace gradus::bench {
 
-/// Gflop/s of all threads, with the vectors of simd::level(). Takes about 100 ms.
+/// Measures the peak throughput of multiply-adds on registers: Gflop/s of all threads, with the
+/// vectors of simd::level(). Takes about 100 ms.
 double measure_peak_gflops();
 
 }  // namespace gradus::bench

@@ -1,4 +1,3 @@
-// Command line and error handling of the benchmarks.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +6,7 @@
 
 namespace gradus::bench {
 
-/// Returns 0, or 2 after a one-line error message.
+/// Runs a benchmark. Returns 0, or 2 after a one-line error message.
 template <class Work>
 int program(CLI::App& app, const char* name, int argc, char** argv, Work work) {
   try {

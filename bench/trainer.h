@@ -30,7 +30,7 @@ class Trainer {
     y_ = randint(0, V, {preset_.batch, preset_.options.context});
   }
 
-  double step() {  // returns the loss before it
+  double step() {  // returns the loss before the step
     const Tensor loss = model_.loss(x_, y_);
     loss.backward();
     optimizer_.step({.clip_norm = 1.0});
@@ -49,7 +49,7 @@ class Trainer {
   }
 
   const nn::GPTPreset& preset() const { return preset_; }
-  std::size_t base_bytes() const { return base_bytes_; }  // before the model was created
+  std::size_t base_bytes() const { return base_bytes_; }  // memory before the model was created
 
  private:
   static nn::GPTOptions with_dropout(nn::GPTOptions options, double dropout) {

@@ -1,4 +1,4 @@
-// Gradients that are added up: in .grad, at tensors used twice, for a part of the inputs.
+// Tests gradients that are added up: in .grad, at tensors used twice, and for a part of the inputs.
 #include <algorithm>
 
 #include "gradus/check/condition.h"
@@ -20,7 +20,7 @@ const Cause kSubset = {"WANTS", "correct if all inputs require a gradient, wrong
                        "check needs_grad(i): a sum, a product or a saved tensor that another "
                        "input needs is skipped"};
 
-/// Values of the gradients' size, so that neither is lost in the sum.
+/// Returns gradients of the same size as dx, so that neither is lost in the sum.
 Tensors other_gradients(const Tensors& dx) {
   return for_each_defined(dx, [&](std::size_t k) {
     const double size = largest_of(numbers(dx[k]));
@@ -36,7 +36,8 @@ Tensors grads_of(const Tensors& leaves) {
   return for_each_defined(leaves, [&](std::size_t k) { return leaves[k].grad(); });
 }
 
-/// f(in), or undefined if f throws, as a module does for parameters that are not leaves.
+/// Returns f(in), or an undefined tensor if f throws, as a module does for parameters that are not
+/// leaves.
 Tensor unless_refused(const Trial& t, const Tensors& in) {
   try {
     return t.f.call(in);
@@ -45,7 +46,7 @@ Tensor unless_refused(const Trial& t, const Tensors& in) {
   }
 }
 
-/// A second loss, or a second batch, adds to .grad.
+/// The gradient of a second loss, or of a second batch, is added to .grad.
 void grad_in_use(Trial& t) {
   const Tensors before = other_gradients(t.base.dx);
   const auto run = [&] {
@@ -59,7 +60,7 @@ void grad_in_use(Trial& t) {
   t.equal("with an existing .grad", kAccumulation, run, {t.base.y, sums(t.base.dx, before)});
 }
 
-/// keep_graph: a second backward pass must not change the gradients of the first.
+/// With keep_graph, a second backward pass must not change the gradients of the first.
 void first_gradients_stay(Trial& t) {
   t.same("in the gradients of the first backward pass after a second one", kAccumulation, [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -70,7 +71,7 @@ void first_gradients_stay(Trial& t) {
   });
 }
 
-/// f(x) twice, as with tied weights: both contributions reach one leaf.
+/// Calls f(x) twice, as with tied weights. Both contributions must reach the same leaf.
 void used_twice(Trial& t) {
   const auto run = [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -85,8 +86,8 @@ void used_twice(Trial& t) {
           {{}, for_each_defined(t.base.dx, [&](std::size_t k) { return t.base.dx[k] * 3.0; })});
 }
 
-/// x is also used outside f, as in a residual connection. The returned gradient is added to, so it
-/// must not share a buffer.
+/// x is also used outside f, as in a residual connection. The engine adds to the returned gradient,
+/// so the gradient must not share a buffer.
 void beside_another_path(Trial& t) {
   const Tensors beside = other_gradients(t.base.dx);
   const auto run = [&] {
@@ -110,7 +111,7 @@ void beside_another_path(Trial& t) {
   t.equal("with x also used outside f", kAccumulation, run, {{}, sums(t.base.dx, beside)});
 }
 
-/// f(x, x), as in attention with q = k = v.
+/// Calls f(x, x), as in attention with q = k = v.
 void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
   Tensors copies = t.x;
   copies[j] = kernel::copy(t.x[i]);
@@ -143,7 +144,7 @@ void same_tensor_twice(Trial& t) {
     }
 }
 
-/// Frozen layers: backward may skip work for some inputs.
+/// With frozen layers, backward may skip the work for some inputs.
 void subsets(Trial& t) {
   const Flags& all = t.f.wanted();
   const auto count = std::count(all.begin(), all.end(), true);

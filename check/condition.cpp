@@ -1,4 +1,4 @@
-// The order of the conditions, and the comparison of two gradients.
+// Runs the conditions in order, and compares two gradients.
 #include "gradus/check/condition.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace gradus::check {
 namespace {
 
-/// Relative change of the inputs, to measure sensitivity.
+/// Relative change of the inputs by which sensitivity is measured.
 constexpr double kNudge = 0x1p-30;
 
-/// The absolute difference; 0 between two NaNs.
+/// Returns the absolute difference, or 0 for two NaNs.
 double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const double apart = std::abs(a - b);
@@ -29,7 +29,7 @@ std::pair<double, std::size_t> worst_of(const Values& a, const Values& b) {
   return worst;
 }
 
-/// A later run may overwrite an earlier result.
+/// Copies a result, because a later run may overwrite it.
 Outcome copied(const Outcome& r) {
   return {kernel::copy(r.y),
           for_each_defined(r.dx, [&](std::size_t k) { return kernel::copy(r.dx[k]); })};
@@ -65,7 +65,7 @@ Trial::Trial(const CheckedTensorFunction& function, const RowSum& r, Report& to,
       dy(std::move(upstream)),
       base(copied(f.run(x, dy))) {}
 
-/// Change of gradient k (k = x.size(): y) per relative change of the inputs.
+/// Returns the change of gradient k (or of y for k = x.size()) per relative change of the inputs.
 double Trial::sensitivity(std::size_t k) {
   if (sensitivity_.empty()) {
     const Outcome moved = f.run(nudged(x, f.wanted(), kNudge), dy);
@@ -80,7 +80,8 @@ double Trial::sensitivity(std::size_t k) {
   return sensitivity_[k] / kNudge;
 }
 
-/// Terms that cancel exceed their sum. Those of a gradient have size |dy| |y| / |x|.
+/// Returns the size of the terms, which exceed their sum if they cancel. The terms of a gradient
+/// have size |dy| |y| / |x|.
 double Trial::size_of_terms(std::size_t k) const {
   if (k >= x.size()) return 0;
   const double unit = rms(numbers(x[k]));
@@ -90,9 +91,9 @@ double Trial::size_of_terms(std::size_t k) const {
 
 double Trial::carried(std::size_t k) { return sensitivity(k) + size_of_terms(k); }
 
-/// Two orders of n additions differ by √n roundings of 2⁻⁵²; 64 allows for a sequence of ops. Terms
-/// may exceed their sum (size_of_terms), and intermediate roundings act like changes of the inputs
-/// (sensitivity). k = x.size(): y.
+/// Sums of n terms in two different orders differ by √n roundings of 2⁻⁵²; 64 allows for a sequence
+/// of ops. The terms may exceed their sum (size_of_terms), and intermediate roundings act like
+/// changes of the inputs (sensitivity). k = x.size() compares y.
 bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, const Tensor& found,
                     const Tensor& expected) {
   const std::size_t input = k < x.size() ? k : 0;
@@ -141,7 +142,7 @@ void Trial::add(std::size_t input, const Cause& cause, const std::string& note) 
       report.findings.begin(), report.findings.end(),
       [&](const Finding& each) { return each.kind == Kind::condition && each.input == input; });
   if (count >= 3 || (count > 0 && report.inputs[input].cause.name == cause.name))
-    return;  // one is enough
+    return;  // one finding is enough
   report.add(Kind::condition, input, note, cause);
 }
 

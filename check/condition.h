@@ -1,5 +1,5 @@
-// Conditions that break gradients which are otherwise correct. Finite differences are measured
-// once; each condition then compares two gradients. See layout.cpp, accumulation.cpp,
+// Conditions under which gradients that are otherwise correct may be wrong. Finite differences are
+// measured once; each condition then compares two gradients. See layout.cpp, accumulation.cpp,
 // side_effects.cpp and precision.cpp.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace gradus::check {
 
-/// Inputs and an upstream gradient. All runs are compared with the function's result there.
+/// Inputs and an upstream gradient. All runs are compared with the result for these (`base`).
 class Trial {
  public:
   Trial(const CheckedTensorFunction& function, const RowSum& rows, Report& report, Tensors x,
@@ -19,22 +19,23 @@ class Trial {
 
   using Run = std::function<Outcome()>;
 
-  /// Compares the result of `run`, called with recording on, with `expected`. If they differ or
-  /// `run` throws, adds the finding "`what`: …" and returns false. Undefined tensors are ignored.
+  /// Compares the result of `run`, called with recording on, with `expected`. If the results differ
+  /// or `run` throws, adds the finding "`what`: …" and returns false. Undefined tensors are
+  /// ignored.
   bool equal(const std::string& what, const Cause& cause, const Run& run, const Outcome& expected);
-  /// The same, compared with `base`.
+  /// The same, with `base` as the expected result.
   bool same(const std::string& what, const Cause& cause, const Run& run) {
     return equal(what, cause, run, base);
   }
   void add(std::size_t input, const Cause& cause, const std::string& note);
 
-  /// The same function and report with other inputs.
+  /// Returns a trial of the same function at other inputs, with the same report.
   Trial elsewhere(Tensors at, Tensor upstream) const {
     return {f, rows, report, std::move(at), std::move(upstream)};
   }
 
-  /// The effect of a relative rounding, of the inputs or of the gradient's terms, on the gradient
-  /// of input k.
+  /// Returns how much gradient k changes when the inputs or the gradient's terms change by a
+  /// relative rounding error.
   double carried(std::size_t k);
 
   const CheckedTensorFunction& f;
@@ -52,13 +53,13 @@ class Trial {
   Values sensitivity_;
 };
 
-/// Random values in ±[1.5, 2.5).
+/// Returns random values in ±[1.5, 2.5), in the shape of `like`.
 Tensor other_numbers(const Tensor& like, std::uint64_t seed = 77);
 
-/// Multiplies each value by 1 ± up to 5/4 of `share`.
+/// Multiplies each value of the wanted tensors by 1 ± up to 5/4 of `share`.
 Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_t seed = 11);
 
-/// f(k) where x[k] is defined; undefined elsewhere.
+/// Returns f(k) for each defined x[k], and undefined tensors elsewhere.
 template <class F>
 Tensors for_each_defined(const Tensors& x, F f) {
   Tensors out(x.size());
@@ -73,6 +74,6 @@ void check_conditions(const CheckedTensorFunction& function, const RowSum& rows,
 void check_layouts(Trial& trial);       // strided, offset, repeated, transposed
 void check_accumulation(Trial& trial);  // .grad in use, f(x, x), fan-out, subsets of inputs
 void check_side_effects(Trial& trial);  // fresh memory, sums of upstream gradients, errors
-void check_precision(Trial& trial);     // f32
+void check_precision(Trial& trial);     // f32 compared with f64
 
 }  // namespace gradus::check

@@ -1,5 +1,5 @@
-// Finite differences, the conditions, then the smallest failing inputs. A backward pass by hand is
-// wrapped in an op.
+// Runs finite differences, then the conditions, then the search for the smallest failing inputs. A
+// hand-written backward pass is wrapped in an op.
 #include "gradus/check/gradients.h"
 
 #include <algorithm>
@@ -81,8 +81,8 @@ Report check(const CheckedTensorFunction& f) {
   return report;
 }
 
-/// Cuts axes of these lengths to these sizes. Heuristic: axes of equal length are the same
-/// dimension.
+/// Shortens axes of these lengths to these sizes. Assumes that axes of equal length are the same
+/// dimension, which is a heuristic.
 Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Dims& sizes) {
   Tensors out;
   for (const Tensor& each : x) {
@@ -102,7 +102,7 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Di
   return out;
 }
 
-/// Sets report.smallest to the smallest cut of f's inputs that fails in the same way, and its
+/// Sets report.smallest to the smallest part of f's inputs that fails in the same way, and to its
 /// finding. Skips shapes that f rejects.
 void add_smallest(const CheckedTensorFunction& f, Report& report) {
   if (report.findings.empty() || report.findings[0].kind == Kind::structure) return;

@@ -4,7 +4,8 @@
 //       "softmax", [](const std::vector<Tensor>& in) { return softmax(in[0]); }, {x});
 //   if (!report) std::cerr << report;
 //
-// check/raw compares with finite differences in f64; then the conditions of condition.h follow.
+// First check/raw compares the gradients with finite differences in f64; then the conditions of
+// condition.h are tested.
 #pragma once
 
 #include <concepts>
@@ -25,59 +26,60 @@ namespace gradus::check {
 /// Inputs or gradients of a function under test, in order.
 using Tensors = std::vector<Tensor>;
 
-/// The function to check. Must return the same result for the same inputs, with and without
-/// recording. Random ops inside draw the same values in each call.
+/// The function to check. It must return the same result for the same inputs, with and without
+/// recording. Random ops inside it draw the same values in each call.
 using Function = std::function<Tensor(const Tensors&)>;
 
-/// A backward pass by hand: the inputs and dy → one gradient per input, or undefined for none.
+/// A hand-written backward pass: maps the inputs and dy to one gradient per input, undefined if the
+/// input has none.
 using Vjp = std::function<Tensors(const Tensors& x, const Tensor& dy)>;
 
 /// Tolerances, sampling and inputs of a check of tensors.
 struct Options {
-  std::vector<std::string> names = {};    // of the inputs; default: x0, x1 …
-  std::vector<bool> differentiable = {};  // for each input; default: the floating-point ones
+  std::vector<std::string> names = {};    // names of the inputs; default: x0, x1 …
+  std::vector<bool> differentiable = {};  // one flag per input; default: true if floating-point
   bool formula = false;          // check the gradients of create_graph, not those of the kernels
   double rtol = 1e-7;            // relative to the derivative
   double atol = 1e-9;            // relative to the element's largest derivative
-  std::uint64_t seed = 0x5eed;   // of upstream gradients and random ops
-  bool conditions = true;        // false: only finite differences
+  std::uint64_t seed = 0x5eed;   // seed of upstream gradients and random ops
+  bool conditions = true;        // false: compare with finite differences only
   Mode mode = Mode::automatic;   // large Jacobians are sampled
   std::vector<Kink> kinks = {};  // points with a conventional derivative
   Tensor upstream = {};          // an additional upstream gradient
   std::vector<Tensors> refused = {};  // inputs for which f must throw
-  /// f32: also runs f and its gradients in f32, up to its rounding errors. f64: never. Default: f32
-  /// if any input is f32.
+  /// f32: also runs f and its gradients in f32 and compares them with f64, up to rounding errors.
+  /// f64: never runs in f32. Default: f32 if any input is f32.
   std::optional<Dtype> dtype = {};
   double seconds = 0;    // > 0: time limit
   bool smallest = true;  // after a failure, find smaller failing inputs
 };
 
 /// Compares the gradients of f at `inputs` with finite differences, for random upstream gradients.
-/// Floating-point inputs are converted to f64; i64 and bool inputs are passed on.
+/// Floating-point inputs are converted to f64; i64 and bool inputs are passed unchanged.
 ///
-/// Throws DtypeError if f does not return f64, and ValueError if no input is differentiable or
-/// options do not fit. Exceptions of f at `inputs` propagate.
+/// Throws DtypeError if f does not return f64, and ValueError if no input is differentiable or the
+/// options do not match the inputs. Exceptions of f at `inputs` propagate.
 Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
                  const Options& options = {});
 Report gradients(const Function& f, const Tensors& inputs, const Options& options = {});
 
-/// The same for a backward pass by hand.
+/// The same for a hand-written backward pass.
 Report vjp(std::string_view name, const Function& forward, const Vjp& backward,
            const Tensors& inputs, const Options& options = {});
 
-/// Checks second derivatives: for random w and u, compares the gradients of
-/// g(x, w) = ⟨u, ∂⟨w, f(x)⟩/∂x⟩ by x and w with finite differences of g.
+/// Checks second derivatives: for random w and u, compares the gradients of g(x, w) = ⟨u, ∂⟨w,
+/// f(x)⟩/∂x⟩ with respect to x and w with finite differences of g.
 Report second(std::string_view name, const Function& f, const Tensors& inputs,
               const Options& options = {});
 Report second(std::string_view name, const Function& forward, const Vjp& backward,
               const Tensors& inputs, const Options& options = {});
 
 /// The same for all parameters of m and all inputs; f calls m. During the check, m has f64 or f32
-/// copies of its parameters and buffers. Its own are restored, even after an exception.
+/// copies of its parameters and buffers. The originals are restored, even after an exception.
 /// options.names, .differentiable, .kinks and .refused refer only to the inputs.
 Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options = {});
 
-/// For a layer with one argument.
+/// Checks a layer with one argument.
 template <std::derived_from<nn::Module> M>
 Report module(M& m, const Tensor& x, const Options& options = {}) {
   return module(

@@ -1,4 +1,5 @@
-// An observer keeps the first call of each kind of op. Each runs again through its node in f64.
+// An observer keeps the first call of each combination of op, shapes and dtypes. Each call runs
+// again through its node in f64.
 #include "gradus/check/graph.h"
 
 #include <chrono>
@@ -28,11 +29,11 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Keeps one call per kind: an op with its shapes and dtypes.
+/// Keeps the first call of each op with the same shapes and dtypes.
 class FirstOfEachKind : public Observer {
  public:
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
-    Tensors kept;  // prevents writes to their buffers
+    Tensors kept;  // prevents writes to the inputs' buffers
     for (const Tensor* x : inputs) kept.push_back(x->detach());
     running_.push_back(std::move(kept));
   }
@@ -53,12 +54,13 @@ class FirstOfEachKind : public Observer {
   std::int64_t nodes = 0;
 
  private:
-  std::vector<Tensors> running_;  // of unfinished ops
+  std::vector<Tensors> running_;  // inputs of unfinished ops
   std::set<std::string> kinds_;
 };
 
-/// A call as a scalar function: a random weighted sum of its result. Non-finite values (a mask's
-/// −∞) stay fixed, and zeros with gradient 0, which a mask may hide: the op may rely on them.
+/// A recorded call as a scalar function: a random weighted sum of its result. Non-finite values
+/// (such as a mask's −∞) stay fixed. So do zeros with gradient 0, which a mask may hide: the op may
+/// rely on them.
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {
@@ -161,7 +163,7 @@ class ReplayedCall {
 
   const RecordedCall& call_;
   Tensors in_;   // f64 if floating-point
-  Shape shape_;  // of the result
+  Shape shape_;  // shape of the result
   Values weights_;
   std::vector<MovingInput> moving_;
 };
@@ -223,7 +225,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   std::int64_t elements = 0, one_by_one = 0;  // large inputs are sampled
   for (std::size_t i = step.calls.size(); i-- > 0;) {
     const RecordedCall& call = step.calls[i];
-    const double left = 0.9 * options.seconds - seconds();  // checks may overrun
+    const double left = 0.9 * options.seconds - seconds();  // checks may exceed their limit
     if (left <= 0) {
       left_out.insert(str_cat(call.node->name(), " (out of time)"));
       continue;

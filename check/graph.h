@@ -1,4 +1,4 @@
-// Finds the ops of a training step that have a wrong derivative.
+// Finds the ops of a training step whose derivatives are wrong.
 //
 //   std::cout << check::graph([&] { return model.loss(x, y); }, {.seconds = 5});
 #pragma once
@@ -15,14 +15,14 @@ struct GraphOptions {
   double seconds = 5;           // time limit
   double rtol = 1e-6;           // relative to the derivative
   double atol = 1e-8;           // relative to the element's largest derivative
-  std::uint64_t seed = 0x5eed;  // of upstream gradients and directions
+  std::uint64_t seed = 0x5eed;  // seed of upstream gradients and directions
 };
 
-/// Calls loss once and checks each op of its graph in f64 at the inputs of the step, newest first,
-/// once per combination of op and shapes. A finding has the op, its layer, the calling line, and
-/// the element. Ops that cannot run in f64, or for which there is no time, are listed; the verdict
-/// is then not PASS. Throws ValueError if loss is undefined, and GraphError if nothing was
-/// recorded.
+/// Calls loss once, then checks each op of its graph in f64 at the inputs of that step, newest
+/// first, once per combination of op and shapes. A finding states the op, its layer, the calling
+/// line, and the element. Ops that cannot run in f64, or that the time limit excludes, are listed;
+/// the verdict is then not PASS. Throws ValueError if loss is undefined, and GraphError if nothing
+/// was recorded.
 Report graph(const std::function<Tensor()>& loss, const GraphOptions& options = {});
 
 }  // namespace gradus::check

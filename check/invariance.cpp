@@ -1,4 +1,4 @@
-// Each check calls f in two ways that must agree. B examples, T positions.
+// Each check calls f in two ways that must return the same result. B examples, T positions.
 #include "gradus/check/invariance.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Tensor positions(const Tensor& x, std::int64_t first, std::int64_t last) {
   return slice(x, 1, first, last);
 }
 
-/// Reports the largest difference and `why` it is wrong.
+/// Reports the largest difference, and `why` it is wrong.
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
   if (a.shape() != b.shape())
@@ -67,7 +67,7 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
                          x[where], " and ", y[where], " (", why, ")")};
 }
 
-/// The first failure of comparison(i), or success.
+/// Returns the first failure of comparison(i), or success.
 template <class Comparison>
 Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
                     Comparison comparison) {
@@ -76,7 +76,7 @@ Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
   return {true, words};
 }
 
-/// x with other ids or distant values from position `first` on.
+/// Returns x with other ids, or distant values, from position `first` on.
 Tensor changed_from(const Tensor& x, std::int64_t first) {
   Tensor y = kernel::copy(x);
   Tensor tail = positions(y, first, x.size(1));
@@ -96,7 +96,7 @@ Tensor changed_from(const Tensor& x, std::int64_t first) {
   return y;
 }
 
-/// Outputs before t must have gradient 0 by inputs from t on.
+/// Checks that outputs before t have gradient 0 with respect to inputs from t on.
 Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int64_t t) {
   Generator own(1);
   const GeneratorScope scope(own);

@@ -1,5 +1,5 @@
-// Invariances of sequence models. A model with correct gradients can still see the future, mix
-// examples, or read padding.
+// Checks invariances of sequence models. A model with correct gradients can still depend on future
+// positions, mix examples, or read padding.
 //
 //   REQUIRE(check::causal([&](const Tensor& x) { return model(x); }, ids));
 #pragma once
@@ -13,7 +13,8 @@
 
 namespace gradus::check {
 
-/// Whether an invariance holds, with a description: "output [1, 3] changed by 0.02 …".
+/// Result of a check: whether the invariance holds, and a description such as "output [1, 3]
+/// changed by 0.02 …".
 struct Invariance {
   bool holds;
   std::string words;  // the first failure, or what was compared
@@ -21,18 +22,19 @@ struct Invariance {
 };
 std::ostream& operator<<(std::ostream& out, const Invariance& found);
 
-/// x [B, T] (i64 ids) or [B, T, …] (values) → y [B, T, …]. Called with the same random state each
-/// time, without recording unless a gradient is needed.
+/// Maps x [B, T] (i64 ids) or [B, T, …] (values) to y [B, T, …]. Called with the same random state
+/// each time, without recording unless a gradient is needed.
 using SequenceFunction = std::function<Tensor(const Tensor& x)>;
 
 /// Outputs are equal if |a − b| ≤ tolerance · max(1, |a|). Default: 1e-9 in f64 and 1e-4 in f32,
-/// thousands of rounding errors, as matmuls of other sizes may add in another order.
+/// which allows thousands of rounding errors, because matmuls of different sizes may add in a
+/// different order.
 struct InvarianceOptions {
   double tolerance = 0;
 };
 
-/// True if no output depends on a later input: changes each position together with all after it.
-/// For floating-point inputs, also checks that the gradient is 0.
+/// True if no output depends on a later input. Changes each position together with all later ones.
+/// For floating-point inputs, also checks that their gradient is 0.
 Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOptions& = {});
 
 /// True if padding, whatever it contains, does not change f(x, lengths). At least one length must
@@ -41,22 +43,22 @@ Invariance padding_invariant(
     const std::function<Tensor(const Tensor& x, const std::vector<std::int64_t>& lengths)>& f,
     const Tensor& x, const std::vector<std::int64_t>& lengths, const InvarianceOptions& = {});
 
-/// True if one call with the entire sequence equals calls with one position each. `start` returns a
-/// function with an empty cache.
+/// True if one call with the entire sequence returns the same as one call per position. `start`
+/// returns a function with an empty cache.
 Invariance cache_invariant(const SequenceFunction& whole,
                            const std::function<SequenceFunction()>& start, const Tensor& x,
                            const InvarianceOptions& = {});
 
-/// True if training mode and eval() give the same, as they must without dropout.
+/// True if training mode and eval() return the same result, as they must without dropout.
 Invariance mode_invariant(nn::Module& module, const SequenceFunction& f, const Tensor& x,
                           const InvarianceOptions& = {});
 
-/// True if permuting positions permutes the output: required without positional information, and
-/// wrong with it.
+/// True if permuting positions permutes the output. Models without positional information must have
+/// this property; models with it must not.
 Invariance permutation_equivariant(const SequenceFunction& f, const Tensor& x,
                                    const InvarianceOptions& = {});
 
-/// True if an example gives the same in a batch of 1.
+/// True if each example has the same result in the batch and in a batch of 1.
 Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
                            const InvarianceOptions& = {});
 

@@ -1,4 +1,4 @@
-// Equal values in different memory layouts must give equal gradients.
+// Tests that equal values in different memory layouts have equal gradients.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -23,7 +23,7 @@ const Cause kOutside = {"WRITES OUTSIDE", "memory outside a tensor was written t
 
 enum class MemoryLayout { transposed, every_second, slice };
 
-/// x in a buffer of NaN.
+/// Copies x into a buffer filled with NaN.
 Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   const bool slice = layout == MemoryLayout::slice;
   Strides strides = x.strides();
@@ -39,7 +39,7 @@ Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   return kernel::strided_view(whole, x.shape(), strides, offset).copy_(x);
 }
 
-/// The first entry of x along an axis (or all), repeated with stride 0.
+/// Repeats the first entry of x along an axis (or along all axes) with stride 0.
 Tensor repeated(const Tensor& x, std::optional<int> axis) {
   Strides strides = axis ? x.strides() : Strides::filled(x.rank(), 0);
   if (axis) strides[*axis] = 0;
@@ -57,7 +57,7 @@ bool frame_is_whole(const Tensor& x) {
 
 /// transpose() swaps strides, so a kernel that indexes x.data()[i * columns + j] reads the wrong
 /// element. In a view of every second column, neighbors are not adjacent. A slice has an offset and
-/// gaps. dy has such layouts if y is viewed in these ways.
+/// gaps. dy has such layouts if y is viewed in one of these ways.
 void other_strides(Trial& t) {
   const std::tuple<MemoryLayout, const char*, const char*> layouts[] = {
       {MemoryLayout::slice, "for inputs that are slices of larger ones",
@@ -80,7 +80,7 @@ void other_strides(Trial& t) {
   }
 }
 
-/// expand() repeats with stride 0: the buffer has fewer values than numel().
+/// expand() repeats values with stride 0, so the buffer contains fewer values than numel().
 void repeated_inputs(Trial& t) {
   Tensors views = t.x, copies = t.x;
   bool any = false;
@@ -102,8 +102,8 @@ void repeated_inputs(Trial& t) {
   }
 }
 
-/// dy of sum(y) is one value with strides of 0; a kernel that assumes contiguity reads past the
-/// end.
+/// If the loss is sum(y), dy is one value with strides of 0. A kernel that assumes contiguity reads
+/// past its end.
 void repeated_upstream(Trial& t) {
   const auto check = [&t](const Tensor& dy, const std::string& what) {
     Trial there = t.elsewhere(t.x, kernel::copy(dy));

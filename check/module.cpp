@@ -1,4 +1,5 @@
-// A module as a function of its parameters: the check's leaves temporarily replace its tensors.
+// Treats a module as a function of its parameters: the check's leaves temporarily replace its
+// tensors.
 #include <map>
 #include <span>
 #include <string>
@@ -13,12 +14,12 @@
 namespace gradus::check {
 namespace {
 
-/// RAII guard: exposes parameters (tied ones once) as inputs, and copies buffers to the compute
+/// RAII guard: exposes parameters as inputs (tied ones once), and copies buffers to the compute
 /// dtype. The destructor restores the module's tensors.
 class Borrowed {
  public:
   explicit Borrowed(nn::Module& m) {
-    (void)m.parameters();  // GraphError if two names share a tensor without tie()
+    (void)m.parameters();  // throws GraphError if two names share a tensor without tie()
     collect(m, "");
   }
   ~Borrowed() {
@@ -31,7 +32,7 @@ class Borrowed {
   void put(std::span<const Tensor> tensors, Dtype dtype) {
     for (const auto& [place, index] : uses_) {
       *place = tensors[index];
-      if (place->node()) place->node()->extra().tied = true;  // several names may share it
+      if (place->node()) place->node()->extra().tied = true;  // multiple names may share it
     }
     if (std::exchange(dtype_, dtype) == dtype) return;
     for (Tensor* const place : buffers_) {
@@ -64,12 +65,12 @@ class Borrowed {
   }
 
   std::map<Tensor*, Tensor> own_;                      // original tensors
-  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // member, index of its parameter
+  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // member and index of its parameter
   std::vector<Tensor*> buffers_;
-  std::map<const Node*, std::size_t> indices_;  // of tied parameters
+  std::map<const Node*, std::size_t> indices_;  // indices of tied parameters
   Tensors parameters_;
   std::vector<std::string> names_;
-  Dtype dtype_ = Dtype::bool_;  // of the copies; bool_: none
+  Dtype dtype_ = Dtype::bool_;  // dtype of the copies; bool_: no copies
 };
 
 Dtype float_dtype(const Tensors& in) {
@@ -78,7 +79,7 @@ Dtype float_dtype(const Tensors& in) {
   return Dtype::f64;
 }
 
-/// For the parameters followed by the inputs.
+/// Extends the options to the parameters followed by the inputs.
 Options extended(const Options& options, const Borrowed& borrowed, const Tensors& inputs) {
   const Tensors& own = borrowed.parameters();
   Options all = options;
@@ -94,7 +95,8 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   return all;
 }
 
-/// Reports an op with a wrong derivative as the cause, for parameters without one.
+/// Reports an op with a wrong derivative as the cause of each failed parameter that has no cause
+/// yet.
 void name_operation(const CheckedTensorFunction& f, Report& report) {
   const auto loss = [&] { return f.call(f.leaves(f.inputs)); };
   const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});

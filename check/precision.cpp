@@ -1,16 +1,17 @@
-// Finite differences are too coarse in f32. Instead the f32 gradient must equal the f64 one up to
-// rounding errors:
+// Compares gradients in f32 with gradients in f64, because finite differences are too inaccurate in
+// f32. The two must be equal up to rounding errors:
 //
 //   |g₃₂ - g₆₄|ᵢ ≤ 8 √k 2⁻²⁴ ( |J|ᵀ|dy| + |∂g/∂x| |x| + |dy| |y| / |x| )ᵢ
 //
-// First term: gᵢ sums products over outputs; k rounding errors of random sign add up to √k (k: the
-// longest sum, a tensor's size). Second: intermediate roundings act like roundings of x (measured
-// by perturbing x). Third: rounding errors remain where terms cancel (softmax of one element). 8
-// allows for a sequence of ops.
+// The first term bounds gᵢ, a sum of products over outputs: k rounding errors of random sign add up
+// to √k, where k is the longest sum (the size of a tensor). The second term exists because
+// intermediate roundings act like roundings of x; it is measured by perturbing x. The third term
+// allows for the rounding errors that remain where terms cancel (softmax of one element). The
+// factor 8 allows for a sequence of ops.
 //
 // Hidden terms may be larger (layer norm over two nearly equal elements, logits in the hundreds).
-// So 8 times the change of g₃₂ for one rounding of x is allowed too, up to 32 times the bound;
-// beyond, a gradient of noise fails.
+// So the check also allows 8 times the change of g₃₂ when x changes by one rounding, up to 32 times
+// the bound. Beyond that, the gradient is noise and fails.
 #include <algorithm>
 #include <cmath>
 
@@ -32,13 +33,13 @@ Tensors converted(const Tensors& x, Dtype dtype) {
   });
 }
 
-/// Above 1e30, products may overflow.
+/// True if no product can overflow, which may happen above 1e30.
 bool fits_f32(const Tensors& x) {
   return std::all_of(x.begin(), x.end(),
                      [](const Tensor& each) { return largest_of(numbers(each)) <= 1e30; });
 }
 
-/// The change of the f32 gradient when x changes by one rounding.
+/// Returns the change of the f32 gradient when x changes by one rounding.
 Values jitter(const Trial& f64, const Tensors& x, const Tensor& dy, std::size_t k,
               const Values& found) {
   Values most(found.size(), 0.0);
@@ -51,7 +52,7 @@ Values jitter(const Trial& f64, const Tensors& x, const Tensor& dy, std::size_t 
   return most;
 }
 
-/// `t` is in f64, at the f32 values of x and dy.
+/// Compares gradient k. `t` is in f64, at the f32 values of x and dy.
 void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const Tensor& dx) {
   const Values found = numbers(dx), right = numbers(t.base.dx[k]);
   std::int64_t terms = t.base.y.numel();
@@ -83,7 +84,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
 
 }  // namespace
 
-/// f32 uses other kernels and branches, and sums lose digits.
+/// f32 uses other kernels and branches, and its sums lose digits.
 void check_precision(Trial& t) {
   if (!t.f.f32 || t.rows.dy.empty()) return;
   const Tensors rough = converted(t.x, Dtype::f32);
@@ -105,7 +106,7 @@ void check_precision(Trial& t) {
       t.report.notes.push_back(std::string("not checked in f32, where it throws: ") + error.what());
     return;
   }
-  // The reference has the rounded inputs.
+  // The f64 reference uses the rounded inputs.
   Trial oracle = t.elsewhere(converted(rough, Dtype::f64), kernel::convert(dy, Dtype::f64));
   for (std::size_t k = 0; k < t.x.size(); ++k)
     if (found.dx[k].defined()) compare(oracle, rough, dy, k, found.dx[k]);

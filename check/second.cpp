@@ -1,4 +1,4 @@
-// Second derivatives are first derivatives of a function that computes gradients.
+// Checks second derivatives as first derivatives of a function that computes gradients.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace gradus::check {
 namespace {
 
-/// g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩. w comes last.
+/// The function g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩. w is the last input.
 class GradientOf {
  public:
   GradientOf(const CheckedTensorFunction& f, Tensors u, double unit)
@@ -38,7 +38,8 @@ class GradientOf {
   }
 
  private:
-  /// A leaf if nothing is recorded, and a separate node for each use of the same tensor.
+  /// Returns a leaf if nothing is recorded, and a separate node for each use of the same tensor
+  /// otherwise.
   static Tensor apart(const Tensors& in, std::size_t k) {
     if (!in[k].requires_grad()) return in[k].detach().requires_grad_();
     const auto same = [&](const Tensor& x) { return x.node() == in[k].node(); };
@@ -50,7 +51,7 @@ class GradientOf {
   double unit_;
 };
 
-/// About |u| |w| |y| / |x|: a gradient's terms before they are added.
+/// Returns about |u| |w| |y| / |x|, the size of a gradient's terms before they are added.
 double size_of_all_terms(const CheckedTensorFunction& function) {
   const double most = largest_of(numbers(function.output));
   double size = 0;

@@ -1,4 +1,5 @@
-// Reproducible, independent of recording and fresh memory, linear in dy.
+// Tests that results are reproducible, independent of recording and of the content of fresh memory,
+// and linear in dy.
 #include <string>
 
 #include "gradus/check/condition.h"
@@ -9,7 +10,7 @@
 namespace gradus::check {
 namespace {
 
-/// RAII guard: fills fresh memory with NaN, in the entire process.
+/// RAII guard: fills fresh memory with NaN in the entire process.
 class Poison {
  public:
   Poison() : before_(memory::set_poison(true)) {}
@@ -21,7 +22,7 @@ class Poison {
   bool before_;
 };
 
-/// Counters, caches or private generators make all other comparisons meaningless.
+/// Counters, caches or private generators would make all other comparisons meaningless.
 void run_again(Trial& t) {
   t.same("in a second run",
          {"NOT DETERMINISTIC", "the same inputs give different results in different runs",
@@ -29,7 +30,7 @@ void run_again(Trial& t) {
          [&] { return t.f.run(t.x, t.dy); });
 }
 
-/// A branch on recording makes evaluation use a different model.
+/// A function that branches on recording uses a different model for evaluation.
 void run_unrecorded(Trial& t) {
   t.same("under NoGrad",
          {"TWO FORWARDS", "forward gives another result if nothing is recorded",
@@ -40,7 +41,7 @@ void run_unrecorded(Trial& t) {
          });
 }
 
-/// Fresh memory is often zero, which hides elements that are never written.
+/// Fresh memory is often zero, which can hide elements that are never written.
 void run_in_poisoned_memory(Trial& t) {
   t.same("with fresh memory filled with NaN",
          {"NEVER WRITTEN", "some results are uninitialized memory",
@@ -52,8 +53,8 @@ void run_in_poisoned_memory(Trial& t) {
          });
 }
 
-/// backward(a + b) must equal backward(a) + backward(b). Clipping, abs and rounding of dy break
-/// that.
+/// backward(a + b) must equal backward(a) + backward(b). Clipping, abs or rounding of dy violates
+/// this.
 void sum_of_upstreams(Trial& t) {
   const Tensor other = other_numbers(t.dy, t.f.options.seed + 101);
   const Tensors dx = t.f.run(t.x, other).dx;
@@ -66,7 +67,7 @@ void sum_of_upstreams(Trial& t) {
           {{}, for_each_defined(dx, [&](std::size_t k) { return dx[k] + t.base.dx[k]; })});
 }
 
-/// Other ops may have saved the output.
+/// The output must not change, because other ops may have saved it.
 void output_is_left_alone(Trial& t) {
   const GradMode on(true);
   const Tensors in = t.f.leaves(t.x);
@@ -82,7 +83,7 @@ void output_is_left_alone(Trial& t) {
           {before, {}});
 }
 
-/// The message that f throws, or "".
+/// Returns the message that f throws, or "".
 std::string error_of(const Trial& t, const Tensors& in, bool record) {
   const GradMode mode(record);
   try {
@@ -93,7 +94,7 @@ std::string error_of(const Trial& t, const Tensors& in, bool record) {
   return "";
 }
 
-/// A validation that only runs while recording misses errors during evaluation.
+/// A validation that runs only while recording misses errors during evaluation.
 void refused_inputs(Trial& t) {
   const Cause cause = {"ERRORS", "invalid inputs are accepted, or the error depends on recording",
                        "check shapes and dtypes first, whether recording is on or not"};

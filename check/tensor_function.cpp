@@ -1,4 +1,4 @@
-// Conversion between tensors and plain values. Detects writes to inputs and to dy.
+// Converts between tensors and plain values. Detects writes to inputs and to dy.
 #include "gradus/check/tensor_function.h"
 
 #include <cmath>
@@ -30,7 +30,7 @@ class NumberFunction {
   }
 
   Arguments vjp(const Arguments& values, const Values& dy) {
-    if (!y_.defined() || values_ != values) {  // often the same inputs
+    if (!y_.defined() || values_ != values) {  // inputs often stay the same
       const GradMode on(true);
       values_ = values;
       in_ = f_.leaves(tensors(values));
@@ -67,7 +67,7 @@ class NumberFunction {
     return out;
   }
 
-  /// Version counters; `values` also shows writes that bypass them.
+  /// Checks version counters. Comparing `values` also detects writes that bypass the counters.
   void require_unwritten(const Tensors& in, const Versions& versions, const Arguments* values,
                          const char* before, const char* after) const {
     for (std::size_t k = 0; k < in.size(); ++k)
@@ -78,7 +78,7 @@ class NumberFunction {
 
   const CheckedTensorFunction& f_;
   std::int64_t forwards_ = 0;
-  Arguments values_;  // of y_
+  Arguments values_;  // values from which y_ was computed
   Tensors in_;
   Versions versions_;
   Tensor y_;

@@ -1,4 +1,4 @@
-// Conversion of functions of tensors to functions of plain values, for check/raw.
+// Converts functions of tensors to functions of plain values, for check/raw.
 #pragma once
 
 #include <string>
@@ -12,19 +12,20 @@ namespace gradus::check {
 /// One flag per input.
 using Flags = std::vector<bool>;
 
-/// f's output and gradients: zeros if y does not depend on an input, undefined if none is wanted.
+/// Output and gradients of f. A gradient is zeros if y does not depend on the input, and undefined
+/// if it is not wanted.
 struct Outcome {
   Tensor y;
   Tensors dx;
 };
 
-/// For each input, magnitude = |J|ᵀ|dy|.
+/// Magnitudes of the gradients' terms: for each input, magnitude = |J|ᵀ|dy|.
 struct RowSum {
   Values dy;
   Arguments magnitude;
 };
 
-/// check_vjp of raw/vjp_check.h, which is slow to compile.
+/// Calls check_vjp of raw/vjp_check.h, a header that is slow to compile.
 Report compare_numbers(const std::string& name, Functions functions, std::vector<Input> inputs,
                        RawOptions options);
 
@@ -34,31 +35,31 @@ class CheckedTensorFunction {
   /// Runs f once, so that its exceptions surface here.
   CheckedTensorFunction(std::string name, Function f, const Tensors& inputs, Options options);
 
-  /// At other inputs, without the options that depend on the inputs.
+  /// Returns the function at other inputs, without the options that depend on the inputs.
   CheckedTensorFunction at(const Tensors& other) const;
 
-  /// With a fixed random state. Records if the caller does.
+  /// Calls f with a fixed random state. Records if the caller does.
   Tensor call(const Tensors& in) const;
 
-  /// Detached tensors; those in `wanted` become leaves.
+  /// Returns detached tensors; those in `wanted` become leaves.
   static Tensors leaves(const Tensors& x, const Flags& wanted);
   Tensors leaves(const Tensors& x) const { return leaves(x, wanted()); }
 
-  /// Gradients of y with respect to `in`. Keeps the graph.
+  /// Returns the gradients of y with respect to `in`. Keeps the graph.
   Tensors gradients(const Tensor& y, const Tensors& in, const Tensor& dy) const;
 
-  /// A new forward and backward pass.
+  /// Runs a new forward and backward pass.
   Outcome run(const Tensors& x, const Tensor& dy, const Flags& wanted) const;
   Outcome run(const Tensors& x, const Tensor& dy) const { return run(x, dy, wanted()); }
 
-  /// Compares with finite differences, and sets `rows`.
+  /// Compares the gradients with finite differences, and sets `rows`.
   Report compare(RowSum& rows) const;
 
   const Flags& wanted() const { return options.differentiable; }
 
   std::string name;
-  Options options;   // completed
-  Tensors inputs;    // f64 if floating-point, contiguous, outside the graph
+  Options options;   // with defaults filled in
+  Tensors inputs;    // f64 if floating-point; contiguous and outside the graph
   bool f32 = false;  // also check in f32
   Tensor output;
 
@@ -67,11 +68,11 @@ class CheckedTensorFunction {
   Function f_;
 };
 
-/// The values as doubles, row-major.
+/// Returns the values as doubles, row-major.
 Values numbers(const Tensor& x);
 Dims sizes_of(const Tensor& x);
 
-/// The full check. `call`: name of the public function.
+/// Runs the full check. `call` is the name of the public function.
 Report run(const CheckedTensorFunction& function, const std::string& call);
 
 }  // namespace gradus::check

@@ -52,13 +52,13 @@ const BpeTokenizer::Joined* BpeTokenizer::joined(std::int64_t a, std::int64_t b)
   return found == joined_.end() ? nullptr : &found->second;
 }
 
-/// Merges the pair learned first, the leftmost of equal ones. Entries of the heap whose rank no
-/// longer matches are stale.
+/// Repeatedly merges the pair that was learned first; of equal pairs, the leftmost. Heap entries
+/// whose rank no longer matches are stale.
 void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t>& ids) const {
   const auto whole = whole_first_ ? ids_.find(std::string(piece)) : ids_.end();
   if (whole != ids_.end()) return ids.push_back(whole->second);
   struct Part {
-    std::int64_t id;  // −1: merged into the part before, or a sentinel
+    std::int64_t id;  // −1: merged into the preceding part, or a sentinel
     std::size_t before, next;
   };
   std::vector<Part> parts = {{-1, 0, 1}};
@@ -150,7 +150,7 @@ std::vector<std::string> tokens_by_id(const Json& vocabulary) {
   const auto members = vocabulary.members();
   std::vector<std::string> tokens(members.size());
   for (const auto& [token, id] : members) {
-    const auto at = static_cast<std::size_t>(id.as_int());  // negative: too large
+    const auto at = static_cast<std::size_t>(id.as_int());  // a negative id becomes too large
     if (token.empty() || at >= tokens.size() || !tokens[at].empty())
       id.fail(str_cat("id ", id.as_int(), " repeats, is not between 0 and ", tokens.size() - 1,
                       ", or belongs to an empty token"));

@@ -10,18 +10,18 @@
 namespace gradus::io {
 
 /// Byte-level BPE as in GPT-2: each piece of the text (io/pieces.h) starts as bytes, then the pair
-/// learned first is merged until none is left. Sennrich et al. 2016.
+/// learned first is merged until no learned pair is left. Sennrich et al. 2016.
 class BpeTokenizer final : public Tokenizer {
  public:
   using Merge = std::pair<std::int64_t, std::int64_t>;  // two ids that become one
 
   /// Starts from the 256 bytes and merges the most frequent pair of `text` (ties: smallest ids)
-  /// until there are `vocab_size` tokens or no pair occurs twice. About 1 s per MB. Throws
-  /// ValueError for an empty text or a vocab_size outside [256, 2²⁰].
+  /// until there are `vocab_size` tokens or no pair occurs twice. Takes about 1 s per MB. Throws
+  /// ValueError if the text is empty or vocab_size is outside [256, 2²⁰].
   static BpeTokenizer train(std::string_view text, std::int64_t vocab_size);
 
-  /// Token i is tokens[i]; merges are in order of priority. Throws FileError, naming `name`, for
-  /// empty or repeated tokens and invalid merges.
+  /// Token i is tokens[i]; merges are in order of priority. Throws FileError, naming `name`, if a
+  /// token is empty or repeated, or a merge is invalid.
   BpeTokenizer(std::vector<std::string> tokens, std::vector<Merge> merges, const std::string& name);
 
   std::string name() const override { return "bpe token"; }
@@ -30,7 +30,7 @@ class BpeTokenizer final : public Tokenizer {
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override;
 
-  /// Appends the ids of pieces. Drops bytes without a token, as reference tokenizers do.
+  /// Appends the ids of `pieces`. Drops bytes without a token, as reference tokenizers do.
   void encode_pieces(std::span<const std::string_view> pieces,
                      std::vector<std::int64_t>& ids) const;
   /// Throws FileError, naming `name`, if a byte is not a token.
@@ -48,25 +48,27 @@ class BpeTokenizer final : public Tokenizer {
 
   std::vector<std::string> tokens_;
   std::vector<Merge> merges_;
-  std::vector<std::int64_t> bytes_;                   // of the 256 bytes
-  std::unordered_map<std::uint64_t, Joined> joined_;  // by pair
+  std::vector<std::int64_t> bytes_;                   // ids of the 256 bytes
+  std::unordered_map<std::uint64_t, Joined> joined_;  // merged token by pair of ids
   std::unordered_map<std::string, std::int64_t> ids_;
   bool whole_first_ = false;
 };
 
-/// Hugging Face's files: {"Ġthe": 262, …}, and a line "Ġ t" per merge. Throws FileError unless ids
-/// are 0 … n − 1.
+/// Reads Hugging Face's files: vocab.json, {"Ġthe": 262, …}, and merges.txt, with one line "Ġ t"
+/// per merge. Throws FileError unless ids are 0 … n − 1.
 BpeTokenizer load_hugging_face_bpe(const std::string& vocab_json, const std::string& merges_txt);
-/// The same from text; the names are for messages.
+/// The same from text; error messages contain the names.
 BpeTokenizer parse_hugging_face_bpe(std::string_view vocab, const std::string& vocab_name,
                                     std::string_view merges, const std::string& merges_name);
 
-/// Tokens in visible form (io/pieces.h) unless literal[i]; a merge is a line "Ġ t". `literal` may
-/// be shorter. Throws FileError as the constructor.
+/// Creates a tokenizer from tokens in visible form (io/pieces.h), except those with literal[i], and
+/// merges as lines "Ġ t". `literal` may be shorter than `tokens`. Throws FileError as the
+/// constructor does.
 BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,
                             const std::vector<std::string>& merges, const std::string& name,
                             const std::vector<bool>& literal = {});
-/// {"Ġthe": 262, …} as a list by id. Throws FileError unless ids are 0 … n − 1, each once.
+/// Converts {"Ġthe": 262, …} to a list of tokens by id. Throws FileError unless ids are 0 … n − 1,
+/// each once.
 std::vector<std::string> tokens_by_id(const Json& vocabulary);
 
 }  // namespace gradus::io

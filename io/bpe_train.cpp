@@ -1,5 +1,5 @@
-// Distinct pieces are stored once, with counts. A merge visits only pieces with the pair. A heap
-// finds the most frequent pair; stale counts are corrected when popped.
+// Stores distinct pieces once, with counts. A merge visits only the pieces that contain the pair. A
+// heap finds the most frequent pair; stale counts are corrected when popped.
 #include <queue>
 
 #include "gradus/engine/base/error.h"
@@ -34,7 +34,7 @@ class Learner {
     for (const auto& [pair, seen] : pairs_) heap_.push({seen.count, pair});
   }
 
-  /// Merges the most frequent pair into `id`, if it occurs at least twice.
+  /// Merges the most frequent pair into `id` if the pair occurs at least twice.
   bool merge(std::int64_t id, Pair& merged) {
     while (!heap_.empty()) {
       const Entry top = heap_.top();
@@ -60,17 +60,17 @@ class Learner {
   };
   struct Seen {
     std::int64_t count = 0;
-    std::vector<std::size_t> words;  // that have or had it
+    std::vector<std::size_t> words;  // words that contain or contained the pair
   };
   struct Entry {
     std::int64_t count;
     Pair pair;
-    bool operator<(const Entry& other) const {  // top: largest count, then smallest ids
+    bool operator<(const Entry& other) const {  // largest count first, then smallest ids
       return count != other.count ? count < other.count : pair > other.pair;
     }
   };
 
-  /// Adds or subtracts the pairs of word i.
+  /// Adds (sign = 1) or subtracts (sign = −1) the pairs of word i.
   void count(std::size_t i, std::int64_t sign) {
     const Word& word = words_[i];
     for (std::size_t k = 0; k + 1 < word.ids.size(); ++k) {

@@ -1,4 +1,4 @@
-// 800 × 450 pixels, with axes that end at round numbers.
+// Charts have 800 × 450 pixels, and axes that end at round numbers.
 #include "gradus/io/chart.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace gradus::io {
 namespace {
 
 constexpr double kWidth = 800, kHeight = 450;
-constexpr double kLeft = 72, kRight = 776, kTop = 76, kBottom = 394;  // of the plot
-constexpr int kColumns = 352;                                         // of 2 pixels
+constexpr double kLeft = 72, kRight = 776, kTop = 76, kBottom = 394;  // edges of the plot
+constexpr int kColumns = 352;                                         // columns of 2 pixels
 constexpr int kColours = 4;
 constexpr std::size_t kMostDots = 60;
 
@@ -46,7 +46,7 @@ std::string fixed(double value, int digits) {
 
 std::string at(double coordinate) { return fixed(coordinate, 1); }
 
-double width_of(const std::string& words) {  // upper estimate, in pixels
+double width_of(const std::string& words) {  // upper bound in pixels
   return 7.5 * static_cast<double>(count_characters(words));
 }
 
@@ -66,7 +66,7 @@ std::string dot(const std::string& colour, double x, double y) {
                  "\" r=\"3\"/>\n");
 }
 
-/// Maps values to pixels between the first and last tick.
+/// Maps values between the first and the last tick to pixels.
 struct Axis {
   std::vector<double> ticks;  // never −0
   double first_pixel, last_pixel;
@@ -83,7 +83,7 @@ struct Axis {
   }
 };
 
-/// Points of one pixel column.
+/// Means and limits of the points in one pixel column.
 struct Column {
   double x = 0, y = 0, low = 0, high = 0, count = 0;
 
@@ -114,7 +114,8 @@ std::vector<Column> columns_of(const Curve& curve, const Axis& x) {
   return columns;
 }
 
-/// "M72.0 80.0 L74.0 81.5 …" through the columns; `back` for the lower edge of a band.
+/// Returns a path "M72.0 80.0 L74.0 81.5 …" through the columns; `back` reverses it for the lower
+/// edge of a band.
 std::string way(const std::vector<Column>& columns, const Axis& x, const Axis& y,
                 double Column::*which, bool back = false) {
   std::string path;
@@ -139,7 +140,7 @@ std::string drawn(const Curve& curve, std::size_t index, const Axis& x, const Ax
   return out;
 }
 
-/// The label is above the mark, on the side where it fits.
+/// Draws the label above the mark, on the side where it fits.
 std::string drawn(const Chart::Mark& mark, const Axis& x, const Axis& y) {
   const double px = x(mark.x), py = y(mark.y);
   const double above = std::max(kTop + 14, py - 46);
@@ -176,7 +177,7 @@ std::string frame(const Chart& chart, const Axis& x, const Axis& y) {
   return out;
 }
 
-/// Minimum and maximum along one axis, widened if too close.
+/// Returns the minimum and maximum along one axis, widened if they are too close.
 std::array<double, 2> range(const Chart& chart, double std::pair<double, double>::*part) {
   double low = INFINITY, high = -INFINITY;
   for (const Curve& curve : chart.curves)
@@ -201,7 +202,7 @@ std::vector<double> round_ticks(double low, double high, int about) {
   const double power = std::pow(10, std::floor(std::log10(raw)));
   const double ratio = raw / power;  // in [1, 10)
   const double step = power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
-  constexpr double kCrumb = 1e-9;  // tolerance in steps: 0.3 / 0.1 is not exactly 3
+  constexpr double kCrumb = 1e-9;  // tolerance in steps, as 0.3 / 0.1 is not exactly 3
   const double first = std::floor(low / step + kCrumb), last = std::ceil(high / step - kCrumb);
   std::vector<double> ticks;
   for (int i = 0; i <= last - first; ++i) ticks.push_back((first + i) * step);

@@ -21,7 +21,7 @@ class Checksum {
  public:
   void add(const void* data, std::size_t bytes) { crc_ = crc32(data, bytes, crc_); }
   void add(std::string_view text) {
-    const std::uint64_t length = text.size();  // so that "ab" "c" and "a" "bc" differ
+    const std::uint64_t length = text.size();  // the length distinguishes "ab" "c" from "a" "bc"
     add(&length, sizeof length);
     add(text.data(), text.size());
   }
@@ -35,7 +35,7 @@ class Checksum {
   std::uint32_t crc_ = 0;
 };
 
-/// Checksum of facts, names, dtypes, shapes and values.
+/// Returns a checksum of facts, names, dtypes, shapes and values.
 std::string checksum_of(const Checkpoint& checkpoint) {
   Checksum sum;
   for (const auto& [key, value] : checkpoint.facts) {
@@ -69,7 +69,7 @@ Checkpoint checked(TensorFile file, const std::string& path) {
                      quote(format), ", but this version of Gradus reads format ", kCheckpointFormat,
                      ". Update Gradus.");
   const std::string claimed = take(checkpoint.facts, kChecksumKey);
-  take(checkpoint.facts, "format");  // "pt", in every safetensors file
+  take(checkpoint.facts, "format");  // "pt" in every safetensors file
   const std::string found = checksum_of(checkpoint);
   require<FileError>(claimed == found, path, ": the checkpoint is damaged (its checksum is ",
                      quote(claimed), ", but its contents give \"", found,

@@ -19,14 +19,14 @@ struct Checkpoint {
       facts;  // step, schedule, random state, data position, settings
 };
 
-/// Throws FileError if writing fails, with the old file unchanged, or ValueError for a fact named
-/// "format" or "gradus.…", invalid UTF-8, or undefined tensors.
+/// Throws FileError if writing fails (the old file is then unchanged), or ValueError for a fact
+/// named "format" or "gradus.…", invalid UTF-8, or undefined tensors.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 /// Throws FileError if the file is missing, damaged (a checksum covers tensors and facts), not a
 /// checkpoint, or in a newer format.
 Checkpoint load_checkpoint(const std::string& path);
-/// The same from memory; `name` is for messages.
+/// The same from memory. `name` appears in error messages.
 Checkpoint parse_checkpoint(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace gradus::io

@@ -1,4 +1,3 @@
-// CRC-32, as in zip files.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +5,8 @@
 
 namespace gradus::io {
 
-/// CRC-32 with polynomial 0x04C11DB7, bit-reversed. `before`: checksum of the preceding data.
+/// CRC-32 as in zip files (polynomial 0x04C11DB7, bit-reversed). `before` is the checksum of the
+/// preceding data.
 std::uint32_t crc32(const void* data, std::size_t bytes, std::uint32_t before = 0);
 
 }  // namespace gradus::io

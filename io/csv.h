@@ -1,4 +1,3 @@
-// Tables of numbers as CSV.
 #pragma once
 
 #include <string>
@@ -11,20 +10,20 @@ namespace gradus::io {
 
 /// A table of numbers with optional column names.
 struct Table {
-  std::vector<std::string> columns;  // empty without a header line
+  std::vector<std::string> columns;  // empty if there is no header line
   Tensor values;                     // [rows, columns]
 };
 
-/// The first line names the columns if none of its fields is a number. Fields may be quoted. Skips
-/// surrounding blanks, CR, final empty lines and a byte order mark. Locale-independent. Throws
-/// FileError, with line and column, for an empty file, fields that are not numbers, or a wrong
-/// number of them. Throws DtypeError unless f32 or f64.
+/// The first line contains column names if none of its fields is a number. Fields may be quoted.
+/// Skips surrounding blanks, CR, empty lines at the end and a byte order mark. Locale-independent.
+/// Throws FileError, with line and column, if the file is empty, a field is not a number, or a line has
+/// the wrong number of fields. Throws DtypeError unless `dtype` is f32 or f64.
 Table load_csv(const std::string& path, Dtype dtype = default_dtype());
 Table parse_csv(std::string_view text, const std::string& name, Dtype dtype = default_dtype());
 
-/// Writes atomically; reading gives the same bits. Throws ShapeError unless values have two axes
-/// and columns no names or one each. Throws ValueError for a name that is a number or several
-/// lines.
+/// Writes atomically; reading the file returns the same bits. Throws ShapeError unless `values` has
+/// two axes and `columns` is empty or has one name per column. Throws ValueError if a name is a
+/// number or contains a line break.
 void save_csv(const std::string& path, const Table& table);
 
 }  // namespace gradus::io

@@ -21,8 +21,8 @@ static_assert(sizeof(bool) == 1);
 
 struct StoredKind {
   const char* name;
-  std::size_t bytes;  // per block
-  Dtype dtype;        // in memory
+  std::size_t bytes;  // bytes per block
+  Dtype dtype;        // dtype in memory
   std::int64_t block = 1;
 };
 constexpr StoredKind kStoredKinds[] = {
@@ -56,7 +56,7 @@ void unpack(Stored stored, const std::byte* block, float* y) {
 }
 
 void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::int64_t count) {
-  constexpr std::int64_t kPiece = 1024;  // blocks
+  constexpr std::int64_t kPiece = 1024;  // number of blocks
   const std::size_t bytes = bytes_of(stored);
   std::vector<std::byte> piece;
   for (std::int64_t left = count / 32; left > 0; left -= kPiece) {
@@ -67,7 +67,7 @@ void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::i
   }
 }
 
-/// y[i] = convert(stored value i), in pieces, to avoid a second copy of large tensors.
+/// Sets y[i] = convert(stored value i), in pieces, to avoid a second copy of large tensors.
 template <class From, class To, class F>
 void read_converted(Input& input, std::uint64_t at, To* y, std::int64_t count, F convert) {
   constexpr std::int64_t kPiece = 1 << 15;
@@ -109,7 +109,7 @@ void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
     std::memcpy(to, memory_.data() + at, bytes);
     return;
   }
-  if (at != place_) file_.seekg(static_cast<std::streamoff>(at));  // empties the buffer
+  if (at != place_) file_.seekg(static_cast<std::streamoff>(at));  // seeking empties the buffer
   place_ = at + bytes;
   file_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
   require<FileError>(file_.good(), name_, ": the file had ", size_, " bytes, but only ",
@@ -126,7 +126,7 @@ std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;  // 8-byte values
   std::uint64_t count = 1;
   for (const std::uint64_t size : sizes) {
-    // Skips sizes of 0: strides are products of the others.
+    // Skips sizes of 0, because strides are products of the other sizes.
     if (size > 0 && count > kMost / size) return std::nullopt;
     count *= std::max<std::uint64_t>(size, 1);
   }

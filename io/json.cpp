@@ -27,10 +27,10 @@ struct Json::Document {  // NOLINT(bugprone-exception-escape): moving JSON throw
 };
 
 Json Json::parse(std::string_view text, const std::string& name) {
-  // nlohmann::json ends at a NUL and keeps the last of repeated keys.
+  // nlohmann::json stops at a NUL and keeps the last of repeated keys.
   require<FileError>(text.find('\0') == std::string_view::npos, name,
                      ": not JSON (contains a NUL byte)");
-  std::vector<std::unordered_set<std::string>> keys;  // of each open object
+  std::vector<std::unordered_set<std::string>> keys;  // keys of each open object
   const auto look = [&](int depth, Value::parse_event_t event, Value& parsed) {
     require<FileError>(depth <= kDeepest, name, ": the JSON is nested more than ", kDeepest,
                        " levels deep");

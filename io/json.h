@@ -11,41 +11,41 @@
 
 namespace gradus::io {
 
-/// A value in a JSON document, with its path. Copies are cheap. All errors are FileErrors:
+/// A value in a JSON document, with its path. Copies are cheap. All errors are FileErrors such as
 /// "tokenizer.json: model.type: …".
 class Json {
  public:
   /// Parses an object. Throws for invalid JSON, repeated keys, a NUL, or more than 64 levels.
-  /// `name` is for messages.
+  /// `name` appears in error messages.
   static Json parse(std::string_view text, const std::string& name);
 
-  bool has(const std::string& key) const;                     // false for null
+  bool has(const std::string& key) const;                     // false if the value is null
   Json at(const std::string& key) const;                      // throws if missing or null
-  std::vector<std::pair<std::string, Json>> members() const;  // of an object, by key
-  std::vector<Json> elements() const;                         // of a list
+  std::vector<std::pair<std::string, Json>> members() const;  // members of an object, sorted by key
+  std::vector<Json> elements() const;                         // elements of a list
 
   bool is_text() const;
   bool is_list() const;
   bool is_object() const;
   std::string text() const;
   std::int64_t as_int() const;  // 64-bit integer
-  double number() const;        // any finite number
+  double number() const;        // a finite number
   bool as_bool() const;
 
-  /// A list of at most `most` integers ≥ 0.
+  /// Returns a list of at most `most` integers ≥ 0.
   std::vector<std::uint64_t> sizes(std::size_t most) const;
 
-  /// The value at `key`, or `otherwise` if has(key) is false.
+  /// Returns the value at `key`, or `otherwise` if has(key) is false.
   std::string text(const std::string& key, const std::string& otherwise) const;
   std::int64_t as_int(const std::string& key, std::int64_t otherwise) const;
   double number(const std::string& key, double otherwise) const;
   bool as_bool(const std::string& key, bool otherwise) const;
 
-  /// Throws for the first key that is not in `keys`.
+  /// Throws if the object has a key that is not in `keys`.
   void check_keys(std::initializer_list<const char*> keys) const;
-  /// Throws with file, path and `complaint`.
+  /// Throws FileError with the file, the path and `complaint`.
   [[noreturn]] void fail(const std::string& complaint) const;
-  std::string describe() const;  // shortened, for messages
+  std::string describe() const;  // shortened for messages
 
  private:
   struct Document;
@@ -54,8 +54,8 @@ class Json {
   Json below(const void* value, const std::string& step) const;
 
   std::shared_ptr<const Document> document_;
-  const void* value_;  // in the document
-  std::string path_;   // "model.vocab", "" at the top
+  const void* value_;  // points into the document
+  std::string path_;   // "model.vocab"; "" at the top level
 };
 
 }  // namespace gradus::io

@@ -25,10 +25,10 @@ const std::map<std::string, Stored> kDescriptions = {
     {"<f4", Stored::f32}, {"<f8", Stored::f64}, {"<i8", Stored::i64}, {"|b1", Stored::bool_},
     {"<f2", Stored::f16}, {"<i4", Stored::i32}, {"|u1", Stored::u8}};
 
-constexpr const char* kWritten[] = {"<f4", "<f8", "<i8", "|b1"};  // by Dtype
+constexpr const char* kWritten[] = {"<f4", "<f8", "<i8", "|b1"};  // one per Dtype
 static_assert(std::size(kWritten) == static_cast<std::size_t>(Dtype::bool_) + 1);
 
-/// Parses only the Python dict of the format.
+/// Parses the Python dict of the header, and no other Python.
 class HeaderReader {
  public:
   HeaderReader(std::string_view header, const std::string& file) : rest_(header), file_(file) {}
@@ -132,7 +132,7 @@ Stored stored_as(const std::string& description, const std::string& file) {
                   " is not supported; use one of <f4 <f8 <i8 |b1 <f2 <i4 |u1");
 }
 
-/// Position and length of the header.
+/// Returns the position and length of the header.
 std::pair<std::uint64_t, std::uint64_t> header_place(Input& input) {
   unsigned char start[12] = {};
   const std::size_t n = std::min<std::size_t>(sizeof start, static_cast<std::size_t>(input.size()));
@@ -174,7 +174,7 @@ Tensor read_npy(Input input) {
                      shape, " takes ", bytes, " bytes, but ", input.size() - data,
                      " bytes follow the header");
   if (!header.fortran_order) return read_numbers(input, data, stored, shape);
-  // Fortran order is C order with reversed axes: read that, then transpose.
+  // Fortran order is C order with reversed axes: read in that order, then transpose.
   Shape reversed;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) reversed.push_back(shape[axis]);
   const Tensor x = read_numbers(input, data, stored, reversed);
@@ -198,7 +198,7 @@ void save_npy(const std::string& path, const Tensor& x) {
   for (int axis = 0; axis < x.rank(); ++axis)
     header += str_cat(x.size(axis), x.rank() == 1 ? "," : "", axis + 1 < x.rank() ? ", " : "");
   header += "), }";
-  // Pads magic, version, length (10 bytes) and header to a multiple of 64.
+  // Pads magic, version, length (10 bytes) and header to a multiple of 64 bytes.
   header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
 
   std::string bytes(kMagic);

@@ -1,6 +1,6 @@
-// NumPy's .npy format, one array per file.
+// NumPy's .npy format, with one array per file.
 //
-// "\x93NUMPY" | version | length | a Python dict of descr, fortran_order and shape | the numbers.
+// "\x93NUMPY" | version | length | a Python dict with descr, fortran_order and shape | the values.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace gradus::io {
 
-/// Reads versions 1 to 3, C and Fortran order: <f4 <f8 <i8 |b1 unchanged, <f2 as f32, <i4 and |u1
-/// as i64. Throws FileError for anything else.
+/// Reads versions 1 to 3, in C and Fortran order: <f4 <f8 <i8 |b1 unchanged, <f2 as f32, <i4 and
+/// |u1 as i64. Throws FileError for anything else.
 Tensor load_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name);
 

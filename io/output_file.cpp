@@ -48,7 +48,7 @@ int OutputFile::sync() {
 
 int OutputFile::close() {
   if (file_ == nullptr) return 0;
-  const int cause = asked({FileChange::close, path_});  // closes in any case
+  const int cause = asked({FileChange::close, path_});  // closes the file in any case
   const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
   return cause != 0 ? cause : cause_unless(closed);
 }

@@ -1,4 +1,5 @@
-// All changes that Gradus makes to files. Tests can record them, replay a prefix, or make one fail.
+// Every operation by which Gradus changes files. Tests can record the changes, replay a prefix, or
+// make one fail.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +15,18 @@ namespace gradus::io {
 struct FileChange {
   enum Kind { create, open, write, sync, close, truncate, rename, remove, sync_directory } kind;
   std::string path;
-  std::string to = {};          // for rename
-  std::string_view bytes = {};  // for write: appended
-  std::int64_t size = 0;        // for truncate
+  std::string to = {};          // new path of a rename
+  std::string_view bytes = {};  // bytes that a write appends
+  std::int64_t size = 0;        // new size of a truncate
 };
 
-/// Test hook, called before each change. It returns 0 or an errno to fail with; a failing write
-/// writes its first half, as on a full disk. A sync may return kSkipped, to save time. Shared by
-/// all threads.
+/// Test hook, called before each change. Returns 0, or an errno with which the change fails. A
+/// failing write first writes half of its bytes, as on a full disk. A sync may return kSkipped, to
+/// save time. Shared by all threads.
 constexpr int kSkipped = -1;
 extern std::function<int(const FileChange&)> file_watch;
 
-/// An unbuffered, append-only file. int results are 0 or an errno.
+/// An unbuffered, append-only file. Functions that return int return 0 or an errno.
 class OutputFile {
  public:
   OutputFile() = default;
@@ -33,12 +34,12 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// EEXIST if the file exists.
+  /// Creates a file. Returns EEXIST if it exists.
   int create(const std::string& path) { return start(FileChange::create, path); }
   /// Appends to an existing file.
   int open(const std::string& path) { return start(FileChange::open, path); }
   int write(const void* data, std::size_t size);
-  int sync();  // to disk
+  int sync();  // flushes to disk
   int close();
 
  private:

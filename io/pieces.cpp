@@ -9,7 +9,7 @@
 namespace gradus::io {
 namespace {
 
-constexpr std::size_t kLongest = 128;  // bytes; makes text without spaces linear in time
+constexpr std::size_t kLongest = 128;  // bytes; bounds the time for text without spaces
 
 enum class Kind { space, letter, digit, other };
 
@@ -20,17 +20,17 @@ Kind byte_kind(char c) {
   return byte >= '0' && byte <= '9' ? Kind::digit : Kind::other;
 }
 
-/// Length of a contraction at the beginning ('s 't 'm 'd 're 've 'll), or 0.
+/// Returns the length of a contraction at the beginning ('s 't 'm 'd 're 've 'll), or 0.
 std::size_t contraction(std::string_view text) {
   for (const std::string_view each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
     if (text.starts_with(each)) return each.size();
   return 0;
 }
 
-/// Length of the first piece of a non-empty text.
+/// Returns the length of the first piece of a non-empty text.
 std::size_t first_piece(std::string_view text) {
   if (const std::size_t length = contraction(text)) return length;
-  const auto run = [&](std::size_t from) {  // end of one kind, or beyond kLongest
+  const auto run = [&](std::size_t from) {  // end of a run of one type, or beyond kLongest
     std::size_t end = from;
     const std::size_t most = std::min(text.size(), from + kLongest + 2);
     while (end < most && byte_kind(text[end]) == byte_kind(text[from])) ++end;
@@ -44,7 +44,7 @@ std::size_t first_piece(std::string_view text) {
 
 struct Alphabet {
   std::array<char32_t, 256> letter;
-  std::array<int, 0x144> byte;  // of a letter; −1: none
+  std::array<int, 0x144> byte;  // byte that a letter represents; −1: none
 };
 constexpr Alphabet kAlphabet = [] {
   Alphabet a{};
@@ -65,7 +65,7 @@ std::vector<std::string_view> pieces(std::string_view text) {
   while (!text.empty()) {
     std::size_t length = first_piece(text);
     if (length > kLongest) {
-      length = kLongest;  // back to the start of a character, if near
+      length = kLongest;  // moves back to the start of a character if one is near
       for (int i = 0; i < 3 && (static_cast<unsigned char>(text[length]) & 0xC0u) == 0x80u; ++i)
         --length;
     }

@@ -1,4 +1,4 @@
-// Text split into words as in GPT-2, and bytes as visible characters. Radford et al. 2019.
+// Splits text into words as GPT-2 does, and shows bytes as visible characters. Radford et al. 2019.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace gradus::io {
 /// Accepts any bytes.
 std::vector<std::string_view> pieces(std::string_view text);
 
-/// Bytes as visible characters: ! to ~, ¡ to ¬ and ® to ÿ stand for themselves, the other 68 for
-/// U+0100 and up, in order, so that a space is Ġ.
+/// Shows bytes as visible characters: ! to ~, ¡ to ¬ and ® to ÿ represent themselves. The other 68
+/// become U+0100 and up, in order, so that a space is Ġ.
 std::string visible(std::string_view bytes);
 /// Inverse of visible(). Throws FileError, naming `name`, for other characters.
 std::string from_visible(std::string_view text, const std::string& name);
 
-/// Parts of `text` between separators; none if it is empty.
+/// Returns the parts of `text` between separators; none if `text` is empty.
 std::vector<std::string> split_text(std::string_view text, char separator);
 
 }  // namespace gradus::io

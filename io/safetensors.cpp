@@ -15,7 +15,7 @@
 namespace gradus::io {
 namespace {
 
-constexpr std::uint64_t kLength = 8;  // bytes of the header's length
+constexpr std::uint64_t kLength = 8;  // bytes that store the header's length
 
 TensorFile read_safetensors(Input input) {
   SafetensorsHeader header = read_safetensors_header(input);
@@ -72,7 +72,7 @@ std::string header_of(const std::vector<Entry>& order,
     begin += bytes_of(x);
   }
   header += "}";
-  header.append((8 - header.size() % 8) % 8, ' ');  // aligns the values
+  header.append((8 - header.size() % 8) % 8, ' ');  // aligns the values to 8 bytes
   require(header.size() <= kLongestHeader, "save_safetensors: names and metadata take ",
           header.size(), " bytes, but readers accept at most ", kLongestHeader);
   return header;

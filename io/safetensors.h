@@ -24,24 +24,25 @@ struct TensorFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads F32 F64 I64 BOOL unchanged, F16 and BF16 as f32, I32 and U8 as i64. Throws FileError if a
-/// rule of the format is broken: gaps, overlaps, extra bytes, repeated names, …. Checks sizes
+/// Reads F32 F64 I64 BOOL unchanged, F16 and BF16 as f32, I32 and U8 as i64. Throws FileError if
+/// the file violates the format: gaps, overlaps, extra bytes, repeated names, …. Checks sizes
 /// before allocating.
 TensorFile load_safetensors(const std::string& path);
-/// The same from memory; `name` is for messages.
+/// The same from memory. `name` appears in error messages.
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
 /// Writes atomically. Packs views and adds {"format": "pt"} to the metadata. Throws ValueError for
-/// a name "" or "__metadata__", invalid UTF-8 or an undefined tensor, FileError if writing fails.
+/// a name that is "" or "__metadata__", invalid UTF-8 or an undefined tensor, and FileError if
+/// writing fails.
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,
                                          const std::map<std::string, std::string>& metadata = {});
 
-/// Saves parameters and buffers by name, atomically. Throws FileError.
+/// Saves the module's parameters and buffers by name, atomically. Throws FileError.
 void save(const std::string& path, const nn::Module& module);
-/// Loads into a module, in place, converted to its dtype. Throws FileError, or ShapeError listing
-/// missing, unexpected and mismatched names.
+/// Loads parameters and buffers in place, converted to the module's dtype. Throws FileError, or
+/// ShapeError listing missing, unexpected and mismatched names.
 void load(const std::string& path, nn::Module& module);
 
 }  // namespace gradus::io

@@ -9,7 +9,7 @@
 namespace gradus::io {
 namespace {
 
-/// What is wrong with an entry that should begin at `place`, or "".
+/// Describes an error in an entry that should begin at `place`, or returns "".
 std::string fault_of(const TensorEntry& entry, std::uint64_t place, std::uint64_t data_bytes) {
   const auto offsets = [&] { return str_cat("data_offsets [", entry.begin, ", ", entry.end, "]"); };
   const auto type = [&] {
@@ -51,7 +51,7 @@ void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
   std::sort(entries.begin(), entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
-  std::uint64_t end = 0, place = 0;  // of the previous tensor; of the next one
+  std::uint64_t end = 0, place = 0;  // end of the previous tensor, start of the next one
   for (const TensorEntry& entry : entries) {
     const std::string fault = fault_of(entry, place, data_bytes);
     if (!fault.empty()) fail<FileError>(file, ": tensor ", quote(entry.name), ": ", fault);

@@ -1,4 +1,4 @@
-// Tensor entries of a file, and the check that they cover it.
+// Entries of tensor files, and a check that they cover the data.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gradus::io {
 
-/// A tensor's entry. Offsets are relative to the start of the values.
+/// A tensor's entry in a file header. Offsets are relative to the start of the values.
 struct TensorEntry {
   std::string name;
   std::string dtype;  // as in the file
@@ -19,13 +19,14 @@ struct TensorEntry {
   std::uint64_t begin = 0, end = 0;
 };
 
-/// Its sizes as a Shape.
+/// Returns the sizes as a Shape.
 Shape shape_of(const TensorEntry& entry);
-/// Bytes of its type and shape, or nothing if too large.
+/// Returns the number of bytes for the type and shape, or nothing if it is too large.
 std::optional<std::uint64_t> bytes_of(const TensorEntry& entry);
 
-/// Sorts the entries by offset. Throws FileError unless they have the bytes of their types and
-/// shapes, and cover the data exactly, with padding to multiples of `alignment`.
+/// Sorts the entries by offset. Throws FileError unless each entry has as many bytes as its type
+/// and shape require, and the entries cover the data exactly, with padding to multiples of
+/// `alignment`.
 void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
                   std::uint64_t alignment, const std::string& file);
 

@@ -147,7 +147,7 @@ std::string WordTokenizer::to_json() const {
 
 std::string StreamDecoder::push(std::int64_t id) {
   held_ += tokenizer_->bytes_of(id);
-  std::size_t whole = 0;  // bytes of complete characters
+  std::size_t whole = 0;  // number of bytes in complete characters
   while (whole < held_.size()) {
     const Utf8 found = utf8_at(held_, whole);
     if (found.kind == Utf8::incomplete) break;

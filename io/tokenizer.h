@@ -1,4 +1,4 @@
-// Text ↔ token ids: characters, bytes or words. Byte pairs: bpe.h.
+// Converts between text and token ids: characters, bytes or words. Byte pairs: bpe.h.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,32 @@
 
 namespace gradus::io {
 
-/// Ids are 0 … vocab_size() − 1. Immutable, so threads may share it.
+/// Converts between text and ids 0 … vocab_size() − 1. Immutable, so threads may share it.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  virtual std::string name() const = 0;  // of a token: "character", "byte", "word", "bpe token"
+  /// Returns what a token is called: "character", "byte", "word" or "bpe token".
+  virtual std::string name() const = 0;
   virtual std::int64_t vocab_size() const = 0;
   virtual std::vector<std::int64_t> encode(std::string_view text) const = 0;
-  /// Bytes of a token. Throws IndexError for an invalid id.
+  /// Returns the bytes of a token. Throws IndexError for an invalid id.
   virtual std::string bytes_of(std::int64_t id) const = 0;
-  virtual std::string to_json() const = 0;  // for tokenizer_from_json
+  virtual std::string to_json() const = 0;  // can be read by tokenizer_from_json
 
-  /// Text of `ids`. Invalid UTF-8 (half a sampled character) becomes U+FFFD.
+  /// Returns the text of `ids`. Invalid UTF-8 (half a sampled character) becomes U+FFFD.
   std::string decode(std::span<const std::int64_t> ids) const;
 
  protected:
   void check_id(std::int64_t id) const;
-  /// JSON of the fields and the format version.
+  /// Returns the fields and the format version as JSON.
   static std::string json_of(const std::map<std::string, std::string>& fields);
 };
 
-/// One token per code point of a text, in increasing order.
+/// Uses the code points of a text as tokens, in increasing order.
 class CharTokenizer final : public Tokenizer {
  public:
-  /// Vocabulary of `text`. Throws ValueError if it is empty or not UTF-8.
+  /// Builds the vocabulary from `text`. Throws ValueError if `text` is empty or not UTF-8.
   explicit CharTokenizer(std::string_view text);
 
   std::string name() const override { return "character"; }
@@ -49,10 +50,10 @@ class CharTokenizer final : public Tokenizer {
   const std::vector<char32_t>& characters() const { return characters_; }
 
  private:
-  std::vector<char32_t> characters_;  // by id
+  std::vector<char32_t> characters_;  // characters by id
 };
 
-/// 256 tokens, the bytes. Encodes any text, valid or not, without loss.
+/// Uses the 256 bytes as tokens. Encodes any text, valid UTF-8 or not, without loss.
 class ByteTokenizer final : public Tokenizer {
  public:
   std::string name() const override { return "byte"; }
@@ -62,17 +63,18 @@ class ByteTokenizer final : public Tokenizer {
   std::string to_json() const override;
 };
 
-/// Pieces of text (io/pieces.h) as tokens. Token 0, "<unknown>", stands for all others.
+/// Uses pieces of text (io/pieces.h) as tokens. Token 0, "<unknown>", represents all others.
 class WordTokenizer final : public Tokenizer {
  public:
   static constexpr std::int64_t kUnknown = 0;
 
-  /// The most frequent pieces that occur at least `min_count` times, up to `vocab_size` tokens with
-  /// the unknown one. Ties: byte order. Throws ValueError for an empty text or vocab_size < 2.
+  /// Selects the most frequent pieces that occur at least `min_count` times, up to `vocab_size`
+  /// tokens including the unknown one. Ties are in byte order. Throws ValueError if the text is
+  /// empty or vocab_size < 2.
   static WordTokenizer train(std::string_view text, std::int64_t vocab_size,
                              std::int64_t min_count = 1);
-  /// words[0] is the unknown token. Throws FileError, naming `name`, for fewer than 2 or repeated
-  /// words.
+  /// words[0] is the unknown token. Throws FileError, naming `name`, if there are fewer than 2
+  /// words or repeated words.
   WordTokenizer(std::vector<std::string> words, const std::string& name);
 
   std::string name() const override { return "word"; }
@@ -86,12 +88,12 @@ class WordTokenizer final : public Tokenizer {
   std::unordered_map<std::string, std::int64_t> ids_;
 };
 
-/// Decodes token by token. Holds back incomplete characters.
+/// Decodes one token at a time. Holds back incomplete characters.
 class StreamDecoder {
  public:
   explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
   std::string push(std::int64_t id);  // may be ""
-  std::string finish();               // held bytes, as U+FFFD
+  std::string finish();               // returns the held bytes as U+FFFD
 
  private:
   const Tokenizer* tokenizer_;

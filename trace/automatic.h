@@ -14,11 +14,12 @@ namespace gradus::trace {
 /// A step is an optimizer step, or a backward pass if there is no optimizer.
 class Automatic final : public Recorder {
  public:
-  /// Writes the page of this step (from 1) to `path`.
+  /// Writes the page of step `step`, counted from 1, to `path`.
   Automatic(std::string path, Id step) : Recorder({}), path_(std::move(path)), wanted_(step) {
     on_ = wanted_ == 1;
   }
-  /// Parses GRADUS_TRACE and GRADUS_TRACE_STEP. Null if unset or, with a message, invalid.
+  /// Parses GRADUS_TRACE and GRADUS_TRACE_STEP. Returns null if they are unset, or invalid (after
+  /// printing a message).
   static std::unique_ptr<Automatic> from_env(const char* path, const char* step) {
     if (!path || !*path) return nullptr;
     const long long number = step && *step ? std::atoll(step) : 1;
@@ -28,7 +29,7 @@ class Automatic final : public Recorder {
     return nullptr;
   }
 
-  /// Counts optimizer steps from here on.
+  /// From the first optimizer on, counts optimizer steps instead of backward passes.
   void on_optimizer_created() override {
     if (pauses > 0) return;
     if (!has_optimizer_ && ended_ == 0) clear();
@@ -45,7 +46,7 @@ class Automatic final : public Recorder {
   }
   void on_update_end(const Update& update) override {
     Recorder::on_update_end(update);
-    updated_in_walk_ = depth_ > 0;  // by Optimizer::step_in_backward
+    updated_in_walk_ = depth_ > 0;  // true for Optimizer::step_in_backward
   }
   void on_step_end(std::int64_t) override { end_step(); }
 

@@ -1,4 +1,3 @@
-// Finds the first caller outside the library.
 #pragma once
 
 #include <string>
@@ -8,13 +7,13 @@
 
 namespace gradus::trace {
 
-bool is_component(const std::string& folder);  // a folder of the library, as "ops"
+bool is_component(const std::string& folder);  // true for a folder of the library, such as "ops"
 
-/// The innermost frame outside the library, as "train.cpp:42"; its function if built without -g; ""
-/// if unknown.
+/// Returns the innermost frame outside the library: "train.cpp:42", the function name if built
+/// without -g, or "" if unknown.
 std::string caller_among(const std::vector<platform::Frame>& frames);
 
-/// The same for a stack trace. Calls addr2line (about a second).
+/// The same for a stack trace. Calls addr2line, which takes about a second.
 std::string caller_of(const std::vector<void*>& calls);
 
 }  // namespace gradus::trace

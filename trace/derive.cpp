@@ -1,5 +1,5 @@
-// Derivations are files, except for einsum: an operand's gradient is the product of dy and the
-// other operand, summed down to the operand's letters.
+// Derivations are read from files, except for einsum: the gradient of an operand is the product of
+// dy and the other operand, summed down to the operand's letters.
 #include "gradus/trace/derive.h"
 
 #include "gradus/engine/base/error.h"
@@ -39,7 +39,7 @@ Formula parse(std::string_view given) {
   return out;
 }
 
-/// Returns as many letters as `like`, none of them `taken`; in the other case if possible.
+/// Returns as many letters as `like` has, none of them in `taken`; in the other case if possible.
 std::string fresh(const std::string& like, std::string taken) {
   std::string out;
   for (const char letter : like) {
@@ -57,7 +57,7 @@ std::string place(const char* name, const std::string& letters) {
   return letters.empty() ? name : std::string(name) + "_" + letters;
 }
 
-/// "Σ_ij " over letters of `have` not in `left`.
+/// Returns "Σ_ij " over the letters of `have` that are not in `left`.
 std::string sum_over(const std::string& have, const std::string& left) {
   std::string over;
   for (const char c : have)
@@ -65,7 +65,7 @@ std::string sum_over(const std::string& have, const std::string& left) {
   return over.empty() ? over : "Σ_" + over + " ";
 }
 
-/// One operand's lines. Appends an einsum call to `code`.
+/// Returns the lines of one operand. Appends an einsum call to `code`.
 std::string gradient(const Formula& f, std::size_t which, const std::string& all,
                      std::string& code) {
   const char* names[] = {"a", "b"};

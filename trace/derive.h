@@ -1,4 +1,3 @@
-// derive: explains an op's gradient line by line.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +7,16 @@
 
 namespace gradus {
 
-/// The derivation of an op's gradient, docs/derivations/NAME.md: the forward formula, lines
-/// `expression ⟵ reason`, and where the code is. `what` is Op::name(), a variant
-/// ("attention_grouped"), or an einsum formula, "bhtd,bhsd->bhts". Throws ValueError if it is
+/// Returns the derivation of an op's gradient, docs/derivations/NAME.md: the forward formula, lines
+/// `expression ⟵ reason`, and the location of the code. `what` is Op::name(), a variant
+/// ("attention_grouped"), or an einsum formula, "bhtd,bhsd->bhts". Throws ValueError if `what` is
 /// unknown or invalid.
 std::string derive(std::string_view what);
 
-/// A named op's derivation; "" if there is none.
+/// Returns the derivation of a named op, or "" if it has none.
 std::string derivation(std::string_view name);
 
-/// All names, sorted.
+/// Returns all names, sorted.
 std::vector<std::string> derivation_names();
 
 namespace trace {

@@ -1,4 +1,4 @@
-// Nodes are in nested clusters by layer.
+// Writes nodes in nested clusters, one per layer.
 #include "gradus/trace/dot.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string quoted(const std::string& s) {
   return out + "\"";
 }
 
-/// Tiny, blocks, 0, attention
+/// Splits a layer's path: Tiny, blocks, 0, attention.
 std::vector<std::string> parts_of(const Watch::Layer& layer) {
   std::vector<std::string> parts = io::split_text(layer.path, '.');
   if (!layer.model.empty()) parts.insert(parts.begin(), layer.model);
@@ -85,7 +85,7 @@ class Drawing {
                    style, "];\n");
   }
 
-  /// One edge per use: x·x has two.
+  /// Writes one edge per use: x·x has two edges.
   void write_edges(const Node& node) {
     for (const auto& input : node.inputs) {
       if (!input) continue;

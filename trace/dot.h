@@ -1,4 +1,3 @@
-// Graphs for Graphviz.
 #pragma once
 
 #include <string>
@@ -11,9 +10,9 @@ namespace nn {
 class Module;
 }
 
-/// The recorded graph behind x, for `dot -Tsvg graph.dot -o graph.svg`. Edges point forward, with
-/// shapes. Leaves are boxes, dashed if frozen. Layers are clusters if a trace::Watch was alive.
-/// Draws the `most` newest nodes.
+/// Draws the recorded graph that produced x, for `dot -Tsvg graph.dot -o graph.svg`. Edges point
+/// forward and show shapes. Leaves are boxes, dashed if frozen. Layers are clusters if a
+/// trace::Watch was alive. Draws only the `most` newest nodes.
 std::string to_dot(const Tensor& x, std::size_t most = 500);
 /// The same with the model's parameter names.
 std::string to_dot(const Tensor& x, const nn::Module& model, std::size_t most = 500);

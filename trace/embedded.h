@@ -5,16 +5,16 @@
 
 namespace gradus::trace {
 
-/// A file of the source tree as a string in the library.
+/// A file of the source tree, stored as a string in the library.
 struct EmbeddedFile {
   const char* path;  // "ops/softmax.cpp"
   const char* text;
 };
-extern const EmbeddedFile kViewer[];  // page.html, then *.css and *.js by name
+extern const EmbeddedFile kViewer[];  // page.html, then *.css and *.js in order of name
 extern const std::size_t kViewerFiles;
 extern const EmbeddedFile kOps[];  // ops/**/*.cpp
 extern const std::size_t kOpsFiles;
-extern const char* const kScriptSha256;  // of all *.js, hexadecimal
-extern const char* const kStyleSha256;   // of all *.css
+extern const char* const kScriptSha256;  // hash of all *.js, hexadecimal
+extern const char* const kStyleSha256;   // hash of all *.css
 
 }  // namespace gradus::trace

@@ -15,18 +15,18 @@ namespace trace {
 namespace {
 
 constexpr std::size_t kEnds = 3;      // lines at each end of a long chain
-constexpr std::size_t kDeepest = 12;  // bars; deeper lines state their depth
+constexpr std::size_t kDeepest = 12;  // number of bars; deeper lines state their depth
 constexpr std::size_t kWidest = 48;   // columns of the formula
 
 struct Line {
   const Node* node;
   std::size_t depth;
-  bool link;  // only child of the previous line
+  bool link;  // the only child of the previous line
 };
 
-/// Each node follows its last use.
+/// Orders nodes such that each node follows its last use.
 std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
-  std::unordered_map<const Node*, std::size_t> users;  // pending
+  std::unordered_map<const Node*, std::size_t> users;  // pending users per node
   for (const Node* node : nodes)
     for (const Node* input : inputs_of(*node)) ++users[input];
   std::vector<Line> order, stack{{nodes.front(), 0, false}};
@@ -37,7 +37,7 @@ std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
     std::vector<const Node*> ready;
     for (const Node* input : inputs_of(*line.node))
       if (--users[input] == 0) ready.push_back(input);
-    // Leaves, then the newest ops. The oldest continues at this depth.
+    // Leaves first, then the newest ops. The oldest op continues at this depth.
     std::stable_partition(ready.begin(), ready.end(), [](const Node* n) { return !n->op_name; });
     for (std::size_t i = ready.size(); i-- > 0;) {
       const bool goes_on = i + 1 == ready.size() && ready[i]->op_name;
@@ -47,7 +47,7 @@ std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
   return order;
 }
 
-/// "linear(#6, #3, constant)"; "leaf"; "leaf down.weight".
+/// Returns "linear(#6, #3, constant)", "leaf" or "leaf down.weight".
 std::string formula(const Node& node, const Parameters& parameters) {
   if (!node.op_name) {
     const nn::NamedTensor* named = parameters.of(node);
@@ -134,7 +134,7 @@ class Writer {
   std::vector<Row> rows_;
 };
 
-/// "999,994 nodes: 499,997 add, 499,997 multiply", most frequent first.
+/// Returns "999,994 nodes: 499,997 add, 499,997 multiply", most frequent first.
 std::string tally(const Line* begin, const Line* end) {
   std::map<std::string, std::int64_t> counts;
   for (const Line* line = begin; line != end; ++line) ++counts[line->node->name()];
@@ -161,7 +161,7 @@ void write_lines(const std::vector<Line>& order, std::size_t lines, Writer& writ
       skip(i, size - tail, 0);
       return write(size - tail, size);
     }
-    end = i + 1;  // a chain of only children
+    end = i + 1;  // a chain of nodes that are only children
     while (end < size && order[end].link) ++end;
     if (end - i > 2 * kEnds + 2) {
       write(i, i + kEnds);

@@ -1,4 +1,3 @@
-// explain: prints what a tensor was computed from.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@ class Module;
 
 namespace gradus {
 
-/// The recorded formula behind x, one node per line:
+/// Prints the recorded formula that produced x, one node per line:
 ///
 ///   #18 mean(#17)                          []      1.849
 ///   #17 square(#16)                        [4, 2]
@@ -21,9 +20,9 @@ namespace gradus {
 ///   #15 tanh(#14)                          [4, 3]
 ///
 /// The next line at the same depth is an input; other inputs and leaves are indented. Each node
-/// appears once, after its last use. A "constant" gets no gradient. Long chains, and what exceeds
-/// about `lines` lines, are summarized. Ranges are known for x, the model's parameters and kept
-/// gradients; with a trace::Watch for all, also layers.
+/// appears once, after its last use. A "constant" receives no gradient. Long chains, and output
+/// beyond about `lines` lines, are summarized. Ranges are known for x, the model's parameters and
+/// retained gradients. If a trace::Watch was alive, the output shows all ranges and the layers.
 std::string explain(const Tensor& x, std::size_t lines = 200);
 /// The same with names and ranges of the model's parameters.
 std::string explain(const Tensor& x, const nn::Module& model, std::size_t lines = 200);

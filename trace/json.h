@@ -10,11 +10,11 @@
 
 namespace gradus::trace {
 
-/// A table row or a count. Negative: null.
+/// A table row or a count. Negative values become null.
 using Id = std::int64_t;
 constexpr Id kNone = -1;
 
-struct Json {  // JSON text
+struct Json {  // a value as JSON text
   std::string text;
 };
 
@@ -68,7 +68,7 @@ Json object(const Parts&... parts) {
   return out;
 }
 
-/// A table of rows, without their trailing nulls.
+/// A table of rows. Omits the trailing nulls of each row.
 class JsonTable {
  public:
   explicit JsonTable(std::vector<std::string> columns) : columns_(std::move(columns)) {}
@@ -96,7 +96,7 @@ class JsonTable {
   Id size_ = 0;
 };
 
-/// RFC 4648, with padding.
+/// Encodes bytes in base64 (RFC 4648), with padding.
 std::string base64(std::string_view bytes);
 
 }  // namespace gradus::trace

@@ -1,5 +1,4 @@
-// Checks each result. Non-finite values are reported, or their origin is passed on with their
-// storage.
+// Checks each result. Reports a non-finite value, or passes its origin on with its storage.
 #include "gradus/trace/nan_finder.h"
 
 #include <algorithm>
@@ -13,11 +12,11 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kMostNodes = 1 << 17;  // forwards; the oldest are dropped
+constexpr std::size_t kMostNodes = 1 << 17;  // forward results; the oldest are dropped
 
 std::string with_range(const Tensor& x) { return str_cat(x.shape(), " ", to_string(range_of(x))); }
 
-/// "[4, 2] 0 … 1 and [2] 0"
+/// Returns "[4, 2] 0 … 1 and [2] 0".
 std::string with_ranges(std::span<const Tensor* const> inputs) {
   std::vector<std::string> each;
   for (const Tensor* x : inputs)
@@ -40,12 +39,12 @@ struct Inputs {
   bool finite() const { return !nan && !inf; }
 };
 
-/// True if the op introduced the NaN or infinity in y.
+/// True if the op produced the NaN or infinity in y.
 bool made_it(const ValueRange& y, const Inputs& inputs) {
   return (y.nans > 0 && !inputs.nan) || inputs.finite();
 }
 
-/// −∞ is 0 in log space; masked_fill's value is intended.
+/// True for intended values: −∞ is 0 in log space, and the value of masked_fill is chosen.
 bool is_meant(std::string_view op, const ValueRange& y) {
   return y.nans == 0 && (op == "masked_fill" || op == "log" || op == "log1p");
 }
@@ -102,8 +101,8 @@ void NanFinder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, c
   if (made_.size() > kMostNodes) made_.erase(made_.begin());
 }
 
-/// backward may discard intermediate results, so only returned gradients count. Keeps the first
-/// inner op for the report.
+/// A backward function may discard intermediate results, so only returned gradients count. Keeps
+/// the first inner op for the report.
 void NanFinder::look_inside_backward(const Op& op, std::span<const Tensor* const> inputs,
                                      const Tensor& y) {
   if (visits_.empty() || !visits_.back().inside.empty()) return;

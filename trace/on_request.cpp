@@ -1,4 +1,4 @@
-// Linked into programs by gradus::trace_on_request: starts trace/automatic.h before main().
+// Starts trace/automatic.h before main(). gradus::trace_on_request links this file into programs.
 #include <cstdlib>
 #include <exception>
 
@@ -15,7 +15,7 @@ std::terminate_handler terminate_before = nullptr;
 bool start_from_env() {
   using environment::Variable, environment::value_of;
   if (!*value_of(Variable::trace)) return false;
-  check_nan_from_env();  // first: it skips observed threads
+  check_nan_from_env();  // first, because it skips threads that have an observer
   automatic =
       Automatic::from_env(value_of(Variable::trace), value_of(Variable::trace_step)).release();
   if (!automatic) return false;

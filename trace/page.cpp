@@ -19,7 +19,7 @@
 namespace gradus::trace {
 namespace {
 
-/// A hash for the Content-Security-Policy, which allows only this script and style.
+/// Returns a hash for the Content-Security-Policy, which allows only this script and style.
 std::string policy_hash(const char* hexadecimal) {
   std::string bytes;
   for (const char* at = hexadecimal; *at; at += 2)
@@ -34,7 +34,7 @@ std::string files_ending_in(std::string_view end) {
   return out;
 }
 
-/// The formulas of a derivation, one per line.
+/// Returns the formulas of a derivation, one per line.
 std::vector<std::string> derivation_lines(const std::string& name) {
   std::vector<std::string> out;
   bool inside = false;
@@ -82,7 +82,7 @@ std::string page(const std::string& title, const std::string& json) {
                                                  {"PAYLOAD", json},
                                                  {"OTHER", ""}};
   std::string out;
-  bool named = false;  // odd pieces are names
+  bool named = false;  // every second piece is a name
   for (const std::string& piece : io::split_text(kViewer[0].text, '@')) {
     out += named ? parts.at(piece) : piece;
     named = !named;
@@ -90,7 +90,7 @@ std::string page(const std::string& title, const std::string& json) {
   return out;
 }
 
-/// An op is a struct with name() that ends with "};" in column 0.
+/// Finds the source lines of ops. An op is a struct with name() that ends with "};" in column 0.
 std::map<std::string, Json> definitions(const std::set<std::string>& ops) {
   std::map<std::string, Json> found;
   for (const EmbeddedFile& each : std::span<const EmbeddedFile>(kOps, kOpsFiles)) {

@@ -16,10 +16,10 @@ namespace {
 
 using platform::Frame;
 
-constexpr std::size_t kAtOnce = 4000;  // per run of addr2line
-constexpr std::int64_t kAround = 6;    // lines around a call
+constexpr std::size_t kAtOnce = 4000;  // addresses per run of addr2line
+constexpr std::int64_t kAround = 6;    // lines shown around a call
 
-/// Internals between an op and its trace.
+/// True for internal functions between an op and its caller.
 bool is_machinery(const std::string& function) {
   constexpr const char* kParts[] = {"gradus5trace", "gradus9Observers", "gradus6record",
                                     "gradus5apply"};
@@ -29,8 +29,8 @@ bool is_machinery(const std::string& function) {
                      [&](const char* part) { return function.find(part) != std::string::npos; });
 }
 
-/// A file's name on the page: relative to the library or the working directory, so that a page does
-/// not reveal other paths.
+/// Returns the name of a file on the page. The name is relative to the library or the working
+/// directory, so that a page does not reveal other paths.
 std::string displayed(const std::filesystem::path& file, bool library) {
   std::error_code none;
   std::filesystem::path folder = file.parent_path();
@@ -100,7 +100,7 @@ class PlaceWriter {
     return row;
   }
 
-  /// Adds these lines with their surroundings, merged if close.
+  /// Adds these lines with their surroundings. Adjacent ranges are merged.
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;

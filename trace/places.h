@@ -10,12 +10,12 @@
 
 namespace gradus::trace {
 
-/// Call stacks of ops, resolved to files and lines when written.
+/// Call stacks of ops, resolved to files and lines when the trace is written.
 class Places {
  public:
   Id here();
 
-  /// JSON members "files", "frames", "stacks", "sources". Calls addr2line.
+  /// Returns the JSON members "files", "frames", "stacks" and "sources". Calls addr2line.
   std::string json() const;
 
  private:
@@ -23,7 +23,7 @@ class Places {
   std::vector<std::vector<void*>> stacks_;
 };
 
-/// "opdefs": source lines of these ops.
+/// Returns the JSON member "opdefs": source lines of these ops.
 std::map<std::string, Json> definitions(const std::set<std::string>& ops);
 
 }  // namespace gradus::trace

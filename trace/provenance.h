@@ -1,4 +1,3 @@
-// An observer's data about the values in each storage.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +9,12 @@
 
 namespace gradus::trace {
 
-/// Data per storage, shared by views. Expires with the storage, even if its address is reused.
+/// An observer's data about the values in each storage, shared by views. Expires with the storage,
+/// even if the address is reused.
 template <class Known>
 class Provenance {
  public:
-  /// nullptr: none, or x is undefined.
+  /// Returns nullptr if nothing is known or x is undefined.
   const Known* of(const Tensor& x) const {
     const auto at = entries_.find(x.storage().get());
     const bool same = at != entries_.end() && at->second.storage.lock() == x.storage();
@@ -37,7 +37,7 @@ class Provenance {
     Known known;
   };
   std::map<const Storage*, Entry> entries_;
-  std::size_t sweep_at_ = kFewest;  // removes expired entries at this size
+  std::size_t sweep_at_ = kFewest;  // expired entries are removed at this size
 };
 
 }  // namespace gradus::trace

@@ -1,4 +1,5 @@
-// Inputs are created before outputs, so decreasing ids visit each node after its users.
+// Inputs are created before outputs, so visiting nodes in decreasing order of id visits each node
+// after its users.
 #include "gradus/trace/recorded.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace gradus::trace {
 
 std::vector<const Node*> nodes_behind(const Tensor& x) {
   std::vector<const Node*> nodes;
-  std::map<std::uint64_t, const Node*> found;  // by id
+  std::map<std::uint64_t, const Node*> found;  // nodes by id
   if (x.node()) found.emplace(x.node()->id, x.node().get());
   while (!found.empty()) {
     const Node* node = found.extract(std::prev(found.end())).mapped();

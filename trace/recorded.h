@@ -1,4 +1,4 @@
-// The graph behind a tensor, in a deterministic order.
+// Lists the graph that produced a tensor, in a deterministic order.
 #pragma once
 
 #include <map>
@@ -9,19 +9,19 @@
 
 namespace gradus::trace {
 
-/// The node of x and its dependencies, newest first; empty if none. The graph must outlive the
-/// pointers.
+/// Returns the node of x and its dependencies, newest first; empty if x has no node. The graph must
+/// outlive the pointers.
 std::vector<const Node*> nodes_behind(const Tensor& x);
 
-/// Inputs of `node` with a gradient, newest first, with repetitions.
+/// Returns the inputs of `node` that require a gradient, newest first, with repetitions.
 std::vector<const Node*> inputs_of(const Node& node);
 
-/// A model's parameters by node.
+/// A model's parameters, by leaf node.
 class Parameters {
  public:
-  explicit Parameters(const nn::Module* model);  // null: none
+  explicit Parameters(const nn::Module* model);  // null: no parameters
 
-  const nn::NamedTensor* of(const Node& leaf) const;  // or nullptr
+  const nn::NamedTensor* of(const Node& leaf) const;  // nullptr if not a parameter
   const std::vector<nn::NamedTensor>& all() const { return all_; }
 
  private:

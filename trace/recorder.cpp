@@ -1,4 +1,4 @@
-// Each event adds rows. Only the matrices inside attention are recomputed.
+// Each event adds rows to the tape. Only the matrices inside attention are recomputed.
 #include "gradus/trace/recorder.h"
 
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kLongest = 1024;  // longest sequence with attention matrices
 thread_local Recorder* innermost_recorder = nullptr;
 
-/// RAII guard: no observers, no recording.
+/// RAII guard: disables observers and recording.
 struct ScopedMute {
   ScopedValue<Observer*> no_observer{thread_state.observer, nullptr};
   NoGrad no_grad;
@@ -70,8 +70,8 @@ void Recorder::on_save(const Tensor& x) {
 
 void Recorder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
   if (skips()) return;
-  Open open{};  // initialized: garbage may equal inputs.data()
-  while (!open_.empty() && open.inputs != inputs.data()) {  // ops that threw do not end
+  Open open{};  // initialized, because garbage could equal inputs.data()
+  while (!open_.empty() && open.inputs != inputs.data()) {  // ops that threw have no end event
     open = std::move(open_.back());
     open_.pop_back();
   }
@@ -84,8 +84,8 @@ void Recorder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, co
   look_inside(op, id, y.shape(), {});
 }
 
-/// Records the matrices inside a fused attention, of forward or (with dy) backward, unless they are
-/// much larger than the op's data.
+/// Records the matrices inside a fused attention, for the forward pass or (with dy) the backward
+/// pass, unless they are much larger than the op's data.
 void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor& dy) {
   const std::string_view name = op.name();
   if (name != "packed_attention" && name != "attention") return;
@@ -128,7 +128,7 @@ void Recorder::on_walk_begin(std::span<const Tensor> outputs, bool create_graph)
 void Recorder::on_walk_end() noexcept {
   if (skips() || walks_.empty()) return;
   tape_.layer = module();
-  visits_.resize(walks_.back().visits);  // fewer if one threw
+  visits_.resize(walks_.back().visits);  // drops the visits of a pass that threw
   walks_.pop_back();
 }
 
@@ -244,7 +244,7 @@ void Recorder::write(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::exists(path, none) || std::filesystem::is_regular_file(path, none))
     return io::write_file_atomically(path, html.data(), html.size());
-  io::OutputFile device;  // a pipe, /dev/stdout: not replaceable
+  io::OutputFile device;  // a pipe or /dev/stdout cannot be replaced
   int cause = device.open(path);
   if (cause == 0) cause = device.write(html.data(), html.size());
   require<FileError>(cause == 0, "cannot write ", path, ": ", std::strerror(cause));

@@ -1,4 +1,3 @@
-// Recording of training steps.
 #pragma once
 
 #include <map>
@@ -52,19 +51,19 @@ class Recorder : public Observer {
     const Tensor* const* inputs;
     std::vector<Id> in, saved;
   };
-  struct Visit {  // a running backward
+  struct Visit {  // a running backward function
     Id id;
     std::vector<Id> contributions;
     std::vector<Json> parts;
   };
   struct Walk {
     Id id;
-    std::size_t visits;                                      // running before it
+    std::size_t visits;  // number of visits running before this pass
     std::map<const Node*, std::pair<Id, std::size_t>> sums;  // latest sum, index of count
   };
   struct Failure {
     std::string message;
-    Id event, module;  // later events mean that it was caught
+    Id event, module;  // later events mean that the exception was caught
     std::vector<Id> in;
     Id stack;
   };
@@ -81,13 +80,13 @@ class Recorder : public Observer {
   bool updating_ = false;
   Failure failure_{};
   std::map<std::pair<std::string, std::string>, Id> module_ids_;
-  std::vector<Id> modules_;  // open scopes, innermost last
+  std::vector<Id> modules_;  // open module scopes, innermost last
   std::map<std::uint64_t, Id> op_of_;
   std::vector<Open> open_;
-  std::vector<Visit> visits_;            // running backwards, innermost last
-  Visit last_{};                         // its gradients are being accumulated
-  std::vector<Walk> walks_;              // running, innermost last
-  Id before_ = kNone, arrived_ = kNone;  // of the current leaf
+  std::vector<Visit> visits_;            // running backward functions, innermost last
+  Visit last_{};                         // the visit whose gradients are being accumulated
+  std::vector<Walk> walks_;              // running backward passes, innermost last
+  Id before_ = kNone, arrived_ = kNone;  // rows of the current leaf's gradients
   std::map<std::string, Id> updating_from_;
   Recorder* outer_;
   ObserverScope scope_;
@@ -95,9 +94,9 @@ class Recorder : public Observer {
 
 inline thread_local int pauses = 0;  // live ScopedPause objects
 
-/// The HTML page.
+/// Returns the HTML page.
 std::string page(const std::string& title, const std::string& json);
-/// The file of the running program, "" if unknown.
+/// Returns the file name of the running program, or "" if unknown.
 std::string program_name();
 
 }  // namespace gradus::trace

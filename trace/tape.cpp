@@ -11,8 +11,8 @@ namespace gradus::trace {
 namespace {
 
 constexpr std::int64_t kFavour = 16;      // larger limit for attention matrices
-constexpr Detail kFolded = {64, false};   // inside repeated blocks
-constexpr std::size_t kWorkingSpace = 4;  // page sizes of memory while recording
+constexpr Detail kFolded = {64, false};   // detail inside repeated blocks
+constexpr std::size_t kWorkingSpace = 4;  // memory while recording, in page sizes
 
 Tensor first_example(const Tensor& x) {
   if (x.rank() < 4) return x;
@@ -21,7 +21,7 @@ Tensor first_example(const Tensor& x) {
   return kernel::strided_view(x, shape, x.strides(), x.offset());
 }
 
-/// "blocks." and 3 for "blocks.3"
+/// Returns "blocks." and 3 for "blocks.3".
 std::pair<std::string, Id> numbered(const std::string& path) {
   const std::size_t at = path.rfind('.') + 1;
   const bool number = path.find_first_not_of("0123456789", at) == std::string::npos;
@@ -98,7 +98,7 @@ Id Tape::add_module(Module module) {
   return std::ssize(modules) - 1;
 }
 
-/// True in a block between the first and the last of four or more.
+/// True for a block between the first and the last of four or more blocks.
 bool Tape::folds(Id module) const {
   if (module == kNone) return false;
   const Module& it = modules[static_cast<std::size_t>(module)];
@@ -118,7 +118,8 @@ void Tape::fold() {
   }
 }
 
-/// Reduces detail until the values fit. At the lowest level, drops values from the middle on.
+/// Reduces the level of detail until the values fit. At the lowest level, drops values, starting in
+/// the middle.
 void Tape::fit(std::size_t bytes) {
   if (value_bytes_ > bytes) fold();
   while (value_bytes_ > bytes && level_ + 1 < kLevels.size()) {

@@ -1,4 +1,4 @@
-// The tables of a trace: docs/reference/trace_format.md.
+// The tables of a trace, described in docs/reference/trace_format.md.
 #pragma once
 
 #include <array>
@@ -15,17 +15,18 @@
 
 namespace gradus::trace {
 
-/// From most to least detail.
+/// Levels of detail, from most to least.
 inline constexpr std::array<Detail, 6> kLevels = {
     {{4096, true}, {1024, true}, {1024, false}, {256, false}, {64, false}, {16, false}}};
-constexpr std::size_t kMostBytes = 7'600'000;  // so that a page has at most 8 MB
+constexpr std::size_t kMostBytes = 7'600'000;  // keeps a page below 8 MB
 
-/// A trace as rows of tables.
+/// A trace, stored as rows of tables.
 class Tape {
  public:
   explicit Tape(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// The row of x in its current state, new if needed. kNone: undefined.
+  /// Returns the row of x in its current state; creates it if needed. Returns kNone if x is
+  /// undefined.
   Id tensor(const Tensor& x, const char* kind);
   Id made_by(std::uint64_t node) const;
   void name(const Tensor& x, const std::string& name);
@@ -36,7 +37,7 @@ class Tape {
     Id out, module, stack;
     std::vector<Id> saved;
     Id within, node;
-    Id dy = kNone, dx = kNone;  // of the output, of the first input
+    Id dy = kNone, dx = kNone;  // gradients of the output and of the first input
   };
   struct Module {
     std::string path, type;
@@ -63,7 +64,7 @@ class Tape {
   std::vector<Module> modules;
   std::vector<Walk> walks;
   std::vector<Added> ledger;
-  std::vector<Id> counts;  // gradients per node and pass
+  std::vector<Id> counts;  // number of gradients per node and pass
   std::vector<Attention> attention;
   std::map<std::string, std::vector<std::string>> labels;
   JsonTable visits{{"op", "walk", "dy", "name"}};
@@ -71,9 +72,10 @@ class Tape {
   JsonTable deposits{{"leaf", "walk", "arrived", "before", "after"}};
   JsonTable updates{{"name", "before", "after", "grad", "rate", "optimiser"}};
   Places places;
-  Id layer = kNone;  // of new tensors
+  Id layer = kNone;  // layer of new tensors
   Json failure{"null"};
-  Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;  // not recorded
+  /// Numbers of events that were not recorded.
+  Id inner_ops = 0, unseen_nodes = 0, late_ops = 0, large_attention = 0;
 
   std::string json(const std::string& title, const std::string& program, Id step);
 

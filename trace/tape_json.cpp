@@ -1,4 +1,3 @@
-// Writes the tape as one JSON object.
 #include <algorithm>
 #include <set>
 
@@ -7,8 +6,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kLineBytes = 40;  // per line of the ledger, roughly
-constexpr std::size_t kRowBytes = 56;   // per tensor, roughly
+constexpr std::size_t kLineBytes = 40;  // approximate size of a line of the ledger
+constexpr std::size_t kRowBytes = 56;   // approximate size of a tensor's row
 
 }  // namespace
 

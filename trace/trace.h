@@ -1,4 +1,3 @@
-// Trace: records a training step as an HTML page that shows every value.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +16,22 @@ class Recorder;
 /// Title and size limits of a Trace.
 struct TraceOptions {
   std::string title = {};              // default: program name
-  std::int64_t most_ops = 50000;       // later ops are only counted
-  std::size_t most_bytes = 4'000'000;  // of values; a page has at most 8 MB
+  std::int64_t most_ops = 50000;       // ops beyond this are only counted
+  std::size_t most_bytes = 4'000'000;  // size of the values; a page has at most 8 MB
 };
 
-/// While alive, records what this thread computes: ops, layers, backward passes with all sums of
-/// gradients, hooks, updates. Results do not change by a bit. write() creates a self-contained HTML
-/// file:
+/// While alive, records what this thread computes: ops, layers, backward passes with every sum of
+/// gradients, hooks, updates. Results remain bit-identical. write() creates a
+/// self-contained HTML file that shows every value:
 ///
 ///   Trace trace({.title = "one head, three tokens"});
 ///   trace.labels("T", {"the", "cat", "sat"});
 ///   model.loss(x, y).backward();
 ///   trace.write("step.html");
 ///
-/// Without changing the program: GRADUS_TRACE=step.html PROGRAM. Destroy traces in reverse order.
-/// Ops inside a parallel_for and on other threads are not recorded. See docs/guides/tracing.md.
+/// To trace a program without changing it, run GRADUS_TRACE=step.html PROGRAM. Destroy traces in
+/// reverse order of construction. Ops inside a parallel_for and on other threads are not recorded.
+/// See docs/guides/tracing.md.
 class Trace {
  public:
   [[nodiscard]] explicit Trace(TraceOptions options = {});
@@ -39,19 +39,20 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// Names positions of an axis: "T" for queries, "S" for keys.
+  /// Names the positions of an axis: "T" for queries, "S" for keys.
   void labels(const std::string& axis, std::vector<std::string> names);
-  /// If an exception is in flight, the page starts with the op that threw. Throws FileError.
+  /// Writes the page. If called while an exception is in flight, the page starts with the op that
+  /// threw. Throws FileError.
   void write(const std::string& path);
-  std::string json();  // docs/reference/trace_format.md
-  void clear();        // keeps labels
+  std::string json();  // format: docs/reference/trace_format.md
+  void clear();        // keeps the labels
 
  private:
   std::unique_ptr<trace::Recorder> recorder_;
 };
 
-/// Pauses this thread's traces, for trial steps and measurements. Optimizer steps do not count for
-/// GRADUS_TRACE_STEP. Destroy in reverse order.
+/// While alive, pauses this thread's traces, for trial steps and measurements. Optimizer steps
+/// during the pause do not count for GRADUS_TRACE_STEP. Destroy in reverse order of construction.
 class ScopedPause {
  public:
   ScopedPause();
@@ -62,8 +63,9 @@ class ScopedPause {
 
 namespace trace {
 
-/// A page of attention maps: every head of every layer, for the first example. `queries` and `keys`
-/// name rows and columns. Throws ValueError if there are no maps, or the names do not fit.
+/// Returns a page with the attention maps of every head of every layer, for the first example.
+/// `queries` and `keys` name rows and columns. Throws ValueError if there are no maps, or the names
+/// do not match their sizes.
 std::string attention_page(const std::string& title,
                            const std::vector<nn::AttentionRecord::Entry>& maps,
                            const std::vector<std::string>& queries,

@@ -1,4 +1,4 @@
-// Two passes: statistics and box means, then the histogram.
+// Summarizes values in two passes: statistics and means of boxes, then the histogram.
 #include "gradus/trace/values.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::int64_t kBoxes = 24;  // of a picture
-constexpr std::int64_t kCorner = 4;  // at each end
+constexpr std::int64_t kBoxes = 24;  // boxes per side of a picture
+constexpr std::int64_t kCorner = 4;  // values shown at each end
 constexpr std::int64_t kBins = 32;
 
 template <class T>
@@ -48,7 +48,7 @@ struct Summary {
     for (const double total : sums) sum += total;
   }
 
-  /// Sums the finite values; returns their number.
+  /// Adds the finite values to `total`; returns their number.
   double span(const T* from, const T* to, double& total) {
     const T* const first = from;
     const Id strange = nans + infs;

@@ -1,4 +1,3 @@
-// A tensor's values in a trace: all of them, or a summary.
 #pragma once
 
 #include <string>
@@ -7,16 +6,17 @@
 
 namespace gradus::trace {
 
-/// Level of detail. Reduced if a trace grows too large.
+/// Level of detail. Reduced if the trace grows too large.
 struct Detail {
   std::int64_t all;  // largest tensor stored in full
-  bool pictures;     // for larger tensors, more than statistics
+  bool pictures;     // keep pictures of larger tensors, not only statistics
 };
 
-/// A matrix: the last axis as columns, all others as rows.
+/// The values of a tensor in a trace, in full or as a summary. A tensor is shown as a matrix: the
+/// last axis as columns, all others as rows.
 class KeptValues {
  public:
-  /// `favour` multiplies detail.all.
+  /// `favour` multiplies detail.all, to keep larger tensors in full.
   KeptValues(const Tensor& x, const Detail& detail, std::int64_t favour = 1);
 
   void reduce(const Detail& detail);
@@ -26,14 +26,14 @@ class KeptValues {
   bool has_stats() const { return !stats_.empty(); }
   bool has_pictures() const { return !pictures_.empty(); }
   std::size_t bytes() const;
-  std::string json() const;  // "" if empty
+  std::string json() const;  // "" if there is nothing to show
 
  private:
   void summarize(const void* numbers);
-  bool wide_;  // f64; otherwise f32
+  bool wide_;  // true for f64, false for f32
   std::int64_t favour_, rows_, columns_;
-  std::string numbers_;           // bytes
-  std::string stats_, pictures_;  // JSON
+  std::string numbers_;           // raw bytes
+  std::string stats_, pictures_;  // as JSON
 };
 
 }  // namespace gradus::trace

@@ -1,4 +1,4 @@
-// One event per op, and the producer of each storage's values.
+// Stores one event per op, and the producer of each storage's values.
 #include "gradus/trace/watch.h"
 
 #include "gradus/engine/grad_mode.h"
@@ -29,7 +29,7 @@ const Watch::Event* Watch::maker_of(const Tensor& x) const {
   return maker && !maker->leaf ? &events_[maker->event] : nullptr;
 }
 
-/// A view takes over its source's entry, unless that is a leaf.
+/// A view takes over the entry of its source, unless the source is a leaf.
 void Watch::note_numbers(const Tensor& x) {
   const Maker* before = makers_.of(x);
   if (before && before->leaf) return;
@@ -57,13 +57,13 @@ std::size_t Watch::index_of(const Scope& scope) {
 
 void Watch::on_op_end(const Op& op, std::span<const Tensor* const> inputs, const Tensor& y) {
   if (thread_state.parallel) return;
-  if (thread_state.backward && !y.node()) return;  // inside a derivative
+  if (thread_state.backward && !y.node()) return;  // an op inside a backward function
   Event event;
   event.op = op.name();
   event.node = y.node() ? y.node()->id : 0;
   if (!path_.empty())
     event.layer = path_.back();
-  else if (thread_state.scope)  // opened before
+  else if (thread_state.scope)  // the scope was opened before the Watch
     event.layer = index_of(*thread_state.scope);
   event.dtype = y.dtype();
   event.recording = GradMode::enabled();

@@ -1,4 +1,3 @@
-// Watch: records what the graph of a forward pass does not keep.
 #pragma once
 
 #include <compare>
@@ -15,13 +14,13 @@
 namespace gradus::trace {
 
 /// While alive, records every op of this thread with its layer and the range of its result, even
-/// under NoGrad. explain(), why() and to_dot() use the innermost one:
+/// under NoGrad. explain(), why() and to_dot() use the innermost Watch:
 ///
 ///   const trace::Watch watch;
 ///   const Tensor loss = model.loss(x, y);
 ///   std::cout << explain(loss, model) << why(loss, model);
 ///
-/// Costs a pass over each result and about 300 bytes per op. Ops inside a parallel_for are not
+/// Costs one pass over each result and about 300 bytes per op. Ops inside a parallel_for are not
 /// recorded.
 class Watch final : public Observer {
  public:
@@ -31,17 +30,17 @@ class Watch final : public Observer {
   Watch& operator=(const Watch&) = delete;
 
   std::string path_end(const Tensor& leaf) const override;  // trace/why.cpp
-  static const Watch* current();                            // innermost, or nullptr
+  static const Watch* current();                            // the innermost Watch, or nullptr
 
   struct Input {
-    std::uint64_t node = 0;               // its gradient's node; 0: none
-    std::uint64_t numbers = 0;            // node that it was detached from
-    bool wanted = false;                  // it requires a gradient
-    std::weak_ptr<Storage> unknown = {};  // its storage, if its values are unknown
+    std::uint64_t node = 0;               // gradient node of the tensor; 0: none
+    std::uint64_t numbers = 0;            // node from which the tensor was detached
+    bool wanted = false;                  // true if the tensor requires a gradient
+    std::weak_ptr<Storage> unknown = {};  // the storage, if its values are unknown
   };
   struct Event {
     std::string op;
-    std::uint64_t node = 0;  // of the result; 0: not recorded
+    std::uint64_t node = 0;  // node of the result; 0: not recorded
     std::size_t layer = 0;   // index into layers_
     Dtype dtype = Dtype::f32;
     bool recording = true;  // false under NoGrad
@@ -51,13 +50,13 @@ class Watch final : public Observer {
   };
 
   const std::vector<Event>& events() const { return events_; }
-  const Event* of(std::uint64_t node) const;  // nullptr: not seen
-  /// The op that produced x's values, even if x was detached; nullptr: not seen.
+  const Event* of(std::uint64_t node) const;  // nullptr if not recorded
+  /// Returns the op that produced x's values, even if x was detached, or nullptr if not recorded.
   const Event* maker_of(const Tensor& x) const;
   struct Layer {
     std::string model, path;   // "Tiny", "blocks.0.attention"; "" outside any layer
     std::string text() const;  // "Tiny blocks.0.attention"
-    // clang-tidy 14 sees the 0 that a defaulted <=> compares with.
+    // clang-tidy 14 warns of the 0 with which a defaulted <=> compares.
     friend auto operator<=>(const Layer&, const Layer&) = default;  // NOLINT(modernize-use-nullptr)
   };
   const Layer& layer(const Event& event) const { return layers_[event.layer]; }
@@ -70,7 +69,7 @@ class Watch final : public Observer {
   struct Maker {         // the producer of a storage's values
     std::uint64_t node;  // 0: not recorded
     bool leaf;
-    std::size_t event;  // unless a leaf
+    std::size_t event;  // unused for a leaf
   };
   void note_numbers(const Tensor& x);
   Input look_at(const Tensor& x);
@@ -81,7 +80,7 @@ class Watch final : public Observer {
   Provenance<Maker> makers_;
   std::vector<Layer> layers_{{}};
   std::map<Layer, std::size_t> layer_index_;
-  std::vector<std::size_t> path_;  // open scopes, innermost last
+  std::vector<std::size_t> path_;  // open layer scopes, innermost last
   Watch* outer_watch_;
   ObserverScope scope_;
 };

@@ -1,4 +1,4 @@
-// Reached leaves are in the graph. Where other paths end is in the events of a Watch.
+// Reached leaves are in the graph. The events of a Watch show where other paths end.
 #include "gradus/trace/why.h"
 #include "gradus/engine/grad_mode.h"
 
@@ -16,21 +16,21 @@ namespace gradus {
 namespace trace {
 namespace {
 
-constexpr std::size_t kMost = 40;     // lines
-constexpr std::size_t kMostEnds = 3;  // per parameter
+constexpr std::size_t kMost = 40;     // lines of output
+constexpr std::size_t kMostEnds = 3;  // path ends per parameter
 
 constexpr const char* kMayBe =
     "the graph does not record what ran under NoGrad, was detached (detach(), clone(), astype(), "
     "view()), went through a result without a gradient (argmax, a comparison), or was not used at "
     "all. Run the forward under a trace::Watch and call why() again to see the operation.";
 
-/// "multiply in Tiny up"
+/// Returns "multiply in Tiny up".
 std::string place(const Watch& watch, const Watch::Event& event) {
   const std::string layer = watch.layer(event).text();
   return event.op + (layer.empty() ? "" : " in " + layer);
 }
 
-/// Where the paths from a leaf end, according to the Watch.
+/// Finds where the paths from a leaf end, according to the Watch.
 class Ends {
  public:
   explicit Ends(const Watch& watch) : watch_(watch) {
@@ -68,7 +68,7 @@ class Ends {
   }
 
  private:
-  /// The next node on the path; 0, with a reason, if it ends.
+  /// Returns the next node on the path, or 0, with a reason, if the path ends.
   std::uint64_t step(std::uint64_t node, const Watch::Event& event) {
     const auto wanted = [node](const Watch::Input& in) { return in.node == node && in.wanted; };
     const auto copied = [node](const Watch::Input& in) { return in.numbers == node; };
@@ -102,7 +102,7 @@ class Ends {
 
 struct Reach {
   std::vector<const Node*> leaves, frozen;  // oldest first
-  std::vector<const Node*> used;            // freed by backward
+  std::vector<const Node*> used;            // used leaves whose graph backward() freed
   std::set<const Node*> wanted;
 
   explicit Reach(const Tensor& x) {
@@ -113,7 +113,7 @@ struct Reach {
     }
     wanted.insert(leaves.begin(), leaves.end());
   }
-  /// True if reached, or probably reached by an earlier backward.
+  /// True if the parameter is reached, or was probably reached by an earlier backward().
   bool has(const Tensor& parameter) const {
     return wanted.contains(parameter.node().get()) ||
            (!used.empty() && parameter.requires_grad() && parameter.grad().defined());
@@ -161,7 +161,7 @@ std::string describe(const Node& leaf) { return str_cat("leaf #", leaf.id, " ", 
 
 std::vector<Unreached> beyond(const Reach& reach, const nn::Module& model) {
   std::vector<Unreached> out;
-  std::optional<Ends> ends;  // on demand
+  std::optional<Ends> ends;  // created on demand
   for (const nn::NamedTensor& each : model.parameters()) {
     if (reach.has(each.tensor)) continue;
     const bool frozen = !each.tensor.requires_grad();

@@ -1,4 +1,4 @@
-// why: which leaves a gradient reaches, and where other paths end.
+// Reports the leaves that a gradient reaches, and where the other paths end.
 #pragma once
 
 #include <string>
@@ -15,19 +15,19 @@ class Module;
 /// Lists the leaves that backward() from x reaches. Call it before backward(), which frees the
 /// graph; afterwards, leaves with a gradient count as reached.
 std::string why(const Tensor& x);
-/// Lists the parameters of a model that are reached or not. The graph does not record ops under
-/// NoGrad or detach(): a trace::Watch that was alive names the op and layer; otherwise possible
-/// reasons are listed.
+/// Lists the model's parameters that are reached and those that are not. The graph does not record
+/// ops under NoGrad or detach(). If a trace::Watch was alive, the text names the op and layer at
+/// which a path ends; otherwise it lists possible reasons.
 std::string why(const Tensor& x, const nn::Module& model);
 
 namespace trace {
 
-/// A parameter that is not reached.
+/// A parameter that no gradient reaches.
 struct Unreached {
-  std::string name;  // of the parameter
+  std::string name;  // parameter name
   Shape shape;
-  bool frozen;           // by requires_grad_(false)
-  std::string ended_at;  // "multiply in Tiny up ran under NoGrad"; needs a Watch
+  bool frozen;           // set by requires_grad_(false)
+  std::string ended_at;  // "multiply in Tiny up ran under NoGrad"; requires a Watch
 };
 std::vector<Unreached> unreached(const Tensor& x, const nn::Module& model);
 

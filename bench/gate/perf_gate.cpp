@@ -1,6 +1,6 @@
-// For tools/perf-gate: perf_gate NAME runs a kernel or a training step twice, the second time
-// inside measured(). Without NAME, prints the names. Only includes the public header, so that it
-// compiles against other commits.
+// Runs a kernel or a training step for tools/perf-gate. `perf_gate NAME` runs it twice, the second
+// time inside measured(). Without NAME, prints the names. Includes only the public header, so that
+// it compiles against other commits.
 
 #include <cstdio>
 #include <functional>
@@ -40,7 +40,7 @@ Run training_step(const std::string& preset, double dropout) {
   };
 }
 
-/// Shapes of the cpu preset: 768 rows of 128, 4 heads, a context of 64.
+/// Cases with the shapes of the cpu preset: 768 rows of 128, 4 heads, a context of 64.
 std::map<std::string, std::function<Run()>> cases() {
   const std::int64_t N = 768, C = 128;
   return {{"matmul",

@@ -1,8 +1,9 @@
-// speedrun ROW --text FILE: trains a small language model until its held-out loss is a row's, as
-// fast as it can. README.md has the rules; bench/run_speedrun.py keeps the clock.
+// speedrun ROW --text FILE: trains a small language model as fast as possible until its held-out
+// loss is at most that of the row. README.md has the rules; bench/run_speedrun.py measures the
+// time.
 //
-// The model is a GPT of the library's blocks, with tables for pairs and triples of characters added
-// to its embedding. All of it is learned here: nothing is fitted outside the clock.
+// The model is a GPT of the library's blocks. Tables for pairs and triples of characters are added
+// to its embedding. All parameters are learned while the clock runs.
 #include <csignal>
 #include <map>
 #include <memory>
@@ -58,15 +59,15 @@ const std::vector<std::string> kTricks = {"muon",   "pairs",  "triples",
 struct Flags {
   std::string row, text, out;
   std::uint64_t seed = 1;
-  std::int64_t steps = 0;  // 0: the row's
+  std::int64_t steps = 0;  // 0: steps of the row
   bool tune = false;
   std::set<std::string> without;
 
   bool uses(const std::string& trick) const { return without.count(trick) == 0; }
 };
 
-/// Row `hash(the last n tokens)` of a table, for each token; tokens before the text count as 0.
-/// With `rows` ≥ vocab^n no two share a row.
+/// Returns the row `hash(the last n tokens)` of a table, for each token. Tokens before the text
+/// count as 0. If `rows` ≥ vocab^n, no two combinations share a row.
 Tensor rows_of_last(std::int64_t n, const Tensor& ids, std::int64_t vocab, std::int64_t rows) {
   const std::int64_t B = ids.size(0), T = ids.size(1);
   const Ids all = ids.to_vector<std::int64_t>();
@@ -141,14 +142,14 @@ struct Model : nn::Layer<Model> {
   }
   static bool has(const nn::Embedding& table) { return table.weight.defined(); }
 
-  nn::Embedding token, pairs, triples, position;  // those left out have no weight
+  nn::Embedding token, pairs, triples, position;  // unused tables have no weight
   std::vector<nn::Block> blocks;
   nn::Norm norm;
   nn::Dropout dropout;
   Mask mask;
 };
 
-/// Nats a token, over all of `windows`.
+/// Returns nats per token, over all `windows`.
 double mean_loss(const Model& model, const std::vector<train::Batch>& windows) {
   double total = 0, tokens = 0;
   for (const train::Batch& batch : windows) {
@@ -180,7 +181,7 @@ void run(const Flags& flags) {
   const std::string text = io::read_text(flags.text);
   const io::CharTokenizer characters(text);
   const Ids ids = characters.encode(text);
-  auto end_of_text = ids.end(), cut = end_of_text - std::ssize(ids) / 10;  // from cut on held out
+  auto end_of_text = ids.end(), cut = end_of_text - std::ssize(ids) / 10;  // held out from `cut`
   if (flags.tune) {
     end_of_text = cut;
     cut -= (cut - ids.begin()) / 20;
@@ -190,7 +191,7 @@ void run(const Flags& flags) {
   Model model(row, flags, characters.vocab_size());
   const auto optimizer = make_optimizer(model, row, flags);
   const train::TokenBatches batches({ids.begin(), cut}, row.context, row.batch, flags.seed);
-  // With rotary positions and a window, a model reads texts longer than those it has learned from.
+  // With rotary positions and a window, a model can read texts longer than those it was trained on.
   const bool longer = flags.uses("rotary") && flags.uses("window") && row.window < row.context;
   const train::TokenBatches held_out({cut, end_of_text}, longer ? 2 * row.context : row.context, 32,
                                      0);

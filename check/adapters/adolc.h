@@ -1,5 +1,5 @@
-// ADOL-C. Is a tape the derivative of its function here? It is fixed to the branches taken at
-// recording, and to values that were not adouble.
+// Checks an ADOL-C tape. A tape is valid only for the branches taken at recording, and for the
+// values that were not adouble then.
 #pragma once
 
 #include <adolc/drivers/drivers.h>
@@ -8,7 +8,7 @@
 
 namespace gradus::check {
 
-/// Checks f in double against the tape.
+/// Compares the derivative of the tape with finite differences of f in double.
 template <class F>
 auto adolc(std::string name, F f, short tape, const std::vector<double>& x) {
   const auto vjp = [tape](const std::vector<double>& at, const std::vector<double>& dy) {

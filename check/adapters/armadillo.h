@@ -1,4 +1,4 @@
-// Armadillo: Mat, Col and Row as inputs and results, in column-major order.
+// Accepts Armadillo's Mat, Col and Row as inputs and results, in column-major order.
 #pragma once
 
 #include <armadillo>

@@ -1,4 +1,4 @@
-// Ceres. Checks the Jacobians that CostFunction::Evaluate writes.
+// Checks the Jacobians that Ceres' CostFunction::Evaluate writes.
 #pragma once
 
 #include <ceres/cost_function.h>
@@ -8,7 +8,7 @@
 
 namespace gradus::check {
 
-/// Ceres' Jacobians have one column per ambient coordinate.
+/// Converts a Ceres manifold. Ceres' Jacobians have one column per ambient coordinate.
 inline Manifold ceres(const ::ceres::Manifold& m) {
   return {.name = "Ceres' manifold",
           .dimension = [&m](std::size_t) { return static_cast<std::size_t>(m.TangentSize()); },
@@ -21,8 +21,8 @@ inline Manifold ceres(const ::ceres::Manifold& m) {
           .gradient = GradientSpace::ambient};
 }
 
-/// Checks a cost function at these parameter blocks. manifolds[k] must outlive the call; null: a
-/// vector space. The report names the blocks x0, x1 …
+/// Checks a cost function at these parameter blocks. manifolds[k] must outlive the call; null means
+/// a vector space. The report names the blocks x0, x1 …
 inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
                     const std::vector<Values>& blocks,
                     const std::vector<const ::ceres::Manifold*>& manifolds = {},

@@ -1,5 +1,5 @@
-// Eigen. check::raw takes matrices directly; this adds functors as for NumericalDiff and
-// LevenbergMarquardt, and AutoDiffScalar.
+// Adds support for Eigen's AutoDiffScalar, and for functors as in NumericalDiff and
+// LevenbergMarquardt. check::raw accepts matrices directly.
 #pragma once
 
 #include <Eigen/Dense>
@@ -26,8 +26,8 @@ auto eigen(std::string name, const Functor& functor, const typename Functor::Inp
   return raw(std::move(name), f, jacobian, x);
 }
 
-/// Checks AutoDiffScalar's gradient of f(x), generic in its number type, against f in double. They
-/// differ if f leaves the type: std::max of values, a cast, a table.
+/// Compares AutoDiffScalar's gradient of f(x) with finite differences of f in double. f is generic
+/// in its number type. The two differ if f leaves that type: std::max of values, a cast, a table.
 template <class F>
 auto eigen_autodiff(std::string name, F f, const Eigen::VectorXd& x) {
   const auto gradient = [f](const Eigen::VectorXd& at) {

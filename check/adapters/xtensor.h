@@ -1,4 +1,4 @@
-// xtensor: xarray and xtensor as inputs and results, with their shapes.
+// Accepts xarray and xtensor as inputs and results, with their shapes.
 #pragma once
 
 #include <xtensor/xarray.hpp>
@@ -8,7 +8,7 @@
 
 namespace gradus::check {
 
-/// Access to an xtensor container of type A: see Array.
+/// Access to an xtensor container of type A (see Array).
 template <class A>
 struct XtensorArray {
   using Number = typename A::value_type;

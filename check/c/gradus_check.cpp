@@ -40,7 +40,7 @@ struct gradus_check {
     return {values, Layout{options.output_shape, false}};
   }
 
-  /// Calls f with guarded copies of the inputs. Throws Damage if it writes to them.
+  /// Calls f with guarded copies of the inputs. Throws Damage if f writes to them.
   template <class Call>
   void call(const std::string& function, const Arguments& in, Call f) {
     Guarded x = guarded(in);
@@ -82,7 +82,7 @@ struct gradus_check {
     };
   }
 
-  /// The result of call(), 0 if void, GRADUS_ERROR if it throws.
+  /// Returns the result of call(), 0 if call() returns void, or GRADUS_ERROR if call() throws.
   template <class Call>
   int kept_inside(Call call) noexcept {
     try {

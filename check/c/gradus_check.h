@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-// Incremented when existing callers would break.
+// Incremented by changes that break existing callers.
 enum { GRADUS_CHECK_VERSION = 1 };
 
 typedef struct gradus_check gradus_check;
@@ -39,31 +39,31 @@ int gradus_check_version(void);
 gradus_check* gradus_check_new(const char* name);
 void gradus_check_free(gradus_check* check);
 
-// Adds an input, copied. Rank 0 is a scalar. shape (for rank 0) and name may be NULL.
+// Adds a copy of an input. Rank 0 is a scalar. shape (for rank 0) and name may be NULL.
 int gradus_check_input(gradus_check* check, const char* name, int rank, const int64_t* shape,
                        const double* values, int differentiable);
 
-// The shape of y. Default: a scalar.
+// Sets the shape of y. Default: a scalar.
 int gradus_check_output(gradus_check* check, int rank, const int64_t* shape);
 
-// "rtol", "atol", "resolution", "seed", "full", "sampled", "accumulates" (docs/checking/cpp.md), or
-// "ulp", the machine epsilon (2^-23 for float).
+// Sets "rtol", "atol", "resolution", "seed", "full", "sampled", "accumulates"
+// (docs/checking/cpp.md), or "ulp", the machine epsilon (2^-23 for float).
 int gradus_check_set(gradus_check* check, const char* option, double value);
 
-// Returns the verdict. `reference` is forward in double if forward computes in float, or NULL.
-// `user` is passed to each function.
+// Runs the check and returns the verdict. If forward computes in float, `reference` is the same
+// function in double; otherwise NULL. `user` is passed to each function.
 int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
                      gradus_forward reference, void* user);
 
-// Sets the report's message, before a function under test returns non-zero.
+// Sets the report's message. Called by a function under test before it returns non-zero.
 void gradus_check_says(gradus_check* check, const char* message);
 
-// After a run: adds the caller's own check of the gradient of `input`. It passed if note is NULL;
-// otherwise the report contains note and cause: name, reason, suggestion.
+// Adds the caller's own check of the gradient of `input`, after a run. The check passed if note is
+// NULL; otherwise the report contains note and cause: name, reason, suggestion.
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]);
 
-// The report as "text", "colour", "json", or "junit" (XML for CI); "" before a run.
+// Returns the report as "text", "colour", "json", or "junit" (XML for CI); "" before a run.
 const char* gradus_check_report(gradus_check* check, const char* form);
 
 const char* gradus_check_error(const gradus_check* check);

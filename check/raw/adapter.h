@@ -1,6 +1,6 @@
-// Converts functions of any supported form to functions of plain values. A derivative with a
-// parameter dy is a vector-Jacobian product; one without gives the Jacobian. Both may be returned
-// or written.
+// Converts functions of every supported form to functions of plain values. A derivative with a
+// parameter dy is a vector-Jacobian product; one without dy computes the Jacobian. Either may
+// return its result or write it to arguments.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace gradus::check {
 
-/// See check::jvp().
+/// A forward-mode derivative (see check::jvp()).
 template <class F>
 struct Jvp {
   F f;
 };
 
-/// See check::jacobian().
+/// A derivative that computes a Jacobian (see check::jacobian()).
 template <class F>
 struct Jacobian {
   F f;
@@ -53,7 +53,7 @@ struct DerivativeForm {
 struct Plan {
   std::vector<Input> inputs;
   std::vector<Layout> layouts;
-  std::vector<Layout> gradients;  // of the gradients; on a manifold, of the tangent gradients
+  std::vector<Layout> gradients;  // layouts of the gradients; on a manifold, of tangent gradients
   std::optional<Layout> output;   // empty until forward has run
   bool accumulates = false;
 };
@@ -151,7 +151,7 @@ class Adapter {
     return arrays_for<Function, 0, true, G...>(plan.layouts, in);
   }
 
-  /// The default type of dy: the result type of forward.
+  /// The default type of dy is the result type of forward.
   static auto own_upstream() {
     if constexpr (writes<F>) {
       return std::type_identity<std::span<NumberOf<Parameter<F, count, std::span<double>>>>>{};
@@ -230,7 +230,8 @@ class Adapter {
     return result;
   }
 
-  /// The returned gradients, one part per input. They may omit inputs that need none.
+  /// Splits the returned gradients into one part per input. Inputs that need no gradient may be
+  /// omitted.
   template <class R>
   Arguments parts(const R& returned, const std::vector<Layout>& layouts) const {
     std::size_t given = 0;
@@ -246,7 +247,7 @@ class Adapter {
     return result;
   }
 
-  /// vjp as dy times the matrices of `make`, one per input.
+  /// Sets functions.vjp to dy times the matrices that `make` returns, one per input.
   template <class Make>
   void matrix_vjp(Functions& functions, Make make) const {
     functions.linear = true;
@@ -304,7 +305,7 @@ class Adapter {
       const std::size_t n = directions[k].size();
       result[k].assign(outputs * n, 0.0);
       for (std::size_t j = 0; j < n; ++j) {
-        directions[k][j] = 2;  // exact, and not 1, which would hide an ignored direction
+        directions[k][j] = 2;  // exactly representable; 1 would hide an ignored direction
         const Values column = along(d, in, directions);
         directions[k][j] = 0;
         all[k][j] = random.upstream();

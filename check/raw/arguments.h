@@ -1,5 +1,5 @@
 // Calls a function under test with arrays of its parameter types. Pointers and spans refer to
-// guarded memory; containers are created.
+// guarded memory; containers are constructed.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct Given {
   Dims shape = {};
   std::optional<Manifold> manifold = {};
 
-  /// Puts this input on a manifold (manifold.h).
+  /// Returns this input on a manifold (manifold.h).
   Given on(Manifold m) const {
     Given result = *this;
     result.manifold = std::move(m);
@@ -83,7 +83,7 @@ class GuardedArray {
     return result;
   }
 
-  /// Throws Damage after a write outside the array, or to an array that is not writable.
+  /// Throws Damage if the function wrote outside the array, or to an array that is not writable.
   void inspect(const std::string& function, const std::string& name, bool writable) const {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       if ((i >= kGuard && i < kGuard + size_) || memory_[i] == kCanary) continue;
@@ -126,7 +126,7 @@ class GuardedArray {
   Values before_;
 };
 
-/// Functions with known parameter types: not overloaded, no templates.
+/// Functions with known parameter types: neither overloaded nor templates.
 template <class F>
 concept Plain = requires(F f) {
   std::function{f};
@@ -152,7 +152,7 @@ struct ParameterOf {
 template <Plain F, std::size_t K, class Own>
 requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
   using P = std::tuple_element_t<K, typename SignatureOf<F>::Parameters>;
-  // The caller's type replaces types that cannot be constructed from a shape (Eigen::Ref).
+  // Own replaces types that cannot be constructed from a shape (Eigen::Ref).
   static constexpr bool made = is_view<P> || requires(const Layout& layout) {
     Array<Pointee<P>>::sized(layout);
   };
@@ -161,7 +161,7 @@ requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
 template <class F, std::size_t K, class Own>
 using Parameter = typename ParameterOf<F, K, Own>::type;
 
-/// A, or a span of mutable elements.
+/// A itself, or a span of mutable elements.
 template <class A>
 struct Writable {
   using type = A;
@@ -171,8 +171,8 @@ struct Writable<std::span<T, N>> {
   using type = std::span<std::remove_const_t<T>>;
 };
 
-/// Arrays for all (or only the differentiable) inputs, of the types of F's parameters from First
-/// on.
+/// Creates arrays for all (or only the differentiable) inputs. Their types are those of F's
+/// parameters, starting with parameter First.
 template <class F, std::size_t First, bool all, class... G>
 auto arrays_for(const std::vector<Layout>& layouts, const Arguments& values) {
   constexpr std::array<bool, sizeof...(G)> taken{(all || G::wanted)...};
@@ -200,7 +200,7 @@ decltype(auto) call(F& f, Tuples&... tuples) {
                     std::tuple_cat(references(tuples)...));
 }
 
-/// Calls read(part) for each returned gradient: one, a tuple, or a list.
+/// Calls read(part) for each returned gradient. r may be one gradient, a tuple, or a list.
 template <class R, class Read>
 void each_part(const R& r, bool rows_are_one, Read read) {
   if constexpr (NestedRows<R>) {

@@ -66,7 +66,7 @@ concept MatrixLike = requires(const M& m) {
   m.cols();
 };
 
-/// Memory order of a matrix type: M::IsRowMajor, or row-major by default. Specialize it for other
+/// True if the matrix type is row-major: M::IsRowMajor, or true by default. Specialize it for other
 /// types.
 template <class M>
 inline constexpr bool row_major = true;
@@ -124,7 +124,7 @@ struct Array<A> {
   using Row = std::remove_cvref_t<decltype(*std::data(std::declval<const A&>()))>;
   using Number = typename Array<Row>::Number;
   static constexpr bool shaped = true;
-  /// Rows of different lengths count as one axis.
+  /// Treats rows of different lengths as one axis.
   static Layout layout(const A& a) {
     std::size_t all = 0;
     for (const Row& row : a) all += std::size(row);
@@ -161,10 +161,10 @@ using NumberOf = typename Array<std::remove_cv_t<std::remove_pointer_t<A>>>::Num
 template <class A>
 Layout layout_of(const A& a) {
   if constexpr (NumberArray<A>) return Array<A>::layout(a);
-  return {};  // numbers_of reports it
+  return {};  // numbers_of reports the mismatch
 }
 
-/// The values in row-major order. A flat array is read as `layout`, if it fits.
+/// Returns the values in row-major order. A flat array is read as `layout` if its size matches.
 template <class A>
 Values numbers_of(const A& a, Layout layout) {
   constexpr bool taken = NumberArray<A>;

@@ -2,7 +2,7 @@
 //
 //   CHECK_THAT(check::raw("softmax", softmax, softmax_vjp, x), check::HasCorrectGradients());
 //
-// Other frameworks need none, as a report converts to bool and is printable:
+// Other frameworks need no matcher, because a report converts to bool and is printable:
 //
 //   EXPECT_TRUE(report) << report;     GoogleTest
 //   CHECK(report);                     doctest and Catch2
@@ -23,7 +23,7 @@ using namespace Catch;
 using namespace Catch::Matchers;
 }  // namespace catch2
 
-/// Accepts reports with the verdict PASS. Prints the report otherwise.
+/// Matches reports with the verdict PASS. Prints the report otherwise.
 class HasCorrectGradients : public catch2::MatcherBase<Report> {
  public:
   bool match(const Report& report) const override { return static_cast<bool>(report); }

@@ -1,5 +1,5 @@
 // Diagnoses why a derivative is wrong. Each hypothesis predicts the Jacobian under test (A) from
-// the measured one (N). The first that explains every entry, with more entries than free
+// the measured one (N). The first hypothesis that explains every entry, with more entries than free
 // parameters, is reported. A wrong diagnosis would be worse than none.
 #pragma once
 
@@ -35,7 +35,8 @@ inline std::string jacobian_map(const Evidence& evidence) {
   return map;
 }
 
-/// Outputs whose dy no gradient reads. Reported only if that explains all inputs.
+/// Finds outputs whose dy no gradient reads. Reported only if that explains the errors of all
+/// inputs.
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;
   std::vector<bool> dead(rows, true), wanted(rows, false);
@@ -69,7 +70,7 @@ inline Cause unread_upstream(Evidence evidence) {
           "each output's dy must reach every input that the output depends on"};
 }
 
-/// Sets the cause of each wrong input, and draws the map of a Jacobian.
+/// Sets the cause of each wrong input, and draws the map of its Jacobian.
 inline void explain(Report& report, Evidence evidence) {
   const auto several = std::count_if(report.inputs.begin(), report.inputs.end(),
                                      [](const InputSummary& input) { return input.wrong > 0; });

@@ -34,26 +34,26 @@
 namespace gradus::check {
 
 #ifdef GRADUS_CHECK_COMPILED
-/// See vjp_check.h.
+/// Checks functions of plain values (vjp_check.h).
 Report check_vjp(const std::string& name, Functions functions, std::vector<Input> inputs,
                  RawOptions options);
 #endif
 
-/// An input with a name and a shape for the report. Integer inputs get no gradient.
+/// An input with a name and a shape for the report. Integer inputs have no gradient.
 template <NumberArray A>
 auto input(const A& value, std::string name = {}, Dims shape = {}) {
   constexpr bool wanted = std::is_floating_point_v<NumberOf<const A>>;
   return Given<A, wanted>{value, std::move(name), std::move(shape)};
 }
 
-/// An input without a gradient.
+/// An input that is not differentiated.
 template <NumberArray A>
 Given<A, false> constant(const A& value, std::string name = {}, Dims shape = {}) {
   return {value, std::move(name), std::move(shape)};
 }
 
-/// A forward-mode derivative: jvp(inputs…, directions…) returns or writes the derivative along the
-/// directions.
+/// Marks a forward-mode derivative: jvp(inputs…, directions…) returns or writes the derivative
+/// along the directions.
 template <class F>
 Jvp<F> jvp(F f) {
   return {std::move(f)};
@@ -62,18 +62,18 @@ Jvp<F> jvp(F f) {
 /// Element order of a flat Jacobian.
 enum class Order { row_major, column_major };
 
-/// A derivative that gives the Jacobian: a matrix, or a flat array in this order with one row per
-/// output. For several inputs, a tuple or one argument each.
+/// Marks a derivative that computes the Jacobian: a matrix, or a flat array in this order with one
+/// row per output. For multiple inputs, the Jacobians are a tuple or one argument each.
 template <class F>
 Jacobian<F> jacobian(F f, Order order = Order::row_major) {
   return {std::move(f), order == Order::column_major};
 }
 
-/// A check. It runs when the report is first requested.
+/// A check, which runs when its report is first requested.
 template <class F, class... G>
 class Raw {
  public:
-  RawOptions options;  // options without a member function below
+  RawOptions options;  // options that have no member function below
 
   template <class D>
   Raw(std::string name, F f, D d, const G&... given)
@@ -91,12 +91,12 @@ class Raw {
     plan_->output = Layout{std::move(shape)};
     return *this;
   }
-  /// The output is on a manifold: a Jacobian has one row per tangent coordinate; a vjp gets an
-  /// ambient dy.
+  /// Puts the output on a manifold. A Jacobian then has one row per tangent coordinate; a vjp
+  /// receives dy in the ambient space.
   Raw& output_on(Manifold manifold) { return set(domains_.output, std::move(manifold)); }
-  /// The derivative adds to its buffers.
+  /// Declares that the derivative adds to its buffers.
   Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }
-  /// The same function in double, for the finite differences.
+  /// Sets the same function in double, from which finite differences are computed.
   template <class R>
   Raw& reference(R r) {
     static_assert(Plain<R>,
@@ -104,31 +104,34 @@ class Raw {
     functions_.reference = Adapter<F, G...>(plan_).forward(std::move(r), "the reference");
     return *this;
   }
-  /// Accuracy relative to the largest derivative, if there is no reference.
+  /// Sets the accuracy relative to the largest derivative, if there is no reference.
   Raw& resolution(double share) { return set(options.resolution, share); }
-  /// |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest) + the measurement error.
+  /// Sets rtol and atol: |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest
+  /// derivative) + the measurement error.
   Raw& tolerance(double r, double a) { return set(options.rtol, r).set(options.atol, a); }
   Raw& seed(std::uint64_t s) { return set(options.seed, s); }
-  /// Compares the full Jacobian, or a sample.
+  /// Compare the full Jacobian, or a sample of it.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
-  /// Time limit (a std::chrono::duration). Elements that cannot be moved one by one in time move
-  /// along directions; the report states what may be missed.
+  /// Sets a time limit (a std::chrono::duration). If there is no time to move each element
+  /// separately, the remaining ones move together along directions; the report states which errors
+  /// could be missed.
   template <class Time>
   Raw& budget(Time time) {
     return set(options.seconds,
                static_cast<double>(time.count()) * Time::period::num / Time::period::den);
   }
-  /// Threads that may call forward concurrently. 0: one per core.
+  /// Sets the number of threads that may call forward concurrently. 0: one per core.
   Raw& parallel(int threads = 0) { return set(options.threads, threads); }
-  /// Kinks at which one derivative is correct by convention.
+  /// Sets kinks at which one derivative is correct by convention.
   Raw& kinks(std::vector<Kink> at) { return set(options.kinks, std::move(at)); }
-  /// Sample size: elements per input, and directions.
+  /// Set the sample size: elements per input, and directions.
   Raw& columns(std::size_t n) { return set(options.columns, n); }
   Raw& directions(int n) { return set(options.projections, n); }
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
-  /// Throws BadInput if the check is misused. Other problems are in the report.
+  /// Runs the check at the first call. Throws BadInput if the check is misused. Other problems are
+  /// in the report.
   const Report& report() const {
     if (!*report_) {
       *report_ = domains_.any() ? check_on(name_, functions_, plan_->inputs, domains_, options)
@@ -137,7 +140,7 @@ class Raw {
     }
     return **report_;
   }
-  operator Report() const { return report(); }  // NOLINT: `const Report r = raw(…)` is meant
+  operator Report() const { return report(); }  // NOLINT: `const Report r = raw(…)` is intended
   explicit operator bool() const { return static_cast<bool>(report()); }
   friend std::ostream& operator<<(std::ostream& out, const Raw& raw) { return out << raw.report(); }
 
@@ -173,7 +176,7 @@ class Raw {
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
-/// Stands for a check that does not compile, so that its static_assert is the only error.
+/// Replaces a check that does not compile, so that its static_assert is the only error.
 struct Rejected {
   const Report& report() const;
   operator Report() const;
@@ -204,15 +207,15 @@ auto given(const T (&value)[N]) {
 }
 
 /// Checks `derivative` against finite differences of `forward` at `inputs`: scalars, vectors,
-/// arrays, spans, and matrices with data(), rows() and cols(). Pointer and span parameters get
+/// arrays, spans, and matrices with data(), rows() and cols(). Pointer and span parameters refer to
 /// guarded memory.
 ///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
 ///   derivative(inputs…, dy) → gradients       a vector-Jacobian product
 ///   derivative(inputs…, dy, gradients…)       writes them, or adds to them: .accumulates()
-///   derivative(inputs…) → gradients           of a scalar y; otherwise the Jacobian
+///   derivative(inputs…) → gradients           if y is a scalar; otherwise the Jacobian
 ///   derivative(inputs…, gradients…)           writes them
 ///
-/// Several gradients are a tuple or a vector of vectors.
+/// Multiple gradients are a tuple or a vector of vectors.
 template <class F, class D, class... A>
 [[nodiscard]] auto raw(std::string name, F forward, D derivative, const A&... inputs) {
   constexpr bool some = sizeof...(A) > 0,
@@ -251,7 +254,7 @@ template <class A>
   return raw<RealFunction>(std::move(name), f, derivative, x);
 }
 
-/// y = f(x, gradient) in one call; `gradient` is written.
+/// Checks y = f(x, gradient), which returns the value and writes the gradient in one call.
 template <Plain F, class A>
 requires(SignatureOf<F>::arity == 2) [[nodiscard]] auto raw(std::string name, F f, const A& x) {
   using X = std::tuple_element_t<0, typename SignatureOf<F>::Parameters>;

@@ -1,4 +1,4 @@
-// Calls the function under test and its derivative: counts calls, validates results, measures
+// Calls the function under test and its derivative. Counts calls, validates results, and measures
 // slopes.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace gradus::check {
 
-/// Ends a run. The note is empty if findings state the reason.
+/// Thrown to end a run. The note is empty if the findings state the reason.
 struct Abort {
   Verdict verdict;
   std::string note;
@@ -33,7 +33,7 @@ class CheckedFunction {
   Counts& counts() { return counts_; }
 
   /// Runs forward twice, because a function that changes between calls has no derivative. Returns
-  /// the seconds of the faster call.
+  /// the duration of the faster call in seconds.
   double measure_output() {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -88,8 +88,8 @@ class CheckedFunction {
     return result;
   }
 
-  /// Zeroes buffers before later calls, so that gradients can be compared despite a wrong
-  /// declaration.
+  /// Zeroes the buffers before later calls, so that gradients can be compared even if the
+  /// declaration is wrong.
   void start_from_zeros() { from_zeros_ = true; }
 
   std::vector<Slope> column_of(std::size_t k, const Move& move, Goal goal,
@@ -104,14 +104,15 @@ class CheckedFunction {
       goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
     if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
     std::vector<Slope> slopes = JacobianColumn(line, at, unit, measured_, goal).measure();
-    // The derivative under test is rounded too: allow four roundings.
+    // The derivative under test is also rounded, so allow four roundings.
     for (Slope& s : slopes)
       if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
     if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
     return slopes;
   }
 
-  /// The slopes of all outputs when these equal elements move together.
+  /// Returns the slopes of all outputs when the elements at `places`, which are equal, move
+  /// together.
   std::vector<Slope> column_of(const std::vector<Place>& places, Goal goal) {
     const auto [input, element] = places.front();
     goal.unit = unit_of(inputs_[input].values[element], rms(inputs_[input].values));
@@ -125,7 +126,8 @@ class CheckedFunction {
   }
 
  private:
-  /// A drift in one direction indicates state: a running mean, a counter.
+  /// Describes how outputs changed between calls. A drift in one direction indicates state: a
+  /// running mean, a counter.
   std::string changing(const Values& second, const Values& third) const {
     bool goes_on = second.size() == output_.size() && third.size() == output_.size();
     for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {
@@ -138,7 +140,7 @@ class CheckedFunction {
                               : ". Fix the random seed, and keep no state between calls");
   }
 
-  /// The measured function along a move of input k.
+  /// Returns the measured function along a move of input k.
   LineFunction line_of(std::size_t k, const Move& move) {
     return [this, k, &move](double t) {
       Values& now = arguments_[k];
@@ -187,7 +189,7 @@ class CheckedFunction {
     if (measured_.size() != output_.size())
       throw Abort{Verdict::inconclusive, joined("the reference gives ", measured_.size(),
                                                 " values, but forward gives ", output_.size())};
-    // Rounding errors are smaller than 1e-3 of the largest value; most mistakes are larger.
+    // Rounding errors are below 1e-3 of the largest value; most mistakes are larger.
     const double largest = largest_of(measured_);
     for (std::size_t i = 0; i < output_.size(); ++i) {
       if (std::abs(output_[i] - measured_[i]) <= 1e-3 * largest) continue;
@@ -220,7 +222,7 @@ class CheckedFunction {
   std::vector<Input> inputs_;
   Arguments arguments_;
   Values output_;
-  Values measured_;  // of the function that differences are taken of
+  Values measured_;  // results of the function from which differences are computed
   Values noise_;
   bool from_zeros_ = false;
   Counts counts_;

@@ -11,8 +11,8 @@ struct Numeric {
   Tolerance tolerance = {};
   std::vector<Move> moves = {};
 
-  /// Removes unmeasured moves: from `done` on among the first `elements`, from `seen` on among the
-  /// others.
+  /// Removes the moves that were not measured: those from `done` on among the first `elements`, and
+  /// those from `seen` on among the others.
   void keep(std::size_t done, std::size_t elements, std::size_t seen) {
     moves.resize(seen);
     moves.erase(moves.begin() + static_cast<std::ptrdiff_t>(done),
@@ -27,7 +27,8 @@ struct Numeric {
     return result;
   }
 
-  /// True if every measured derivative is 0 and, with `stationary`, some change close by.
+  /// True if every measured derivative is 0. With `stationary`, some second derivative must also be
+  /// nonzero.
   bool flat(bool stationary = false) const {
     bool curved = false;
     for (const Move& move : moves)
@@ -47,7 +48,7 @@ struct Mismatch {
   double excess = 0;
 };
 
-/// Failures first, then rows, which identify the output, then by error.
+/// Orders failures first, then rows (which identify the output), then larger errors.
 inline bool worse_than(const Mismatch& a, const Mismatch& b) {
   if (a.finding.verdict != b.finding.verdict) return a.finding.verdict == Verdict::fail;
   if (a.finding.kind != b.finding.kind) return a.finding.kind == Kind::element;
@@ -90,7 +91,7 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   }
 }
 
-/// The gradient for a zero upstream gradient must be 0. 0·inf is accepted if f has no derivative
+/// Checks that the gradient for a zero upstream gradient is 0. Accepts 0·inf if f has no derivative
 /// there.
 inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& summary,
                                        const Numeric& numeric, const Values& dx) {
@@ -155,8 +156,8 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   return notes;
 }
 
-/// Bisects [0, count) for an index that is wrong by itself. Returns nothing if neither half of a
-/// wrong range is wrong.
+/// Bisects [0, count) for an index that is wrong on its own. Returns nothing if a wrong range has
+/// no wrong half.
 template <class Wrong>
 std::optional<std::size_t> find_place(std::size_t count, Wrong wrong) {
   std::size_t first = 0, last = count;

@@ -1,4 +1,4 @@
-// gradus::check_quick: compiles the header-only checker once.
+// Compiles the header-only checker once, for gradus::check_quick.
 #define GRADUS_CHECK_INLINE
 
 #include "gradus/check/raw/pullback.h"

@@ -1,6 +1,6 @@
 // Measures a column of the Jacobian and chooses the step. Usually the first step is enough.
-// Otherwise (curvature, the edge of a domain, a kink nearby) it shrinks by 4; if rounding hides the
-// derivative, it grows by 4. The smallest error estimate wins.
+// Otherwise the step shrinks by 4 (for curvature, the edge of a domain, or a kink nearby) or grows
+// by 4 (if rounding hides the derivative). The slope with the smallest error estimate wins.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace gradus::check {
 
-/// All outputs as a function of one input element.
+/// All outputs as a function of a change of one input element.
 using LineFunction = std::function<Values(double t)>;
 
 constexpr double kShrink = 0.25;
@@ -21,25 +21,25 @@ constexpr int kLargerSteps = 5;  // if rounding hides the derivative
 struct Goal {
   Tolerance tolerance;
   double first = 3e-3;  // relative to x; balances h⁶ against rounding/h
-  double scale = 0;     // largest derivative so far
+  double scale = 0;     // largest derivative measured so far
   bool thorough = false;
   double ulp = std::numeric_limits<double>::epsilon();
-  double unit = 1;                // of x
+  double unit = 1;                // unit of x
   double natural = 1;             // size of x for a function without a unit
-  double terms = 0;               // rounding of hidden intermediate terms
+  double terms = 0;               // rounding error of intermediate terms that f does not show
   bool one_sided = false;         // allow one-sided differences
-  const Values* noise = nullptr;  // per output, if it may exceed rounding
+  const Values* noise = nullptr;  // noise per output, if it may exceed rounding
 };
 
 /// The unit of the steps: the size of the element, or of its input if the element is nearly 0. For
-/// an input of zeros (a new bias) it is 1.
+/// an input of zeros (a new bias) the unit is 1.
 inline double unit_of(double x, double rms) {
   const double unit = std::max(std::abs(x), 0.1 * rms);
   return unit > 1e-100 ? unit : 1.0;
 }
 
-/// Rounds v down to a power of two, so that x ± kh has no rounding error (or one ulp if it crosses
-/// a power of two).
+/// Rounds v down to a power of two, so that x ± kh has no rounding error (or an error of one ulp if
+/// it crosses a power of two).
 inline double power_of_two_below(double v) {
   int exponent = 0;
   std::frexp(v, &exponent);
@@ -84,7 +84,8 @@ inline bool smooth(const Slope& s, const Goal& goal) {
   return s.finite() && !one_sided_mismatch(s, goal.scale, goal.tolerance);
 }
 
-/// True if the estimate is within the tolerance, or is rounding, which a smaller step increases.
+/// True if the error estimate is within the tolerance, or is only rounding, which a smaller step
+/// increases.
 inline bool settled(const Slope& s, const Goal& goal) {
   const Tolerance& t = goal.tolerance;
   return smooth(s, goal) &&
@@ -97,8 +98,8 @@ inline bool hidden(const Slope& s, const Goal& goal) {
          !resolved(s, goal.scale, goal.tolerance);
 }
 
-/// The best slope of one output. If its one-sided derivatives differ without a kink, f has more
-/// rounding than its size suggests, and a smooth slope is preferred.
+/// Returns the best slope of one output. If its one-sided derivatives differ without a kink, f has
+/// more rounding than its size suggests, and a smooth slope is preferred.
 inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
   const Slope *best = nullptr, *best_smooth = nullptr, *best_resolved = nullptr;
   const auto keep = [](const Slope& s, const Slope*& least) {
@@ -118,14 +119,15 @@ inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
   return kink.finite() || best_smooth == nullptr ? kink : *best_smooth;
 }
 
-/// Ignores badly measured slopes, which may be arbitrarily large.
+/// Returns the largest derivative, at least `start`. Ignores badly measured slopes, which may be
+/// arbitrarily large.
 inline double largest_resolved(const std::vector<Slope>& slopes, double start, const Tolerance& t) {
   for (const Slope& s : slopes)
     if (resolved(s, 0, t)) start = std::max(start, s.size());
   return start;
 }
 
-/// Re-evaluates outputs without a slope or with one hidden by rounding. If large terms cancel
+/// Re-evaluates outputs that have no slope or a slope hidden by rounding. If large terms cancel
 /// inside f, rounding errors of many ulps make one-sided slopes differ at every step. Their gap is
 /// a fourth difference. At a kink, gap·step has shrunk to 1/16 by the third step, so a remainder
 /// below 1e4 ulps is rounding. 4 ulps are always allowed.
@@ -146,8 +148,8 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
 /// One column of the Jacobian: the slope of every output along one input element x, with y = f(x).
 /// Each step costs six calls of f. If x is not finite, all slopes are NaN.
 ///
-/// Steps shrink from the unit. For outputs that remain, larger steps, steps from the size of x and
-/// from the natural size, and one-sided differences are tried.
+/// Steps shrink from the unit. For outputs that remain unsettled, tries larger steps, steps from
+/// the size of x and from the natural size, and one-sided differences.
 class JacobianColumn {
  public:
   JacobianColumn(const LineFunction& f, double x, double unit, const Values& y, const Goal& goal)
@@ -193,7 +195,7 @@ class JacobianColumn {
     return !smooth(s, goal_) ||
            !(s.only_rounding() || within(s, 1e-4, goal_.scale, goal_.tolerance));
   }
-  /// Only rounding is visible, which could hide a relevant derivative.
+  /// True if only rounding is visible, and it could hide a relevant derivative.
   bool drowned(std::size_t i) const {
     const Slope& s = best_[i];
     return s.looks_zero() && (s.noise == 0 || !resolved(s, goal_.scale, goal_.tolerance));
@@ -230,14 +232,15 @@ class JacobianColumn {
     return tried;
   }
 
-  /// A small step may stay on one stair of f and look exact, so the stairs of larger steps count.
+  /// Returns the best slope of output i. A small step may stay on one stair of f and appear exact,
+  /// so the stairs seen with larger steps count.
   Slope best(const std::vector<Slope>& tried, std::size_t i) {
     for (const Slope& s : tried) stairs_[i] = std::max(stairs_[i], 8 * s.jitter * s.step);
     return with_noise(best_of(tried, goal_), i);
   }
 
-  /// Adds the noise of the stairs. If f is constant and as small as the rounding of its terms, it
-  /// may be only rounding.
+  /// Adds the noise of the stairs to a slope. If f is constant and as small as the rounding of its
+  /// terms, its value may be only rounding.
   Slope with_noise(Slope s, std::size_t i) const {
     double noise = stairs_[i] < goal_.terms / 16 ? 0 : std::min(stairs_[i], goal_.terms);
     if (s.value == 0 && std::abs(y_[i]) <= 4 * goal_.terms) noise = goal_.terms;
@@ -245,7 +248,8 @@ class JacobianColumn {
     return s;
   }
 
-  /// Adds a slope. Earlier slopes that differ by more than both estimates were accidental.
+  /// Adds a slope. If an earlier slope differs from it by more than both estimates, the earlier
+  /// estimate was too small by accident and is raised.
   void take(const Slope& now, std::vector<Slope>& tried, int& seen) const {
     const Tolerance& t = goal_.tolerance;
     for (Slope& before : tried) {
@@ -256,8 +260,8 @@ class JacobianColumn {
     tried.push_back(now);
   }
 
-  /// Tries steps from h on for badly measured outputs. Any slope above rounding is better than
-  /// none.
+  /// Tries steps from h on for badly measured outputs. Any slope that exceeds rounding is better
+  /// than none.
   void look_from(double h) {
     std::vector<bool> nothing, wanted;
     for (std::size_t i = 0; i < y_.size(); ++i) {
@@ -273,8 +277,8 @@ class JacobianColumn {
     }
   }
 
-  /// Whether to try steps of the natural size. If f is flat at the unit, two calls decide: f may be
-  /// flat there too, or have an edge on one side.
+  /// True if steps of the natural size should be tried. If f is flat at the unit, two calls decide:
+  /// f may be flat there too, or have an edge on one side.
   bool rises(double h) {
     if (any(&JacobianColumn::rough)) return true;
     if (!any(&JacobianColumn::drowned)) return false;
@@ -289,8 +293,8 @@ class JacobianColumn {
     return result;
   }
 
-  /// Larger steps reduce the effect of rounding (a saturated softmax, a small change of a large
-  /// value).
+  /// Tries larger steps, which reduce the effect of rounding (a saturated softmax, a small change
+  /// of a large value).
   void try_larger_steps(double h) {
     for (int step = 0; step < kLargerSteps && any(&JacobianColumn::rough); ++step) {
       h /= kShrink;

@@ -1,5 +1,4 @@
-// Input of a diagnosis: both Jacobians of each input, the one under test (A) and the measured one
-// (N).
+// Input of a diagnosis: two Jacobians per input, the one under test (A) and the measured one (N).
 #pragma once
 
 #include "gradus/check/raw/findings.h"
@@ -20,12 +19,12 @@ struct InputEvidence {
   Values values;
   SmallMatrix analytic, numeric;  // [outputs, elements]
   double unsure = 0;              // largest error estimate of `numeric`
-  bool ignores_upstream = false;  // same gradient for every dy
+  bool ignores_upstream = false;  // the gradient is the same for every dy
 };
 
 struct Evidence {
   std::vector<InputEvidence> inputs = {};
-  std::size_t input = 0;  // the wrong one
+  std::size_t input = 0;  // index of the wrong input
   bool jacobian = false;  // f returns a Jacobian
   Dims output_shape = {};
   Values output = {};
@@ -56,7 +55,7 @@ struct Comparison {
   }
 
   bool wrong(std::size_t i, std::size_t j) const { return std::abs(a(i, j) - n(i, j)) > fuzz; }
-  bool zero(std::size_t i, std::size_t j) const { return std::abs(n(i, j)) <= fuzz; }  // N is 0
+  bool zero(std::size_t i, std::size_t j) const { return std::abs(n(i, j)) <= fuzz; }  // if N is 0
 
   template <class Property>
   std::vector<bool> having(bool outputs, Property property) const {
@@ -86,7 +85,7 @@ inline std::string axis_text(std::size_t axis, const Dims& shape) {
   return axis >= shape.size() ? "all axes" : "axis " + std::to_string(axis);
 }
 
-/// Broadcasts x; empty if that is impossible or x is a scalar.
+/// Broadcasts x to shape `to`. Returns nothing if that is impossible or x is a scalar.
 inline Values spread(const Values& x, const Dims& shape, const Dims& to) {
   if (x.size() < 2 || shape.size() > to.size()) return {};
   const std::size_t before = to.size() - shape.size();
@@ -104,7 +103,8 @@ inline Values spread(const Values& x, const Dims& shape, const Dims& to) {
 
 using Groups = std::vector<std::vector<std::size_t>>;
 
-/// Elements that differ only in their index along `axis`; all if axis is the rank.
+/// Groups elements that differ only in their index along `axis`. If axis is the rank, all elements
+/// form one group.
 inline Groups groups_along(std::size_t axis, const Dims& shape) {
   Dims rest = axis < shape.size() ? shape : Dims(shape.size(), 1);
   if (axis < shape.size()) rest[axis] = 1;
@@ -121,7 +121,7 @@ inline Groups groups_along(std::size_t axis, const Dims& shape) {
 inline std::string location(const std::vector<bool>& in, const Dims& shape, const Values& x) {
   const std::int64_t count = std::count(in.begin(), in.end(), true);
   if (count == 0 || count == std::ssize(in)) return "";
-  const auto are_those = [&](auto property) {  // only the marked elements
+  const auto are_those = [&](auto property) {  // exactly the marked ones
     for (std::size_t j = 0; j < in.size(); ++j)
       if (in[j] != property(j)) return false;
     return true;

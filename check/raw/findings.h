@@ -1,4 +1,4 @@
-// The result of a check, shared by the checks of arrays and tensors and the C interface.
+// The result of a check. Checks of arrays, checks of tensors and the C interface share it.
 #pragma once
 
 #include <iosfwd>
@@ -9,13 +9,13 @@
 
 namespace gradus::check {
 
-/// The type of comparison in a Finding.
+/// The comparison that a Finding reports.
 enum class Kind {
-  structure,      // incomparable: sizes, exceptions, invalid writes
+  structure,      // not comparable: wrong sizes, exceptions, invalid writes
   zero_upstream,  // dy = 0 must give 0
   linearity,      // dx must be linear in dy
-  buffer,         // old content added to or overwritten, contrary to the declaration
-  element,        // input element against output element
+  buffer,         // old content was added to or overwritten, contrary to the declaration
+  element,        // one input element against one output element
   projection,     // a weighted sum of outputs, or a direction of all elements
   condition       // wrong only under a condition: strides, precision …
 };
@@ -29,16 +29,16 @@ struct Finding {
   Dims at = {};           // input index; empty for a scalar or a direction
   Dims output = {};       // output index; empty for a scalar or a weighted sum
   bool along = false;     // all elements move along a direction
-  double analytic = 0;    // under test
-  double numeric = 0;     // measured
+  double analytic = 0;    // derivative under test
+  double numeric = 0;     // measured derivative
   double allowed = 0;     // largest accepted |analytic − numeric|
-  std::string note = {};  // details in words
+  std::string note = {};  // details as text
 };
 
-/// Why a derivative is wrong. It must explain the entire difference.
+/// Why a derivative is wrong. A cause must explain the entire difference.
 struct Cause {
-  std::string name = {};  // "MISSING TERM"; empty: no pattern was found
-  std::string why = {};   // the evidence
+  std::string name = {};  // "MISSING TERM"; empty if no pattern was found
+  std::string why = {};   // evidence for the cause
   std::string hint = {};  // what to change
 };
 
@@ -47,23 +47,23 @@ struct InputSummary {
   std::string name = {};
   Dims shape = {};
   bool differentiable = true;
-  std::int64_t elements = 0;   // of the input
-  std::int64_t looked_at = 0;  // moved one by one; the others along directions
-  std::int64_t compared = 0;   // pairs of values
+  std::int64_t elements = 0;   // elements of the input
+  std::int64_t looked_at = 0;  // elements moved one by one; the others move along directions
+  std::int64_t compared = 0;   // pairs of values compared
   std::int64_t wrong = 0;      // elements with a wrong derivative
-  std::int64_t unseen = 0;     // could not be measured
+  std::int64_t unseen = 0;     // elements that could not be measured
   std::int64_t kinks = 0;      // elements at a kink
   double largest = 0;          // largest measured derivative
-  std::string map = {};        // one character per element; empty if none is wrong
-  std::int64_t map_rows = 0;   // > 0: the map is that of a Jacobian [map_rows, elements]
+  std::string map = {};        // one character per element; empty if all are correct
+  std::int64_t map_rows = 0;   // > 0: `map` shows a Jacobian [map_rows, elements]
   Cause cause = {};
 };
 
 /// Work done by a check.
 struct Counts {
-  std::int64_t forward = 0;     // calls
-  std::int64_t vjp = 0;         // calls
-  std::int64_t conditions = 0;  // conditions that were tested, for checks of tensors
+  std::int64_t forward = 0;     // calls of forward
+  std::int64_t vjp = 0;         // calls of vjp
+  std::int64_t conditions = 0;  // conditions tested, for checks of tensors
 
   void add(const Counts& more) {
     forward += more.forward;
@@ -71,7 +71,7 @@ struct Counts {
   }
 };
 
-/// The result of a check. Converts to true if it passed; prints as text with <<.
+/// The result of a check. Converts to true if the check passed; << prints it as text.
 struct Report {
   std::string name;
   Verdict verdict = Verdict::pass;
@@ -80,8 +80,8 @@ struct Report {
   std::vector<std::string> notes;  // anything else that the reader should know
   Counts counts;
   std::uint64_t seed = 0;
-  std::string reproduce;  // the call to repeat
-  std::string smallest;   // smallest failing shapes
+  std::string reproduce;  // call that repeats the check
+  std::string smallest;   // smallest shapes that fail
 
   explicit operator bool() const { return verdict == Verdict::pass; }
 
@@ -90,24 +90,24 @@ struct Report {
     findings.push_back(std::move(finding));
   }
 
-  /// Adds a finding, and its cause if the input has none.
+  /// Adds a finding, and sets the input's cause if it has none.
   void add(Kind kind, std::size_t input, std::string note, const Cause& cause = {}) {
     InputSummary& summary = inputs[input];
     add({.kind = kind, .input = input, .input_name = summary.name, .note = std::move(note)});
     if (summary.cause.name.empty()) summary.cause = cause;
   }
 
-  /// Text in lines of at most 76 columns, with escape sequences if `colour`.
+  /// Returns text in lines of at most 76 columns, with escape sequences if `colour` is true.
   std::string text(bool colour = false) const;
 
-  /// JSON. "nan", "inf" and "-inf" are strings.
+  /// Returns JSON, in which "nan", "inf" and "-inf" are strings.
   std::string json() const;
 };
 
-/// JUnit XML: one test case per report, which fails unless it is a PASS.
+/// Returns JUnit XML with one test case per report. A test case fails unless its report is a PASS.
 std::string junit(const std::vector<Report>& reports);
 
-/// In color if `out` is a terminal and NO_COLOR is not set.
+/// Prints in color if `out` is a terminal and NO_COLOR is not set.
 std::ostream& operator<<(std::ostream& out, const Report& report);
 
 inline const char* to_string(Kind kind) {

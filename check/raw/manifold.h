@@ -2,8 +2,8 @@
 //
 //   y = plus(x, δ)      δ = minus(y, x)      plus(x, 0) = x
 //
-// The derivative with respect to such an input is that of f(plus(x, δ)) by δ at 0. With
-// B = ∂plus/∂δ, an ambient gradient g corresponds to Bᵀg.
+// The derivative with respect to such an input is the derivative of f(plus(x, δ)) with respect to δ
+// at 0. With B = ∂plus/∂δ, an ambient gradient g corresponds to Bᵀg.
 #pragma once
 
 #include "gradus/check/raw/findings.h"
@@ -11,20 +11,20 @@
 
 namespace gradus::check {
 
-/// Accepted gradients.
+/// Form of the gradients that a check accepts.
 enum class GradientSpace {
-  tangent,   // of the size of δ
-  embedded,  // also an ambient vector tangent to the manifold
-  ambient    // any ambient vector; only its tangent part counts
+  tangent,   // vectors with the size of δ
+  embedded,  // also ambient vectors tangent to the manifold
+  ambient    // any ambient vectors; only the tangent part counts
 };
 
 /// A manifold whose points have `numbers` values.
 struct Manifold {
   std::string name;
-  std::function<std::size_t(std::size_t numbers)> dimension;  // of δ
+  std::function<std::size_t(std::size_t numbers)> dimension;  // dimension of δ
   std::function<Values(const Values& x, const Values& delta)> plus;
   std::function<Values(const Values& y, const Values& x)> minus = {};  // default: B⁺(y − x)
-  std::function<double(const Values& x)> residual = {};  // 0 on the manifold; above 1e-6: BadInput
+  std::function<double(const Values& x)> residual = {};  // 0 on the manifold; BadInput if > 1e-6
   GradientSpace gradient = GradientSpace::tangent;
 };
 
@@ -46,7 +46,7 @@ GRADUS_CHECK_INLINE Manifold symmetric();
 /// Positive values: plus(x, δ) = x exp(δ).
 GRADUS_CHECK_INLINE Manifold positive();
 
-/// Manifolds of the inputs and the output; empty: a vector space.
+/// Manifolds of the inputs and the output; empty means a vector space.
 struct Domains {
   std::vector<std::optional<Manifold>> inputs;
   std::optional<Manifold> output = {};
@@ -56,7 +56,7 @@ struct Domains {
   }
 };
 
-/// check_vjp() on manifolds. Near special points, also checks a sample.
+/// Runs check_vjp() on manifolds. Near special points, also checks a sample.
 GRADUS_CHECK_INLINE Report check_on(const std::string& name, const Functions& f,
                                     const std::vector<Input>& inputs, const Domains& places,
                                     RawOptions options);

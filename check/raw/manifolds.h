@@ -1,4 +1,4 @@
-// The manifolds of manifold.h.
+// Implements the manifolds of manifold.h.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline Values times(const SmallMatrix& a, const Values& x) {
   return product(a, {x.size(), 1, x}).values;
 }
 
-/// B [numbers, dimension] by six-point differences, with an error of a few roundings.
+/// Returns B [numbers, dimension] by six-point differences, with an error of a few roundings.
 inline SmallMatrix tangent_basis(const Manifold& m, const Values& x) {
   constexpr double h = 0x1p-7;
   constexpr std::array weight{45.0 / 60, -9.0 / 60, 1.0 / 60};
@@ -37,7 +37,7 @@ inline SmallMatrix tangent_basis(const Manifold& m, const Values& x) {
   return b;
 }
 
-/// (BᵀB)⁻¹ v by elimination; BᵀB is positive definite.
+/// Returns (BᵀB)⁻¹ v by elimination; BᵀB is positive definite.
 inline Values solve_normal(const SmallMatrix& b, Values v) {
   SmallMatrix a = product(transposed(b), b);
   const std::size_t n = v.size();
@@ -54,7 +54,7 @@ inline Values solve_normal(const SmallMatrix& b, Values v) {
   return v;
 }
 
-/// The ambient vector of v: Bᵀ lifted(B, v) = v.
+/// Returns the tangent ambient vector for v: Bᵀ lifted(B, v) = v.
 inline Values lifted(const SmallMatrix& b, const Values& v) { return times(b, solve_normal(b, v)); }
 
 inline Values tangent_of(const Manifold& m, const SmallMatrix& b, const Values& y,
@@ -71,7 +71,7 @@ inline double orthonormal_residual(const SmallMatrix& rows) {
   return largest_of(gram.values);
 }
 
-/// sin(a)/a, (1 − cos a)/a² and (a − sin a)/a³ from a², accurate near 0.
+/// Returns sin(a)/a, (1 − cos a)/a² and (a − sin a)/a³ for a² = a2, accurate near 0.
 inline std::array<double, 3> rotation_factors(double a2) {
   if (a2 < 1e-4)
     return {1 - a2 / 6 * (1 - a2 / 20), 0.5 - a2 / 24 * (1 - a2 / 30),
@@ -80,7 +80,7 @@ inline std::array<double, 3> rotation_factors(double a2) {
   return {std::sin(a) / a, (1 - std::cos(a)) / a2, (a - std::sin(a)) / (a2 * a)};
 }
 
-/// I + p W + q W², where W is the cross product with w.
+/// Returns I + p W + q W², where W is the cross product with w.
 inline SmallMatrix rotation_series(const double* w, double p, double q) {
   SmallMatrix r{3, 3};
   const SmallMatrix cross{3, 3, {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0}};
@@ -146,8 +146,8 @@ GRADUS_CHECK_INLINE Manifold se3() {
   return {"rigid motions", always(6), plus, {}, residual};
 }
 
-/// Completes the orthonormal rows of x [rows, n] by [n − rows, n] rows: Gram-Schmidt (twice) on the
-/// axes.
+/// Returns n − rows rows that complete the orthonormal rows of x [rows, n] to a basis, by applying
+/// Gram-Schmidt (twice) to the axes.
 inline SmallMatrix complement(const SmallMatrix& x) {
   const std::size_t n = x.columns;
   SmallMatrix all = x;
@@ -170,7 +170,7 @@ inline SmallMatrix complement(const SmallMatrix& x) {
           Values(all.values.begin() + static_cast<std::ptrdiff_t>(x.rows * n), all.values.end())};
 }
 
-/// The nearest orthonormal rows, by Newton's iteration.
+/// Returns the nearest orthonormal rows, by Newton's iteration.
 inline SmallMatrix orthonormal(SmallMatrix rows) {
   for (int step = 0; step < 8; ++step) {
     const SmallMatrix change = product(product(rows, transposed(rows)), rows);

@@ -1,4 +1,4 @@
-// The input of a check.
+// Inputs and options of a check.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,17 @@ struct Input {
   Dims shape = {};        // default: one axis; none for a single value
   Values values = {};
   bool differentiable = true;  // false for indices and masks
-  bool tangent = false;        // a step on a manifold: 0, but not a special point
+  bool tangent = false;        // a step on a manifold, whose value 0 is not a special point
 };
 
-/// inputs → output, row-major. Must have no side effects.
+/// Maps inputs to the output, row-major. Must have no side effects.
 using Forward = std::function<Values(const Arguments&)>;
 
-/// inputs, dy → one gradient per input. May be empty for one that is not differentiable.
+/// Maps inputs and dy to one gradient per input. The gradient may be empty if the input is not
+/// differentiable.
 using Derivative = std::function<Arguments(const Arguments&, const Values& dy)>;
 
-/// Returns the gradient buffers, which contained `start` before the call.
+/// Returns the gradient buffers, which contain `start` before the call.
 using DerivativeInto =
     std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
 
@@ -34,8 +35,8 @@ struct Functions {
   Derivative vjp;
   DerivativeInto into = {};          // writes to the caller's buffers
   bool accumulates = false;          // `into` adds to its buffers
-  bool linear = false;               // vjp multiplies by a matrix, so it is linear
-  std::function<Dims()> shape = {};  // of the output, after the first forward
+  bool linear = false;               // vjp multiplies by a matrix, so it is linear in dy
+  std::function<Dims()> shape = {};  // shape of the output, called after the first forward
   Forward reference = {};            // forward in double, if forward computes in float
   double ulp = std::numeric_limits<double>::epsilon();  // machine epsilon of both functions
 };
@@ -47,18 +48,18 @@ enum class Mode {
   projections  // a sample, weighted sums of outputs, directions of elements
 };
 
-/// Options for plain arrays; made from check::Options for tensors.
+/// Options for plain arrays. Checks of tensors convert check::Options to these.
 struct RawOptions {
   Mode mode = Mode::automatic;
-  std::uint64_t seed = 0x5eed;   // of upstream gradients and samples
+  std::uint64_t seed = 0x5eed;   // seed of upstream gradients and samples
   double rtol = 1e-7;            // see Tolerance
   double atol = 1e-9;            // relative to the element's largest derivative
   double resolution = 0;         // > 0: accuracy to check, for noisy functions
   int projections = 3;           // weighted sums of outputs; in a sample, also directions
   std::size_t rows = 16;         // outputs in a sample
   std::size_t columns = 64;      // elements per input in a sample
-  std::size_t findings = 3;      // listed per input
-  Dims output_shape = {};        // for the report; default: one axis
+  std::size_t findings = 3;      // number listed per input
+  Dims output_shape = {};        // shape shown in the report; default: one axis
   Values upstream = {};          // an additional upstream gradient
   std::vector<Kink> kinks = {};  // points with a conventional derivative
   double seconds = 0;            // > 0: time limit
@@ -75,17 +76,17 @@ struct RawOptions {
   }
 };
 
-/// The check was misused.
+/// Thrown if the check is misused.
 class BadInput : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// A function under test wrote to memory that it must not change.
+/// Thrown if a function under test wrote to memory that it must not change.
 class Damage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Fills in names and shapes. Throws BadInput if a shape does not match its values, or nothing is
+/// Fills in names and shapes. Throws BadInput if a shape does not match its values, or no input is
 /// differentiable.
 inline std::vector<Input> completed(const std::string& name, std::vector<Input> inputs) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {

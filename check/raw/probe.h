@@ -1,7 +1,7 @@
-// Which derivatives are compared. A probe is an upstream gradient: one output (a row of the
-// Jacobian), or dense, a weighted sum of all. A move changes one element of an input, or all along
-// a direction. Small Jacobians are compared entry by entry; large ones by a sample of rows and
-// elements, dense probes, and directions.
+// Determines which derivatives are compared. A probe is an upstream gradient: either one output (a
+// row of the Jacobian), or dense (a weighted sum of all outputs). A move changes either one element
+// of an input, or all elements along a direction. Small Jacobians are compared entry by entry;
+// large ones by a sample of rows and elements, dense probes, and directions.
 #pragma once
 
 #include <numeric>
@@ -12,9 +12,9 @@
 namespace gradus::check {
 
 struct Probe {
-  Values weight;                        // one per output; a single one for a row
-  std::optional<std::size_t> row = {};  // empty: dense
-  Arguments answer = {};                // of the derivative under test
+  Values weight;                        // one weight per output; a single weight for a row
+  std::optional<std::size_t> row = {};  // empty if dense
+  Arguments answer = {};                // result of the derivative under test
 
   bool dense() const { return !row; }
   Values upstream(std::size_t outputs) const {
@@ -26,7 +26,7 @@ struct Probe {
 };
 
 struct Move {
-  std::optional<std::size_t> element = {};  // empty: `direction`
+  std::optional<std::size_t> element = {};  // empty: moves along `direction`
   Values direction = {};
   std::vector<Slope> slopes = {};  // [probe]
 
@@ -44,7 +44,7 @@ struct Move {
   }
 };
 
-/// min(some, count) different indices below `count`, in random order.
+/// Returns min(some, count) distinct indices below `count`, in random order.
 inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Random& random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -56,7 +56,7 @@ inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Rand
   return order;
 }
 
-/// `rows` rows, then `dense` dense probes.
+/// Returns `rows` probes of rows, then `dense` dense probes.
 inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int dense,
                                       Random& random) {
   std::vector<Probe> result;
@@ -69,7 +69,8 @@ inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int
   return result;
 }
 
-/// All elements of x, or `some` and `dense` directions, which move each element in its own unit.
+/// Returns moves of all elements of x, or of `some` elements and along `dense` directions. A
+/// direction moves each element in its own unit.
 inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some, int dense,
                                     Random& random) {
   std::vector<Move> result;
@@ -95,8 +96,8 @@ inline Slope scaled(const Slope& s, double w) {
           s.step,      m * s.turn,   m * s.bend,  s.kink,       s.declared};
 }
 
-/// The slope of Σ wᵢ·outᵢ. Changes add up with their signs, as stencils are linear. Roundings are
-/// independent, so squares add up. The interval of a kink widens at both ends.
+/// Returns the slope of Σ wᵢ·outᵢ. Changes add up with their signs, because stencils are linear.
+/// Roundings are independent, so their squares add up. The interval of a kink widens at both ends.
 inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   if (!probe.dense()) return scaled(column[*probe.row], probe.weight[0]);
   Slope sum{.value = 0};

@@ -1,5 +1,5 @@
-// Pulls a function on manifolds (manifold.h) back to tangent vectors: f(plus(x, δ)) is checked at
-// δ = 0.
+// Pulls a function on manifolds (manifold.h) back to tangent vectors: checks f(plus(x, δ)) at δ =
+// 0.
 #pragma once
 
 #include "gradus/check/raw/manifolds.h"
@@ -34,7 +34,7 @@ class Pullback {
     return result;
   }
 
-  /// The functions of δ, which refer to *this.
+  /// Returns the functions of δ. They refer to *this.
   Functions functions() {
     Functions g = f_;
     g.forward = [this](const Arguments& delta) { return forward(f_.forward, delta); };
@@ -87,7 +87,7 @@ class Pullback {
     std::size_t input;
     Manifold manifold;
     SmallMatrix basis;
-    std::string found = {};  // why its gradient is not tangent
+    std::string found = {};  // why the gradient is not tangent
   };
 
   void require_on(const Manifold& m, const Values& x, const std::string& what) const {
@@ -110,7 +110,8 @@ class Pullback {
     return tangent_of(*output_, output_basis_, y, origin_);
   }
 
-  /// A vjp gets dy in the ambient space; a Jacobian is multiplied by it unchanged.
+  /// Converts dy for the derivative under test. A vjp receives dy in the ambient space; a Jacobian
+  /// is multiplied by dy unchanged.
   Values upstream(const Values& dy) const {
     return output_ && !f_.linear ? lifted(output_basis_, dy) : dy;
   }
@@ -128,7 +129,8 @@ class Pullback {
     return dx;
   }
 
-  /// Checks that a gradient is tangent. Called for every dy, as one may be tangent by chance.
+  /// Checks that a gradient is tangent. Called for every dy, because one gradient may be tangent by
+  /// chance.
   void look_at(Placed& p, const Values& g, const Values& v) const {
     const Values inside = lifted(p.basis, v);
     double outside = 0;

@@ -1,5 +1,5 @@
 // splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
-// Standard distributions differ between vendors; failures must be reproducible from their seed.
+// Standard distributions differ between vendors, but failures must be reproducible from a seed.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,18 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// In [0, 1): the upper 53 bits, exact.
+  /// Returns a value in [0, 1): the upper 53 bits, exact.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
   double between(double low, double high) { return low + (high - low) * uniform(); }
 
-  /// In [0, count), count > 0. The modulo bias is below count / 2^64.
+  /// Returns a value in [0, count), count > 0. The modulo bias is below count / 2^64.
   std::int64_t below(std::int64_t count) {
     return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(count));
   }
 
-  /// In ±[1.5, 2.5). 0, ±1 or a single sign could hide a derivative that ignores dy.
+  /// Returns a value in ±[1.5, 2.5). Values of 0 or ±1, or of a single sign, could hide a
+  /// derivative that ignores dy.
   double upstream() {
     const double size = between(1.5, 2.5);
     return (next() >> 63) != 0 ? size : -size;

@@ -1,4 +1,4 @@
-// Reports as text, JSON and JUnit XML.
+// Prints reports as text, JSON and JUnit XML.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ inline std::string summary_line(const InputSummary& input, std::size_t index) {
   return joined(result, fine ? "ok, " : "", input.compared, " values compared");
 }
 
-/// ": 1.38 times what it should be", if that is informative.
+/// Returns ": 1.38 times what it should be", or "" if a ratio is not informative.
 inline std::string in_words(const Finding& f) {
   const double ratio = f.analytic / f.numeric, size = std::abs(ratio);
   if (!std::isfinite(ratio)) return "";
@@ -62,7 +62,7 @@ inline std::string described(const Finding& f) {
          wrapped(numbers_in(f), 6) + (f.note.empty() ? "" : wrapped(f.note, 6));
 }
 
-/// The last two axes around the first error, at most 12 rows of 60.
+/// Draws the last two axes around the first error, at most 12 rows of 60 characters.
 inline std::string drawn_map(const InputSummary& input) {
   const bool jacobian = input.map_rows > 0;
   const Dims shape = jacobian ? Dims{input.map_rows, input.elements} : input.shape;
@@ -175,7 +175,7 @@ std::string json_of(const std::vector<T>& items) {
   return "[" + result + "]";
 }
 
-/// object("name", value, …)
+/// Returns a JSON object: object("name", value, …).
 template <class... Parts>
 std::string object(const Parts&... parts) {
   std::string result;
@@ -209,7 +209,7 @@ GRADUS_CHECK_INLINE std::string Report::json() const {
          "\n";
 }
 
-/// XML 1.0 allows only these three control characters.
+/// Escapes text for XML 1.0, which allows only these three control characters.
 inline std::string xml_of(const std::string& text) {
   std::string result;
   for (const char c : text) {

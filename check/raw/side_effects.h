@@ -1,4 +1,5 @@
-// Checks that a derivative is deterministic, linear in dy, and uses its buffers as declared.
+// Checks that a derivative is deterministic and linear in dy, and that it uses its buffers as
+// declared.
 #pragma once
 
 #include "gradus/check/raw/checked_function.h"
@@ -10,7 +11,7 @@ class SideEffects {
   SideEffects(CheckedFunction& function, Values dy, const Tolerance& tolerance, Report& report)
       : function_(function), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
 
-  /// `answer` is the result for dy.
+  /// Checks `answer`, the derivative's result for dy_.
   void check_answer(const Arguments& answer) {
     const Arguments again = function_.vjp(dy_, report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
@@ -24,7 +25,8 @@ class SideEffects {
     check_linear(answer, -1.0 / 1024);
   }
 
-  /// Runs the derivative on zeroed and on filled buffers. Returns false if it misbehaves.
+  /// Runs the derivative on zeroed and on filled buffers. Returns false if the results contradict
+  /// the declaration.
   bool check_buffers() {
     const bool adds = function_.functions().accumulates;
     const std::size_t before = report_.findings.size();
@@ -32,7 +34,8 @@ class SideEffects {
     Arguments start = function_.filled(0);
     const Arguments clean = function_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
-      // Values of the gradient's size, so that neither is lost in the sum. Floats fit any buffer.
+      // Use values of the gradient's size, so that neither is lost in the sum. Floats are exact in
+      // buffers of either type.
       const double size = std::max(largest_of(clean[k]), 1e-30);
       for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }
@@ -51,13 +54,13 @@ class SideEffects {
   bool wanted(std::size_t k) const { return function_.inputs()[k].differentiable; }
   const std::string& name(std::size_t k) const { return function_.inputs()[k].name; }
 
-  /// vjp(factor dy) = factor vjp(dy). A power of two adds no rounding.
+  /// Checks vjp(factor dy) = factor vjp(dy). A factor that is a power of two adds no rounding.
   void check_linear(const Arguments& answer, double factor) {
     const double share = std::max(1e-6, 10 * tolerance_.rtol);
     const Arguments dx = function_.vjp(scaled(dy_, factor), report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
       if (!wanted(k) || close(dx[k], scaled(answer[k], factor), share)) continue;
-      // Ignored dy and non-finite values have another cause.
+      // An ignored dy or non-finite values have another cause.
       const auto finite = [](double v) { return std::isfinite(v); };
       if (!std::all_of(answer[k].begin(), answer[k].end(), finite)) continue;
       if (close(dx[k], answer[k], 1e-9)) continue;

@@ -5,7 +5,8 @@
 
 namespace gradus::check {
 
-/// Shrinks `sizes` while make(sizes) fails. `report` becomes that of the returned sizes.
+/// Shrinks `sizes` while the check make(sizes) fails. `report` is set to the report of the returned
+/// sizes.
 template <class Make>
 Dims find_smallest(Dims sizes, Report& report, Make make) {
   for (std::size_t axis = 0; axis < sizes.size();) {
@@ -18,12 +19,13 @@ Dims find_smallest(Dims sizes, Report& report, Make make) {
       sizes = smaller;
       report = std::move(tried);
     }
-    axis = sizes[axis] == before ? axis + 1 : 0;  // another axis may now shrink
+    axis = sizes[axis] == before ? axis + 1 : 0;  // another axis may shrink once this one has
   }
   return sizes;
 }
 
-/// Runs make(sizes), a check at these sizes. If it fails, shrinks them as far as it still fails.
+/// Runs make(sizes), a check at these sizes. If it fails, shrinks the sizes as long as it still
+/// fails.
 ///
 ///   check::smallest({2, 3, 5}, [](const check::Dims& n) {
 ///     return check::raw("softmax", softmax, softmax_vjp, random_values(n));

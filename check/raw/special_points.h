@@ -1,6 +1,6 @@
-// Points that hide errors: zeros hide a missing term, a symmetric matrix a transposition, equal
-// values a swap. Near such a point a sample is checked too. Equal elements at kinks also move
-// together.
+// Detects points that hide errors: zeros hide a missing term, a symmetric matrix a transposition,
+// equal values a swap. If the inputs are such a point, a sample near it is checked too. Equal
+// elements at kinks are also moved together.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ inline bool has_unit_norm(const Values& x) {
          std::abs(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) - 1) < 1e-12;
 }
 
-/// The special property of the inputs, or "". Zeros and equal values include symmetric, diagonal
-/// and constant inputs.
+/// Returns the special property of the inputs, or "". Zeros and equal values include symmetric,
+/// diagonal and constant inputs.
 inline std::string special_point(const std::vector<Input>& inputs,
                                  const std::vector<Numeric>& numeric = {}) {
   Values all;
@@ -34,7 +34,7 @@ inline std::string special_point(const std::vector<Input>& inputs,
   return unit_norm ? "a length of 1" : "";
 }
 
-/// Moves the inputs by a small random step. Preserves signs and unit lengths.
+/// Moves the inputs by a small random step that preserves signs and unit lengths.
 inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t seed) {
   Random random(seed + 99);
   for (Input& input : inputs) {
@@ -48,7 +48,7 @@ inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t s
   return inputs;
 }
 
-/// A failure that no single element shows.
+/// Adds a failure that no comparison of a single element shows.
 inline void add_extra(Report& report, Finding finding) {
   report.inputs[finding.input].wrong += 1;
   report.add(std::move(finding));
@@ -66,8 +66,8 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
       where + (there ? "; a sample nearby is correct too" : "; nothing could be measured nearby"));
 }
 
-/// Moves equal elements at kinks together: a max that gives both of two tied elements the full
-/// gradient is right for each, but not for both. Skips elements already reported.
+/// Moves equal elements at kinks together. A max that passes the full gradient to both of two tied
+/// elements is right for each element, but not for both. Skips elements that are already reported.
 inline std::optional<Finding> wrong_tie(CheckedFunction& function,
                                         const std::vector<Numeric>& numeric,
                                         const std::vector<Probe>& probes, const Goal& goal,

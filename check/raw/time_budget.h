@@ -1,4 +1,4 @@
-// Splits the time of a check: how many elements move one by one, on how many threads. Shows
+// Divides the time of a check: how many elements move one by one, and on how many threads. Shows
 // progress and reports what was left out.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace gradus::check {
 
 class TimeBudget {
  public:
-  static constexpr double kColumnCalls = 6;  // per column of a smooth function
-  // The rest is for repeated measurements: more if directions found errors.
+  static constexpr double kColumnCalls = 6;  // calls per column of a smooth function
+  // The rest is for repeated measurements; it is larger if directions found errors.
   static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
 
   TimeBudget(std::string name, const RawOptions& options)
@@ -29,7 +29,7 @@ class TimeBudget {
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-  /// `call`: seconds per call of forward.
+  /// Plans the check. `call` is the duration of one call of forward in seconds.
   void plan(double call, const std::vector<Input>& inputs) {
     const double column = kColumnCalls * call / threads_;
     for (const Input& input : inputs) {
@@ -50,7 +50,8 @@ class TimeBudget {
   bool over() const { return limited_ && seconds() > budget_; }
   double budget() const { return budget_; }
   std::size_t columns(std::size_t k) const { return columns_[k]; }
-  /// Time limit for input k: a share of what is left. `suspect`: directions found errors in it.
+  /// Returns the time limit for input k: a share of the remaining time. `suspect` is true if
+  /// directions found errors in the input.
   double deadline(std::size_t k, bool suspect) const {
     const double share = suspect ? kShareOfSuspects : kShare;
     double later = 0;
@@ -59,8 +60,9 @@ class TimeBudget {
     return seconds() + left * static_cast<double>(columns_[k]) / std::max(later, 1.0);
   }
 
-  /// Calls work(i, function) for [first, last) on several threads, each with its own function. With
-  /// a time limit, starts none after `until` seconds. Returns the first index not done.
+  /// Calls work(i, function) for i in [first, last) on multiple threads, each with its own
+  /// function. With a time limit, starts no call after `until` seconds. Returns the first index
+  /// that is not done.
   template <class Work>
   std::size_t run(std::size_t first, std::size_t last, double until, CheckedFunction& function,
                   Work work) const {
@@ -99,7 +101,7 @@ class TimeBudget {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// At most four times a second, after the first second.
+  /// Shows the progress at most four times a second, after the first second.
   void show(std::size_t done, std::size_t all, double& last) const {
     const double now = seconds();
     if (done == 0 || now < last + (last == 0 ? 1.0 : 0.25) || !is_terminal(2)) return;
@@ -108,9 +110,9 @@ class TimeBudget {
                  done, all, now / static_cast<double>(done) * static_cast<double>(all - done));
   }
 
-  /// Small inputs get all columns, the others equal shares.
+  /// Assigns all columns to small inputs, and equal shares to the others.
   void share(std::size_t total) {
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // elements, input
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // number of elements, input
     for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
     std::sort(order.begin(), order.end());
     for (std::size_t left = order.size(); const auto& [size, k] : order) {
@@ -124,12 +126,12 @@ class TimeBudget {
   int threads_;
   Clock::time_point begin_ = Clock::now();
   bool limited_ = false;
-  double elements_ = 0;               // differentiable
-  std::vector<std::size_t> columns_;  // per input
+  double elements_ = 0;               // number of differentiable elements
+  std::vector<std::size_t> columns_;  // number of columns per input
 };
 
-/// The smallest single error that every direction reveals. A direction moves each element by at
-/// least 0.6 of its unit.
+/// Returns the smallest error of a single element that every direction reveals. A direction moves
+/// each element by at least 0.6 of its unit.
 inline double shown_along(const Numeric& numeric) {
   double result = 0;
   for (const Move& move : numeric.moves) {

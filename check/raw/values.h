@@ -1,4 +1,5 @@
-// Row-major arrays and indices. check/raw includes nothing of Gradus, so it has its own types.
+// Row-major arrays and indices. check/raw includes no other part of Gradus, so it has its own
+// types.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@ inline std::size_t count_of(const Dims& shape) {
   return result;
 }
 
-/// The index of an element: 7 of [2,5] is [1,2].
+/// Returns the index of an element: 7 of [2,5] is [1,2].
 inline Dims index_of(std::size_t element, const Dims& shape) {
   Dims result(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -47,7 +48,7 @@ inline std::size_t element_at(const Dims& index, const Dims& shape) {
   return static_cast<std::size_t>(result);
 }
 
-/// Ignores values that are not finite.
+/// Returns the largest absolute value. Ignores values that are not finite.
 inline double largest_of(const Values& x) {
   double result = 0;
   for (const double v : x)
@@ -55,7 +56,7 @@ inline double largest_of(const Values& x) {
   return result;
 }
 
-/// Root mean square, scaled to avoid overflow.
+/// Returns the root mean square, scaled to avoid overflow.
 inline double rms(const Values& x) {
   double largest = 0, sum = 0;
   for (const double v : x) largest = std::max(largest, std::abs(v));
@@ -64,7 +65,7 @@ inline double rms(const Values& x) {
   return largest * std::sqrt(sum / static_cast<double>(x.size()));
 }
 
-/// True if equal up to `share` of the largest value. NaN equals NaN.
+/// True if a and b are equal up to `share` of the largest value. NaN equals NaN.
 inline bool close(const Values& a, const Values& b, double share) {
   const double allowed = share * std::max(largest_of(a), largest_of(b));
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [allowed](double u, double v) {
@@ -77,7 +78,7 @@ inline Values scaled(Values x, double factor) {
   return x;
 }
 
-/// dy times a Jacobian [outputs, elements].
+/// Returns dy times a Jacobian of shape [outputs, elements].
 inline Values times_rows(const Values& dy, const Values& jacobian) {
   Values dx(dy.empty() ? 0 : jacobian.size() / dy.size(), 0.0);
   for (std::size_t i = 0; i < dy.size(); ++i)
@@ -85,7 +86,7 @@ inline Values times_rows(const Values& dy, const Values& jacobian) {
   return dx;
 }
 
-/// [rows, columns], row-major.
+/// A row-major matrix of shape [rows, columns].
 struct SmallMatrix {
   std::size_t rows, columns;
   Values values = Values(rows * columns, 0.0);

@@ -60,12 +60,12 @@ inline Verdict worse(Verdict a, Verdict b) {
 
 struct Tolerance {
   double rtol = 1e-7;   // six points reach 1e-13
-  double atol = 1e-9;   // relative to S: independent of units
+  double atol = 1e-9;   // relative to S, and so independent of units
   double safety = 20;   // the estimate is an order of magnitude, not a bound
-  double seen = 0.1;    // in (2), of |n|
-  double floor = 1e-5;  // in (2), of S
-  // If f is exactly 0 nearby, it may have underflowed (0.5x(1 + erf(x)) at x = -10) but not its
-  // derivative. Below this, the derivative counts as 0.
+  double seen = 0.1;    // limit in (2), relative to |n|
+  double floor = 1e-5;  // limit in (2), relative to S
+  // If f is exactly 0 nearby, f may have underflowed (0.5x(1 + erf(x)) at x = -10) while its
+  // derivative has not. Below this, the derivative counts as 0.
   double zero_floor = 1e-15;
   bool exact = true;  // rounding is the only noise of f
 };
@@ -73,16 +73,16 @@ struct Tolerance {
 /// A measured derivative of an output, or a weighted sum of outputs, with respect to one element.
 struct Slope {
   double value = std::numeric_limits<double>::quiet_NaN();
-  double change = 0;  // six-point minus four-point, signed: can be summed
+  double change = 0;  // six-point minus four-point difference, signed so that it can be summed
   double noise = 0;   // rounding of f and x, divided by the step
-  double jitter = 0;  // the same, seen only by fifth differences
+  double jitter = 0;  // the same, measured only by fifth differences
   double left = 0;    // one-sided derivatives
   double right = 0;
   double step = 0;        // h
   double turn = 0;        // |f''|·h
   double bend = 0;        // |f''|·unit
-  bool kink = false;      // left and right stay apart
-  bool declared = false;  // `value` is right by convention
+  bool kink = false;      // true if left and right remain apart
+  bool declared = false;  // true if `value` is right by convention
 
   double estimate() const { return std::max(std::abs(change), jitter) + noise; }
   double gap() const { return std::abs(right - left); }
@@ -96,7 +96,8 @@ struct Slope {
   bool only_rounding() const { return std::abs(change) <= 1e3 * noise; }
 };
 
-/// `f` is f(x-3h) … f(x+3h) of one output, each with an error of ulp·|f| or `noise`.
+/// Measures a slope from `f`: f(x-3h) … f(x+3h) of one output, each with an error of ulp·|f| or
+/// `noise`.
 inline Slope measured(const std::array<double, 7>& f, double x, double h, double ulp,
                       double noise) {
   const double d1 = f[4] - f[2], d2 = f[5] - f[1], d3 = f[6] - f[0];
@@ -110,7 +111,7 @@ inline Slope measured(const std::array<double, 7>& f, double x, double h, double
   result.bend = result.turn / h;
   double largest = 0;
   for (const double v : f) largest = std::max(largest, std::abs(v));
-  // 110/60 half-ulps of f; x ± kh may be off by an ulp of x.
+  // The error is 110/60 half-ulps of f, and x ± kh may be off by an ulp of x.
   result.noise = (std::max(ulp * largest, noise) + ulp * std::abs(x * result.value)) / h;
   // Fifth differences of independent errors σ have size √252 σ.
   const double fifths[] = {f[5] - f[0] - 5 * (f[4] - f[1]) + 10 * (f[3] - f[2]),
@@ -119,7 +120,7 @@ inline Slope measured(const std::array<double, 7>& f, double x, double h, double
   return result;
 }
 
-/// For the edge of a domain.
+/// Measures a one-sided slope, for the edge of a domain.
 inline Slope one_sided(const std::array<double, 7>& f, double x, double h, double ulp,
                        double noise) {
   const double side = std::isfinite(f[6]) ? 1 : -1;
@@ -132,7 +133,7 @@ inline Slope one_sided(const std::array<double, 7>& f, double x, double h, doubl
   return result;
 }
 
-/// Rule (2), with `share` in place of 0.1.
+/// True if rule (2) holds, with `share` in place of 0.1.
 inline bool within(const Slope& n, double share, double scale, const Tolerance& t) {
   return n.finite() && t.safety * n.estimate() <= std::max(share * n.size(), t.floor * scale);
 }
@@ -140,8 +141,8 @@ inline bool resolved(const Slope& n, double scale, const Tolerance& t) {
   return within(n, t.seen, scale, t);
 }
 
-/// The second way to pass. If f does not depend on x, differences are rounding at any step. A
-/// derivative hidden by rounding even at the largest step is below 1e-12 of |f| / |x|.
+/// The second way to pass. If f does not depend on x, differences are only rounding at any step. A
+/// derivative that rounding hides even at the largest step is below 1e-12 of |f| / |x|.
 inline bool agree_to_rounding(double a, const Slope& n, const Tolerance& t) {
   const double reach = 5 * n.estimate();
   if (!n.only_rounding()) return false;
@@ -155,7 +156,7 @@ struct Judgement {
   double allowed = 0;
 };
 
-/// Written !(error <= allowed), so that NaN does not pass.
+/// Applies rules (1) and (2). Written as !(error <= allowed), so that NaN does not pass.
 inline Judgement judge(double a, const Slope& n, double scale, const Tolerance& t) {
   Judgement result;
   if (!n.finite()) return result;

@@ -1,9 +1,9 @@
-// Checks a vector-Jacobian product of plain values. See check.h for other types, gradients.h for
-// tensors.
+// Checks a vector-Jacobian product of plain values. For other types see check.h, for tensors
+// gradients.h.
 //
 // For each probe w (probe.h), vjp(x, w) is compared with wᵀJ. differences.h measures the columns of
-// J; verdict.h has the rule. A mismatch is measured again with all steps. Side effects, special
-// points and causes follow.
+// J; verdict.h defines the rule. A mismatch is measured again with all steps. Then follow checks of
+// side effects and special points, and the diagnosis of causes.
 #pragma once
 
 #include "gradus/check/raw/causes.h"
@@ -60,7 +60,7 @@ class VjpCheck {
     return report_;
   }
 
-  /// The probes with the results of the derivative under test.
+  /// Returns the probes with the results of the derivative under test.
   const std::vector<Probe>& probes() const { return probes_; }
 
  private:
@@ -146,8 +146,8 @@ class VjpCheck {
     return function_.column_of(k, move, goal_, options_);
   }
 
-  /// Measures moves [first, last) of input k, none after `until` seconds. Returns the first not
-  /// measured.
+  /// Measures moves [first, last) of input k, starting none after `until` seconds. Returns the
+  /// index of the first move that was not measured.
   std::size_t measure_some(std::size_t k, std::size_t first, std::size_t last, double until) {
     Numeric& numeric = numeric_[k];
     goal_.thorough = false;
@@ -169,7 +169,7 @@ class VjpCheck {
     numeric.moves = make_moves(x, all, some, options_.projections, random);
     const std::size_t count = numeric.moves.size();
     if (!limited) return static_cast<void>(measure_some(k, 0, count, 0));
-    // Directions first: they cover all elements.
+    // Directions first, because they cover all elements.
     const std::size_t seen = measure_some(k, some, count, budget_.budget());
     bool suspect = false;
     for (std::size_t m = some; m < seen; ++m)
@@ -193,7 +193,7 @@ class VjpCheck {
     for (std::size_t m = 0; m < numeric.moves.size(); ++m) {
       Mismatch worst = judge_move(k, m);
       if (worst.finding.verdict != Verdict::pass && budget_.over() && summary.wrong > 0) {
-        worst.finding.verdict = Verdict::inconclusive;  // others are known to be wrong
+        worst.finding.verdict = Verdict::inconclusive;  // other elements are known to be wrong
       } else if (worst.finding.verdict != Verdict::pass) {
         numeric.moves[m].slopes = contracted(measure(k, numeric.moves[m], true), probes_);
         worst = judge_move(k, m);
@@ -284,7 +284,8 @@ class VjpCheck {
     }
   }
 
-  /// Bisects for the output behind a wrong weighted sum and the element behind a wrong direction.
+  /// Bisects to find the output that causes a wrong weighted sum, and the element that causes a
+  /// wrong direction.
   void narrow(std::size_t k, Mismatch& mismatch) {
     Finding& finding = mismatch.finding;
     const Probe& probe = probes_[mismatch.probe];
@@ -325,7 +326,7 @@ class VjpCheck {
     weighs({{probe.weight[*output]}, output});
   }
 
-  /// A sample has no visible pattern. Compares the full Jacobian, if that takes seconds.
+  /// Compares the full Jacobian if that takes only seconds, because a sample shows no pattern.
   void look_at_all() {
     if (!budget_.affords_all(outputs(), function_.counts().forward)) return;
     const Report all = run_again(function_.inputs(), options_, Mode::full);
@@ -342,7 +343,7 @@ class VjpCheck {
     explain(report_, std::move(evidence));
   }
 
-  /// At a kink, N is the point of the interval nearest to A.
+  /// Returns both Jacobians of input k. At a kink, N is the point of the interval nearest to A.
   InputEvidence evidence_of(std::size_t k) const {
     const Input& input = function_.inputs()[k];
     const std::size_t n = input.values.size();
@@ -369,16 +370,16 @@ class VjpCheck {
   TimeBudget budget_;
   Goal goal_;
   Report report_;
-  bool full_ = false;      // every element against every row
+  bool full_ = false;      // every element is compared with every row
   bool all_rows_ = false;  // every row is among the probes
   std::vector<Probe> probes_;
-  Arguments zero_;                // for an upstream gradient of zeros
+  Arguments zero_;                // result for an upstream gradient of zeros
   std::vector<Numeric> numeric_;  // [input]
 };
 
 /// Compares `vjp` with finite differences of `forward` at `inputs`. Throws BadInput if inputs or
 /// options are invalid; problems of the functions are in the report. Costs 6 calls of forward per
-/// input element if it is smooth, and one call of vjp per probe.
+/// input element if forward is smooth, and one call of vjp per probe.
 GRADUS_CHECK_INLINE Report check_vjp(const std::string& name, Functions functions,
                                      std::vector<Input> inputs, RawOptions options = {}) {
   return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();

@@ -1,5 +1,5 @@
-// Hypotheses about misplaced gradients: swapped, transposed, shifted, lost, leaked. Many say that A
-// has the values of N at other indices.
+// Hypotheses about misplaced gradients: swapped, transposed, shifted, lost, leaked. Many predict
+// that A has the values of N at other indices.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ inline Cause swapped(const Comparison& d) {
   return {};
 }
 
-/// An index map easily confused with the identity: A has the value of N at source(element), or 0 if
-/// there is none. `how` continues "dx is written".
+/// An index map that is easily confused with the identity. A has the value of N at source(element),
+/// or 0 if there is none. `how` continues "dx is written".
 struct Confusion {
   std::string name, how, hint;
   std::function<std::optional<std::size_t>(std::size_t element)> source;
@@ -51,7 +51,7 @@ inline Confusions axis_orders(const Dims& shape) {
   return result;
 }
 
-/// Reverses all axes, as of a convolution kernel. (One axis may be chance.)
+/// Reverses all axes, as for a convolution kernel. (One reversed axis may be chance.)
 inline Confusions reversal(const Dims& shape) {
   const std::size_t count = count_of(shape);
   if (count < 5) return {};
@@ -60,7 +60,7 @@ inline Confusions reversal(const Dims& shape) {
            [count](std::size_t element) { return count - 1 - element; }}};
 }
 
-/// Shifts by one along an axis: rolled, or with zeros at the end.
+/// Shifts by one along an axis, either rolled or with zeros at the end.
 inline Confusions shifts(const Dims& shape) {
   Confusions result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -80,7 +80,7 @@ inline Confusions shifts(const Dims& shape) {
   return result;
 }
 
-/// Tries these maps on the input's elements and on the outputs.
+/// Tests these maps on the input's elements and on the outputs.
 template <Confusions (*candidates)(const Dims& shape)>
 Cause confused(const Comparison& d) {
   for (const bool upstream : {false, true}) {
@@ -100,7 +100,8 @@ Cause confused(const Comparison& d) {
   return {};
 }
 
-/// A matrix in place of its transpose: swaps an index of the output with one of the input.
+/// Tests whether a matrix was used in place of its transpose, which swaps an index of the output
+/// with one of the input.
 inline Cause operand_transposed(const Comparison& d) {
   const Dims &out = d.e.output_shape, &in = d.self.shape;
   for (std::size_t p = 0; p < out.size(); ++p) {

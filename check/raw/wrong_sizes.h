@@ -1,4 +1,4 @@
-// Hypotheses about gradients of the wrong size: a sign, a factor, a term.
+// Hypotheses about gradients that are wrong by a sign, a factor, or a term.
 #pragma once
 
 #include <set>
@@ -14,7 +14,7 @@ inline Cause upstream_only(const Comparison& d) {
           d.dx + " = dy · f'(" + d.self.name + ")"};
 }
 
-/// Describes c in terms of an axis length or a scalar input; "" if unknown.
+/// Describes c in terms of an axis length or a scalar input; "" if c matches none.
 inline std::string name_of(const Comparison& d, double c) {
   struct Known {
     double value;
@@ -70,7 +70,7 @@ inline Cause constant_factor(const Comparison& d) {
               (named.empty() ? "" : ", 1/(" + named + ")")};
 }
 
-/// True if A - N = c·v along each group, with a c per output and group.
+/// True if A - N = c·v along each group, with one c per output and group.
 inline bool is_term(const Comparison& d, const Groups& groups, const Values& v) {
   std::size_t agreeing = 0;
   for (std::size_t i = 0; i < d.a.rows; ++i) {
@@ -92,7 +92,7 @@ inline bool is_term(const Comparison& d, const Groups& groups, const Values& v) 
   return agreeing >= 4;
 }
 
-/// A term proportional, along an axis, to 1, the output, the input …
+/// Tests for a missing term that is proportional, along an axis, to 1, the output, the input …
 inline Cause missing_term(const Comparison& d) {
   const std::string& x = d.self.name;
   const bool same_shape = d.e.output_shape == d.self.shape;
@@ -149,7 +149,7 @@ inline Values ratios(const Comparison& d, bool by_output) {
   return d.explains(predicted) ? an : Values();
 }
 
-/// Returns c if r = c · v^power for enough different v, otherwise NaN.
+/// Returns c if r = c · v^power for enough distinct v, otherwise NaN.
 inline double common_factor(const Values& r, const Values& v, int power) {
   double c = std::numeric_limits<double>::quiet_NaN();
   std::set<double> different;

@@ -1,4 +1,4 @@
-// Compares every length with the rest of the file.
+// Compares every length with the number of bytes that remain in the file.
 #include "gradus/io/pretrained/gguf.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const std::map<std::uint32_t, Stored> kTypes = {
 
 enum FactType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, flag, text, list, u64, i64, f64 };
 
-/// Sequential reader.
+/// Reads values sequentially.
 class Reader {
  public:
   explicit Reader(Input& input) : input_(input) {}
@@ -43,7 +43,7 @@ class Reader {
     return bytes;
   }
 
-  /// Reads an integer or flag of `type`.
+  /// Reads an integer or flag of type `type`.
   std::int64_t whole(std::uint32_t type) {
     constexpr int kBits[] = {8, 8, 16, 16, 32, 32, 0, 8, 0, 0, 64, 64};
     require<FileError>(type < std::size(kBits) && kBits[type] > 0, input_.name(), ": the type ",

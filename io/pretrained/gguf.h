@@ -1,7 +1,8 @@
-// GGUF version 3, llama.cpp's model files.
+// GGUF version 3, the format of llama.cpp's model files.
 //
-// "GGUF" | version u32 | tensors u64 | facts u64 | each fact: key, type, value | each tensor: name,
-// sizes from the last axis on, type, offset | padding to general.alignment (32) | values.
+// "GGUF" | version u32 | number of tensors u64 | number of facts u64 | per fact: key, type, value |
+// per tensor: name, sizes from the last axis to the first, type, offset | padding to
+// general.alignment (32) | values.
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #pragma once
 
@@ -16,11 +17,11 @@
 
 namespace gradus::io {
 
-/// A metadata value. All numbers become 64 bits wide.
+/// A metadata value. All numbers are widened to 64 bits.
 using Fact = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                           std::vector<double>, std::vector<std::string>>;
 
-/// The fact `key` as a T. Throws FileError if it is missing or of another type.
+/// Returns the fact `key` as a T. Throws FileError if it is missing or has another type.
 template <class T>
 const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
               const std::string& file) {
@@ -31,18 +32,18 @@ const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
   return *value;
 }
 
-/// Everything in a GGUF file before its values.
+/// Everything in a GGUF file that precedes the tensors' values.
 struct GgufHeader {
   std::map<std::string, Fact> facts;  // "llama.block_count": 30
   std::vector<TensorEntry> entries;   // in file order
-  std::uint64_t data = 0;             // start of the values
+  std::uint64_t data = 0;             // offset of the values
 };
 
 /// True if the input begins with "GGUF".
 bool begins_as_gguf(Input& input);
 
-/// Throws FileError if it is not GGUF version 3, has unsupported types, repeated names, or lengths
-/// or offsets that do not fit.
+/// Throws FileError if `input` is not GGUF version 3, has unsupported types, repeated names, or
+/// lengths or offsets that exceed the file.
 GgufHeader read_gguf_header(Input& input);
 
 }  // namespace gradus::io

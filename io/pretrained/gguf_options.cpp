@@ -1,4 +1,4 @@
-// Model options from GGUF.
+// Converts GGUF metadata to model options.
 #include <set>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace gradus::io {
 namespace {
 
-/// Keys of one architecture: "llama.block_count".
+/// The facts of one architecture, such as "llama.block_count".
 class Facts {
  public:
   Facts(const std::map<std::string, Fact>& facts, std::string name)
@@ -22,7 +22,7 @@ class Facts {
   double number(const char* key, const double* otherwise = nullptr) {
     return get(architecture + "." + key, otherwise);
   }
-  /// Throws FileError naming the architecture's keys that were not read.
+  /// Throws FileError naming the architecture's facts that were not read.
   void finish() const {
     std::string left;
     for (const auto& [key, value] : facts_)

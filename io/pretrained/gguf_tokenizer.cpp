@@ -1,4 +1,4 @@
-// Converts GGUF tokenizers to tokenizer.json. Chat templates.
+// Converts GGUF tokenizers to tokenizer.json, and reads chat templates.
 #include <nlohmann/json.hpp>
 
 #include "gradus/engine/base/error.h"
@@ -11,8 +11,8 @@ namespace {
 using nlohmann::json;
 
 struct Known {
-  const char* pre;                        // tokenizer.ggml.pre
-  const char* pattern;                    // of a Split before ByteLevel; null: ByteLevel splits
+  const char* pre;      // value of tokenizer.ggml.pre
+  const char* pattern;  // pattern of a Split before ByteLevel; null: ByteLevel splits
   bool digits, nfc, whole_first, begins;  // begins: default of add_bos_token
 };
 const Known kKnown[] = {{"gpt-2", nullptr, false, false, false, false},
@@ -42,7 +42,7 @@ json pre_tokenizer_of(const Known& known) {
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
-/// A post-processor that prepends the token `id`.
+/// Returns a post-processor that prepends the token `id`.
 json template_of(std::int64_t id, const std::vector<std::string>& tokens, const std::string& name) {
   require<FileError>(0 <= id && id < std::ssize(tokens), name,
                      ": tokenizer.ggml.bos_token_id must be between 0 and ", std::ssize(tokens) - 1,
@@ -73,7 +73,7 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const bool fresh = vocab.emplace(tokens[i], i).second;
     if (!fresh) fail<FileError>(name, ": the token ", quote(tokens[i]), " appears twice");
-    if (types[i] == 3 || types[i] == 4)  // control, user-defined
+    if (types[i] == 3 || types[i] == 4)  // control or user-defined
       added.push_back({{"id", i}, {"content", tokens[i]}, {"special", types[i] == 3}});
   }
   json made = {{"version", "1.0"},

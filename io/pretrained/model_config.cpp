@@ -1,4 +1,4 @@
-// config.json in both directions. Reading rejects keys that are neither used nor harmless.
+// Reads and writes config.json. Reading rejects keys that are neither used nor harmless.
 #include "gradus/io/pretrained/model_config.h"
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@
 namespace gradus::io {
 namespace {
 
-/// Keys that do not change logits: names, tokens, dropout in training, other heads.
+/// True for keys that do not affect logits: names, tokens, dropout in training, other heads.
 bool is_harmless(const std::string& key) {
   static const std::vector<std::string> keys = split_text(
       "_name_or_path architectures model_type torch_dtype dtype transformers_version use_cache "
@@ -34,7 +34,7 @@ bool is_harmless(const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// An object that records the keys that were read.
+/// A JSON object that records which keys were read.
 class Asked {
  public:
   explicit Asked(const Json& json) : json_(json) {}
@@ -58,7 +58,7 @@ class Asked {
   }
   Json at(const std::string& key) { return json_.at(seen(key)); }
 
-  /// Rejects the key if present with another value.
+  /// Throws if the key is present with a value other than `value`.
   void must_be(const std::string& key, bool value) {
     if (as_bool(key, value) != value) refuse(key);
   }
@@ -85,7 +85,7 @@ class Asked {
   std::string refused_;
 };
 
-/// The first name of each activation is written.
+/// Names of activations. The first name of each activation is the one that is written.
 constexpr std::pair<const char*, nn::Activation> kActivations[] = {
     {"gelu", nn::Activation::gelu},           {"gelu_new", nn::Activation::gelu_tanh},
     {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
@@ -107,7 +107,7 @@ const char* name_of(nn::Activation activation) {
                    "No other family has it.");
 }
 
-/// Llama and related families, with their classes.
+/// Llama and related families, with their class names.
 const std::map<std::string, const char*> kLlamas = {{"llama", "LlamaForCausalLM"},
                                                     {"mistral", "MistralForCausalLM"},
                                                     {"qwen2", "Qwen2ForCausalLM"},
@@ -115,7 +115,7 @@ const std::map<std::string, const char*> kLlamas = {{"llama", "LlamaForCausalLM"
 
 constexpr std::int64_t kOpenLayersOfQwen = 28;  // default of max_window_layers
 
-/// Base of rotary angles. Rejects scaling.
+/// Returns the base of the rotary angles. Rejects scaling.
 double rotary_base(Asked& config) {
   double base = config.number("rope_theta", 10000);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
@@ -144,8 +144,8 @@ nn::GPTOptions gpt2_options(Asked& config) {
   return o;
 }
 
-/// Window of all layers, or 0. Rejects mixtures. In Qwen's models the first max_window_layers
-/// layers have none, unless layer_types is given.
+/// Returns the window of all layers, or 0 if they have none. Rejects mixtures. In Qwen's models the
+/// first max_window_layers layers have no window, unless layer_types is given.
 std::int64_t window_of(Asked& config, const std::string& type, std::int64_t layers) {
   const bool used = config.as_bool("use_sliding_window", type == "mistral");
   const std::int64_t window = used ? config.as_int("sliding_window", 0) : 0;
@@ -190,7 +190,7 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
   return o;
 }
 
-/// Block of BERT, ALBERT and ViT.
+/// Returns the options of a block of BERT, ALBERT or ViT.
 nn::BlockOptions encoder_block(Asked& config) {
   return {.width = config.as_int("hidden_size"),
           .heads = config.as_int("num_attention_heads"),
@@ -201,7 +201,7 @@ nn::BlockOptions encoder_block(Asked& config) {
 
 using Written = nlohmann::ordered_json;
 
-/// Heads of the usual number and width, with biases and layer norms.
+/// True for attention heads of the usual number and width, with biases and layer norms.
 bool is_plain(const nn::BlockOptions& o) {
   return o.norm_kind == nn::NormKind::layer && o.kv_heads.value_or(o.heads) == o.heads && o.bias &&
          o.head.position == nn::HeadPosition::none && !o.head.width && !o.head.qk_norm &&
@@ -229,7 +229,7 @@ Written gpt2_config(const nn::GPTOptions& o) {
           {"tie_word_embeddings", o.tied}};
 }
 
-/// The family with these options.
+/// Returns the family that supports these options.
 std::string llama_type(const nn::GPTOptions& o) {
   const bool bias = o.block.bias;
   const nn::HeadOptions& head = o.block.head;
@@ -277,7 +277,7 @@ Written llama_config(const nn::GPTOptions& o) {
   return config;
 }
 
-/// Class names, from which `transformers` infers the number of classes.
+/// Returns class names, from which `transformers` infers the number of classes.
 Written labels(std::int64_t classes) {
   Written names = Written::object();
   for (std::int64_t i = 0; i < classes; ++i) names[std::to_string(i)] = str_cat("LABEL_", i);

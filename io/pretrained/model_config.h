@@ -1,4 +1,4 @@
-// Model options from and to Hugging Face's config.json, and from GGUF.
+// Converts model options from and to Hugging Face's config.json, and from GGUF.
 #pragma once
 
 #include <map>
@@ -12,17 +12,19 @@
 
 namespace gradus::io {
 
-/// For gpt2, llama, mistral, qwen2 and qwen3. Throws FileError for missing keys and unsupported
-/// settings. Dropout is 0.
+/// Returns the options of a gpt2, llama, mistral, qwen2 or qwen3 model. Throws FileError for
+/// missing keys and unsupported settings. Dropout is 0.
 nn::GPTOptions gpt_options(const Json& config);
-/// For bert and albert.
+/// Returns the options of a bert or albert model.
 nn::BERTOptions bert_options(const Json& config);
-/// For vit. The number of classes comes from the tensors.
+/// Returns the options of a vit model. `classes` is the number of classes that its tensors imply.
 nn::VisionTransformerOptions vision_transformer_options(const Json& config, std::int64_t classes);
-/// For GGUF's llama, qwen2 and qwen3, without `vocab` and `tied`, which come from the tensors.
+/// Returns the options of a llama, qwen2 or qwen3 model in GGUF. The caller sets `vocab` and `tied`
+/// from the tensors.
 nn::GPTOptions gguf_options(const std::map<std::string, Fact>& facts, const std::string& name);
 
-/// config.json of the first family that has these options. Throws ValueError if none has.
+/// Returns config.json for the first family that supports these options. Throws ValueError if none
+/// does.
 std::string config_of(const nn::GPTOptions& options);
 std::string config_of(const nn::BERTOptions& options, const std::string& architecture,
                       std::int64_t classes = 0);

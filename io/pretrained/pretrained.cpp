@@ -24,7 +24,7 @@ nn::TensorReader reader_of(const std::shared_ptr<TensorSource>& source) {
   return reader;
 }
 
-/// An opened model.
+/// An opened model: configuration and tensors.
 struct Opened {
   explicit Opened(const std::string& path)
       : source(std::make_shared<TensorSource>(TensorSource::open(path))),
@@ -34,7 +34,7 @@ struct Opened {
     return Json::parse(read_text(file), file);
   }
   bool has(const std::string& name) const { return tensors.shapes.contains(name); }
-  /// First size of a tensor, or 0 if missing.
+  /// Returns the first size of a tensor, or 0 if the tensor is missing.
   std::int64_t rows(const std::string& name) const {
     const auto found = tensors.shapes.find(name);
     return found == tensors.shapes.end() || found->second.rank() == 0 ? 0 : found->second[0];
@@ -42,7 +42,7 @@ struct Opened {
 
   std::shared_ptr<TensorSource> source;
   nn::TensorReader tensors;
-  nn::init::Skip skip;  // every parameter is loaded
+  nn::init::Skip skip;  // initialization is skipped, as every parameter is loaded
 };
 
 template <class Model>
@@ -69,7 +69,8 @@ nn::GPTOptions options_of_gpt(const Opened& from) {
   return from.source->is_gguf() ? gguf_options(from) : gpt_options(from.config());
 }
 
-/// GGUF's architecture "llama" has interleaved rotary pairs.
+/// Returns the names of a GGUF model's tensors. The architecture "llama" has interleaved rotary
+/// pairs.
 nn::WeightMap gguf_names_of(const nn::GPTOptions& options, const Opened& from) {
   const auto& type = std::get<std::string>(from.source->facts().at("general.architecture"));
   return nn::gguf_names(options, type == "llama");
@@ -79,7 +80,7 @@ nn::WeightMap names_of(const nn::GPTOptions& options) {
   return options.learns_positions() ? nn::gpt2_names() : nn::llama_names(options);
 }
 
-/// BERT options, with `pooler` if the file has one.
+/// Returns BERT options; `pooler` is set if the file contains one.
 nn::BERTOptions options_of(const Opened& from) {
   nn::BERTOptions options = bert_options(from.config());
   const std::string pooler = options.shared ? "pooler.weight" : "pooler.dense.weight";
@@ -129,7 +130,7 @@ nn::MaskedLM load_masked_lm(const std::string& path) {
 nn::TextClassifier load_text_classifier(const std::string& path) {
   const Opened from(path);
   nn::BERTOptions options = options_of(from);
-  options.pooler = false;  // the classifier has its own
+  options.pooler = false;  // the classifier contains its own pooler
   const std::int64_t classes = from.rows("classifier.weight");
   require<FileError>(classes > 0, path, ": the tensor \"classifier.weight\" is missing");
   return filled(nn::TextClassifier(options, classes), nn::text_classifier_names(options), from);

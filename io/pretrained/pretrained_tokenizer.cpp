@@ -1,4 +1,4 @@
-// Each part of tokenizer.json is supported or rejected with its path.
+// Every part of tokenizer.json is either supported, or rejected with its path.
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gradus::io {
 namespace {
 
-/// Rejects keys that would change ids, unless false, null or "".
+/// Rejects keys that would change ids, unless their value is false, null or "".
 void refuse_set(const Json& json, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     if (!json.has(key)) continue;
@@ -170,7 +170,7 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
     for (const Json& each : json.at("processors").elements()) read_post_processor(each);
   } else if (type == "TemplateProcessing") {
     json.check_keys({"type", "single", "pair", "special_tokens"});
-    bool text = false;  // position of the text reached
+    bool text = false;  // true once the position of the text is reached
     for (const Json& each : json.at("single").elements()) {
       if (each.has("Sequence")) {
         if (text) each.fail("the template has \"Sequence\" twice; expected once");
@@ -220,9 +220,9 @@ std::vector<std::int64_t> PretrainedTokenizer::encode_literal(std::string_view t
                                                               std::size_t begin,
                                                               std::size_t end) const {
   std::vector<std::int64_t> ids;
-  bool begins[256] = {};  // an added token begins with this byte
+  bool begins[256] = {};  // true if an added token begins with this byte
   for (const Added& each : added_) begins[static_cast<unsigned char>(each.content[0])] = true;
-  std::size_t plain = 0;  // start of text not yet encoded
+  std::size_t plain = 0;  // start of the text that is not yet encoded
   for (std::size_t at = 0; at < text.size();) {
     const auto fits = [&](const Added& each) {
       const bool apart = at >= end || at + each.content.size() <= begin;

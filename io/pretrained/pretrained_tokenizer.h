@@ -1,4 +1,3 @@
-// Pretrained tokenizers, from tokenizer.json or GGUF.
 #pragma once
 
 #include <map>
@@ -12,36 +11,38 @@
 
 namespace gradus::io {
 
-/// Byte-level BPE (GPT-2, SmolLM, Qwen2, Llama 3) or WordPiece (BERT), with the ids of the
-/// `tokenizers` package. Differences: letters and digits after Unicode 14 are not recognized, and
-/// BERT's marks and punctuation are of version 14, not 8.
+/// A tokenizer loaded from tokenizer.json or GGUF: byte-level BPE (GPT-2, SmolLM, Qwen2, Llama 3)
+/// or WordPiece (BERT). Returns the same ids as the `tokenizers` package, with two exceptions:
+/// letters and digits added after Unicode 14 are not recognized, and BERT's marks and punctuation
+/// follow Unicode 14, not 8.
 class PretrainedTokenizer final : public Tokenizer {
  public:
-  /// Parses tokenizer.json, except "truncation" and "padding". Throws FileError with the path of an
-  /// unsupported part.
+  /// Parses tokenizer.json, ignoring "truncation" and "padding". Throws FileError with the path of
+  /// an unsupported part.
   static PretrainedTokenizer parse(std::string_view json, const std::string& name);
-  /// From the facts "tokenizer.ggml.…": model "gpt2" with pre "gpt-2", "smollm", "qwen2" or
-  /// "llama-bpe". Throws FileError for others and for inconsistent lists.
+  /// Creates a tokenizer from the facts "tokenizer.ggml.…": model "gpt2" with pre "gpt-2",
+  /// "smollm", "qwen2" or "llama-bpe". Throws FileError for others and for inconsistent lists.
   static PretrainedTokenizer of_gguf(const std::map<std::string, Fact>& facts,
                                      const std::string& name);
 
   std::string name() const override { return "token"; }
   std::int64_t vocab_size() const override { return std::ssize(special_); }
   /// Added tokens such as <|im_end|> become their ids. Invalid UTF-8 becomes U+FFFD if the
-  /// tokenizer normalizes, else it is kept.
+  /// tokenizer normalizes, and is kept otherwise.
   std::vector<std::int64_t> encode(std::string_view text) const override {
     return encode_literal(text, 0, 0);
   }
-  /// As encode, but added tokens in bytes [begin, end) are plain text: for user input.
+  /// The same as encode, but treats added tokens in bytes [begin, end) as plain text, for user
+  /// input.
   std::vector<std::int64_t> encode_literal(std::string_view text, std::size_t begin = 0,
                                            std::size_t end = std::string_view::npos) const;
-  /// As encode, with the tokenizer's [CLS] … [SEP].
+  /// The same as encode, with the tokenizer's [CLS] … [SEP] around the ids.
   std::vector<std::int64_t> encode_whole(std::string_view text) const;
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override { return json_; }
 
-  bool is_special(std::int64_t id) const;  // such as <|im_end|>; throws IndexError
-  /// Id of an added token, or nothing.
+  bool is_special(std::int64_t id) const;  // true for <|im_end|>; throws IndexError
+  /// Returns the id of an added token, or nothing.
   std::optional<std::int64_t> id_of(const std::string& added) const;
 
  private:
@@ -60,7 +61,7 @@ class PretrainedTokenizer final : public Tokenizer {
   void encode_plain(std::string_view text, std::vector<std::int64_t>& ids) const;
 
   std::vector<Added> added_;   // longest first
-  std::vector<bool> special_;  // by id
+  std::vector<bool> special_;  // one flag per id
   bool nfc_ = false;
   std::optional<BertNormalizer> bert_;
   std::vector<Splitter> splitters_;
@@ -75,20 +76,20 @@ struct ChatMessage {
   std::string role, content;  // "system", "user" or "assistant"
 };
 
-/// A chat as text, and the bytes [first, second) of each message.
+/// A chat as text, with the byte range [first, second) of each message.
 struct ChatText {
   std::string text;  // the rendered chat
   std::vector<std::pair<std::size_t, std::size_t>> messages;
 };
 
 /// A ChatML template: <|im_start|>role\ncontent<|im_end|>\n per message, after a default system
-/// message if there is none. Templates are programs (Jinja), which are not run: any other throws.
+/// message if the chat has none. Templates are Jinja programs, which are not run.
 class ChatTemplate {
  public:
-  /// Throws FileError, naming `name`, for another template.
+  /// Throws FileError, naming `name`, for any other template.
   ChatTemplate(std::string_view text, const std::string& name);
   static constexpr const char* kEnd = "<|im_end|>";  // ends a message
-  /// Text of a chat. With `prompt`, it ends where the assistant's message begins.
+  /// Returns the text of a chat. With `prompt`, the text ends where the assistant's message begins.
   ChatText render(std::span<const ChatMessage> messages, bool prompt = true) const;
 
  private:

@@ -1,4 +1,3 @@
-// TensorSource: tensors of safetensors and GGUF files.
 #pragma once
 
 #include <map>
@@ -10,34 +9,34 @@
 
 namespace gradus::io {
 
-/// Location of a tensor.
+/// Location of a tensor in a TensorSource.
 struct StoredTensor {
   Stored stored = Stored::f32;
-  std::string dtype;  // in the file: "BF16", "Q4_1"
+  std::string dtype;  // type in the file: "BF16", "Q4_1"
   Shape shape;
-  std::size_t file = 0;  // index in the source
-  std::uint64_t at = 0;  // its first byte
+  std::size_t file = 0;  // index of the file in the source
+  std::uint64_t at = 0;  // offset of the first byte
 };
 
-/// Tensors by name. Opening checks all headers. Values are read per tensor, so the model needs no
-/// second copy in memory.
+/// The tensors of safetensors or GGUF files, by name. Opening validates all headers. Values are
+/// read per tensor, so that loading needs no second copy of the model in memory.
 class TensorSource {
  public:
-  /// Opens a safetensors or GGUF file (known by its first bytes), an index of shards
+  /// Opens a safetensors or GGUF file (recognized by its first bytes), an index of shards
   /// (model.safetensors.index.json: {"weight_map": {name: file}}), or a directory with one model.
-  /// Throws FileError for invalid files, and shards that are missing or do not match the index.
+  /// Throws FileError if a file is invalid, or if a shard is missing or does not match the index.
   static TensorSource open(const std::string& path);
-  /// A file in memory; `name` is for messages.
+  /// Reads a file from memory. `name` appears in error messages.
   static TensorSource parse(std::span<const std::byte> bytes, const std::string& name);
 
   const std::string& name() const { return name_; }  // path that was opened
   bool is_gguf() const { return gguf_; }
   const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
-  /// GGUF's keys and values, or "__metadata__" of safetensors.
+  /// Keys and values of GGUF, or "__metadata__" of safetensors.
   const std::map<std::string, Fact>& facts() const { return facts_; }
 
-  /// Floats as f32 or f64, integers as i64, bools as bool. Throws FileError if the tensor is
-  /// missing or `dtype` does not fit.
+  /// Reads floats as f32 or f64, integers as i64, bools as bool. Throws FileError if the tensor is
+  /// missing or `dtype` does not match.
   Tensor read(const std::string& name, Dtype dtype = Dtype::f32);
 
  private:
@@ -52,11 +51,11 @@ class TensorSource {
 };
 
 /// Reorders the rows of q or k, x [heads · d, …], from rotary pairs to halves. Most models rotate
-/// values i and i + d/2 of a head together. llama.cpp rotates 2i and 2i + 1, and in GGUF files of
+/// values i and i + d/2 of a head as a pair. llama.cpp rotates 2i and 2i + 1, and in GGUF files of
 /// architecture "llama" row 2i + j of a head is the original's row j·d/2 + i. Throws ShapeError if
 /// d is odd or not an integer.
 Tensor rows_by_halves(const Tensor& x, std::int64_t heads);
-/// The inverse, as in GGUF.
+/// The inverse: reorders rows from halves to pairs, as in GGUF.
 Tensor rows_by_pairs(const Tensor& x, std::int64_t heads);
 
 }  // namespace gradus::io

@@ -21,16 +21,16 @@ struct Range {
 };
 struct Decomposition {
   char32_t first, a, b = 0;
-  bool composes = true;  // a and b become this again
+  bool composes = true;  // a and b compose to this character again
 };
 struct Lowered {
-  char32_t first, lower;            // lower: of first; others keep the distance
-  char32_t last = first, step = 1;  // each step-th character
+  char32_t first, lower;            // lower: lower case of first; the others have the same distance
+  char32_t last = first, step = 1;  // every step-th character
 };
 
 #include "gradus/io/pretrained/unicode_tables.inc"
 
-/// Last row that begins at or before c, or nullptr.
+/// Returns the last row that begins at or before c, or nullptr.
 template <class Row, std::size_t n>
 const Row* row_of(const Row (&table)[n], char32_t c) {
   const auto* after = std::upper_bound(std::begin(table), std::end(table), c,
@@ -38,21 +38,21 @@ const Row* row_of(const Row (&table)[n], char32_t c) {
   return after == std::begin(table) ? nullptr : after - 1;
 }
 
-/// Value of the range with c, or T{}: CharKind::other, class 0.
+/// Returns the value of the range that contains c, or T{}: CharKind::other, class 0.
 template <class T, std::size_t n>
 T value_of(const Range<T> (&table)[n], char32_t c) {
   const Range<T>* row = row_of(table, c);
   return row && c <= row->last ? row->value : T{};
 }
 
-/// Marks are sorted by their class.
+/// Returns the class by which marks are sorted.
 int combining_class(char32_t c) { return value_of(kCombining, c); }
 
-// A Hangul syllable is 0xAC00 + (lead · 21 + vowel) · 28 + tail; tail 0 is none.
+// A Hangul syllable is 0xAC00 + (lead · 21 + vowel) · 28 + tail; tail 0 means that it has none.
 constexpr char32_t kSyllable = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTail = 0x11A7;
 constexpr char32_t kLeads = 19, kVowels = 21, kTails = 28;
 
-/// Decomposition of a compatibility ideograph (two blocks), or 0.
+/// Returns the decomposition of a compatibility ideograph (two blocks), or 0.
 char32_t ideograph(char32_t c) {
   if (c - 0xF900 < std::size(kIdeographs)) return kIdeographs[c - 0xF900];
   if (c - 0x2F800 < std::size(kMoreIdeographs)) return kMoreIdeographs[c - 0x2F800];
@@ -77,7 +77,7 @@ void decompose(char32_t c, Characters& out) {
   if (row->b) decompose(row->b, out);
 }
 
-/// Composition of a and b, or 0.
+/// Returns the composition of a and b, or 0.
 char32_t together(char32_t a, char32_t b) {
   if (a - kLead < kLeads && b - kVowel < kVowels)
     return kSyllable + ((a - kLead) * kVowels + b - kVowel) * kTails;
@@ -114,7 +114,7 @@ Characters lower_case(const Characters& text) {
     const Lowered* row = row_of(kLowered, c);
     const bool changes = row && c <= row->last && (c - row->first) % row->step == 0;
     out.push_back(changes ? c - row->first + row->lower : c);
-    if (c == U'İ') out.push_back(0x307);  // its dot; others become one character
+    if (c == U'İ') out.push_back(0x307);  // keeps the dot; all others become one character
   }
   return out;
 }
@@ -133,8 +133,8 @@ Characters decomposed(const Characters& text) {
 }
 
 Characters composed(const Characters& text) {
-  constexpr char32_t kPlain = 0x300;  // below, nothing composes with a neighbor
-  // Fast path; same result as below.
+  constexpr char32_t kPlain = 0x300;  // below this, nothing composes with a neighbor
+  // Fast path with the same result as below.
   if (std::all_of(text.begin(), text.end(), [](char32_t c) { return c < kPlain; })) return text;
   Characters out;
   std::size_t starter = 0;  // index of the last character of class 0

@@ -31,7 +31,7 @@ macro(gradus_try_blas name)
   endif()
 endmacro()
 
-# gradus_try_vendor(VENDOR): FindBLAS, alone and with libcblas in front (Netlib, ATLAS).
+# gradus_try_vendor(VENDOR): tries FindBLAS, by itself and with libcblas in front (Netlib, ATLAS).
 macro(gradus_try_vendor vendor)
   if(NOT GRADUS_BLAS_LIBRARIES)
     set(BLA_VENDOR ${vendor})

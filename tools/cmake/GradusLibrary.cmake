@@ -6,8 +6,9 @@ file(GLOB_RECURSE gradus_sources CONFIGURE_DEPENDS ${gradus_globs})
 list(FILTER gradus_sources EXCLUDE REGEX "/train/distributed/(mpi/|faults/side_channel)")  # GradusMpi.cmake
 list(FILTER gradus_sources EXCLUDE REGEX "/trace/on_request[.]cpp$")  # gradus::trace_on_request, below
 
-# Three parts. Code that runs per element or op is optimized for speed; per layer or step for size,
-# which halves compile time. gpt does not need the checker.
+# The library has three parts. Code that runs per element or op is optimized for speed. Code that
+# runs per layer or step is optimized for size, which halves compile time. gpt does not need the
+# third part, the checker.
 set(gradus_fast_sources ${gradus_sources})
 list(FILTER gradus_fast_sources INCLUDE REGEX
   "^${PROJECT_SOURCE_DIR}/((engine|ops)/|train/optim/(muon|optim_rules|stages)[.]cpp$)")
@@ -85,7 +86,7 @@ endif()
 set(gradus_stands_on ${CMAKE_DL_LIBS})
 
 # engine/gemm/backend.cpp chooses between the built-in matmul kernels and a BLAS library. `builtin`
-# links none; `plain` is a triple loop, for stepping.
+# links no library; `plain` is a triple loop, for stepping through it in a debugger.
 list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/tools/cmake")
 if(GRADUS_BLAS STREQUAL "plain")
   target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_PLAIN)

@@ -1,5 +1,5 @@
-// atoms: maps the atoms of products to those of reactants by one attention head of RXNMapper, a
-// model trained only to fill in masked parts of reactions.
+// atoms: maps the atoms of a reaction's products to those of its reactants, by one attention head
+// of RXNMapper, a model trained only to fill in masked parts of reactions.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -19,7 +19,7 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::size_t kLayer = 10;  // found by the authors
+constexpr std::size_t kLayer = 10;  // the layer that the authors selected
 constexpr std::int64_t kHead = 5;
 
 struct Asked {
@@ -27,7 +27,8 @@ struct Asked {
   std::vector<std::string> reactions;
 };
 
-/// Token ids between [CLS] and [SEP]; [UNK] if missing.
+/// Returns the token ids between [CLS] and [SEP]; tokens that are not in the vocabulary become
+/// [UNK].
 std::vector<std::int64_t> ids_of(const std::string& vocabulary,
                                  const std::vector<std::string>& tokens) {
   std::map<std::string, std::int64_t> id_of;

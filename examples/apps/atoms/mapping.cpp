@@ -1,4 +1,4 @@
-// P product atoms, R reactant atoms.
+// Axes: P product atoms, R reactant atoms.
 #include "mapping.h"
 
 #include <algorithm>
@@ -9,15 +9,16 @@ namespace gradus::examples {
 namespace {
 
 constexpr double kNeighbours = 90;
-constexpr double kNothingLeft = 1e-8;  // below this, no candidate is left
+constexpr double kNothingLeft = 1e-8;  // weights below this leave no candidate
 
 using Matrix = std::vector<std::vector<double>>;  // [P][R]
 
-/// Attention in both directions between atoms of one element, otherwise 0.
+/// Returns the attention in both directions between atoms of the same element, and 0 between
+/// others.
 Matrix looks(const Reaction& reaction, const Tensor& weights) {
   const std::vector<float> seen = weights.to_vector<float>();
   const std::int64_t T = weights.size(0), R = reaction.reactant_atoms;
-  std::vector<std::int64_t> place(reaction.element.size());  // an atom's row, after [CLS]
+  std::vector<std::int64_t> place(reaction.element.size());  // row of each atom, after [CLS]
   for (std::size_t i = 0; i < reaction.atoms.size(); ++i)
     if (reaction.atoms[i] >= 0)
       place[static_cast<std::size_t>(reaction.atoms[i])] = static_cast<std::int64_t>(i) + 1;
@@ -40,7 +41,7 @@ struct Pair {
   double confidence = 0;
 };
 
-/// The largest element, with rows divided by their sums.
+/// Returns the position of the largest element, after each row is divided by its sum.
 Pair surest(const Matrix& matrix) {
   Pair best;
   for (std::size_t p = 0; p < matrix.size(); ++p) {

@@ -1,4 +1,5 @@
-// Weininger 1988: atoms in a row are bonded; "(" and ")" enclose a branch, equal digits a ring.
+// Weininger 1988: consecutive atoms are bonded, "(" and ")" enclose a branch, and equal digits
+// close a ring.
 #include "smiles.h"
 
 #include <cctype>
@@ -9,7 +10,7 @@
 namespace gradus::examples {
 namespace {
 
-/// Returns 0 if there is no token at `at`.
+/// Returns the length of the token at `at`, or 0 if there is none.
 std::size_t token_length(const std::string& text, std::size_t at) {
   const auto next_is = [&](char c) { return at + 1 < text.size() && text[at + 1] == c; };
   const auto digit = [&](std::size_t i) {
@@ -32,7 +33,7 @@ bool is_atom(const std::string& token) {
          token[0] == '*';
 }
 
-/// "[13cH2:1]" and "c" are both carbon.
+/// Returns the element of an atom: "[13cH2:1]" and "c" are both carbon.
 std::string element_of(const std::string& token) {
   std::size_t at = token[0] == '[' ? 1 : 0;
   while (at < token.size() && std::isdigit(static_cast<unsigned char>(token[at])) != 0) ++at;
@@ -48,7 +49,7 @@ std::string element_of(const std::string& token) {
   return element.empty() ? "*" : element;
 }
 
-/// Derives bonds from the order of tokens.
+/// Derives the bonds from the order of the tokens.
 class Bonds {
  public:
   explicit Bonds(Reaction& reaction) : reaction_(reaction) {}

@@ -30,10 +30,10 @@ struct ClassifyFlags : ModelFlags {
 
 int learn(ClassifyFlags& flags);
 
-/// Classifies a file, or `text` if there is no such file.
+/// Classifies a file, or the string `text` if there is no such file.
 int name_kind(ClassifyFlags& flags, const std::string& directory, const std::string& text);
 
-/// Prints the most likely pieces for each [MASK].
+/// Prints the most likely pieces for each [MASK] in `text`.
 int fill(ClassifyFlags& flags, const std::string& directory, const std::string& text);
 
 }  // namespace gradus::examples

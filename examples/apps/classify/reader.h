@@ -1,4 +1,4 @@
-// The model and its predictions.
+// The model of classify and its predictions.
 #pragma once
 
 #include <string>
@@ -22,16 +22,17 @@ struct Reader final : nn::Module {
   nn::TextClassifier classifier;
 };
 
-/// Shares of masked pieces that the model, or the most frequent piece, fills in correctly.
+/// Shares of masked pieces that are filled in correctly, by the model and by the most frequent
+/// piece.
 struct FilledIn {
   double right, most_frequent;
 };
 FilledIn fill_in(const Reader& reader, const Snippets& snippets);
 
-/// Mean probabilities over the snippets.
+/// Returns the mean probabilities over the snippets.
 std::vector<double> kinds_of(const Reader& reader, const Snippets& snippets);
 
-/// log(1 + n) of each piece's count n: [B, vocabulary].
+/// Returns log(1 + n) of each piece's count n: [B, vocabulary].
 Tensor bags_of(const Snippets& snippets, std::int64_t vocabulary);
 
 }  // namespace gradus::examples

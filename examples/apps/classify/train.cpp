@@ -1,4 +1,5 @@
-// classify train: the first --pretrain steps fill in masked words, the others classify.
+// classify train: the first --pretrain steps train filling in masked words, the other steps
+// classification.
 #include <cstdio>
 
 #include "commands.h"
@@ -38,7 +39,7 @@ struct Texts {
   SnippetSource training, validation, test;
 };
 
-/// Both phases warm up and decay to 0.
+/// Returns a schedule with two phases, each of which warms up and decays to 0.
 optim::Schedule two_lessons(std::int64_t pretrain, std::int64_t steps) {
   const optim::Schedule second = optim::warmup_linear(steps / 10, steps);
   if (pretrain == 0) return [=](std::int64_t step) { return 0.5 * second(step); };
@@ -71,7 +72,7 @@ void print_comparison(const Reader& reader, const ClassifyFlags& flags, const Te
   print_accuracies({{"the most frequent", filled.most_frequent}, {"BERT", filled.right}});
 }
 
-/// A resumed run must have the same texts.
+/// Checks that a resumed run has the same texts.
 void keep_digest(train::Trainer& trainer, const ClassifyFlags& flags, const std::string& digest) {
   trainer.keep([digest](io::Checkpoint& checkpoint) { checkpoint.facts["texts"] = digest; },
                [&flags, digest](const io::Checkpoint& checkpoint) {

@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// In the order of path hashes, the first fifth is for test, the next tenth for validation.
+/// Orders files by path hash: the first fifth is for testing, the next tenth for validation.
 void split_kind(std::vector<SourceFile*> files) {
   std::sort(files.begin(), files.end(), [](const SourceFile* a, const SourceFile* b) {
     return digest(a->path) < digest(b->path);

@@ -1,4 +1,4 @@
-// A tree of files as snippets, each with its kind.
+// Reads a directory tree as snippets, each with the type of its file.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ constexpr std::int64_t kKinds = 6;
 constexpr std::array<const char*, kKinds> kKindNames = {
     "C++ header", "C++ implementation", "C++ test", "Python", "Markdown", "build script"};
 
-/// The kind of a path below the tree, or −1. C++ below tests/ is a test. Build scripts are CMake
-/// and shell files.
+/// Returns the type of a path below the tree, or −1. C++ files below tests/ are tests. Build
+/// scripts are CMake and shell files.
 std::int64_t kind_of(const std::string& path);
 
 struct SourceFile {
@@ -26,30 +26,30 @@ struct SourceFile {
   Part part;
 };
 
-/// Returns files with a kind, sorted by path, without hidden folders, build/ and runs/. Of each
-/// kind, a fifth is for test and a tenth for validation, by a hash of the path. Throws FileError if
-/// the directory is missing or a kind has fewer than 3 files.
+/// Returns files of known type, sorted by path. Skips hidden folders, build/ and runs/. For each
+/// type, a hash of the path selects a fifth for testing and a tenth for validation. Throws
+/// FileError if the directory is missing or there are fewer than 3 files of a type.
 std::vector<SourceFile> read_tree(const std::string& tree);
 
 std::string digest_of(const std::vector<SourceFile>& files);
 
-/// A batch: kStart, pieces, padding.
+/// A batch of snippets: kStart, pieces, padding.
 struct Snippets {
   Tensor ids;                         // i64 [B, length]
   std::vector<std::int64_t> lengths;  // including kStart
   Tensor kinds;                       // i64 [B]
 };
 
-/// Snippets begin at any line of a part's files.
+/// Draws snippets, which begin at any line of the files of one part.
 class SnippetSource {
  public:
   SnippetSource(const std::vector<SourceFile>& files, Part part, const WordList& vocabulary,
                 std::int64_t length);
-  /// Draws `count` snippets, uniformly over lines or over kinds.
+  /// Whether draw() draws uniformly over lines or over types.
   enum class Evenly { among_lines, among_kinds };
   Snippets draw(std::int64_t count, const RandomStream& random,
                 Evenly evenly = Evenly::among_kinds) const;
-  /// Non-overlapping snippets, at most `most` of each kind.
+  /// Returns non-overlapping snippets, at most `most` of each type.
   Snippets some(std::int64_t most) const;
 
  private:

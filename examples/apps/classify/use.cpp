@@ -1,4 +1,4 @@
-// classify text and classify fill.
+// Implements classify text and classify fill.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -16,7 +16,7 @@ constexpr std::size_t kMostIndentation = 16;
 bool is_lower(char c) { return 'a' <= c && c <= 'z'; }
 bool is_upper(char c) { return 'A' <= c && c <= 'Z'; }
 
-/// Length in bytes of the piece at `at`.
+/// Returns the length in bytes of the piece at `at`.
 std::size_t length_at(std::string_view text, std::size_t at) {
   const auto run = [&](std::size_t from, auto belongs) {
     while (from < text.size() && belongs(text[from])) ++from;

@@ -10,24 +10,25 @@
 namespace gradus::examples {
 
 /// "  return kMaxSize_2;\n  }" → return|k|Max|Size|_|2|;|\n  |}
-/// Words break at capitals. Digits and punctuation are single. A line end is one piece with the
-/// indentation after it. Other whitespace is dropped. "[MASK]" is one piece.
+/// Words are split at capital letters. Each digit and punctuation mark is one piece. A line end and
+/// the indentation after it are one piece. Other whitespace is dropped. "[MASK]" is one piece.
 std::vector<std::string_view> pieces_of(std::string_view text);
 
 class WordList {
  public:
   static constexpr std::int64_t kPadding = 0, kStart = 1, kMask = 2, kUnknown = 3, kFirst = 4;
 
-  /// The most frequent pieces of `texts`, ties in byte order. `size` counts the special ids.
+  /// Returns the most frequent pieces of `texts`, with ties in byte order. `size` includes the
+  /// special ids.
   static WordList of(const std::vector<std::string>& texts, std::int64_t size);
   explicit WordList(std::vector<std::string> pieces);
 
   std::int64_t size() const { return kFirst + std::ssize(pieces_); }
   std::vector<std::int64_t> encode(std::string_view text) const;
-  std::string piece(std::int64_t id) const;  // "\\n+4": a line end and 4 spaces
+  std::string piece(std::int64_t id) const;  // "\\n+4" is a line end and 4 spaces
 
   void save(const std::string& path) const;
-  static WordList load(const std::string& path);  // FileError
+  static WordList load(const std::string& path);  // throws FileError
 
  private:
   std::vector<std::string> pieces_;

@@ -1,5 +1,5 @@
-// gpt chat: talks with a pretrained model. The cache keeps the conversation, so a turn costs only
-// its new tokens.
+// gpt chat: talks with a pretrained model. The cache stores the conversation, so each turn costs
+// only its new tokens.
 #include <cstdio>
 #include <iostream>
 
@@ -45,7 +45,7 @@ class Talk {
     // <|im_end|> is a special token in the template, but plain text where the user typed it.
     std::vector<std::int64_t> unread = tokenizer_.encode_literal(
         all.substr(told_), places.back().first - told_, places.back().second - told_);
-    if (last_ >= 0) unread.insert(unread.begin(), last_);  // sampled, but not read
+    if (last_ >= 0) unread.insert(unread.begin(), last_);  // sampled, but not yet processed
     nn::GenerateOptions options = how_.options;
     options.end = end_;
     std::string answer;
@@ -76,7 +76,7 @@ class Talk {
   std::int64_t end_ = -1, last_ = -1;
   std::uint32_t turn_ = 0;
   std::vector<io::ChatMessage> messages_;
-  std::size_t told_ = 0;  // bytes of the conversation that the model knows
+  std::size_t told_ = 0;  // bytes of the conversation that the model has processed
 };
 
 }  // namespace

@@ -19,7 +19,7 @@
 namespace gradus::examples {
 namespace {
 
-/// "2026-03-01 14:05" in local time, or "?" if the file is gone.
+/// Returns "2026-03-01 14:05" in local time, or "?" if the file is missing.
 std::string when_written(const std::string& path) {
   std::error_code error;
   const auto time = std::filesystem::last_write_time(path, error);
@@ -54,7 +54,7 @@ int sample(GptFlags& flags, const std::string& directory, const SampleFlags& how
   std::vector<std::int64_t> prompt = trained.tokenizer->encode(how.prompt);
   if (prompt.empty()) prompt = {0};  // generation needs a first token
   end_when_nobody_reads();
-  io::StreamDecoder decoder(*trained.tokenizer);  // only complete characters
+  io::StreamDecoder decoder(*trained.tokenizer);  // returns only complete characters
   write_out(how.prompt, how.follow);
   nn::GPTDecoderState model(*trained.model, flags.cache_precision());
   nn::generate(model, {prompt}, how.options,
@@ -79,7 +79,7 @@ int evaluate(GptFlags& flags, const std::string& directory, const std::string& f
   const double loss = mean_loss(*trained.model, tokens, batch, flags.context);
   std::printf("%.4f nats per %s, perplexity %.3f", loss, trained.tokenizer->name().c_str(),
               std::exp(loss));
-  if (flags.tokenizer_vocab > 0)  // comparable between tokenizers
+  if (flags.tokenizer_vocab > 0)  // makes tokenizers comparable
     std::printf(", %.4f nats per byte",
                 loss * static_cast<double>(tokens.size()) / static_cast<double>(text.size()));
   std::printf("\n");

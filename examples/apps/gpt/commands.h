@@ -1,4 +1,4 @@
-// The commands of gpt. They load a run's settings into `flags` and return the exit code.
+// The commands of gpt. Each loads a run's settings into `flags` and returns the exit code.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct AttendFlags : Options {
   std::optional<std::int64_t> layer, head;
   void add_to(CLI::App& app);
 };
-/// Writes a page of all attention heads, or a picture of one.
+/// Writes a page with all attention heads, or a picture of one head.
 int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how);
 
-/// Writes to standard output, and flushes if `at_once`. Throws FileError.
+/// Writes to standard output, and flushes it if `at_once`. Throws FileError.
 void write_out(const std::string& text, bool at_once);
 
 int evaluate(GptFlags& flags, const std::string& directory, const std::string& file);

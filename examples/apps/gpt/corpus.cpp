@@ -37,7 +37,7 @@ std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text, const G
   return std::make_unique<io::ByteTokenizer>();
 }
 
-/// Moves the last tenth out of `text`, in whole characters.
+/// Removes the last tenth of `text`, in complete characters, and returns it.
 std::string cut_last_tenth(std::string& text) {
   std::size_t at = text.size() - text.size() / 10;
   while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u) ++at;
@@ -55,7 +55,7 @@ std::vector<std::int64_t> encode_validation(const io::Tokenizer& tokenizer, cons
   }
 }
 
-/// Concatenates the files. `not_text`: the first that is not text.
+/// Concatenates the files. Sets `not_text` to the first file that is not text.
 std::string joined_texts(const GptFlags& flags, std::string& not_text) {
   std::string all;
   for (const std::string& file : flags.texts) {
@@ -104,7 +104,7 @@ Corpus read_corpus(const GptFlags& flags) {
 Entropies entropies(const Corpus& corpus) {
   const std::int64_t vocab = corpus.tokenizer->vocab_size();
   std::vector<double> single(static_cast<std::size_t>(vocab));
-  std::vector<double> before(single);              // successors of each token
+  std::vector<double> before(single);              // number of successors of each token
   std::unordered_map<std::int64_t, double> pairs;  // key: token · vocab + next token
   std::int64_t last = -1;
   for (const auto* part : {&corpus.training, &corpus.held_out})

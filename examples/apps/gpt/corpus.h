@@ -1,4 +1,4 @@
-// The text of a run: read, split and tokenized.
+// Reads, splits and tokenizes the text of a run.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,23 @@
 namespace gradus::examples {
 
 struct Corpus {
-  std::string digest;    // of all files
-  std::string not_text;  // for `auto`: the first file that is not text, and why
+  std::string digest;    // digest of all files
+  std::string not_text;  // with `auto`, the first file that is not text, and why
   std::unique_ptr<io::Tokenizer> tokenizer;
   std::vector<std::int64_t> training, held_out;
 
   std::int64_t size() const { return std::ssize(training) + std::ssize(held_out); }
 };
 
-/// Reads the text. `auto` uses characters for UTF-8 with at most 512 different ones, otherwise
-/// bytes. Words and byte pairs are learned from the training part, characters from all of the text.
-/// A resumed run needs the same text and reads its tokenizer. Throws FileError for files that are
+/// Reads the text. `auto` uses characters if the text is UTF-8 with at most 512 distinct
+/// characters, otherwise bytes. Words and byte pairs are learned from the training part, characters
+/// from the entire text. A resumed run requires the same text and reads its own tokenizer. Throws
+/// FileError for files that are missing, unreadable or empty, for `char` if the text is not UTF-8,
+/// and for characters that occur only in --val.
 /// missing, unreadable or empty, for `char` without UTF-8, and for characters only in --val.
 Corpus read_corpus(const GptFlags& flags);
 
-/// Nats per token, predicted from token frequencies (unigram) or the previous token (bigram).
+/// Nats per token of predictions from token frequencies (unigram) or the previous token (bigram).
 struct Entropies {
   double unigram, bigram;
 };

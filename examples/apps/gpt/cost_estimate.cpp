@@ -17,7 +17,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kSteps = 5;
-constexpr double kSeconds = 0.25;  // minimum, for small models
+constexpr double kSeconds = 0.25;  // minimum duration of the trial, for small models
 
 template <class F>
 double seconds_of(F&& work) {
@@ -30,7 +30,8 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
   return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
 }
 
-/// Measures the mean time of a step. Excludes the first, which fills caches and allocates.
+/// Measures the mean time of a step, without the first step, which fills caches and allocates
+/// memory.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
   const ScopedPause trial;  // keeps the trial out of traces
   const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);
@@ -50,8 +51,8 @@ void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const
   cost.step_seconds = seconds / static_cast<double>(cost.steps - 1);
 }
 
-/// Bytes that only the run needs: tokens, an evaluation (training.cpp) and a checkpoint, which is
-/// weights and two moments in f32.
+/// Returns the bytes that only the run needs: tokens, an evaluation (training.cpp) and a
+/// checkpoint, which contains weights and two moments in f32.
 std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
   const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
   const nn::GPTOptions& o = model.options;

@@ -45,7 +45,8 @@ Kept one_of(const Names<E>& names) {
   return kept;
 }
 
-/// Large models memorize small texts, and small models lack the capacity for large ones.
+/// Selects the size by the text: large models memorize small texts, and small models lack the
+/// capacity for large ones.
 constexpr ConfigForText kConfigs[] = {
     {"toy", "up to 10,000", 10'000},
     {"cpu", "10,000 to 10,000,000", 10'000'000},
@@ -77,7 +78,7 @@ GptFlags::GptFlags(CLI::App& train) : ModelFlags("gpt") {
   steps = 2000;
   eval_every = 250;
   muon_rate = 0.03;
-  batch = layers = heads = width = 0;  // from the config
+  batch = layers = heads = width = 0;  // 0: determined by the config
   describe_text(train);
   add_to(train);
   train.get_option("--out")->description(
@@ -212,7 +213,7 @@ Need GptFlags::need() const {
   return {.parameters = nn::GPT::parameter_count(model()),
           .step = kept + bias + 4 * tokens * static_cast<double>(vocab),
           .evaluation = 4 * L * H * T * T,             // logged weights of all heads
-          .data = 2 * sizeof(std::int64_t) * tokens};  // x and y of a batch
+          .data = 2 * sizeof(std::int64_t) * tokens};  // x and y of one batch
 }
 
 nn::GPTOptions GptFlags::model() const {
@@ -220,7 +221,7 @@ nn::GPTOptions GptFlags::model() const {
     nn::GPTOptions o = io::gpt_options(io::Json::parse(architecture, settings_file()));
     o.block.dropout = dropout;
     o.checkpoint = checkpoint;
-    if (!o.learns_positions()) o.context = context;  // a table of positions keeps its length
+    if (!o.learns_positions()) o.context = context;  // a table of positions has a fixed length
     return o;
   }
   nn::HeadOptions head{.position = kPositions.at(positions)};
@@ -336,12 +337,12 @@ void GptFlags::choose_config(const std::string& name) {
   choose_recipe();
 }
 
-/// Muon, and a model with a lower loss than GPT-2's after as many steps.
+/// Selects Muon, and a model whose loss is lower than GPT-2's after the same number of steps.
 void GptFlags::choose_recipe() {
   const auto choose = [&](const char* flag, auto& setting, const auto& chosen) {
     if (!given(flag)) setting = chosen;
   };
-  const bool pairs = heads > 0 && width / heads % 2 == 0;  // needed by rotary positions
+  const bool pairs = heads > 0 && width / heads % 2 == 0;  // rotary positions require this
   choose("--positions", positions, pairs ? "rotary" : "learned");
   choose("--norm", norm, "rms");
   choose("--qk-norm", qk_norm, true);

@@ -1,4 +1,5 @@
-// Settings of a gpt run, each described once for the command line, settings.json and validation.
+// Settings of a gpt run. Each is described once, for the command line, settings.json and
+// validation.
 #pragma once
 
 #include <optional>
@@ -17,47 +18,47 @@ class GptFlags : public ModelFlags {
   explicit GptFlags(CLI::App& train);
 
   std::vector<std::string> texts;  // files, concatenated
-  std::string validation;          // held-out file; "": the last tenth of the text
+  std::string validation;          // held-out file; "" selects the last tenth of the text
   std::string text_digest;         // checked on resume
   std::string tokenizer = "auto";
-  std::int64_t tokenizer_vocab = 0;  // for word and bpe
-  std::string config;                // preset of the sizes; "": by the text's size
+  std::int64_t tokenizer_vocab = 0;  // vocabulary size of word and bpe tokenizers
+  std::string config;                // preset of the sizes; "" selects by the text's size
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
-  // Defaults of older runs; choose_recipe() sets those of new ones.
+  // Defaults of older runs. choose_recipe() sets the defaults of new runs.
   std::string positions = "learned", norm = "layer", activation = "gelu";
   bool bias = true, qk_norm = false, zero_init = false;
-  bool checkpoint = false;   // of gradients
-  std::string from;          // pretrained model to start from; "": none
-  std::string architecture;  // config.json of `from`, with options that have no flag
-  std::string freeze, lora;  // patterns of parameters, and of layers with adapters
+  bool checkpoint = false;   // gradient checkpointing
+  std::string from;          // pretrained model to start from; "" if none
+  std::string architecture;  // config.json of `from`, for options that have no flag
+  std::string freeze, lora;  // patterns of frozen parameters, and of layers with adapters
   std::int64_t lora_rank = 8;
   train::TimeLimit time;  // if set, `steps` is the initial plan
   std::int64_t warmup = 100;
-  double final_factor = 0.1;  // last learning rate / highest rate
+  double final_factor = 0.1;  // last learning rate / highest learning rate
   double beta2 = 0.99, weight_decay = 0.1, clip_norm = 1.0;
   // Not in settings.json:
   std::optional<double> minutes;
   bool no_trial = false;
   std::string weights = "f32";  // precision for inference, or "auto"
   std::string cache = "f32";    // precision of keys and values
-  /// Adds --weights, and --cache to commands that generate.
+  /// Adds --weights, and --cache if the command generates text.
   void add_weights_to(CLI::App& command, bool writes);
   Precision precision(const nn::GPT& model) const;
   Precision cache_precision() const;
 
-  /// --out, or runs/book for texts/book.txt. Throws ValueError without either.
+  /// Returns --out, or runs/book for texts/book.txt. Throws ValueError if neither is given.
   std::string directory() const;
-  /// Sets a preset's sizes where no flag is given. Throws ValueError for unknown names.
+  /// Sets the sizes of a preset, except those given by flags. Throws ValueError for unknown names.
   void choose_config(const std::string& name);
-  /// Validates a new run before its text is read, with the minimum of memory.
+  /// Validates a new run before its text is read, using the minimum memory.
   void judge_before_text();
-  /// Sets what depends on the text. Call judge() afterwards.
+  /// Sets the values that depend on the text. Call judge() afterwards.
   void take(const Corpus& corpus);
 
   nn::GPTOptions model() const;
   /// Loads `from`, or draws random weights. Applies --freeze and --lora.
   nn::GPT make_model(bool load) const;
-  /// Differences from GPT-2: ", rotary positions, 2 key heads".
+  /// Describes the differences from GPT-2: ", rotary positions, 2 key heads".
   std::string non_default_options() const;
   std::string tokenizer_file() const { return out + "/tokenizer.json"; }
 
@@ -65,7 +66,7 @@ class GptFlags : public ModelFlags {
   Need need() const override;
 
  protected:
-  void choose_defaults() override {}  // take() does
+  void choose_defaults() override {}  // take() chooses them
   std::vector<std::string> more_files() const override { return {tokenizer_file()}; }
   void read_more(SettingsFile& file) override;
   void write_more(nlohmann::ordered_json& json) const override;
@@ -76,10 +77,10 @@ class GptFlags : public ModelFlags {
   void describe_model(CLI::App& app);
   void describe_recipe(CLI::App& app);
   void take_model();
-  void choose_recipe();  // if no flag is given
+  void choose_recipe();  // applies if no flag is given
 };
 
-/// A preset and its text sizes in tokens: "10,000 to 10,000,000".
+/// A preset and the text sizes that it is for, in tokens: "10,000 to 10,000,000".
 struct ConfigForText {
   const char *name, *range;
   std::int64_t most;

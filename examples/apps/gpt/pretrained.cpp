@@ -21,7 +21,8 @@
 namespace gradus::examples {
 namespace {
 
-/// Limits of context and evaluation window. A model's full context could take gigabytes.
+/// Limits of the context and the evaluation window, because a model's full context could take
+/// gigabytes.
 constexpr std::int64_t kMostAtOnce = 2048, kWindow = 256;
 
 std::vector<std::int64_t> numbers_in(const std::string& list) {
@@ -90,7 +91,7 @@ int info_of_pretrained(const std::string& model) {
 int logits(GptFlags& flags, const std::string& path, const LogitsFlags& how) {
   const std::vector<std::int64_t> ids = numbers_in(how.ids);
   const NoGrad off;
-  const bool bare = io::is_pretrained(path);  // needs no tokenizer
+  const bool bare = io::is_pretrained(path);  // no tokenizer is needed
   nn::GPT model = bare ? io::load_gpt(path) : std::move(*load_trained(flags, path).model);
   if (bare) nn::pack(model, flags.precision(model));
   const Tensor all = model(tensor(ids, {1, std::ssize(ids)}));  // [1, T, V]

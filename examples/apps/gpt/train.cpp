@@ -1,4 +1,4 @@
-// gpt train: prints plan and cost, trains, and prints results.
+// gpt train: prints the plan and its cost, trains, and prints the results.
 #include <cstdio>
 #include <iomanip>
 
@@ -15,11 +15,11 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kEvaluationsInTime = 10;  // with --minutes
+constexpr std::int64_t kEvaluationsInTime = 10;  // evaluations of a run with --minutes
 
 std::string three_digits(double value) { return str_cat(std::setprecision(3), value); }
 
-/// Each part needs context + 1 tokens.
+/// Throws unless each part has at least context + 1 tokens.
 void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
   const auto wanted = static_cast<std::size_t>(flags.context + 1);
   const bool tenth = flags.validation.empty();
@@ -66,7 +66,7 @@ void describe_run(const GptFlags& flags, const Corpus& corpus, const train::Trai
   say("run", flags.out, named ? "" : ", named after the text (--out changes it)");
 }
 
-/// Loads the settings, which the flags must not contradict. Texts may have moved.
+/// Loads the settings of the run. Flags must not contradict them, but texts may have moved.
 DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   const std::vector<std::string> texts = flags.texts;
   const std::string validation = flags.validation, tokenizer = flags.tokenizer;
@@ -88,7 +88,7 @@ DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   return lock;
 }
 
-/// Sets what depends on the text, or checks it on resume.
+/// Sets the values that depend on the text, or checks them on resume.
 void take_text(GptFlags& flags, const Corpus& corpus) {
   const std::int64_t kinds = corpus.tokenizer->vocab_size();
   require<FileError>(!flags.resume || kinds == flags.vocab, flags.settings_file(), ": vocab ",

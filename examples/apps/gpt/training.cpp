@@ -29,7 +29,7 @@ train::TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& toke
   return options;
 }
 
-/// Logs the heads' entropy, span and largest weight on the first window of the held-out text.
+/// Logs the entropy, span and largest weight of each head on the first window of the held-out text.
 void log_heads(train::Metrics& metrics, const nn::GPT& model,
                const std::vector<std::int64_t>& held_out, std::int64_t T) {
   nn::AttentionRecord record;

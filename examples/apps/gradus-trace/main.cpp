@@ -18,7 +18,8 @@ namespace {
 using Json = nlohmann::json;
 using Row = std::map<std::string, Json>;
 
-/// The tape of a page (docs/reference/trace_format.md). Throws FileError if missing or changed.
+/// Returns the tape in a page (docs/reference/trace_format.md). Throws FileError if the page is
+/// missing or was changed.
 Json tape_of(const std::string& path) {
   const std::string page = io::read_text(path);
   const std::string before = "id=\"tape\" data-crc32=\"";
@@ -61,7 +62,7 @@ class Tape {
   Json json_;
 };
 
-/// `name` is the same in both traces.
+/// An entry of a trace. Corresponding entries of two traces have the same `name`.
 struct Entry {
   std::string name;
   std::size_t tensor;
@@ -130,7 +131,7 @@ std::vector<double> numbers_of(const Json& value) {
   return out;
 }
 
-/// "at [0, 2]: 0.5 and 0.25; 3 of 12 values differ, by at most 0.25"
+/// Returns "at [0, 2]: 0.5 and 0.25; 3 of 12 values differ, by at most 0.25".
 std::string difference(const std::vector<double>& a, const std::vector<double>& b,
                        const Json& shape) {
   std::size_t first = a.size(), count = 0;

@@ -1,4 +1,4 @@
-// B batch, T frames, T' half of them, C width.
+// Axes: B batch, T frames, T' half of the frames, C width.
 #include "gradus/examples/apps/listen/listener.h"
 
 #include "gradus/ops/activation.h"

@@ -1,4 +1,3 @@
-// Listener: classifies spectrograms with convolution and attention.
 #pragma once
 
 #include <vector>
@@ -15,8 +14,8 @@ struct ConvolutionBlockOptions {
 };
 
 /// x = x + gelu(convolution(norm(x)));   x = block(x), [B, T, C] → [B, T, C]. The zero-padded,
-/// depthwise convolution mixes neighbors; attention mixes distant frames. After Gulati et al.
-/// 2020 (Conformer), without its gates.
+/// depthwise convolution mixes neighboring frames; attention mixes distant frames. After Gulati et
+/// al. 2020 (Conformer), without the gates.
 class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
  public:
   explicit ConvolutionBlock(const ConvolutionBlockOptions& options);
@@ -32,14 +31,15 @@ class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
 };
 
 struct ListenerOptions {
-  std::int64_t bands = 0, frames = 0;  // of a spectrogram; `frames` is the maximum
+  std::int64_t bands = 0, frames = 0;  // sizes of a spectrogram; `frames` is the maximum
   std::int64_t classes = 0;
   std::int64_t layers = 1, heads = 1, width = 0, kernel = 5;
   double dropout = 0;
 };
 
-/// Spectrograms [B, bands, T] → logits [B, classes]: two convolutions, the second with stride 2,
-/// sinusoidal positions, convolution blocks, a norm, the mean over time, and a head.
+/// Classifies spectrograms [B, bands, T], and returns logits [B, classes]: two convolutions, the
+/// second with stride 2, sinusoidal positions, convolution blocks, a norm, the mean over time, and
+/// a head.
 class Listener : public nn::Layer<Listener> {
  public:
   explicit Listener(const ListenerOptions& options);

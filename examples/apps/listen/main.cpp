@@ -1,4 +1,4 @@
-// listen: classifies eight kinds of generated sounds: tones, glides up and down, bursts of noise,
+// listen: classifies generated sounds of eight classes: tones, glides up and down, bursts of noise,
 // trills, chords, and two pitches in either order.
 //
 //   listen train                             trains in about a minute, into runs/listen
@@ -6,8 +6,8 @@
 //   listen to runs/listen rise.wav           classifies it, and shows the spectrogram
 //   listen to runs/listen --class trill      the same for a new sound
 //
-// With defaults, more than 97 of 100 new sounds are right, and about 37 by logistic regression on
-// the mean spectrum, which has no order in time.
+// With the defaults, more than 97 of 100 new sounds are classified correctly. With logistic
+// regression on the mean spectrum, which ignores order in time, about 37 are correct.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -74,7 +74,7 @@ struct Which : Options {
   }
 };
 
-/// The sound of a file, padded with silence.
+/// Returns the samples of a file, padded with silence.
 std::vector<float> sound_of(const std::string& file) {
   Wav wav = read_wav(file);
   require<FileError>(wav.rate == kRate, file, ": has ", wav.rate,

@@ -11,8 +11,8 @@
 namespace gradus::examples {
 namespace {
 
-constexpr double kFade = 0.01;    // seconds at both ends, to avoid clicks
-constexpr double kSwitch = 0.05;  // seconds per pitch of a trill, and per burst
+constexpr double kFade = 0.01;    // seconds at each end, to avoid clicks
+constexpr double kSwitch = 0.05;  // seconds per pitch of a trill, or per burst
 
 double pitch_at(Sound sound, const Voice& voice, double time) {
   const double part = time / voice.duration, high = voice.pitch * voice.ratio;
@@ -37,7 +37,7 @@ double envelope(const Voice& voice, double time) {
   return std::clamp(std::min(time, voice.duration - time) / kFade, 0.0, 1.0);
 }
 
-/// Value after `turns` periods. `noise` is normal.
+/// Returns the value after `turns` periods. `noise` is normally distributed.
 double wave(Sound sound, double time, double turns, double noise) {
   const double angle = 2 * std::numbers::pi * turns;
   if (sound == Sound::bursts)

@@ -17,8 +17,8 @@
 namespace gradus::examples {
 namespace {
 
-/// [kFrame, 2 · 2 kBands]: column k is Hann's window times cos(2π (k + 1) n / kFrame), then the
-/// same with sines. Two frequencies make a band.
+/// Returns a matrix of shape [kFrame, 2 · 2 kBands]. Column k is Hann's window times cos(2π (k + 1)
+/// n / kFrame); the second half has sines. Each band has two frequencies.
 Tensor fourier() {
   constexpr std::int64_t pitches = 2 * kBands;
   std::vector<float> numbers(kFrame * 2 * pitches);
@@ -44,7 +44,7 @@ Tensor spectrogram(const Tensor& samples) {
   const Tensor framed =
       kernel::strided_view(x, {B, frames, kFrame}, {N, kHop, 1}, x.offset()).contiguous();
   const Tensor waves = square(matmul(framed, transform));          // [B, frames, 4 · kBands]
-  const Tensor parts = reshape(waves, {B, frames, 2, kBands, 2});  // cos or sin, two pitches
+  const Tensor parts = reshape(waves, {B, frames, 2, kBands, 2});  // cos or sin, two frequencies
   const Tensor power = sum(parts, {2, 4});                         // [B, frames, kBands]
   return contiguous(transpose(0.5 * log(power + 1e-2), 1, 2));     // [B, kBands, frames]
 }

@@ -1,4 +1,5 @@
-// "RIFF" | bytes that follow | "WAVE" | chunks of name, bytes, content, padded to even
+// "RIFF" | number of bytes that follow | "WAVE" | chunks: name, number of bytes, content padded to
+// an even length
 // "fmt ": format 1, channels, rate, bytes per second, bytes per frame, bits; little-endian
 #include "wav.h"
 
@@ -42,7 +43,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-/// Returns the rate. Throws unless the chunk is 16-bit PCM with one channel.
+/// Returns the sampling rate. Throws unless the chunk describes 16-bit PCM with one channel.
 std::int64_t read_format(std::span<const std::byte> chunk, const std::string& name) {
   Reader reader(chunk, name);
   const std::uint32_t format = reader.number(2), channels = reader.number(2),

@@ -1,4 +1,4 @@
-// The commands of recommend. They return the exit code.
+// The commands of recommend. Each returns the exit code.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct RecommendFlags : ModelFlags {
 };
 
 int train(RecommendFlags& flags);
-/// Prints the five best items after these, the latest last.
+/// Prints the five best next items for a history, which ends with the latest item.
 int recommend(RecommendFlags& flags, const std::string& directory,
               const std::vector<std::string>& items);
 int evaluate(RecommendFlags& flags, const std::string& directory);

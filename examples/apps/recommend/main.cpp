@@ -1,5 +1,5 @@
-// recommend: a Transformer (recommender.h, after SASRec) that predicts what users take next, in a
-// generated world.
+// recommend: a Transformer (recommender.h, after SASRec) that predicts which item a user of a
+// generated world chooses next.
 //
 //   recommend train                                        trains, and compares with baselines
 //   recommend for runs/recommend "Silent Harbour" "Amber Harbour" 42      recommends items

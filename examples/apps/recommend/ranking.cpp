@@ -12,7 +12,7 @@ std::size_t at(std::int64_t item) { return static_cast<std::size_t>(item); }
 std::int64_t rank_of(std::int64_t item, const Scores& scores) {
   std::int64_t rank = 0;
   for (std::int64_t other = 1; other <= kItems; ++other)
-    rank += scores[at(other)] >= scores[at(item)];  // with itself: ranks begin with 1
+    rank += scores[at(other)] >= scores[at(item)];  // the item counts itself, so ranks begin with 1
   return rank;
 }
 

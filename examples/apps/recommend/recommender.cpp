@@ -1,4 +1,4 @@
-// B batch, T history length, C width, V = items + 1.
+// Axes: B batch, T history length, C width, V = items + 1.
 #include "gradus/examples/apps/recommend/recommender.h"
 #include "gradus/engine/grad_mode.h"
 

@@ -1,4 +1,3 @@
-// Recommender: predicts the next item from a history.
 #pragma once
 
 #include <vector>
@@ -15,15 +14,16 @@ struct RecommenderOptions {
   double dropout = 0;
 };
 
-/// SASRec (Kang & McAuley 2018): item · √C + learned position, causal blocks, and the dot product
-/// of each item's embedding with the last vector. Histories i64 [B, T], padding first → scores of
-/// the next item at each position, [B, T, items + 1]; item 0 scores −∞. Positions count from the
-/// first item, so padding changes nothing.
+/// Predicts the next item from a history. SASRec (Kang & McAuley 2018): item · √C + learned
+/// position, causal blocks, and the dot product of each item's embedding with the last vector. Maps
+/// histories i64 [B, T], with padding first, to scores of the next item at each position, [B, T,
+/// items + 1]; item 0 has score −∞. Positions count from the first item, so padding does not affect
+/// the scores.
 class Recommender : public nn::Layer<Recommender> {
  public:
   explicit Recommender(const RecommenderOptions& options);
   Tensor forward(const Tensor& items) const;
-  /// Mean cross-entropy of the next items, i64 [B, T]; 0 is ignored.
+  /// Returns the mean cross-entropy of the next items, i64 [B, T]. Ignores 0.
   Tensor loss(const Tensor& items, const Tensor& next) const;
   nn::Members members() override {
     return {{"item", item}, {"position", position}, {"stack", stack}};

@@ -19,7 +19,7 @@ const std::array<const char*, kShelf> kAdjectives = {
 const std::array<const char*, kGenres> kNouns = {
     "Harbour", "Comet",  "Orchard", "Violin",  "Castle",  "Desert", "Engine", "Falcon",
     "Glacier", "Island", "Jungle",  "Kitchen", "Lantern", "Mirror", "Opera",  "Shadow"};
-constexpr double kFashion = 0.1;  // of all steps
+constexpr double kFashion = 0.1;  // share of all steps
 constexpr std::int64_t kFashionable = 30;
 
 std::int64_t item_at(std::int64_t genre, std::int64_t place) { return 1 + genre * kShelf + place; }
@@ -60,14 +60,15 @@ class Walk {
   };
   static constexpr double kStay = 0.6;
 
-  /// Squares of uniform numbers prefer the first items.
+  /// Draws a fashionable item. Squares of uniform numbers prefer the first items.
   std::int64_t in_fashion() {
     const double u = static_cast<double>(draws_.below(1000)) / 1000;
     const auto rank = static_cast<std::int64_t>(u * u * kFashionable);
-    return 1 + rank * 137 % kItems;  // spread over the shelves
+    return 1 + rank * 137 % kItems;  // spreads the items over the shelves
   }
 
-  /// Another liked genre, more likely the longer ago it was visited.
+  /// Returns another genre that the user likes. A genre is more likely the longer ago it was
+  /// visited.
   std::size_t another() {
     std::int64_t total = 0;
     for (std::size_t i = 0; i < genres_.size(); ++i) total += i == current_ ? 0 : weight(i);

@@ -1,4 +1,4 @@
-// search: finds the sentences of documents that fit a question by meaning.
+// search: finds the sentences of documents whose meaning is closest to a question.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +24,7 @@ struct Asked {
   std::string vectors;
 };
 
-/// Prints a JSON array per line of the file.
+/// Prints the vector of each line of the file as a JSON array.
 int print_vectors(const std::string& path, const nn::BERT& model,
                   const io::PretrainedTokenizer& tokenizer) {
   std::vector<std::string> lines;

@@ -1,4 +1,4 @@
-// B texts, T tokens, C width.
+// Axes: B texts, T tokens, C width.
 #include "sentences.h"
 
 #include <algorithm>
@@ -27,13 +27,13 @@ void add(std::vector<SourceSentence>& all, std::string text, const std::string& 
   if (count >= kFewestWords) all.push_back({std::move(text), file, line});
 }
 
-/// Means over each text's tokens, normalized: x [B, T, C] → [B, C].
+/// Returns the mean over each text's tokens, normalized: x [B, T, C] → [B, C].
 Tensor pooled(const Tensor& x, const std::vector<std::int64_t>& lengths) {
   const std::int64_t B = x.size(0), T = x.size(1);
   std::vector<float> counted;
   for (const std::int64_t length : lengths)
     for (std::int64_t t = 0; t < T; ++t) counted.push_back(t < length ? 1.0F : 0.0F);
-  const Tensor sums = (x * tensor(counted, {B, T, 1})).sum(1);  // [B, C], in the mean's direction
+  const Tensor sums = (x * tensor(counted, {B, T, 1})).sum(1);  // [B, C], along the mean
   return sums / sqrt((sums * sums).sum(1, true));
 }
 
@@ -83,7 +83,7 @@ Tensor vectors_of(const std::vector<std::string>& texts, const nn::BERT& model,
       ids.back().resize(kMostTokens);
     }
   }
-  std::vector<std::size_t> order(texts.size());  // by length, to save padding
+  std::vector<std::size_t> order(texts.size());  // sorted by length, to reduce padding
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return ids[a].size() < ids[b].size(); });

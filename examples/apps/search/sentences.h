@@ -1,4 +1,4 @@
-// Sentences of documents and their vectors.
+// Splits documents into sentences and computes the sentences' vectors.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace gradus::examples {
 struct SourceSentence {
   std::string text;
   std::string file;
-  std::int64_t line;  // first line, from 1
+  std::int64_t line;  // number of the first line, from 1
 };
 
-/// Sentences of at least four words, outside Markdown's code, tables and headings. They end with
-/// ".", "!" or "?" before whitespace, or with their paragraph.
+/// Returns sentences of at least four words, except Markdown's code, tables and headings. A
+/// sentence ends with ".", "!" or "?" before whitespace, or at the end of its paragraph.
 std::vector<SourceSentence> sentences_of(const std::string& text, const std::string& file);
 
-/// Reimers & Gurevych 2019: normalized mean of the last layer over the tokens, [N, C]. Cuts texts
-/// at 256 tokens.
+/// Returns the normalized means of the last layer over the tokens, [N, C] (Reimers & Gurevych
+/// 2019). Truncates texts after 256 tokens.
 Tensor vectors_of(const std::vector<std::string>& texts, const nn::BERT& model,
                   const io::PretrainedTokenizer& tokenizer);
 

@@ -1,4 +1,4 @@
-// A digest of texts, to detect changes.
+// Computes a digest of texts, to detect changes.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace gradus::examples {
 
-/// 64-bit FNV-1a. `before`: digest of the preceding text.
+/// 64-bit FNV-1a. `before` is the digest of the preceding text.
 inline std::uint64_t digest(std::string_view text, std::uint64_t before = 14695981039346656037u) {
   for (const char c : text) before = (before ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return before;

@@ -1,14 +1,16 @@
-// A lock for one writer per run.
+// A lock that allows one writer per run.
 #pragma once
 
 #include <string>
 
 namespace gradus::examples {
 
-/// Holds DIRECTORY/run.lock, a POSIX record lock that ends with the process at the latest.
+/// Holds DIRECTORY/run.lock, a POSIX record lock that is released at the latest when the process
+/// ends.
 class DirectoryLock {
  public:
-  /// Creates the directory if needed. Throws FileError if that fails or another process locked it.
+  /// Creates the directory if needed. Throws FileError if that fails or another process holds the
+  /// lock.
   explicit DirectoryLock(const std::string& directory);
   DirectoryLock() : file_(-1) {}  // another process of the run has the lock
   ~DirectoryLock();

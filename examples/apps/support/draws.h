@@ -1,4 +1,4 @@
-// A sequence of random choices from one stream.
+// Draws a sequence of random choices from one stream.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Files in a directory tree.
 #pragma once
 
 #include <functional>
@@ -7,8 +6,8 @@
 
 namespace gradus::examples {
 
-/// Returns sorted paths of non-empty files for which `wanted` is true. Skips hidden folders, build/
-/// and runs/. Empty if `folder` does not exist.
+/// Returns the sorted paths of non-empty files in a directory tree for which `wanted` is true.
+/// Skips hidden folders, build/ and runs/. Returns nothing if `folder` does not exist.
 std::vector<std::string> files_below(const std::string& folder,
                                      const std::function<bool(const std::string& path)>& wanted);
 

@@ -1,4 +1,5 @@
-// Signal handling of programs: the training loop finishes its step and saves.
+// Signal handling for the example programs: after a signal, the training loop finishes the current
+// step and saves.
 #pragma once
 
 #include <csignal>
@@ -27,7 +28,7 @@ inline void catch_interrupts() {
 #endif
 }
 
-/// For programs that only write: `gpt sample … | head` ends silently.
+/// For programs that only write, so that `gpt sample … | head` ends silently.
 inline void end_when_nobody_reads() {
 #ifdef SIGPIPE
   std::signal(SIGPIPE, SIG_DFL);

@@ -14,8 +14,9 @@
 namespace gradus::examples {
 namespace {
 
-/// An inclusive range. Upper limits keep products of counts within 64 bits: steps · batch and
-/// batch · context are at most 10¹⁸, and 2 · (steps + pretrain) numbers streams of 32 bits.
+/// An inclusive range. The upper limits keep products of counts within 64 bits: steps · batch and
+/// batch · context are at most 10¹⁸, and 2 · (steps + pretrain) fits into the 32 bits that number a
+/// stream.
 struct Range {
   double least, most;
   const char* rule;
@@ -77,7 +78,7 @@ const std::map<std::string, Range>& ranges() {
 }
 
 constexpr std::uintmax_t kLargestFile = 4'000'000;  // bytes
-constexpr int kDeepest = 4;                         // nested brackets
+constexpr int kDeepest = 4;                         // nesting depth of brackets
 
 }  // namespace
 
@@ -107,7 +108,7 @@ void Judge::number(const std::string& key, std::int64_t value) const {
   const auto at = ranges().find(key);
   if (at == ranges().end()) return;
   const auto& [least, most, rule] = at->second;
-  const auto near = static_cast<double>(value);  // exact at the limits
+  const auto near = static_cast<double>(value);  // the limits are exact
   require(least <= near && near <= most, key, value, ": ", rule);
 }
 

@@ -14,43 +14,45 @@ namespace gradus::examples {
 
 /// A lower bound of a run's memory in bytes. Doubles avoid overflow.
 struct Need {
-  double parameters = 0;  // f32 values
+  double parameters = 0;  // number of f32 values
   double step = 0;        // bytes saved for backward
   double evaluation = 0;  // bytes held by an evaluation
   double data = 0;        // bytes of training data
-  /// Weights, gradients, two moments, data, and the largest of step, evaluation and checkpoint.
+  /// Returns the bytes of weights, gradients, two moments and data, plus the largest of step,
+  /// evaluation and checkpoint.
   double training() const;
   double using_it() const { return 4 * parameters; }
 };
 
-/// Bytes saved for backward: norms, queries, keys, values, feed-forward inputs.
+/// Returns the bytes saved for backward: norms, queries, keys, values, feed-forward inputs.
 double kept_by_blocks(double layers, double tokens, double width);
 
 inline constexpr const char* kWayOn = "; restore the original files, or start a new run";
 
 class Judge {
  public:
-  /// `file`: a run's settings.json; empty: the command line.
+  /// `file` is a run's settings.json; empty means the command line.
   explicit Judge(std::string file = "") : file_(std::move(file)) {}
 
-  /// "--eval-every" or "runs/x/settings.json: eval_every".
+  /// Returns "--eval-every" or "runs/x/settings.json: eval_every".
   std::string name(const std::string& key) const;
 
   /// Throws if `value` is outside the range of `key` in judge.cpp.
   void number(const std::string& key, double value) const;
   void number(const std::string& key, std::int64_t value) const;
 
-  /// Throws if `word` is not in `choices`. Empty `choices` accept any word.
+  /// Throws if `word` is not in `choices`. If `choices` is empty, any word is accepted.
   void choice(const std::string& key, const std::string& word,
               const std::vector<std::string>& choices) const;
 
-  /// Throws unless `holds`. `parts` are the problem and a fix.
+  /// Throws unless `holds`. `parts` describe the problem and a fix.
   template <class T, class... Parts>
   void require(bool holds, const std::string& key, const T& value, const Parts&... parts) const {
     if (!holds) refuse(str_cat(name(key), " ", value, parts...));
   }
 
-  /// Throws if `bytes` are not available. `sizes`: settings to reduce, {{"batch", 64}, …}.
+  /// Throws if `bytes` are not available. `sizes` are settings that could be reduced: {{"batch",
+  /// 64}, …}.
   void memory(double bytes, const std::vector<std::pair<const char*, std::int64_t>>& sizes) const;
 
  private:
@@ -58,8 +60,8 @@ class Judge {
   std::string file_;
 };
 
-/// Reads settings.json. Throws a one-line FileError for invalid JSON, wrong types, and missing or
-/// (finish) unknown fields.
+/// Reads settings.json. Throws a one-line FileError for invalid JSON, wrong types, missing fields
+/// and, in finish(), unknown fields.
 class SettingsFile {
  public:
   SettingsFile(const std::string& text, std::string file, std::string program);
@@ -74,7 +76,7 @@ class SettingsFile {
   void read_if_there(const std::string& key, T& to) {
     if (has(key)) read(key, to);
   }
-  SettingsFile part(const std::string& key);  // a nested object
+  SettingsFile part(const std::string& key);  // returns a nested object
   void finish() const;
 
  private:

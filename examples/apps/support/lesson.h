@@ -1,4 +1,4 @@
-// Shared by the lessons: checked claims, tables, pictures, statistics and recorded operations.
+// Helpers of the lessons: checked claims, tables, pictures, statistics and recorded ops.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace gradus::examples {
 
-/// Ends the lesson with exit code 1 if `holds` is false.
+/// Exits with code 1 if `holds` is false.
 inline void expect(bool holds, const char* claim) {
   if (holds) return;
   std::printf("NOT TRUE: %s\n", claim);
@@ -29,7 +29,7 @@ inline void expect(bool holds, const char* claim) {
 }
 
 /// True if the f64 tensors a and b are equal up to rounding: within 1e-12 of the largest value, or
-/// of 1. Some thousand roundings could add up to that, and any mistake is far larger.
+/// of 1. A thousand or more roundings could add up to that, but any mistake is far larger.
 inline bool same(const Tensor& a, const Tensor& b) {
   const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
   double largest = 1;
@@ -49,18 +49,18 @@ inline Row flat(const Rows& rows) {
   return values;
 }
 
-/// tensor({{…}}) of values that the caller of a lesson chooses: [rows, columns].
+/// Returns a matrix of shape [rows, columns].
 inline Tensor matrix(const Rows& rows) {
   return squeeze(tensor(flat(rows), {1, std::ssize(rows), std::ssize(rows.at(0))}), 0);
 }
 
-/// A leaf [B 1, H 1, rows, width]: one example, one head.
+/// Returns a leaf of shape [B 1, H 1, rows, width]: one example, one head.
 inline Tensor head(const Rows& rows) {
   const Tensor x = matrix(rows);
   return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
 }
 
-/// Prints an f64 tensor as a table of its last axis, with optional row labels:
+/// Prints an f64 tensor as a table whose columns are the last axis, with optional row labels:
 ///
 ///   scores = q kᵀ / √D   [1, 1, 2, 3]
 ///     cat      1.000    2.500   -0.500
@@ -79,7 +79,7 @@ inline void show(const std::string& title, const Tensor& x,
   }
 }
 
-/// Prints pictures side by side, with titles.
+/// Prints pictures next to each other, with titles.
 inline void draw(const std::vector<std::pair<std::string, std::string>>& drawings) {
   std::vector<std::istringstream> texts;
   for (const auto& [title, picture] : drawings) texts.emplace_back(title + "\n" + picture);
@@ -93,7 +93,7 @@ inline void draw(const std::vector<std::pair<std::string, std::string>>& drawing
   }
 }
 
-/// A row for each letter written, a column for each letter read: [T, S].
+/// Draws weights [T, S] with a row for each letter written and a column for each letter read.
 inline void draw_weights(const Tensor& weights, const std::string& read,
                          const std::string& written) {
   std::printf("\ncross-attention weights: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
@@ -105,7 +105,8 @@ inline void draw_weights(const Tensor& weights, const std::string& read,
   }
 }
 
-/// Standard deviation of scores; mean largest weight; mean |d scores| for d weights of variance 1.
+/// Standard deviation of the scores; mean of the largest weights; mean |d scores| for d weights of
+/// variance 1.
 struct Spread {
   double deviation, largest, gradient;
 
@@ -119,13 +120,13 @@ struct Spread {
   }
 };
 
-/// Records each operation's result y and the gradient dy that arrives at it.
+/// Records each op's result y and the gradient dy that arrives at it.
 struct Recorder : Observer {
   struct Entry {
     std::string name;
     Tensor y, dy;
   };
-  std::map<std::uint64_t, Entry> entries;  // by node id, in the order of operations
+  std::map<std::uint64_t, Entry> entries;  // by node id, in the order of the ops
 
   void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
     if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};

@@ -1,4 +1,3 @@
-// The optimizer of a run, from its flags.
 #pragma once
 
 #include <array>
@@ -10,8 +9,9 @@
 
 namespace gradus::examples {
 
-/// AdamW at --lr. Or Muon at --lr, with AdamW at a tenth of it for embeddings, heads and norms, and
-/// the first group's weight decay for matrices.
+/// Returns the optimizer that the flags describe: AdamW at --lr, or Muon at --lr. With Muon, AdamW
+/// updates embeddings, heads and norms at a tenth of --lr, and matrices have the first group's
+/// weight decay.
 std::unique_ptr<optim::Optimizer> make_optimizer(const ModelFlags& flags,
                                                  std::vector<optim::Group> groups,
                                                  std::array<double, 2> betas = {0.9, 0.98});

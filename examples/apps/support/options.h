@@ -1,4 +1,4 @@
-// The flags of a command. Ranges are in judge.cpp.
+// The flags of a command. judge.cpp defines their ranges.
 //
 //   struct SampleFlags : Options {
 //     std::int64_t tokens = 500;
@@ -23,9 +23,9 @@ namespace gradus::examples {
 /// How settings.json stores a setting.
 struct Kept {
   std::string field = "";                 // name of the field; default: the flag's
-  bool optional = false;                  // older runs may lack it
-  bool may_differ = false;                // --resume accepts another value, and ignores it
-  std::vector<std::string> choices = {};  // allowed words; empty: any
+  bool optional = false;                  // older runs may not contain it
+  bool may_differ = false;                // --resume accepts and ignores another value
+  std::vector<std::string> choices = {};  // allowed words; empty: any word
 };
 
 class Options {
@@ -37,16 +37,16 @@ class Options {
 
   using Value =
       std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<std::string>*>;
-  /// Adds a flag. The help shows its default, unless that is 0 or empty.
+  /// Adds a flag. The help shows its default unless the default is 0 or empty.
   CLI::Option& option(CLI::App& app, const std::string& flag, Value value, const std::string& help);
-  bool given(const std::string& flag) const;  // on the command line
-  /// Throws if a value is out of range or not one of its choices.
+  bool given(const std::string& flag) const;  // true if given on the command line
+  /// Throws if a value is out of range or not one of the choices.
   void judge_values(const Judge& judge) const;
 
  protected:
   struct Setting {
-    std::string flag;  // "--eval-every"; "" for a fact
-    Kept kept;         // "eval_every"
+    std::string flag;  // "--eval-every"; "" for a field without a flag
+    Kept kept;         // field name, "eval_every"
     Value value;
     const CLI::Option* option;
     bool in_file = false;  // stored in settings.json

@@ -1,15 +1,16 @@
-// The processes of a run: those started by mpirun, or only this one.
+// The processes of a run: those started by mpirun, or only the current one.
 #pragma once
 
 #include "gradus/train/distributed/transport.h"
 
 namespace gradus::examples {
 
-/// Connects the processes at the first call, and silences ranks above 0. Throws Error if mpirun
+/// Connects the processes at the first call, and silences all ranks but 0. Throws Error if mpirun
+/// started a program built without MPI.
 /// started a program without MPI.
 distributed::Transport& processes();
 
-/// Waits for the other processes at the end.
+/// Waits for the other processes at the end of a program.
 void leave_processes();
 
 }  // namespace gradus::examples

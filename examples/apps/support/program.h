@@ -1,7 +1,7 @@
-// Startup and error handling of all applications.
+// Startup and error handling for all example programs.
 //
-// Exit codes: 0 success; 2 wrong flags, files or values, or a full disk; 130 stopped by Ctrl-C and
-// saved.
+// Exit codes: 0 success; 2 wrong flags, files or values, or a full disk; 130 stopped by Ctrl-C
+// after saving.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::
                              std::string& directory);
 
 /// Adds --threads and --build-info, parses the command line, handles Ctrl-C, connects the processes
-/// and calls `work`. Reports an exception in one line that starts with `name`, and ends all
+/// and calls `work`. An exception is reported in one line that starts with `name`, and ends all
 /// processes.
 int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work);

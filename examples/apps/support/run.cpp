@@ -33,7 +33,7 @@ void load_best(nn::Module& model, const train::RunFiles& files) {
 void load_fitting(const std::string& file, const std::function<void()>& load) {
   try {
     load();
-  } catch (const ShapeError& error) {  // one line per tensor
+  } catch (const ShapeError& error) {  // its message has one line per tensor
     std::istringstream lines(error.what());
     std::string first;
     std::getline(lines, first);

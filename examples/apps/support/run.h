@@ -16,10 +16,10 @@ void say(const char* topic, const Parts&... parts) {
   std::fprintf(stderr, "%-9s %s\n", topic, str_cat(parts...).c_str());
 }
 
-/// "translate train --out runs/x --resume"
+/// Returns a command such as "translate train --out runs/x --resume".
 std::string resume_command(const std::string& program, const std::string& directory);
 
-/// Throws FileError if the directory holds a run.
+/// Throws FileError if the directory contains a run.
 void require_no_run(const std::string& program, const train::RunFiles& files);
 
 /// Throws if a flag differs from the run's setting.
@@ -36,10 +36,10 @@ inline void must_agree(const std::string& flag, bool given, bool run,
       ", which was started without it: leave the flag out to resume that run, or start a new one");
 }
 
-/// Loads a run's best weights and sets eval mode. Throws FileError if it has none yet.
+/// Loads a run's best weights and sets eval mode. Throws FileError if none are saved yet.
 void load_best(nn::Module& model, const train::RunFiles& files);
 
-/// Calls load(). Throws a one-line FileError if shapes differ.
+/// Calls load(). Throws a one-line FileError if the shapes differ.
 void load_fitting(const std::string& file, const std::function<void()>& load);
 
 }  // namespace gradus::examples

@@ -1,4 +1,4 @@
-// settings.json: {"program": "translate", "steps": 1500, …}, one field per flag.
+// Reads and writes settings.json: {"program": "translate", "steps": 1500, …}, one field per flag.
 #include "run_flags.h"
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Removes partial files of killed processes, FILE.tmp-PROCESS-NUMBER. Needs the lock.
+/// Removes partial files of killed processes, FILE.tmp-PROCESS-NUMBER. The caller must hold the
+/// lock.
 void remove_leftovers(const std::string& directory, const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
@@ -43,7 +44,7 @@ void say_cost(double seconds, std::int64_t steps) {
         byte_size(static_cast<std::int64_t>(platform::peak_resident_bytes())), " of memory");
 }
 
-/// Prints the path of the curve, or how to resume. Returns the exit code.
+/// Prints the path of the loss curve, or how to resume. Returns the exit code.
 int end_of_run(train::TrainEnd end, const std::string& program, const train::RunFiles& files) {
   std::error_code none;
   if (std::filesystem::exists(files.curve(), none))
@@ -56,12 +57,12 @@ int end_of_run(train::TrainEnd end, const std::string& program, const train::Run
 
 constexpr std::int64_t kMostBatches = 1'000'000'000;
 
-/// Thread count and gemm backend also affect results.
+/// Describes the machine. Results also depend on the thread count and the matmul backend.
 std::string describe_machine() {
   return str_cat("threads: ", num_threads(), "\nmatmul: ", gemm::describe(), "\n");
 }
 
-/// Prints bytes sent and time waited per step.
+/// Prints the bytes sent and the time waited per step.
 void say_traffic(const train::Trainer& trainer, std::int64_t steps, double seconds, double waited) {
   if (processes().size() == 1 || steps == 0) return;
   const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };
@@ -147,7 +148,7 @@ DirectoryLock RunFlags::begin() {
     return DirectoryLock();
   }
   if (!resume) choose_defaults();
-  if (resume)  // must not create the directory
+  if (resume)  // resuming must not create the directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume; leave out --resume to start a run");
   else

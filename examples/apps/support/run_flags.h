@@ -1,4 +1,4 @@
-// Common flags of each application's `train`, and the run they describe.
+// Flags that the `train` commands share, and the run that they describe.
 //
 //   struct Flags : ModelFlags {
 //     std::int64_t examples = 10'000;
@@ -28,7 +28,7 @@ namespace gradus::examples {
 
 class RunFlags : public Options {
  public:
-  explicit RunFlags(std::string program);  // default of --out: runs/PROGRAM
+  explicit RunFlags(std::string program);  // --out is runs/PROGRAM by default
 
   std::string out;
   std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100, shards = 1;
@@ -37,28 +37,30 @@ class RunFlags : public Options {
 
   void add_to(CLI::App& app);
 
-  /// Adds an option that settings.json stores.
+  /// Adds an option that is stored in settings.json.
   CLI::Option& setting(CLI::App& app, const std::string& flag, Value value, const std::string& help,
                        const Kept& kept = {});
-  /// Adds a field that no flag sets.
+  /// Adds a field of settings.json that no flag sets.
   void fact(const std::string& field, Value value);
 
-  /// Validates ranges, check(), and memory for need(). Errors name the flag or the file's field.
+  /// Validates ranges, check(), and the memory for need(). Errors name the flag, or the field of
+  /// the file.
   void judge(const Judge& judge, bool to_train = true) const;
   void judge_memory(const Judge& judge, bool to_train) const;
-  /// Rules between settings, such as divisibility.
+  /// Checks rules that involve multiple settings, such as divisibility.
   virtual void check(const Judge&) const {}
   virtual Need need() const { return {}; }
 
-  /// Validates, locks the directory, and writes settings.json, or reads it to resume. Only rank 0
-  /// does this; the others read the file. Throws FileError if the directory is locked, holds a run
-  /// already, or has none to resume; ValueError if a flag is out of range or contradicts the run.
+  /// Validates the settings and locks the directory. Then writes settings.json, or reads it to
+  /// resume. Only rank 0 does this; the other ranks read the file. Throws FileError if the
+  /// directory is locked, already contains a run, or contains none to resume. Throws ValueError if
+  /// a flag is out of range or contradicts the run.
   DirectoryLock begin();
 
   /// Loads the settings of the run in `directory`. Throws FileError.
   void load(const std::string& directory);
 
-  /// from_json throws a one-line FileError.
+  /// Converts to and from settings.json. from_json throws a one-line FileError.
   std::string to_json() const;
   void from_json(const std::string& json, bool flags_must_agree = false);
 
@@ -71,7 +73,7 @@ class RunFlags : public Options {
   train::TrainOptions options() const;
   static bool writes();  // true for rank 0
 
-  /// Called before the first step, also of a resumed run, and after the last.
+  /// Called before the first step (also of a resumed run), and after the last step.
   struct Report {
     std::function<void()> begun, finished;
   };
@@ -80,37 +82,39 @@ class RunFlags : public Options {
             const train::Trainer::Evaluate& evaluate, const Report& report = {}) const;
 
  protected:
-  /// Called for a new run before validation: sets defaults that depend on other flags.
+  /// Called for a new run before validation. Sets defaults that depend on other flags.
   virtual void choose_defaults() {}
-  /// For fields that hold more than one value.
+  /// Reads fields that contain more than one value.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}
   /// Changes how settings.json stores an existing setting.
   void keep(const std::string& flag, const Kept& kept);
-  virtual std::vector<std::string> more_files() const { return {}; }  // written by the program
-  /// Sizes to name in the error about memory.
+  /// Returns the additional files that the program writes.
+  virtual std::vector<std::string> more_files() const { return {}; }
+  /// Returns the sizes to name in an error about memory.
   virtual std::vector<std::pair<const char*, std::int64_t>> sizes() const;
 
  private:
   std::string program_;
 };
 
-/// Adds the sizes of a Transformer, and its optimizer.
+/// Adds flags for the sizes of a Transformer and for its optimizer.
 class ModelFlags : public RunFlags {
  public:
   using RunFlags::RunFlags;
   std::int64_t layers = 2, heads = 4, width = 64;
   double dropout = 0;
-  std::string optimizer = "adamw";     // of older runs
+  std::string optimizer = "adamw";     // default of older runs
   std::string new_optimizer = "muon";  // default of new runs
-  double muon_rate = 0.02;  // default of --lr for Muon; the initial learning_rate is AdamW's
+  double muon_rate = 0.02;  // default of --lr for Muon; learning_rate is initially AdamW's
 
   void add_to(CLI::App& app);
   void check(const Judge& judge) const override;
 
  protected:
   void choose_defaults() override;
-  /// `tokens` per example, `outputs` logits per token, and `rows` of parameters outside the blocks.
+  /// Returns the memory of a model with `tokens` per example, `outputs` logits per token, and
+  /// `rows` of parameters outside the blocks.
   Need transformer(double tokens, double rows, double outputs) const;
 };
 

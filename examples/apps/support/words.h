@@ -1,4 +1,3 @@
-// Human-readable sizes and durations.
 #pragma once
 
 #include <cstdint>

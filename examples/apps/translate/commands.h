@@ -1,4 +1,4 @@
-// The commands of translate. They return the exit code.
+// The commands of translate. Each returns the exit code.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ int train(TranslateFlags& flags);
 /// Prints the `beams` best translations of each text.
 int translate(TranslateFlags& flags, const std::string& directory,
               const std::vector<std::string>& texts, std::int64_t beams);
-/// Prints the accuracy on held-out texts, and errors.
+/// Prints the accuracy on held-out texts, and some errors.
 int evaluate(TranslateFlags& flags, const std::string& directory);
 
 }  // namespace gradus::examples

@@ -1,5 +1,5 @@
 // A pattern has slots: {W} weekday, {D} day, {M} month, {Y} year. A format is a pattern with a
-// style in each slot; write_date() fills the styles in.
+// style in each slot. write_date() replaces the styles with the parts of a date.
 #include "dates.h"
 
 #include <array>
@@ -16,8 +16,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Patterns with the same styles. Dates must be unambiguous: a two-digit year never comes first,
-/// and numeric months name their slot.
+/// Patterns that share the same styles. Dates must be unambiguous, so a two-digit year never comes
+/// first, and formats that begin with a numeric day or month state their order.
 struct Group {
   Words patterns, weekdays, days, months, years;
 };
@@ -72,7 +72,7 @@ std::string drawn_format(Draws& draws) {
   for (const Group& group : groups())
     for (const std::string& pattern : group.patterns) patterns.emplace_back(&group, pattern);
   const auto& [group, pattern] = draws.one_of(patterns);
-  // One statement each, as the evaluation order of arguments is unspecified.
+  // Separate statements, because the evaluation order of arguments is unspecified.
   const std::string year = draws.one_of(group->years), month = draws.one_of(group->months);
   const std::string day = draws.one_of(group->days), weekday = draws.one_of(group->weekdays);
   return format_of(pattern, weekday, day, month, year);
@@ -103,7 +103,7 @@ std::string changed(std::string word, int (*letter)(int)) {
   return word;
 }
 
-/// 21 → twenty-one
+/// Returns a number in words: 21 → twenty-one.
 std::string spelled(unsigned n) {
   if (n < 20) return kNumbers[n];
   return std::string(kTens[n / 10]) + (n % 10 ? "-" : "") + kNumbers[n % 10];
@@ -131,7 +131,7 @@ std::string spelled_year(unsigned year) {
   return "twenty " + spelled(rest);
 }
 
-/// The date's part in this style.
+/// Returns a part of the date in this style.
 std::string piece(const std::string& style, const Date& date) {
   const unsigned d = static_cast<unsigned>(date.day()), m = static_cast<unsigned>(date.month());
   const unsigned y = static_cast<unsigned>(static_cast<int>(date.year()));
@@ -162,7 +162,7 @@ std::string piece(const std::string& style, const Date& date) {
   return at->second;
 }
 
-/// Holds out every eleventh day: 11 divides neither weeks nor months.
+/// True for every eleventh day. 11 divides neither the week nor a month.
 bool held_out(std::int64_t day) { return day % 11 == 7; }
 
 std::vector<Example> drawn(std::int64_t count, bool from_held_out, Draws& draws) {

@@ -1,4 +1,4 @@
-// Dates in many formats. A format shows how it writes Thursday, 3 September 1998:
+// Dates in many formats. A format is written as the date Thursday, 3 September 1998 in that format:
 //
 //   "{Thursday}, the {3rd} of {September}, {1998}"    "{9}/{3}/{98} (m/d/y)"    "{3}-{IX}-{1998}"
 #pragma once
@@ -13,17 +13,17 @@ namespace gradus::examples {
 
 using Date = std::chrono::year_month_day;
 
-/// Day 0 is 1950-01-01, the last 2049-12-31: two digits determine the year.
+/// Day 0 is 1950-01-01 and the last day 2049-12-31, so two digits determine the year.
 constexpr std::int64_t kDays = 36525;
 Date date_of(std::int64_t day);
 
 std::string write_date(const std::string& format, const Date& date);
 std::string iso(const Date& date);  // 1998-09-03
 
-/// All formats. No text can be read as two dates.
+/// Returns all formats. No text can be read as two different dates.
 std::vector<std::string> date_formats();
 
-/// `count` training pairs. Those for validation and test have other days.
+/// Returns a task with `count` training pairs. Validation and test pairs have different days.
 Task dates_task(std::int64_t count, std::int64_t seed);
 
 }  // namespace gradus::examples

@@ -2,7 +2,7 @@
 // pairs of texts.
 //
 //   translate train --task dates        dates in 1,684 formats, to ISO 8601, by characters
-//   translate train --task sentences    a small English to a language with the verb last, by words
+//   translate train --task sentences    simple English to a language with the verb last, by words
 //   translate run runs/translate "May 3, '98" "3-V-1998" --beams 3
 //   translate eval runs/translate             held-out accuracy and a baseline
 //

@@ -1,4 +1,4 @@
-// A word is a stem with the vowel of the noun's class, number and case.
+// A word consists of a stem and the vowel of the noun's class, number and case.
 #include "sentences.h"
 
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 
 struct NounWord {
   const char *one, *many, *stem;
-  char vowel;  // of the noun's class; adjectives use it too
+  char vowel;  // vowel of the noun's class; its adjectives have the same vowel
 };
 struct Word {
   const char *english, *nolu;
@@ -49,7 +49,7 @@ const std::vector<VerbWord> kVerbs = {
     {"forget", "forgets", "forgot", "obl", 1},   {"carry", "carries", "carried", "fer", 1},
     {"give", "gives", "gave", "don", 2},         {"show", "shows", "showed", "mons", 2},
     {"sell", "sells", "sold", "vend", 2},        {"send", "sends", "sent", "mis", 2}};
-// "the" has no word in Nolu; entries from kFirstNumber on are plural.
+// "the" has no word in Nolu. Entries from kFirstNumber on are plural.
 const std::vector<Word> kDeterminers = {{"the", ""},     {"my", "en"},   {"your", "ul"},
                                         {"every", "om"}, {"two", "dva"}, {"three", "tri"},
                                         {"many", "mog"}};
@@ -97,7 +97,7 @@ Words english(const NounPhrase& phrase) {
   return words;
 }
 
-/// Ending of a noun and the words that agree with it: "orim".
+/// Returns the ending of a noun and of the words that agree with it: "orim".
 std::string ending(const Noun& n, Case c) {
   static const std::map<Case, const char*> cases = {
       {Case::subject, ""}, {Case::object, "m"}, {Case::receiver, "ke"}, {Case::place, "su"}};
@@ -108,7 +108,7 @@ Words nolu(const Noun& n, Case c) {
   Words words = {at(kNouns, n.noun).stem + ending(n, c)};
   if (n.adjective >= 0) words.push_back(at(kAdjectives, n.adjective).nolu + ending(n, c));
   const std::string determiner = at(kDeterminers, n.determiner).nolu;
-  if (n.determiner >= kFirstNumber) words.push_back(determiner);  // numbers do not agree
+  if (n.determiner >= kFirstNumber) words.push_back(determiner);  // numerals do not agree
   if (0 < n.determiner && n.determiner < kFirstNumber) words.push_back(determiner + ending(n, c));
   return words;
 }
@@ -216,7 +216,7 @@ std::pair<std::string, std::string> all_words() {
   return {joined(first), joined(second)};
 }
 
-/// Maps English words to Nolu, nouns in the subject case.
+/// Returns a map from English words to Nolu, with nouns in the subject case.
 std::map<std::string, std::string> dictionary() {
   std::map<std::string, std::string> d = {{"not", "ne"}};
   for (int n = 0; n < std::ssize(kNouns); ++n)

@@ -1,6 +1,7 @@
-// Two languages: one like English, and Nolu, which is invented. In Nolu the place comes first, the
-// verb last, and the receiver before the object. Adjectives and possessives follow their noun and
-// take its ending (class, number, case). Relative clauses come before it:
+// Generates sentences in two languages: one like English, and Nolu, which is invented. In Nolu the
+// location comes first, the verb last, and the receiver before the object. Adjectives and
+// possessives follow their noun and have its ending (class, number, case). Relative clauses precede
+// the noun:
 //
 //   the old dog that saw my bird gives two books to the friend in the garden
 //   hamasu     pelam enam vekakjeo  kelo tavo  lanake     tivarim dva  donen
@@ -17,11 +18,11 @@ namespace gradus::examples {
 enum class Tense { present, past, future };
 enum class Case { subject, object, receiver, place };
 
-/// Indices into the lists of sentences.cpp; −1: none.
+/// Words as indices into the lists of sentences.cpp; −1: none.
 struct Noun {
   int noun = 0;
   bool plural = false;
-  int determiner = 0;  // the, my, your, every; only plural: two, three, many
+  int determiner = 0;  // the, my, your, every; in the plural also two, three, many
   int adjective = -1;
 };
 struct Relative {  // "that saw a bird"
@@ -35,7 +36,7 @@ struct NounPhrase {
 };
 struct Sentence {
   NounPhrase subject;
-  int verb = 0;  // takes no object, one, or one and a receiver
+  int verb = 0;  // a verb without an object, with one, or with an object and a receiver
   Tense tense = Tense::present;
   bool negated = false;
   std::optional<NounPhrase> object;
@@ -46,10 +47,11 @@ struct Sentence {
 
 std::string english(const Sentence& sentence);
 std::string nolu(const Sentence& sentence);
-/// True if a pair of adjective and noun, or verb and object, is never in training.
+/// True if the sentence contains a pair of adjective and noun, or of verb and object, that is never
+/// in training.
 bool is_new(const Sentence& sentence);
 
-/// Translates by a dictionary in the order of the source: a baseline without reordering.
+/// Translates each word by a dictionary, in the order of the source: a baseline without reordering.
 std::string word_by_word(const std::string& source);
 
 Task sentences_task(std::int64_t count, std::int64_t seed);

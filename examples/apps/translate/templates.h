@@ -1,4 +1,5 @@
-// A baseline that fills in targets from the digits of sources with the same shape.
+// A baseline that builds targets from the digits of the source, by rules learned from sources of
+// the same shape.
 #pragma once
 
 #include <map>
@@ -12,13 +13,13 @@ namespace gradus::examples {
 class Templates {
  public:
   explicit Templates(const std::vector<Example>& examples);
-  /// "?" if no example has this shape.
+  /// Returns "?" if no example has this shape.
   std::string fill(const std::string& source) const;
 
  private:
-  /// For each position of the target: a character (≥ 0), or −1 − n to copy position n of the
-  /// source, by majority.
-  std::map<std::string, std::vector<int>> rules_;  // by shape: "May 3, '98" → "May 9, '99"
+  /// For each position of the target, by majority: a character (≥ 0), or −1 − n to copy position n
+  /// of the source.
+  std::map<std::string, std::vector<int>> rules_;  // rules by shape: "May 3, '98" → "May 9, '99"
 };
 
 }  // namespace gradus::examples

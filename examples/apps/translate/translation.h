@@ -1,4 +1,4 @@
-// Batches of pairs, greedy and beam decoding.
+// Encodes pairs in batches; greedy decoding and beam search.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace gradus::examples {
 
 constexpr std::int64_t kContext = 80;  // tokens of the longest source
-constexpr std::int64_t kLongest = 24;  // tokens of the longest target, with its end
+constexpr std::int64_t kLongest = 24;  // tokens of the longest target, including the end token
 
 /// Throws ValueError if a text is empty, too long, or has an unknown token.
 Ids encoded(const Vocabulary& vocabulary, const std::string& text);
@@ -22,7 +22,7 @@ std::vector<std::pair<Ids, Ids>> pairs_of(const Task& task, const std::vector<Ex
 std::vector<std::string> translations(const nn::Translator& model, const Task& task,
                                       const std::vector<Example>& examples);
 
-/// The `beams` most likely translations, best first; 1: greedy.
+/// Returns the `beams` most likely translations, best first. 1 is greedy decoding.
 std::vector<nn::Beam> best_translations(const nn::Translator& model, const Ids& source,
                                         std::int64_t beams);
 

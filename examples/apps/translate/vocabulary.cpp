@@ -51,7 +51,7 @@ std::string Vocabulary::decode(const Ids& ids) const {
   std::string text;
   for (const std::int64_t id : ids) {
     if (id == kEnd) break;
-    if (id < kEnd) continue;  // padding or begin, from an untrained model
+    if (id < kEnd) continue;  // padding or begin token, from an untrained model
     if (unit_ == Unit::word && !text.empty()) text += ' ';
     text += tokens_[static_cast<std::size_t>(id - kEnd - 1)];
   }

@@ -1,4 +1,4 @@
-// Ink is 1 inside a line, 0 outside, and changes over one pixel at its edge.
+// Ink is 1 inside a line and 0 outside. At the edge of a line it changes over one pixel.
 #include "digits.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Point {
 };
 using Line = std::vector<Point>;  // corners of a polyline
 
-/// On a grid 4 wide and 6 high, y down. Curves are polygons.
+/// Lines on a grid 4 wide and 6 high, with y down. Curves are polygons.
 const std::array<std::vector<Line>, kDigits> kLines = {{
     {{{1, 0}, {3, 0}, {4, 1}, {4, 5}, {3, 6}, {1, 6}, {0, 5}, {0, 1}, {1, 0}}},
     {{{0.5, 1.5}, {2, 0}, {2, 6}}, {{0.5, 6}, {3.5, 6}}},
@@ -69,7 +69,7 @@ RandomStream stream_of(std::uint64_t seed, std::int64_t picture) {
   return {seed, static_cast<std::uint32_t>(picture), static_cast<std::uint32_t>(picture >> 32)};
 }
 
-constexpr std::int64_t kHandNumbers = 16;  // random numbers per hand; noise follows
+constexpr std::int64_t kHandNumbers = 16;  // random numbers per hand; those for the noise follow
 
 }  // namespace
 

@@ -1,12 +1,12 @@
-// vision: a Transformer that reads randomly drawn digits: rotated, slanted, shifted, with pens of
-// many widths and noise.
+// vision: a Transformer that classifies randomly drawn digits: rotated, slanted and shifted, with
+// pens of many widths, and noise.
 //
 //   vision train                          trains in half a minute, into runs/vision
 //   vision look runs/vision --digit 7     draws a 7, guesses, and shows where the model looked
 //   vision look runs/vision FILE.npy      the same for a file
 //
-// With defaults, more than 99 of 100 new digits are right, and about 65 by logistic regression on
-// the pixels of 4,000.
+// With the defaults, more than 99 of 100 new digits are classified correctly. With logistic
+// regression on the pixels of 4,000 digits, about 65 are correct.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 

@@ -15,13 +15,13 @@ namespace gradus::plot {
 namespace {
 
 constexpr int kColours = 64;
-constexpr std::int64_t kMostCells = 128;  // per side
-constexpr double kSide = 520;             // about the longer side, in pixels
+constexpr std::int64_t kMostCells = 128;  // largest number per side
+constexpr double kSide = 520;             // approximate length of the longer side, in pixels
 constexpr double kLetter = 6.6;           // pixels per letter
 
 using Colour = std::array<std::uint8_t, 3>;
 
-/// Interpolates four anchors, from white to dark blue.
+/// Interpolates between four colors, from white to dark blue.
 Colour colour(int i) {
   constexpr double anchors[4][3] = {{255, 255, 255}, {158, 202, 225}, {49, 130, 189}, {8, 48, 107}};
   const double x = 3.0 * i / (kColours - 1);
@@ -41,7 +41,7 @@ std::string hex(const Colour& c) {
 }
 
 struct Cells {
-  std::int64_t rows, columns, row_step, column_step;  // weights per cell: row_step × column_step
+  std::int64_t rows, columns, row_step, column_step;  // row_step × column_step weights per cell
   double largest;
   std::vector<std::uint8_t> steps;  // rows · columns colors
 };
@@ -67,7 +67,7 @@ Cells cells_of(const AttentionMap& map) {
   return out;
 }
 
-/// One SVG path per color, in units of cells.
+/// Returns one SVG path per color, in units of cells.
 std::string paths(const Cells& cells) {
   std::array<std::string, kColours> path;
   for (std::int64_t row = 0; row < cells.rows; ++row)
@@ -86,7 +86,7 @@ std::string paths(const Cells& cells) {
   return out;
 }
 
-/// As many labels as fit, rotated by 90° if `across`.
+/// Writes as many labels as fit, rotated by 90° if `across`.
 std::string labels(const std::vector<std::string>& words, double cell, bool across) {
   std::string out;
   const auto stride = static_cast<std::size_t>(std::max(1.0, std::ceil(11 / cell)));
@@ -137,7 +137,7 @@ std::string svg(const AttentionMap& map) {
   const Cells cells = cells_of(map);
   const auto t = static_cast<double>(map.weights.size(0)),
              s = static_cast<double>(map.weights.size(1));
-  const double cell = std::clamp(kSide / std::max(t, s), kSide / 4000, 26.0);  // per weight
+  const double cell = std::clamp(kSide / std::max(t, s), kSide / 4000, 26.0);  // size of one weight
   const double width = s * cell, height = std::max(t * cell, 1.0);
   const double left = widest(map.queries) + 26, top = 44 + widest(map.keys) + 22;
   const double right = left + width, bar = std::max(60.0, std::min(height, 160.0));

@@ -1,4 +1,4 @@
-// Attention weights as SVG pictures with token labels.
+// Draws attention weights as SVG pictures with token labels.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace gradus::plot {
 
-/// One head: a row per query, a column per key. Weights must be finite and not negative. Labels may
-/// be any bytes: spaces and control characters become symbols, long ones are cut.
+/// Weights of one head: a row per query, a column per key. Weights must be finite and not negative.
+/// Labels may contain any bytes: spaces and control characters become symbols, long labels are
+/// shortened.
 struct AttentionMap {
   std::string title;
   Tensor weights;                          // [T, S]
@@ -18,16 +19,16 @@ struct AttentionMap {
 
 void check(const AttentionMap& map);  // throws if invalid; all functions call it
 
-/// Returns an SVG document: white is 0, dark blue the largest weight. With more than 128 rows or
-/// columns, a cell shows the largest of several weights.
+/// Returns an SVG document in which white is 0 and dark blue the largest weight. With more than 128
+/// rows or columns, each cell shows the largest of multiple weights.
 std::string svg(const AttentionMap& map);
 
-/// Weights [H, T, S] or [B, H, T, S].
+/// Weights of a layer, [H, T, S] or [B, H, T, S].
 struct AttentionLayer {
   std::string name;
   Tensor weights;
 };
-/// Returns a head of batch entry `example`. Throws IndexError if there is none.
+/// Returns head `head` of batch entry `example`. Throws IndexError if it does not exist.
 AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
                      const std::vector<std::string>& queries, const std::vector<std::string>& keys,
                      std::int64_t example = 0);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kLabelColumns = 14;
 
-/// East Asian wide characters and emoji, by block.
+/// True for East Asian wide characters and emoji, by block.
 bool wide(char32_t c) {
   return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
          (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
@@ -16,7 +16,7 @@ bool wide(char32_t c) {
 
 std::int64_t width(char32_t c) { return wide(c) ? 2 : 1; }
 
-/// A symbol for invisible characters.
+/// Returns a symbol for an invisible character.
 char32_t visible_form(char32_t c) {
   if (c == ' ') return U'␣';
   if (c == '\n') return U'↵';

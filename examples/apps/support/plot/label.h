@@ -1,4 +1,4 @@
-// Tokens as labels in pictures.
+// Formats tokens as labels in pictures.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace gradus::plot {
 
-/// Replaces spaces and control characters by symbols (␣ ↵ ⇥ …) and cuts at 14 columns.
+/// Replaces spaces and control characters with symbols (␣ ↵ ⇥ …) and truncates the label to 14
+/// columns.
 std::string label(const std::string& token);
 
-/// Width in columns. Wide characters (CJK, emoji) take two.
+/// Returns the width in columns. Wide characters (CJK, emoji) take two.
 std::int64_t columns_of(std::string_view words);
 
 }  // namespace gradus::plot

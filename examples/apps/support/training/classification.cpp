@@ -23,7 +23,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr std::int64_t kValidation = 500;
-constexpr std::int64_t kForLogistic = 2;   // training examples per tested one
+constexpr std::int64_t kForLogistic = 2;   // training examples per test example
 constexpr std::int64_t kSideBySide = 250;  // rows per batch
 
 Tensor scores_of(const Classification& task, const Tensor& x) {
