@@ -6,7 +6,7 @@
 
 namespace gradus {
 
-enum class Gelu { tanh, erf };  // GPT-2's approximation, and the exact x·Φ(x)
+enum class Gelu { tanh, erf };  // tanh: GPT-2's approximation; erf: exact x·Φ(x)
 
 Tensor relu(const Tensor& x);                             // max(x, 0); derivative 0 at 0
 Tensor leaky_relu(const Tensor& x, double slope = 0.01);  // x > 0 ? x : slope · x

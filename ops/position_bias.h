@@ -28,8 +28,7 @@ Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,
 struct RelativeBuckets {
   std::int64_t count = 32;          // total number; must be even if bidirectional
   std::int64_t max_distance = 128;  // all distances from here on share one bucket
-  bool bidirectional =
-      true;  // true: keys after the query use the upper half; false: they count as distance 0
+  bool bidirectional = true;        // true: later keys use the upper half; false: distance 0
 };
 
 /// Returns T5's bucket (Raffel et al. 2020). Of the n buckets per direction, n / 2 hold one

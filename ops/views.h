@@ -12,8 +12,7 @@ namespace gradus {
 /// Returns x with the given shape; one size may be −1 and is then computed. Returns a view if
 /// strides allow, otherwise a copy. Throws ShapeError if the element counts differ.
 Tensor reshape(const Tensor& x, const Shape& shape);
-Tensor view(const Tensor& x,
-            const Shape& shape);  // like reshape, but throws ShapeError instead of copying
+Tensor view(const Tensor& x, const Shape& shape);  // never copies; throws ShapeError instead
 /// Merges axes first … last. Throws ShapeError if first comes after last.
 Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 
@@ -21,10 +20,9 @@ Tensor transpose(const Tensor& x, int a = -2, int b = -1);  // exchanges axes a 
 /// Axis i of the result is axis order[i] of x. Throws ShapeError if an axis is missing, ValueError
 /// if one is repeated.
 Tensor permute(const Tensor& x, const Axes& order);
-Axes all_axes(const Tensor& x);   // [0, 1, …, rank − 1]
-Axes inverse(const Axes& order);  // permute(permute(x, order), inverse(order)) is x
-Tensor squeeze(const Tensor& x,
-               int axis);  // removes an axis of size 1; otherwise throws ShapeError
+Axes all_axes(const Tensor& x);               // [0, 1, …, rank − 1]
+Axes inverse(const Axes& order);              // permute(permute(x, order), inverse(order)) is x
+Tensor squeeze(const Tensor& x, int axis);    // removes an axis, which must have size 1
 Tensor unsqueeze(const Tensor& x, int axis);  // inserts an axis of size 1 at `axis`
 
 /// Returns every step-th position of `axis` in [start, stop). Negative ends count from the end;

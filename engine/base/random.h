@@ -1,4 +1,5 @@
 // Counter-based random numbers: a pure function of (seed, stream, index).
+//
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Numbers do
 // not depend on threads or evaluation order; a recomputed forward draws the same ones.
 #pragma once

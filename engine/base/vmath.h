@@ -1,10 +1,12 @@
 // Vectorizable math functions for float and double: exp, log, tanh, erf and activation functions.
+//
 // The float functions are branch-free C++ that g++ and clang vectorize with -O3 -fno-math-errno
 // -fno-trapping-math; without these flags they are correct but slow. The double functions call
 // std::. NaN yields NaN, and ±∞ yields the limit (gelu(-∞) = 0). Maximum measured errors in ulp:
 // exp 1.1, expm1 1.7, log 1.0, log1p 1.5, tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or 1e-7
 // max(1, |x|) if larger. The compiler may fuse a * b + c, so instruction sets differ within these
 // bounds.
+//
 // Coefficients: minimax fits of the relative error (reweighted least squares on 800 Chebyshev
 // nodes, values with 40 digits). Coefficients are rounded to float one by one, lowest first, and
 // the rest are refitted. Selects come last: for a clamp at the start, g++ adds a second path for
@@ -267,9 +269,7 @@ GRADUS_INLINE T dot(const T* x, const T* y, std::int64_t n) {
 template <class T>
 GRADUS_INLINE T max(const T* x, std::int64_t n) {
   const auto value = [=](std::int64_t i) { return x[i]; };
-  const auto larger = [](T a, T b) {
-    return (b > a || b != b) ? b : a;
-  };  // keeps a NaN: b > NaN is false
+  const auto larger = [](T a, T b) { return (b > a || b != b) ? b : a; };  // b > NaN is false
   return fold_of<T>(n, -std::numeric_limits<T>::infinity(), value, larger);
 }
 

@@ -8,13 +8,12 @@
 
 namespace gradus::kernel {
 
-inline constexpr std::int64_t kMaxQueries = 64;  // block whose scores fit into the L2 cache
-inline constexpr std::int64_t kTile = 32;        // keys per tile: granularity of mask skipping
-inline constexpr std::int64_t kMaxSpan = 512;    // keys in the widest matmul
-inline constexpr std::int64_t kSpanNumbers =
-    8192;                                       // values in a span of keys: fits into the L1 cache
-inline constexpr std::int64_t kFewQueries = 4;  // up to here (decoding), packing keys costs more
-inline constexpr std::int64_t kParts = 8;  // number of parts in the backward pass, over all heads
+inline constexpr std::int64_t kMaxQueries = 64;     // block whose scores fit into the L2 cache
+inline constexpr std::int64_t kTile = 32;           // keys per tile: granularity of mask skipping
+inline constexpr std::int64_t kMaxSpan = 512;       // keys in the widest matmul
+inline constexpr std::int64_t kSpanNumbers = 8192;  // values per span: fits into the L1 cache
+inline constexpr std::int64_t kFewQueries = 4;      // decoding: packing keys would cost more
+inline constexpr std::int64_t kParts = 8;           // parts of the backward pass, over all heads
 inline constexpr std::int64_t kPartWork = 1 << 21;  // minimum pairs · widths in a part
 
 /// Returns the queries per block. Short causal inputs and narrow windows use half blocks, which
