@@ -94,7 +94,8 @@ class CrossAttention : public Layer<CrossAttention> {
   /// x [B, T, C], memory [B, S, M] → [B, T, C]. A cache stores the projected memory.
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
-  /// Like above, with separate memories for keys [B, S, M] and values [B, S, value_width].
+  /// Like the overload above, with separate memories for keys [B, S, M] and values
+  /// [B, S, value_width].
   Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
   Members members() override {

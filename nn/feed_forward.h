@@ -33,8 +33,8 @@ class FeedForward : public Layer<FeedForward> {
   Linear up, down;
 };
 
-/// Gated linear layer of LLaMA's feed-forward network: silu(x W + b) ⊗ (x V + c), [..., in] → [...,
-/// hidden]. Shazeer 2020.
+/// Gated linear layer of LLaMA's feed-forward network: silu(x W + b) ⊗ (x V + c), [..., in] →
+/// [..., hidden]. Shazeer 2020.
 class SwiGLU : public Layer<SwiGLU> {
  public:
   SwiGLU(std::int64_t in, std::int64_t hidden, LinearOptions options = {});

@@ -28,8 +28,8 @@ class VectorNorm {
   Tensor normalize(const char* layer, const Tensor& x) const;
 };
 
-/// Normalizes the last axis to mean 0 and variance 1, then computes · weight + bias. Ba, Kiros &
-/// Hinton 2016.
+/// Normalizes the last axis to mean 0 and variance 1, then multiplies by weight and adds bias. Ba,
+/// Kiros & Hinton 2016.
 class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
  public:
   explicit LayerNorm(std::int64_t size, NormOptions given = {})
@@ -67,9 +67,9 @@ struct BatchNormOptions {
   bool affine = true;     // true: learns a weight and a bias
 };
 
-/// Normalizes each channel over the batch to mean 0 and variance 1, then computes · weight + bias:
-/// [N, width] or [N, width, L]. Training updates the running statistics, even in a const layer;
-/// evaluation uses them. Ioffe & Szegedy 2015.
+/// Normalizes each channel over the batch to mean 0 and variance 1, then multiplies by weight and
+/// adds bias: [N, width] or [N, width, L]. Training updates the running statistics, even in a const
+/// layer; evaluation uses them. Ioffe & Szegedy 2015.
 class BatchNorm1d : public Layer<BatchNorm1d> {
  public:
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});

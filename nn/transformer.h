@@ -27,8 +27,8 @@ class Encoder : public Layer<Encoder> {
   Norm norm;
 };
 
-/// Stack of blocks that attend to themselves and to a memory: x [B, T, C], memory [B, S, C] → [B,
-/// T, C].
+/// Stack of blocks with self-attention and attention to a memory: x [B, T, C], memory [B, S, C] →
+/// [B, T, C].
 class Decoder : public Layer<Decoder> {
  public:
   explicit Decoder(const StackOptions& options);
@@ -48,8 +48,8 @@ struct TransformerOptions {
   bool final_norm = true;  // ends both stacks with a norm, as in PyTorch
 };
 
-/// decoder(target, encoder(source)), without embeddings: source [B, S, C], target [B, T, C] → [B,
-/// T, C]. `source_mask` (padding) applies to both stacks. Vaswani et al. 2017, figure 1.
+/// decoder(target, encoder(source)), without embeddings: source [B, S, C], target [B, T, C] →
+/// [B, T, C]. `source_mask` (padding) applies to both stacks. Vaswani et al. 2017, figure 1.
 class Transformer : public Layer<Transformer> {
  public:
   explicit Transformer(const TransformerOptions& options);

@@ -23,8 +23,7 @@ Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor randn_like(const Tensor& x);  // f32 or f64
 
-/// Returns start, start + step, … below stop (above it if step < 0). Throws ValueError if step is
-/// 0.
+/// Returns start, start + step, … below stop (above it if step < 0). Throws ValueError for step 0.
 Tensor arange(double start, double stop, double step = 1, Dtype dtype = default_dtype());
 Tensor arange(std::int64_t stop);  // 0 … stop − 1, i64: positions
 Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step);  // i64 range

@@ -85,7 +85,7 @@ ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
   const std::vector<Tensor> x = wanting("jvp", inputs);
   require_like("jvp", "tangent", tangents, "input", x);
   const Tensor y = value_of("jvp", f, x);
-  const Tensor u = zeros_like(y).requires_grad_();  // arbitrary value: the result is linear in u
+  const Tensor u = zeros_like(y).requires_grad_();  // arbitrary value: uᵀJ is linear in u
   const std::vector<Tensor> uJ = grad_or_zeros({y}, x, {u}, true);
   const Tensor tangent = grad_or_zeros(uJ, {u}, tangents, options.create_graph)[0];
   return {handed_out(y, options), tangent};

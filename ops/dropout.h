@@ -1,4 +1,4 @@
-// Dropout with counter-based masks, which need no memory.
+// Dropout with counter-based masks, which are not stored.
 #pragma once
 
 #include "gradus/engine/base/random.h"

@@ -31,8 +31,7 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop,
              std::int64_t step = 1);
 /// Returns one position of `axis`, which is removed. Throws IndexError.
 Tensor select(const Tensor& x, int axis, std::int64_t position);
-/// Returns slices of `size` along `axis`; the last may be shorter. Throws ValueError unless size ≥
-/// 1.
+/// Returns slices of `size` along `axis`; the last may be shorter. Throws ValueError if size < 1.
 std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis = 0);
 /// Returns slices of the given sizes. Throws ShapeError unless the sizes add up to that of the
 /// axis.

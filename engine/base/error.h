@@ -46,8 +46,8 @@ template <class E, class... Parts>
   throw E(str_cat(parts...));
 }
 
-/// Throws E with the concatenated parts unless `holds`: require<ShapeError>(a == b, "add: ", a, "
-/// and ", b, " differ"). Builds the message only on failure.
+/// Throws E with the concatenated parts unless `holds`. Builds the message only on failure.
+///   require<ShapeError>(a == b, "add: ", a, " and ", b, " differ");
 template <class E = ValueError, class... Parts>
 void require(bool holds, const Parts&... parts) {
   if (!holds) [[unlikely]]

@@ -8,8 +8,8 @@ namespace gradus::memory {
 
 inline constexpr std::size_t kAlignment = 64;  // in bytes: one cache line
 
-/// Returns at least `bytes` uninitialized bytes, aligned to kAlignment; set_poison() fills them
-/// with NaN. Never returns null. Throws MemoryError beyond the limit or the machine's memory.
+/// Returns at least `bytes` uninitialized bytes, aligned to kAlignment. With set_poison(true), they
+/// are NaN. Never returns null. Throws MemoryError beyond the limit or the machine's memory.
 void* allocate(std::size_t bytes);
 void release(void* data, std::size_t bytes) noexcept;  // `bytes` as passed to allocate()
 

@@ -129,8 +129,7 @@ GRADUS_INLINE float erf(float x) {
   // erf x / x - 1 for |x| ≤ 1.125. Fit error: 6.4e-9 of erf x.
   const float s = detail::polynomial(x * x, 7.06350693e-05f, -0.00077657972f, 0.00516025908f,
                                      -0.0268392228f, 0.112832561f, -0.376126021f, 0.128379166f);
-  // 1 - erf a for 1.125 ≤ a ≤ 3.93, expanded around the middle. Fit error: 2.8e-8. Beyond, erf is
-  // 1.
+  // 1 - erf a for 1.125 ≤ a ≤ 3.93, around the middle. Fit error: 2.8e-8. Beyond, erf is 1.
   const float c = detail::polynomial(
       a - 2.5f, 9.0985468e-06f, -2.09038662e-05f, -6.18281483e-05f, 0.000278266729f,
       -0.00028645774f, -0.000569321157f, 0.00281797349f, -0.00610399107f, 0.00861546397f,

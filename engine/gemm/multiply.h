@@ -14,8 +14,8 @@ enum class Threads { one, all };
 
 /// Minimum of 2·m·n·k for a second thread: 10 to 40 µs of work on one core; starting the team takes
 /// 1 to 5 µs. Matrix times vector is memory-bound, and half a matrix fits into one core's cache.
-/// With kSplit / 32, a token of the `cpu` model (1,024 cached) takes 0.19 ms, with kSplit / 8 0.24
-/// ms.
+/// With kSplit / 32, a token of the `cpu` model (1,024 cached) takes 0.19 ms; with
+/// kSplit / 8, 0.24 ms.
 inline constexpr double kSplit = 2e6, kSplitVector = kSplit / 32;
 
 template <class T>

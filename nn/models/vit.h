@@ -13,8 +13,8 @@ struct VisionTransformerOptions {
   BlockOptions block = {};
 };
 
-/// Splits images into patches in reading order: [B, channels, size, size] → [B, (size / patch)²,
-/// channels · patch²].
+/// Splits images into patches in reading order: [B, channels, size, size] →
+/// [B, (size / patch)², channels · patch²].
 Tensor patchify(const Tensor& images, std::int64_t patch);
 
 /// A class token and projected patches plus learned positions, an encoder, and a head that reads

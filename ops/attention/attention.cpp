@@ -38,7 +38,7 @@ HeadsView<T> writable_view_of(Tensor& x) {
   return {data, x.strides()[0], x.strides()[1], x.strides()[2], x.size(3)};
 }
 
-/// Returns x, or a copy unless its columns are contiguous and its rows do not overlap.
+/// Returns x if its columns are contiguous and its rows do not overlap, otherwise a copy.
 Tensor with_packed_rows(const Tensor& x) {
   const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);

@@ -42,8 +42,8 @@ AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const T
 Tensor split_heads(const Tensor& x, std::int64_t heads);
 Tensor merge_heads(const Tensor& x);
 
-/// Self-attention on packed projections: qkv [B, T, 3·H·D] (q, k, v, each split into heads) → [B,
-/// T, H·D].
+/// Self-attention on packed projections: qkv [B, T, 3·H·D] (q, k, v, each split into heads) →
+/// [B, T, H·D].
 Tensor packed_self_attention(const Tensor& qkv, std::int64_t heads, const Mask& mask,
                              const AttentionOptions& options = {});
 

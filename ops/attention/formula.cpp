@@ -2,7 +2,8 @@
 //
 //   p = softmax(q kᵀ · scale + bias, masked)      o = p v
 //
-// In o, dropout multiplies p. Keys that no query sees, and queries that see no key, count as 0.
+// Dropout applies to the p that multiplies v. Keys that no query sees, and queries that see no key,
+// count as 0.
 #include <cmath>
 
 #include "gradus/ops/arithmetic.h"

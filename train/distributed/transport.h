@@ -31,10 +31,10 @@ class Transport {
   virtual int rank() const = 0;  // 0 … size() − 1
   virtual int size() const = 0;
 
-  /// Sends out[r] to process r, and receives out[rank()] of process r, which must have the same
-  /// length, in in[r]. out[rank()] may be the same memory as in[rank()]. If another process ends or
-  /// is silent, throws an Error (threads) or prints it and exits (MPI). The message names the
-  /// process, its host and its activity.
+  /// Sends out[r] to process r, and receives out[rank()] of process r in in[r], which must have the
+  /// same length. out[rank()] and in[rank()] may be the same memory. If another process ends or is
+  /// silent, throws an Error (threads) or prints it and exits (MPI). The message names the process,
+  /// its host and its activity.
   void exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in);
 
   /// Ends all processes. The message begins with describe().

@@ -14,8 +14,8 @@ namespace gradus::distributed {
 /// tampering.
 std::uint64_t checksum(ConstBytes bytes);
 
-/// Returns if all processes pass the same text. Otherwise, the first process that differs aborts all
-/// with the message "has a different WHAT than rank 0: LINE, not LINE".
+/// Returns if all processes pass the same text. Otherwise, the first process that differs aborts
+/// all with the message "has a different WHAT than rank 0: LINE, not LINE".
 void require_same(Transport& transport, const std::string& text, const std::string& what);
 
 /// Like the overload for text, but compares checksums of tensor values. The message names the
