@@ -12,7 +12,7 @@ namespace gradus {
 struct GradOptions {
   bool create_graph = false;  // gradients can be differentiated again (implies keep_graph)
   bool keep_graph = false;    // keeps the graph for another backward pass
-  bool allow_unused = false;  // returns undefined gradients for unused inputs instead of throwing
+  bool allow_unused = false;  // undefined gradients for unused inputs, instead of an error
 };
 
 /// Returns Σ_k ∂outputs[k]/∂inputs[i] · grad_outputs[k] for each input, leaf or not. Does not

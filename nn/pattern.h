@@ -13,7 +13,7 @@ namespace gradus::nn {
 /// Returns true if the pattern matches the entire name.
 bool matches(std::string_view pattern, std::string_view name);
 
-/// Returns the parameters whose names match. If none match, throws ValueError that lists similar
+/// Returns the parameters whose names match. If none match, throws a ValueError that lists similar
 /// names.
 std::vector<NamedTensor> matching(const std::vector<NamedTensor>& parameters,
                                   const std::string& pattern);

@@ -21,8 +21,8 @@ namespace gradus {
 /// input), or if the second run returns another shape or dtype.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs);
 
-/// Like checkpoint, but passes the inputs as separate arguments: checkpoint([&](const Tensor& x) {
-/// … }, x).
+/// Like checkpoint, but passes the inputs as separate arguments:
+///   checkpoint([&](const Tensor& x) { … }, x)
 template <class F, std::same_as<Tensor>... X>
 requires std::invocable<const F&, const X&...> Tensor checkpoint(F f, const X&... x) {
   return checkpoint(TensorFunction([f = std::move(f)](const std::vector<Tensor>& in) -> Tensor {

@@ -57,7 +57,7 @@ namespace op {
 
 struct Dropout final : Op {
   DropoutMask mask;
-  bool in_place;  // true if x's buffer may be used, if unshared
+  bool in_place;  // true: may reuse x's buffer if unshared
 
   explicit Dropout(const DropoutMask& same, bool in_place = false)
       : mask(same), in_place(in_place) {}

@@ -68,8 +68,7 @@ std::string letters_of(std::string_view formula, const std::string& term, const 
   return spell(formula, term, x.rank() - named);
 }
 
-/// Brings x from axes `have` to axes `want`: sums unwanted axes and inserts missing ones with size
-/// 1.
+/// Brings x from axes `have` to `want`: sums unwanted axes and inserts missing ones with size 1.
 Tensor arranged(Tensor x, std::string have, const std::string& want) {
   Axes gone, order;
   for (std::size_t i = have.size(); i-- > 0;)

@@ -68,8 +68,7 @@ class MaskedLM : public Layer<MaskedLM> {
   Tensor words(const Tensor& x) const;
 };
 
-/// Classifier: first token → tanh(pooler) → class logits [B, classes]. Devlin et al.
-/// 2019.
+/// Classifier: first token → tanh(pooler) → class logits [B, classes]. Devlin et al. 2019.
 class TextClassifier : public Layer<TextClassifier> {
  public:
   TextClassifier(const BERTOptions& options, std::int64_t classes);

@@ -156,8 +156,8 @@ std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
     latest.clear();
     for (const Beam& each : open) latest.push_back({each.tokens.back()});
     sort_and_cut(finished, options.beams);
-    // Log-probabilities only decrease, so no open beam can overtake if all finished ones are
-    // better.
+    // Log-probabilities only decrease, so no open beam can overtake finished ones that are
+    // all better.
     const bool done =
         std::ssize(finished) == options.beams && !open.empty() &&
         finished.back().score >= score(open[0].score, static_cast<std::size_t>(options.tokens));

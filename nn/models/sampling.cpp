@@ -1,5 +1,4 @@
-// Inverse transform sampling from softmax(logits / temperature), in order of decreasing
-// probability.
+// Inverse transform sampling from softmax(logits / temperature), most likely token first.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -38,8 +37,7 @@ std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& optio
   return scores;
 }
 
-/// Returns how many weights pass the limits. Weights are in descending order, and the first one is
-/// 1.
+/// Returns how many weights pass the limits. Weights are in descending order; the first is 1.
 std::size_t kept(const std::vector<double>& weights, const SamplingOptions& options) {
   std::size_t n = weights.size();
   if (options.top_k > 0) n = std::min(n, static_cast<std::size_t>(options.top_k));

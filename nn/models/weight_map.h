@@ -47,7 +47,7 @@ struct TensorReader {
 TensorReader reader_of(StateDict tensors);
 
 /// Loads every parameter and buffer, converted to the module's dtype. Before reading values, throws
-/// ShapeError that lists missing, mismatched and unexpected tensors. Throws ValueError if another
+/// a ShapeError that lists missing, mismatched and unexpected tensors. Throws ValueError if another
 /// name of a tensor holds different values.
 void load_mapped(Module& module, const WeightMap& map, const TensorReader& theirs);
 
