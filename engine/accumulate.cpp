@@ -1,4 +1,5 @@
-// Recorded: an op, y = a + b with da = db = dy. Otherwise in place, if one buffer is unshared.
+// Recorded addition runs an op: y = a + b with da = db = dy. Otherwise, gradients are added in
+// place if one of the buffers is unshared.
 #include "gradus/engine/accumulate.h"
 
 #include "gradus/engine/apply.h"
@@ -28,7 +29,7 @@ namespace {
 template <class T>
 GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
                            std::int64_t n) {
-  // Separate loop so that it vectorizes.
+  // A separate loop that the compiler vectorizes.
   if (step == 1 && source_step == 1)
     for (std::int64_t i = 0; i < n; ++i) target[i] += source[i];
   else
@@ -118,7 +119,7 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                         "backward must return entire gradients.");
     return accumulate_part(sum, shape, dtype, gradient);
   }
-  gradient = {};  // so that `part` may be the only owner
+  gradient = {};  // leaves `part` as the only owner, if possible
   require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
                       " but its tensor has shape ", shape,
                       ". A gradient may be larger only by broadcasting.");

@@ -6,13 +6,14 @@
 
 namespace gradus {
 
-/// Adds `gradient` to `sum`, the gradient of a tensor of `shape` and `dtype`. An undefined sum is
-/// zero. In place if one of the buffers is unshared. Sums a broadcast gradient down to `shape`.
-/// Records the addition if `differentiable`. Throws ShapeError or DtypeError on a mismatch.
+/// Adds `gradient` to `sum`, the gradient of a tensor of `shape` and `dtype`. An undefined `sum`
+/// counts as zero. Adds in place if one of the buffers is unshared. Sums a broadcast gradient down
+/// to `shape`. Records the addition if `differentiable`. Throws ShapeError or DtypeError on a
+/// mismatch.
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable);
 
-/// True if x is unshared and contiguous, so it may be overwritten.
+/// True if no other tensor shares x's buffer and x is contiguous, so that it may be overwritten.
 bool is_own(const Tensor& x);
 
 /// Adds source to target in place. Shape and dtype must match.

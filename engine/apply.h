@@ -36,14 +36,14 @@ Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward
   return y;
 }
 
-/// Returns op.forward(x…), recorded. Undefined inputs (no bias) are passed on.
+/// Returns op.forward(x…) and records it. Passes on undefined inputs, such as a missing bias.
 template <class O, std::same_as<Tensor>... X>
 Tensor apply(O op, const X&... x) {
   const Tensor* const inputs[] = {&x...};
   return record(op, std::span(inputs), [&] { return op.forward(x...); });
 }
 
-/// apply for any number of tensors (cat, stack): op.forward(span).
+/// Like apply, but for any number of tensors (cat, stack): calls op.forward(span).
 template <class O>
 Tensor apply(O op, std::span<const Tensor> x) {
   std::vector<const Tensor*> inputs;

@@ -1,10 +1,10 @@
 // The backward pass. Visits each node that the outputs depend on once, in decreasing order of id.
 // Inputs are created before outputs, so a node's gradient is complete when it is visited.
 //
-// Gradients in progress belong to the Walk, not to the nodes: an Op::backward or a hook may start
-// another backward pass. Leaves receive their gradients at the end, or none if anything throws.
-// Exception: a leaf with a post-accumulate hook receives it as soon as it is complete, so the hook
-// can use and free it.
+// Intermediate gradients belong to the Walk, not to the nodes, because an Op::backward or a hook
+// may start another backward pass. Leaves receive their gradients at the end, or none if anything
+// throws. Exception: a leaf with a post-accumulate hook receives its gradient as soon as that is
+// complete, so that the hook can use and free it.
 
 #include "gradus/engine/backward.h"
 
@@ -26,7 +26,7 @@ namespace {
 /// State of one node during the backward pass. Kept small: a graph may have a million nodes.
 struct Step {
   Node* node;
-  std::size_t first_edge;      // of its inputs: Walk::input()
+  std::size_t first_edge;      // first edge to an input; see Walk::input()
   std::unique_ptr<Tensor> dy;  // accumulated gradient
   std::uint32_t uses = 0;      // number of unvisited consumers
   bool wanted = false;         // a gradient must flow through this node
@@ -38,8 +38,9 @@ struct Step {
   Tensor take() { return std::move(*std::exchange(dy, nullptr)); }
 };
 
-/// With create_graph, a backward that recorded no operation must have returned dy or zeros.
-/// Otherwise it used a kernel, and the next derivative would silently miss it.
+/// Detects backwards that cannot be differentiated. With create_graph, a backward that recorded no
+/// operation must have returned dy or zeros. Otherwise it used a kernel, and the next derivative
+/// would silently miss it.
 void check_differentiable(const Node& node, const Tensor& dy, const Gradients& dx) {
   for (const Gradient& each : dx) {
     if (!each.defined() || each.part().storage() == dy.storage() || each.part().node()) continue;
@@ -66,10 +67,10 @@ class Walk {
   void mark_paths(const std::vector<Tensor>& inputs);
   void seed(std::size_t k, const Tensor& output, const Tensor& gradient);
   void run();                // leaves dy in the steps of leaves and of wanted inputs
-  void accumulate_leaves();  // then moves them to the leaves' grad()
+  void accumulate_leaves();  // moves them from there to the leaves' grad()
   void release();
 
-  std::vector<Step> steps;  // descending ids
+  std::vector<Step> steps;  // in order of descending ids
 
  private:
   Step& input(const Step& step, std::size_t k) { return steps[edges_[step.first_edge + k]]; }
@@ -84,9 +85,9 @@ class Walk {
   bool records_ = GradMode::enabled();  // the mode in which leaf hooks run
   bool to_inputs_ = false;              // grad(): intermediate tensors may be targets
   std::vector<const Node*> targets_;
-  std::vector<std::uint8_t> wanted_;  // of the visited node: is input k wanted?
-  /// Inputs released by nested passes, kept alive for the outermost pass, whose steps point to
-  /// them.
+  std::vector<std::uint8_t> wanted_;  // for the visited node: is input k wanted?
+  /// Inputs that nested passes released. They are kept alive for the outermost pass, whose steps
+  /// point to them.
   std::vector<NodePtr> released_;
   const Node* running_ = nullptr;
   Walk* outer_;  // the enclosing pass on this thread
@@ -95,8 +96,8 @@ class Walk {
 
 thread_local Walk* innermost_walk = nullptr;
 
-/// Collects the nodes with a priority queue. A node enters once for each consumer; these entries
-/// leave consecutively.
+/// Collects the nodes with a priority queue. A node enters the queue once for each consumer, and
+/// these entries leave it consecutively.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
     : create_graph_(create_graph),
       keep_graph_(keep_graph || create_graph),
@@ -180,7 +181,7 @@ void Walk::finish_uses(Step& step) {
   }
 }
 
-/// Sets wanted_. True if any input is wanted.
+/// Sets wanted_. Returns true if any input is wanted.
 bool Walk::find_wanted(const Step& step) {
   const std::span<NodePtr> inputs = step.node->inputs;
   wanted_.resize(inputs.size());
@@ -188,7 +189,8 @@ bool Walk::find_wanted(const Step& step) {
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
 
-/// Each hook receives the previous one's result. Hooks added meanwhile run the next time.
+/// Runs the hooks. Each hook receives the previous hook's result. A hook that is added meanwhile
+/// runs in the next pass.
 void run_hooks(const Node& node, Tensor& dy) {
   const std::vector<std::function<Tensor(const Tensor&)>> hooks = node.extra_or_null()->hooks;
   for (const auto& hook : hooks) {
@@ -205,7 +207,7 @@ void run_hooks(const Node& node, Tensor& dy) {
   }
 }
 
-/// Runs the hooks of a complete gradient. Returns false if the pass stops at this node.
+/// Runs the hooks on a complete gradient. Returns false if the pass stops at this node.
 bool Walk::complete(Step& step) {
   Node& node = *step.node;
   if (const Node::Extra* extra = node.extra_or_null()) {
@@ -255,8 +257,8 @@ void Walk::visit(Step& step) {
 
 Tensor own(Tensor x) { return is_own(x) ? std::move(x) : kernel::copy(x); }
 
-/// Adds the gradient to the leaf's grad, which has its own buffer. Locks the leaf: no other thread
-/// may change its gradient while hooks run.
+/// Adds the gradient to the leaf's grad(), which has its own buffer. Locks the leaf, so that no
+/// other thread changes the gradient while hooks run.
 void Walk::accumulate_leaf(Step& step) const {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
@@ -280,7 +282,8 @@ void Walk::accumulate_leaf(Step& step) const {
   extra.drop_removed_hooks();
 }
 
-/// Copies first: if memory runs out, no leaf has changed.
+/// Adds the gradients to their leaves. Copies all of them first: if memory runs out, no leaf has
+/// changed.
 void Walk::accumulate_leaves() {
   const auto waits = [](const Step& step) { return !step.node->op_name && step.dy; };
   for (Step& step : steps) {
@@ -293,7 +296,7 @@ void Walk::accumulate_leaves() {
     if (waits(step)) accumulate_leaf(step);
 }
 
-/// In ascending id, so that each node is still alive when reached.
+/// Releases the ops in order of ascending id, so that each node is still alive when it is reached.
 void Walk::release() {
   Walk* outermost = this;
   while (outermost->outer_) outermost = outermost->outer_;
@@ -306,7 +309,7 @@ void Walk::release() {
   }
 }
 
-/// Missing output gradients are 1 and require a one-element output.
+/// Returns the initial gradients. A missing one is 1 and requires a one-element output.
 std::vector<Tensor> initial_grads(const char* name, const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& given) {
   require<GraphError>(!outputs.empty(), name, ": no output was given. Pass at least one.");

@@ -1,4 +1,4 @@
-// Backpropagation: grad and backward.
+// Backpropagation: grad() and backward().
 #pragma once
 
 #include <vector>
@@ -8,27 +8,27 @@
 
 namespace gradus {
 
-/// Settings of grad().
+/// Options of grad().
 struct GradOptions {
   bool create_graph = false;  // gradients can be differentiated again (implies keep_graph)
-  bool keep_graph = false;    // for another backward pass
-  bool allow_unused = false;  // unused inputs: undefined gradient, not an error
+  bool keep_graph = false;    // keeps the graph for another backward pass
+  bool allow_unused = false;  // undefined gradients for unused inputs, instead of an error
 };
 
 /// Returns Σ_k ∂outputs[k]/∂inputs[i] · grad_outputs[k] for each input, leaf or not. Does not
-/// change `.grad`. A missing grad_outputs[k] is 1 and requires a one-element output. Throws
-/// GraphError if no output depends on an input.
+/// change `.grad`. A missing grad_outputs[k] defaults to 1, which requires a one-element output.
+/// Throws GraphError if no output depends on an input.
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs = {}, GradOptions options = {});
 
-/// grad for braced lists: grad({y}, {x})[0].
+/// Overload of grad for braced lists: grad({y}, {x})[0].
 std::vector<Tensor> grad(std::initializer_list<Tensor> outputs,
                          std::initializer_list<Tensor> inputs, GradOptions options = {});
 
-/// grad for one output and one input.
+/// Overload of grad for one output and one input.
 Tensor grad(const Tensor& output, const Tensor& input, GradOptions options = {});
 
-/// Tensor::backward for several outputs.
+/// Like Tensor::backward, but for multiple outputs.
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& grad_outputs = {},
               BackwardOptions options = {});
 

@@ -1,4 +1,4 @@
-// expand and sum_to are each other's backward:
+// expand is the backward of sum_to, and vice versa:
 //
 //   y = x repeated to a shape    dx = dy, which accumulate sums down to x's shape
 //   y = x summed to a shape      dx = dy repeated to x's shape
@@ -13,7 +13,7 @@
 namespace gradus {
 namespace {
 
-/// The axes along which `from` is longer than `to`, aligned at the right.
+/// Returns the axes along which `from` is longer than `to`, aligned at the right.
 Axes longer_axes(const Shape& from, const Shape& to) {
   const int added = from.rank() - to.rank();
   Axes axes;

@@ -1,4 +1,4 @@
-// Element types, and dispatch to them.
+// Element types, and dispatch on them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ constexpr std::size_t size_of(Dtype dtype) {
   return bytes[static_cast<std::size_t>(dtype)];
 }
 
-/// For example "f32".
+/// Returns the name, for example "f32".
 constexpr const char* name_of(Dtype dtype) {
   constexpr const char* names[] = {"f32", "f64", "i64", "bool"};
   return names[static_cast<std::size_t>(dtype)];
@@ -27,7 +27,7 @@ constexpr const char* name_of(Dtype dtype) {
 
 inline std::ostream& operator<<(std::ostream& out, Dtype dtype) { return out << name_of(dtype); }
 
-/// True for f32 and f64, the differentiable types.
+/// True for the differentiable types, f32 and f64.
 constexpr bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; }
 
 template <class T>
@@ -44,7 +44,7 @@ inline constexpr Dtype dtype_of = [] {
   }
 }();
 
-/// The dtype of new tensors unless one is given. Initially f32.
+/// Returns the dtype of new tensors for which none is specified. Initially f32.
 Dtype default_dtype();
 void set_default_dtype(Dtype dtype);  // throws DtypeError unless f32 or f64
 
@@ -57,7 +57,7 @@ decltype(auto) dispatch(Dtype dtype, F&& f) {
   return f.template operator()<bool>();
 }
 
-/// dispatch for f32 and f64. Throws a DtypeError that names `op` otherwise.
+/// Like dispatch, but only for f32 and f64. Throws DtypeError naming `op` otherwise.
 template <class F>
 decltype(auto) dispatch_float(const char* op, Dtype dtype, F&& f) {
   if (dtype == Dtype::f32) return f.template operator()<float>();
@@ -65,7 +65,7 @@ decltype(auto) dispatch_float(const char* op, Dtype dtype, F&& f) {
   fail<DtypeError>(op, ": expected f32 or f64, got ", dtype, ". Convert with to(x, Dtype::f32).");
 }
 
-/// dispatch for f32, f64 and i64.
+/// Like dispatch_float, but also for i64.
 template <class F>
 decltype(auto) dispatch_number(const char* op, Dtype dtype, F&& f) {
   if (dtype == Dtype::f32) return f.template operator()<float>();

@@ -1,4 +1,4 @@
-// Node ids, and destruction of long chains without recursion.
+// Assigns node ids, and destroys long chains without recursion.
 #include "gradus/engine/node.h"
 
 namespace gradus {
@@ -9,7 +9,8 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// Nodes released while another is being deleted wait in a list, to avoid deep recursion.
+/// Nodes that are released while another is being deleted are queued in this list, which avoids
+/// deep recursion.
 thread_local Node* pending_deletion = nullptr;
 thread_local bool deleting = false;
 
@@ -49,7 +50,7 @@ void Node::Extra::drop_removed_hooks() {
 
 NodePtr make_leaf(const Tensor& x) {
   NodePtr leaf(new Node(x));
-  leaf->extra();  // here, since several threads may use the leaf later
+  leaf->extra();  // created here, because multiple threads may use the leaf later
   return leaf;
 }
 

@@ -1,4 +1,4 @@
-// Nodes of the autograd graph: which op computed a tensor, from which inputs.
+// Nodes of the autograd graph. A node records which op computed a tensor, and its inputs.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@
 
 namespace gradus {
 
-/// A hook that runs after a gradient was added to a leaf.
+/// A hook that runs after a gradient has been added to a leaf.
 struct LeafHook {
   std::function<void(Tensor&)> run;
   bool removed = false;
 };
 
-/// A graph node: bookkeeping around an Op. Inputs are created first, so they have lower ids.
+/// A graph node: an Op with its bookkeeping. Inputs are created first, so they have lower ids.
 class Node {
  public:
   explicit Node(const Tensor& leaf) : Node(leaf, nullptr) {}
@@ -32,12 +32,12 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// Name of the op, kept after its release, or "leaf".
+  /// Name of the op, or "leaf". Remains valid after the op is released.
   const char* name() const { return op_name ? op_name : "leaf"; }
   virtual void release_op() {}
 
-  /// Applies the op to other inputs. Returns an undefined tensor if it was released or cannot be
-  /// copied.
+  /// Applies the op to other inputs. Returns an undefined tensor if the op was released or cannot
+  /// be copied.
   virtual Tensor run_again(const std::vector<Tensor>& /*x*/) const { return {}; }
 
   const std::uint64_t id;
@@ -47,12 +47,12 @@ class Node {
   const Dtype dtype;
   const char* const op_name;  // null for a leaf
   bool requires_grad = true;  // false for frozen leaves
-  bool used = false;          // a backward pass released the op
+  bool used = false;          // true after a backward pass has released the op
 
-  struct Extra {  // mostly of leaves
+  struct Extra {  // mostly for leaves
     Tensor grad;
     bool retains_grad = false;
-    bool tied = false;      // set by modules: several names share this leaf on purpose
+    bool tied = false;      // set by modules: multiple names share this leaf on purpose
     bool replaced = false;  // set by modules: replaced by another leaf
     std::vector<std::function<Tensor(const Tensor&)>> hooks;
     std::vector<std::shared_ptr<LeafHook>> post_accumulate_hooks;
@@ -65,7 +65,7 @@ class Node {
 
  protected:
   Node(const Tensor& output, const char* op_name);
-  void set_op(Op* recipe);  // null: released
+  void set_op(Op* recipe);  // null releases the op
 
  private:
   friend class NodePtr;
@@ -80,7 +80,7 @@ Tensor apply(O op, const X&... x);
 template <class O>
 Tensor apply(O op, std::span<const Tensor> x);
 
-/// A node with its op and N inputs (dynamic_extent: any number) in one allocation.
+/// A node that stores its op and N inputs (dynamic_extent: any number) in one allocation.
 template <class O, std::size_t N>
 class OpNode final : public Node {
  public:

@@ -8,8 +8,9 @@ namespace gradus {
 
 class Node;
 
-/// A reference-counted pointer to a Node. The count is inside the node: node and op are one
-/// allocation, and a handle is half a shared_ptr. Saves a quarter of the cost of recording.
+/// A reference-counted pointer to a Node. The count is inside the node, so node and op need one
+/// allocation and the pointer is half the size of a shared_ptr. This saves a quarter of the cost of
+/// recording.
 class NodePtr {
  public:
   NodePtr() = default;

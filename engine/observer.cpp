@@ -8,7 +8,7 @@
 namespace gradus {
 namespace {
 
-// From program start, messages include the layer and backward.
+// Set at program start, so that all messages include the layer and the op in backward.
 const auto no_context_before = error_context.exchange(current_context);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Observers receive events; scopes name the running layer. Unused, each costs one null check.
+// Observers receive events; scopes name the running layer. When unused, each costs one null check.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +13,46 @@ namespace gradus {
 
 class Node;
 
-/// An optimizer's change of one parameter.
+/// An optimizer's update of one parameter.
 struct Update {
   std::string optimizer;    // for example "AdamW"
-  const std::string& name;  // of the parameter
+  const std::string& name;  // parameter name
   const Tensor& parameter;
   double rate;  // learning rate of this step
 };
 
-/// Receives events of operations, layers and gradients on its thread while attached, in order of
-/// attachment. No end event is sent if an operation throws. Operations inside a parallel_for are
-/// not reported. Reading a tensor is safe; holding a handle may prevent its buffer from being
-/// reused.
+/// Receives events from operations, layers and gradients on its thread while attached. Observers
+/// are called in order of attachment. No end event is sent if an operation throws. Operations
+/// inside a parallel_for are not reported. Reading a tensor is safe; holding a handle may prevent
+/// the reuse of its buffer.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// False if inputs are not read after their operation; x + f(x) may then overwrite f(x).
+  /// Returns false if inputs are not read after their operation; x + f(x) may then overwrite f(x).
   virtual bool reads_values() const { return true; }
   virtual void on_op_begin(const Op&, std::span<const Tensor* const> /*inputs*/) {}
   virtual void on_op_end(const Op&, std::span<const Tensor* const> /*inputs*/,
                          const Tensor& /*y*/) {}
   virtual void on_scope_begin(const Scope&) {}
   virtual void on_scope_end(const Scope&) noexcept {}
-  virtual void on_save(const Tensor&) {}  // by the running operation, into Saved
+  virtual void on_save(const Tensor&) {}  // the running operation stores this tensor in a Saved
   virtual void on_walk_begin(std::span<const Tensor> /*outputs*/, bool /*create_graph*/) {}
   virtual void on_grad_seed(const Node& /*output*/, const Tensor& /*dy*/) {}
   virtual void on_hook(const Node&, const Tensor& /*before*/, const Tensor& /*dy*/) {}
   virtual void on_backward_begin(const Node&, const Tensor& /*dy*/) {}
   virtual void on_backward_end(const Node&, const Gradients&) {}
-  /// Gradient k of `node` was added to its input's gradient, now `sum`.
+  /// Called after gradient k of `node` was added to its input's gradient, which is now `sum`.
   virtual void on_grad_accumulate(const Node& /*node*/, std::size_t /*k*/, const Tensor& /*sum*/) {}
-  /// Before and after dy is added to the leaf's grad().
+  /// Called before and after dy is added to the leaf's grad().
   virtual void on_leaf_grad(const Node& /*leaf*/, const Tensor& /*dy*/) {}
   virtual void on_leaf_accumulate(const Node& /*leaf*/, const Tensor& /*grad*/) {}
   virtual void on_walk_end() noexcept {}  // also after an exception
   virtual void on_update_begin(const Update&) {}
   virtual void on_update_end(const Update&) {}
   virtual void on_optimizer_created() {}
-  virtual void on_step_end(std::int64_t /*step*/) {}  // of an optimizer, from 1
-  /// Returns where the paths from a parameter without a gradient end, for the optimizer's warning
-  /// in its first step. "" if unknown.
+  virtual void on_step_end(std::int64_t /*step*/) {}  // end of an optimizer step; numbered from 1
+  /// Returns where the paths from a parameter without a gradient end, or "" if unknown. Used in the
+  /// warning that the optimizer prints in its first step.
   virtual std::string path_end(const Tensor& /*parameter*/) const { return ""; }
 
  private:
@@ -95,7 +95,7 @@ class Observers {
   }
 };
 
-/// Base of layers: opens scopes and names its children.
+/// Base class of layers, which open scopes and name their children.
 class Scoped {
  public:
   Scoped() : id_(next_id()) {}
@@ -111,9 +111,9 @@ class Scoped {
   }
   virtual ~Scoped() = default;
 
-  /// Unique. Moves keep it; copies get a new one.
+  /// Returns a unique id. A move keeps the id; a copy receives a new one.
   std::uint64_t id() const { return id_; }
-  /// Returns a child's name, such as "blocks.0", or "". Called only when a path is needed.
+  /// Returns a child's name, such as "blocks.0", or "". Called only if a path is needed.
   virtual std::string name_of(const Scoped& child) const = 0;
   virtual std::string type_name() const = 0;  // for example "MultiHeadAttention"
 
@@ -122,7 +122,7 @@ class Scoped {
   std::uint64_t id_;
 };
 
-/// RAII guard of a running layer. Scopes are a linked list on the stack.
+/// RAII guard around a running layer. Scopes form a linked list on the stack.
 class Scope {
  public:
   [[nodiscard]] explicit Scope(const Scoped& who)
@@ -145,7 +145,8 @@ class Scope {
   ScopedValue<const Scope*> entered_;  // restored even if on_scope_begin throws
 };
 
-/// Returns the layer and the op in backward: "Encoder blocks.0.attention". "" outside layers.
+/// Returns the running layer and, in backward, the op: "Encoder blocks.0.attention". Returns ""
+/// outside layers.
 std::string current_context();
 
 }  // namespace gradus

@@ -1,4 +1,4 @@
-// Op: the mathematics of an operation, and the tensors saved for its backward.
+// Op: the mathematics of an operation, and the tensors that it saves for backward.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,24 @@ namespace gradus {
 
 class Node;
 
-/// The result of backward for one input: nothing, a gradient, or its nonzero part. The engine sums
-/// a broadcast gradient down. With create_graph, return full tensors only.
+/// The result of backward for one input: no gradient, a full gradient, or its nonzero part. The
+/// engine sums a broadcast gradient down to the input's shape. With create_graph, backward must
+/// return full tensors.
 class Gradient {
  public:
   Gradient() = default;                                // no gradient
   Gradient(Tensor whole) : part_(std::move(whole)) {}  // NOLINT: implicit, `return {da, db};`
-  /// `part` is the gradient at [start, start + step·part.size(axis)) of `axis`, every step-th; 0
-  /// elsewhere.
+  /// `part` is the gradient at every step-th position of `axis` in [start, start +
+  /// step·part.size(axis)). The gradient is 0 elsewhere.
   static Gradient slice(Tensor part, int axis, std::int64_t start, std::int64_t step = 1);
-  /// part[i, …] is added to row index[i] of the first axis (index: i64, may repeat).
+  /// Adds part[i, …] to row index[i] of the first axis. `index` is i64 and may contain repeats.
   static Gradient rows(Tensor part, Tensor index);
 
   bool defined() const { return part_.defined(); }
   bool is_whole() const { return region_ == nullptr; }
   const Tensor& part() const { return part_; }
 
-  /// The part that is not 0: a slice of `axis`, or rows of the first axis.
+  /// The nonzero part: a slice of `axis`, or rows of the first axis.
   struct Region {
     int axis = 0;
     std::int64_t start = 0, step = 1;
@@ -40,13 +41,13 @@ class Gradient {
 
  private:
   Tensor part_;
-  std::shared_ptr<const Region> region_;  // null: full gradient
+  std::shared_ptr<const Region> region_;  // null if the gradient is full
 };
 
 /// The result of Op::backward: one gradient per input, in order.
 using Gradients = std::vector<Gradient>;
 
-/// The gradients that backward must compute: needs_grad(i) for input i.
+/// Tells backward which gradients it must compute: needs_grad(i) is true for input i.
 class NeedsGrad {
  public:
   NeedsGrad(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
@@ -77,21 +78,23 @@ class Op {
   virtual const char* name() const = 0;
 
   /// Returns dL/dx for each input of apply(), given dL/dy, or Gradient{} where needs_grad(i) is
-  /// false. Backward in public ops is differentiable; do not use kernels while GradMode::enabled().
-  /// `dy` may have any strides; overwrite its buffer only through reuse_or_empty(dy).
+  /// false. Backward in public ops is differentiable; do not call kernels while
+  /// GradMode::enabled(). `dy` may have any strides. Overwrite its buffer only through
+  /// reuse_or_empty(dy).
   virtual Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad);
 
-  /// Return true if consumers may drop this op's output and recompute it: for cheap ops (norms,
-  /// activations) whose saved input is_stored(). Otherwise chains would recompute all the way back.
+  /// Return true if consumers may drop this op's output and recompute it. Only cheap ops (norms,
+  /// activations) whose saved input is_stored() should do so; otherwise, a chain of ops would be
+  /// recomputed back to its start.
   virtual bool is_recomputable() const { return false; }
   virtual Tensor recompute() const { return {}; }
 
-  /// Recomputes a fused op's intermediates for observers: of forward, and of backward if dy is
-  /// defined.
+  /// Recomputes a fused op's intermediate tensors for observers: those of forward, and those of
+  /// backward if dy is defined.
   virtual std::vector<std::pair<const char*, Tensor>> intermediates(const Tensor& dy) const;
 
  protected:
-  const Shape& shape_of(int input) const;      // for an input that requires a gradient
+  const Shape& shape_of(int input) const;      // the input must require a gradient
   Tensor attached(const Saved& output) const;  // a saved output with this op's node
 
  private:

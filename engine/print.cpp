@@ -1,4 +1,4 @@
-// Prints like NumPy, with "…" inside long axes of large tensors, in the "C" locale.
+// Prints tensors like NumPy, with "…" inside long axes of large tensors, in the "C" locale.
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
@@ -51,15 +51,15 @@ struct Printer {
     };
     if (is_float(x.dtype())) each_number(0, 0, look);
     scientific = largest >= 1e8 || (!whole && (largest >= 1e5 || smallest < 1e-4));
-    // number() pads to the width so far.
+    // number() pads to the width measured so far.
     const auto measure = [&](std::int64_t at) { width = number(at).size(); };
     each_number(0, 0, measure);
   }
 
-  /// Prints the part at `at`, over axes `axis` and later.
+  /// Prints the part that starts at `at` and spans `axis` and later axes.
   void print(int axis, std::int64_t at) {
     if (axis == x.rank()) return static_cast<void>(out += number(at));
-    const auto below = static_cast<std::size_t>(x.rank() - 1 - axis);  // 0: a row of values
+    const auto below = static_cast<std::size_t>(x.rank() - 1 - axis);  // 0: one row of values
     const auto separate = [&] {
       out += ',';
       const bool wrap = below > 0 || out.size() - line_start + width + 2 > kLine;

@@ -1,8 +1,8 @@
 // The loop of every reduction: folds each group of elements into one value.
 //
-// Memory layout is [outer, n, inner]: element i of group (o, j) is x[o, i, j]. inner = 1 means
-// rows, outer = 1 columns. Fixed-size blocks are folded separately and combined in order, so the
-// bits do not depend on the number of threads.
+// The memory layout is [outer, n, inner]: element i of group (o, j) is x[o, i, j]. Groups are rows
+// if inner = 1, and columns if outer = 1. Fixed-size blocks are folded separately and combined in
+// order, so the bits do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,20 @@
 
 namespace gradus {
 
-/// Shapes of a reduction.
+/// Shapes and axes of a reduction.
 struct Reduced {
-  Shape from;          // of x
-  Shape kept;          // 1 for the reduced axes; broadcasts to x
-  Shape shape;         // of the result
+  Shape from;          // shape of x
+  Shape kept;          // `from` with size 1 for the reduced axes; broadcasts to x
+  Shape shape;         // shape of the result
   Axes axes;           // nonnegative, ascending
   std::int64_t n = 1;  // elements per group
 };
 
-/// Reduction over `axes`, or all axes if empty. Throws IndexError, and ValueError for repeated
-/// axes.
+/// Describes a reduction over `axes`, or over all axes if empty. Throws IndexError for an invalid
+/// axis, and ValueError for repeated axes.
 Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim);
 
-/// A contiguous x whose reduced axes are adjacent.
+/// A contiguous x in which the reduced axes are adjacent.
 struct Groups {
   Tensor x;
   std::int64_t outer = 1, n = 1, inner = 1;
@@ -37,12 +37,12 @@ struct Groups {
 /// Returns a view of x if its layout allows, else a copy with the reduced axes last.
 Groups groups_of(const Tensor& x, const Reduced& r);
 
-/// Sums accumulate in double, i64 sums in i64.
+/// The type in which sums accumulate: double for floats, i64 for i64.
 template <class T>
 using SumType = std::conditional_t<std::is_same_v<T, std::int64_t>, std::int64_t, double>;
 
-// Fold rules: start value, transform, combination. `center` is the group's mean or maximum, for
-// example.
+// Rules for folding: start value, transformation, combination. `center` is, for example, the
+// group's mean or maximum.
 
 /// Sum.
 template <class T>
@@ -110,8 +110,8 @@ GRADUS_INLINE void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
   }
 }
 
-/// Folds x[0 … n, j] into y[j]; rows are `stride` apart. centers may be null. Four rows at a time,
-/// so y is read and written a quarter as often.
+/// Folds x[0 … n, j] into y[j]; rows are `stride` apart. `centers` may be null. Processes four rows
+/// at a time, so y is read and written a quarter as often.
 template <class Rule, class T>
 GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
                                 std::int64_t columns, const typename Rule::Value* centers,
@@ -135,7 +135,7 @@ GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
     fold([](std::int64_t) { return Value(0); });
 }
 
-/// Folds each group, [outer, inner]. Group k uses centers[k], or 0 if null.
+/// Folds each group and returns [outer, inner]. Group k uses centers[k], or 0 if `centers` is null.
 template <class Rule, class T>
 std::vector<typename Rule::Value> fold(const Groups& g,
                                        const typename Rule::Value* centers = nullptr) {
@@ -150,14 +150,14 @@ std::vector<typename Rule::Value> fold(const Groups& g,
     const std::int64_t rows = std::min(length, g.n - i), at = (o * g.n + i) * g.inner + j;
     const Value* c = centers ? centers + o * g.inner + j : nullptr;
     Value* const y = values.data() + block * g.inner + j;
-    if (g.inner == 1)  // Fast path, same result.
+    if (g.inner == 1)  // Fast path with the same result.
       simd::run<fold_rows<Rule, T>>(x + at, 1, rows, c, y);
     else
       simd::run<fold_columns<Rule, T>>(x + at, rows, g.inner, std::min(columns, g.inner - j), c, y);
   };
   const std::int64_t grain = rows_grain(std::min(g.n, length) * columns);
   parallel_for(g.outer * blocks * strips, grain, [&](std::int64_t begin, std::int64_t end) {
-    if (g.inner == 1 && blocks == 1)  // Fast path, same result.
+    if (g.inner == 1 && blocks == 1)  // Fast path with the same result.
       return simd::run<fold_rows<Rule, T>>(x + begin * g.n, end - begin, g.n,
                                            centers ? centers + begin : nullptr,
                                            values.data() + begin);
@@ -175,7 +175,7 @@ std::vector<typename Rule::Value> fold(const Groups& g,
   return totals;
 }
 
-/// Returns y[k] = finish(k, fold of group k).
+/// Returns a tensor with y[k] = finish(k, fold of group k).
 template <class Rule, class T, class Finish>
 Tensor fold_to(const Groups& g, const Shape& shape, const typename Rule::Value* centers,
                Finish finish) {
@@ -191,7 +191,7 @@ Tensor fold_to(const Groups& g, const Shape& shape, const typename Rule::Value* 
 
 namespace kernel {
 
-/// Sums each group, outside the graph. f32, f64, i64; errors name `op`.
+/// Sums each group without recording. Supports f32, f64, i64. Errors name `op`.
 Tensor sum(const char* op, const Tensor& x, const Reduced& r);
 
 }  // namespace kernel

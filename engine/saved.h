@@ -1,4 +1,4 @@
-// Saved: a tensor kept for backward.
+// Saved: a tensor that an op keeps for backward.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@ namespace gradus {
 
 class NeedsGrad;
 
-/// A tensor kept for backward. Detects later writes. Drops values that are cheaper to recompute
-/// (Op::is_recomputable).
+/// A tensor that an op keeps for backward. Detects later writes to it. Drops values that are
+/// cheaper to recompute (Op::is_recomputable).
 class Saved {
  public:
   Saved() = default;
   Saved(const Tensor& x);  // NOLINT: implicit, an op saves by `x_ = x`
 
-  /// Returns the tensor with its graph node (for second derivatives). Throws GraphError if it was
-  /// written to, naming the location.
+  /// Returns the tensor with its graph node, for second derivatives. Throws GraphError, naming the
+  /// location, if the tensor was written to after it was saved.
   Tensor value() const;
 
-  /// Returns value() and drops it unless the graph is kept. The caller may overwrite an unshared
-  /// buffer.
+  /// Returns value() and drops the saved tensor unless the graph is kept. The caller may overwrite
+  /// an unshared buffer.
   Tensor take(const NeedsGrad& needs_grad);
 
   bool defined() const { return tensor_.defined() || producer_; }
@@ -31,7 +31,7 @@ class Saved {
 
  private:
   Tensor tensor_;     // metadata only, if recomputed or taken
-  NodePtr producer_;  // recomputes it
+  NodePtr producer_;  // node that recomputes the tensor; null if stored
   std::uint32_t version_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Scalar: a C++ number to be stored in a tensor.
+// Scalar: a C++ number, for example to fill a tensor with.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace gradus {
 
-/// A C++ number. Integers keep all 64 bits, so i64 tensors store them exactly.
+/// A C++ number. Integers keep all 64 bits, so i64 tensors can store them exactly.
 class Scalar {
  public:
   template <class T>
@@ -17,13 +17,13 @@ class Scalar {
       : real_(static_cast<double>(value)) {
     if constexpr (std::is_integral_v<T>) {
       integer_ = static_cast<std::int64_t>(value);
-      is_integer_ = integer_ >= 0 || std::is_signed_v<T>;  // otherwise too large
+      is_integer_ = integer_ >= 0 || std::is_signed_v<T>;  // false if too large
     }
   }
 
   constexpr bool is_integer() const { return is_integer_; }
-  constexpr std::int64_t integer() const { return integer_; }  // valid if is_integer()
-  constexpr double real() const { return real_; }              // rounded beyond ±2⁵³
+  constexpr std::int64_t integer() const { return integer_; }  // valid only if is_integer()
+  constexpr double real() const { return real_; }              // rounded if beyond ±2⁵³
 
   friend constexpr Scalar operator-(Scalar x) {
     constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();

@@ -15,8 +15,8 @@ namespace gradus {
 
 inline constexpr int kMaxRank = 8;
 
-/// Numbers per axis, at most kMaxRank, without allocation. Shape, Strides and Axes do not convert
-/// to each other.
+/// One number per axis, at most kMaxRank of them, stored without allocation. Shape, Strides and
+/// Axes do not convert to each other.
 template <class Self>
 class Dims {
  public:
@@ -39,13 +39,13 @@ class Dims {
   const std::int64_t* end() const { return numbers_.data() + rank_; }
 
   void push_back(std::int64_t number) { insert(rank_, number); }
-  void insert(int axis, std::int64_t number);  // throws ShapeError beyond kMaxRank axes
+  void insert(int axis, std::int64_t number);  // throws ShapeError if the rank exceeds kMaxRank
   void erase(int axis);
 
   friend bool operator==(const Dims&, const Dims&) = default;
 
  private:
-  std::array<std::int64_t, kMaxRank> numbers_{};  // 0 from rank_ on
+  std::array<std::int64_t, kMaxRank> numbers_{};  // 0 at and after index rank_
   int rank_ = 0;
 };
 
@@ -55,13 +55,14 @@ class Shape : public Dims<Shape> {
   using Dims::Dims;
 };
 
-/// In elements.
+/// Distances between neighbors along each axis, in elements.
 class Strides : public Dims<Strides> {
  public:
   using Dims::Dims;
 };
 
-/// Axis numbers; negative ones count from the end. Converts from one axis: sum(x, 0).
+/// Axis numbers; negative ones count from the end. Converts implicitly from a single axis: sum(x,
+/// 0).
 class Axes : public Dims<Axes> {
  public:
   using Dims::Dims;
@@ -75,22 +76,24 @@ std::ostream& operator<<(std::ostream& out, const Dims<Self>& dims) {
   return out << to_string(dims);
 }
 
-/// Returns the number of elements. Throws ShapeError for negative sizes, or above 2⁶³−1.
+/// Returns the number of elements. Throws ShapeError if a size is negative or the result exceeds
+/// 2⁶³−1.
 std::int64_t numel(const Shape& shape);
 
-/// Row-major strides: the last axis is contiguous.
+/// Returns row-major strides: the last axis is contiguous.
 Strides contiguous_strides(const Shape& shape);
 
 /// Maps −rank ≤ axis < rank to a nonnegative axis. Throws IndexError otherwise.
 int normalize_axis(const char* op, int axis, int rank);
 
-/// Broadcasts like NumPy: align right; sizes are equal, or one of them is 1. Throws ShapeError.
+/// Returns the broadcast shape, as in NumPy: aligned right, sizes must be equal or one of them 1.
+/// Throws ShapeError otherwise.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 
-/// Strides that view an array of `shape` as `target`: 0 along repeated axes.
+/// Returns strides that view an array of `shape` as `target`: 0 along repeated axes.
 Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& target);
 
-/// Index along each axis of element i of a row-major array.
+/// Returns the index along each axis of element i in a row-major array.
 Shape unravel_index(std::int64_t i, const Shape& shape);
 
 }  // namespace gradus

@@ -1,4 +1,4 @@
-// Buffers of tensor values.
+// Storage: a buffer of tensor values.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,14 @@
 
 namespace gradus {
 
-/// A buffer of tensor values with its owner. Its version counts writes.
+/// A buffer of tensor values and its owner. Its version counts writes.
 class Storage {
  public:
-  /// Allocates from the pool, uninitialized. Throws MemoryError.
+  /// Allocates an uninitialized buffer from the pool. Throws MemoryError.
   explicit Storage(std::size_t bytes) : data_(memory::allocate(bytes)), bytes_(bytes) {}
 
-  /// Borrows a buffer and keeps `owner` alive. Null: the caller keeps the buffer alive.
+  /// Borrows a buffer and keeps `owner` alive. If `owner` is null, the caller must keep the buffer
+  /// alive.
   Storage(void* data, std::size_t bytes, std::shared_ptr<const void> owner)
       : data_(data), bytes_(bytes), borrowed_(true), owner_(std::move(owner)) {}
 
@@ -28,9 +29,9 @@ class Storage {
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  bool borrowed() const { return borrowed_; }  // visible to code outside
+  bool borrowed() const { return borrowed_; }  // code outside Gradus can access the buffer
 
-  /// Increases with every write, for backward to detect.
+  /// Write counter, from which backward detects writes to saved tensors.
   std::uint32_t version() const { return version_; }
   SourceLocation last_write() const { return last_write_; }
   void written(SourceLocation where) {

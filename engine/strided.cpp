@@ -5,7 +5,7 @@
 namespace gradus {
 namespace {
 
-/// Axes that are consecutive in memory for every operand are merged.
+/// Shape and strides after merging axes that are consecutive in memory for every operand.
 struct Merged {
   Shape shape;
   std::array<Strides, kMaxOperands> strides;
@@ -45,7 +45,7 @@ void for_each_row(const Shape& shape, std::span<const Strides> operands,
 
   const std::int64_t n = merged.shape[inner];
   for (std::size_t k = 0; k < operands.size(); ++k) steps[k] = merged.strides[k][inner];
-  if (inner == 0) {  // one long row, split among threads
+  if (inner == 0) {  // a single long row, which is split among threads
     parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
       Offsets offsets{};
       for (std::size_t k = 0; k < operands.size(); ++k) offsets[k] = begin * steps[k];

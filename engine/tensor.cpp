@@ -16,7 +16,7 @@ namespace {
 
 std::atomic<Dtype> default_dtype_now = Dtype::f32;
 
-/// Throws for conversions that are undefined in C++.
+/// Throws for conversions that have undefined behavior in C++.
 template <class T, class S>
 T convert(S x) {
   if constexpr (std::is_same_v<T, std::int64_t> && std::is_floating_point_v<S>)
@@ -25,7 +25,7 @@ T convert(S x) {
   return static_cast<T>(x);
 }
 
-/// Copies a column-major to a row-major matrix by blocks, two to three times as fast as by
+/// Copies a column-major matrix to a row-major one in blocks, two to three times as fast as by
 /// elements. Returns false for other layouts.
 template <class T>
 bool copy_transposed(T* to, const Strides& target, const T* from, const Strides& source,
@@ -48,7 +48,7 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
         if (copy_transposed(to, strides[0], from, strides[1], target.shape())) return;
       for_each_row(target.shape(), strides,
                    [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-                     // Fast path, same result.
+                     // Fast path with the same result.
                      if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
                        std::copy_n(from + at[1], n, to + at[0]);
                      else
@@ -141,7 +141,7 @@ Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   require<GraphError>(source.defined(), "copy_: the source is undefined");
   require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_,
                       " but the source is ", source.shape());
-  // Views of one storage may overlap: copy first.
+  // Views of one storage may overlap, so copy the source first.
   copy_elements(*this, source.storage_ == storage_ ? kernel::copy(source) : source, where);
   return *this;
 }
@@ -320,7 +320,7 @@ void HookHandle::remove() {
 
 bool Tensor::has_unique_storage() const {
   if (storage_.use_count() != 1 || storage_->borrowed()) return false;
-  // Orders another thread's reads, through a dropped handle, before our writes.
+  // Orders reads that another thread made through a released handle before our writes.
   std::atomic_thread_fence(std::memory_order_acquire);
   return true;
 }

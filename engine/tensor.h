@@ -20,14 +20,14 @@
 
 namespace gradus {
 
-/// Settings of a backward pass.
+/// Options of a backward pass.
 struct BackwardOptions {
   bool keep_graph = false;  // keeps saved values for another backward pass
 };
 
 struct LeafHook;
 
-/// Removes a hook on request. Dropping the handle keeps the hook.
+/// Handle to a registered hook. Destroying the handle does not remove the hook.
 class HookHandle {
  public:
   HookHandle() = default;
@@ -42,17 +42,17 @@ class HookHandle {
   std::shared_ptr<LeafHook> hook_;
 };
 
-/// A handle: copies share the values and the graph node; views (reshape, transpose, slice, expand
-/// …) share the values. `x += y` rebinds x. Only copy_, fill_, mutable_data, optimizers, and
-/// `parameter -= …` under NoGrad write in place. Members such as x.sum() are the free functions of
-/// the same name.
+/// A handle to an array. Copies share the values and the graph node; views (reshape, transpose,
+/// slice, expand …) share the values. `x += y` rebinds x. Only copy_, fill_, mutable_data,
+/// optimizers, and `parameter -= …` under NoGrad write in place. Members such as x.sum() call the
+/// free function of the same name.
 class [[nodiscard]] Tensor {
  public:
   Tensor() = default;  // undefined: "no tensor", such as a missing bias
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
-  // Not for temporaries: x[0] = y would have no effect. Use x[0].copy_(y).
+  // Assignment to a temporary does not compile: x[0] = y would have no effect. Use x[0].copy_(y).
   Tensor& operator=(const Tensor&) & = default;
   Tensor& operator=(Tensor&&) & noexcept = default;
 
@@ -62,7 +62,7 @@ class [[nodiscard]] Tensor {
   bool defined() const { return storage_ != nullptr; }
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
-  std::int64_t offset() const { return offset_; }  // of the first element, in elements
+  std::int64_t offset() const { return offset_; }  // offset of the first element, in elements
   Dtype dtype() const { return dtype_; }
   int rank() const { return shape_.rank(); }
   std::int64_t size(int axis) const { return shape_[normalize_axis("size", axis, rank())]; }
@@ -71,18 +71,19 @@ class [[nodiscard]] Tensor {
 
   // ---- values ----
 
-  /// Pointer to the first element; others are strides() apart. Throws DtypeError unless T matches.
+  /// Returns a pointer to the first element; others are strides() apart. Throws DtypeError unless T
+  /// matches.
   template <class T>
   const T* data() const {
     return static_cast<const T*>(address(dtype_of<T>));
   }
-  /// data() for writing, which counts as a write to all tensors that share the values.
+  /// Like data(), for writing. Counts as a write to all tensors that share the values.
   template <class T>
   T* mutable_data(SourceLocation where = SourceLocation::current()) {
     return static_cast<T*>(mutable_address(dtype_of<T>, where));
   }
 
-  /// Returns the value of a one-element tensor, else throws ShapeError.
+  /// Returns the value of a one-element tensor. Throws ShapeError for any other size.
   template <class T = double>
   T item() const {
     check_one_element();
@@ -94,7 +95,7 @@ class [[nodiscard]] Tensor {
   Tensor& copy_(const Tensor& source, SourceLocation where = SourceLocation::current());
   Tensor& fill_(Scalar value, SourceLocation where = SourceLocation::current());
 
-  /// Views: x[1], x[{1, slice(2, 5)}]. Throws IndexError.
+  /// Returns a view: x[1], x[{1, slice(2, 5)}]. Throws IndexError.
   Tensor operator[](std::initializer_list<Index> indices) const;
   Tensor operator[](std::int64_t position) const { return (*this)[{Index(position)}]; }
   Tensor operator[](const Tensor& index) const;  // i64: selects rows; bool: selects where true
@@ -152,35 +153,35 @@ class [[nodiscard]] Tensor {
 
   /// True if backward() propagates a gradient to or through this tensor.
   bool requires_grad() const;
-  /// Makes this a leaf that requires a gradient, or freezes it. Copies follow, unless made before
-  /// the first call. Throws GraphError if an operation computed the tensor, DtypeError if it is not
-  /// floating-point.
+  /// Makes this tensor a leaf that requires a gradient, or freezes it. Copies follow, unless made
+  /// before the first call. Throws GraphError if an operation computed the tensor, and DtypeError
+  /// if it is not floating-point.
   Tensor& requires_grad_(bool wanted = true);
   bool is_leaf() const;
 
   Tensor grad() const;                    // accumulated by backward(); undefined if none
-  void set_grad(const Tensor& gradient);  // undefined: clears it
+  void set_grad(const Tensor& gradient);  // an undefined gradient clears it
   Tensor detach() const;                  // the same values, outside the graph
 
-  /// Adds d(this)/d(leaf) to the grad() of every leaf. Without `gradient`, this must have one
-  /// element. Throws GraphError if nothing requires a gradient or the graph was released. If
-  /// anything throws, only leaves with post-accumulate hooks may have received gradients.
+  /// Adds d(this)/d(leaf) to the grad() of every leaf. Without `gradient`, this tensor must have
+  /// one element. Throws GraphError if nothing requires a gradient or the graph was released. If
+  /// backward throws, only leaves with post-accumulate hooks may have received gradients.
   void backward(BackwardOptions options = {}) const;
   void backward(const Tensor& gradient, BackwardOptions options = {}) const;
 
   void retain_grad() const;  // keeps a non-leaf's gradient in grad()
-  /// Calls f with the complete gradient. A defined result replaces it.
+  /// Calls f with the complete gradient. If f returns a defined tensor, it replaces the gradient.
   void register_hook(std::function<Tensor(const Tensor&)> f) const;
-  /// Calls f(grad) as soon as a backward pass has added this leaf's complete gradient to grad().
-  /// Setting grad to an undefined tensor frees it. If backward throws, only leaves with such hooks
-  /// may have received gradients. f runs on one thread at a time.
+  /// Calls f(grad) as soon as a backward pass has added this leaf's complete gradient to grad(). To
+  /// free the gradient, f may set grad to an undefined tensor. If backward throws, only leaves with
+  /// such hooks may have received gradients. f runs on one thread at a time.
   HookHandle register_post_accumulate_hook(std::function<void(Tensor&)> f) const;
 
   const NodePtr& node() const { return node_; }
   void set_node(NodePtr node) { node_ = std::move(node); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
-  Tensor metadata_only() const;  // undefined, with this tensor's shape and dtype
-  /// True if no other tensor or code can see these values.
+  Tensor metadata_only() const;  // an undefined tensor with this shape and dtype
+  /// True if no other tensor or outside code can access these values.
   bool has_unique_storage() const;
 
  private:
@@ -194,14 +195,15 @@ class [[nodiscard]] Tensor {
   std::int64_t offset_ = 0;
   Dtype dtype_ = Dtype::f32;
   std::shared_ptr<Storage> storage_;
-  NodePtr node_;  // null: no gradient required
+  NodePtr node_;  // null if no gradient is required
 };
 
-/// Prints like NumPy: nested brackets, aligned columns, "…" in long axes. Keeps the stream's state.
+/// Prints like NumPy: nested brackets, aligned columns, "…" in long axes. Does not change the
+/// stream's state.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 std::string to_string(const Tensor& x);
 
-/// Returns x's buffer if unshared and contiguous, else a new one of its shape.
+/// Returns x's buffer if it is unshared and contiguous, otherwise a new buffer of x's shape.
 Tensor reuse_or_empty(const Tensor& x);
 
 }  // namespace gradus

@@ -12,7 +12,8 @@ namespace {
 
 std::vector<std::int64_t> up_to(std::int64_t n) { return arange(n).to_vector<std::int64_t>(); }
 
-/// softmax(q kᵀ / √D + bias, masked) v. Adds the weights to the current AttentionRecord, if any.
+/// Computes softmax(q kᵀ / √D + bias, masked) v. Adds the weights to the current AttentionRecord,
+/// if there is one.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options) {
   AttentionRecord* record = AttentionRecord::current();
@@ -36,7 +37,7 @@ std::int64_t checked_head_width(const char* layer, const Options& options,
   return given.value_or(C / H);
 }
 
-/// Bias of the scores, [H, T, S] or [B, H, T, S], or undefined.
+/// Returns the bias of the scores, [H, T, S] or [B, H, T, S], or an undefined tensor.
 template <class Layer>
 Tensor position_bias(const Layer& layer, HeadPosition position, const KVCache::FlatPositions& at,
                      Dtype dtype) {
@@ -70,7 +71,7 @@ Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, KVCache* c
   const std::int64_t H = options.heads, G = kv_heads(), D = head_width();
   const Tensor qkv = qkv_proj(x);  // [B, T, (H + 2·G)·D]
   const bool plain = G == H && head.position == HeadPosition::none && !head.qk_norm;
-  if (plain && !cache && !AttentionRecord::current())  // fast path: one op, heads read in place
+  if (plain && !cache && !AttentionRecord::current())  // fast path: one op reads the heads in place
     return out_proj(
         packed_self_attention(qkv, H, mask, {.dropout = options.dropout, .training = training()}));
 
@@ -115,7 +116,7 @@ CrossAttention::CrossAttention(const CrossAttentionOptions& given) : options(giv
     relative = RelativeBias(options.heads, options.relative);
 }
 
-/// Keys and values of the memory, [B, G, S, D] each, from the cache if it has them.
+/// Returns keys and values of the memory, [B, G, S, D] each, from the cache if it contains them.
 KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Tensor& values,
                                    KVCache* cache) const {
   if (const KeysValues* known = cache ? cache->cross(*this) : nullptr) {
@@ -145,7 +146,7 @@ Tensor CrossAttention::forward(const Tensor& x, const Tensor& keys, const Tensor
   KVCache::FlatPositions at =
       cache ? cache->flat_positions() : KVCache::FlatPositions{up_to(x.size(1)), {}, 0};
   at.keys = places;
-  for (std::int64_t b = 1; b < at.examples; ++b)  // every example's memory has the same positions
+  for (std::int64_t b = 1; b < at.examples; ++b)  // memory positions are the same in each
     at.keys.insert(at.keys.end(), places.begin(), places.end());
   const AttentionOptions how{.bias = position_bias(*this, options.position, at, x.dtype()),
                              .dropout = options.dropout,

@@ -18,40 +18,40 @@ struct KeysValues;
 using gradus::merge_heads;
 using gradus::split_heads;
 
-/// Position encoding inside attention. rotary: rotates q and k (Su et al. 2021). alibi: a bias that
-/// decreases with the distance (Press et al. 2022). relative: a learned bias for each bucket of
-/// distances (Raffel et al. 2020).
+/// Position encoding inside attention. rotary: rotates q and k (Su et al. 2021). alibi: adds a bias
+/// that decreases with distance (Press et al. 2022). relative: adds a learned bias for each bucket
+/// of distances (Raffel et al. 2020).
 enum class HeadPosition { none, rotary, alibi, relative };
 
-/// Options of self-attention heads.
+/// Options of the heads in self-attention.
 struct HeadOptions {
   HeadPosition position = HeadPosition::none;
-  RelativeBuckets relative = {};                     // for HeadPosition::relative
-  RotaryOptions rotary = {};                         // for HeadPosition::rotary
+  RelativeBuckets relative = {};                     // used by HeadPosition::relative
+  RotaryOptions rotary = {};                         // used by HeadPosition::rotary
   std::optional<std::int64_t> width = {};            // D; default: C / H
   std::optional<bool> qkv_bias = {}, out_bias = {};  // default: bias
   std::optional<double> qk_norm = {};  // eps of the RMSNorm of q and k; default: no norm
 };
 
-/// Sizes and variants of MultiHeadAttention.
+/// Options of MultiHeadAttention.
 struct MultiHeadAttentionOptions {
-  std::int64_t width = 0;  // C
-  std::int64_t heads = 1;  // H; divides C, unless head.width is given
-  /// G, the number of key/value heads, each for H / G query heads. Default: H.
+  std::int64_t width = 0;  // C, model width
+  std::int64_t heads = 1;  // H, number of heads; divides C unless head.width is set
+  /// G, the number of key/value heads, each shared by H / G query heads. Default: H.
   std::optional<std::int64_t> kv_heads = {};
   bool bias = true;
-  double dropout = 0;  // on the attention weights
+  double dropout = 0;  // applied to the attention weights
   HeadOptions head = {};
 };
 
-/// Self-attention: Concat(head_1 … head_H) W_O with head_i = attention(x W_Q, x W_K, x W_V) on its
-/// D = C / H columns. Vaswani et al. 2017, §3.2.2. G < H: grouped-query attention (Ainslie et
-/// al. 2023). G = 1: multi-query attention (Shazeer 2019).
+/// Self-attention: Concat(head_1 … head_H) W_O, where head_i = attention(x W_Q, x W_K, x W_V) on D
+/// = C / H columns. Vaswani et al. 2017, §3.2.2. With G < H, it is grouped-query attention (Ainslie
+/// et al. 2023); with G = 1, multi-query attention (Shazeer 2019).
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
 
-  /// [B, T, C] → [B, T, C]. With a cache, also attends to earlier tokens.
+  /// [B, T, C] → [B, T, C]. With a cache, x also attends to earlier tokens.
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
   Members members() override {
     return {{"qkv_proj", qkv_proj},
@@ -62,9 +62,9 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   }
 
   MultiHeadAttentionOptions options;
-  Linear qkv_proj;         // [(H + 2·G)·D, C]: rows of q, k, v
+  Linear qkv_proj;         // [(H + 2·G)·D, C]: rows for q, k, v
   Linear out_proj;         // [C, H·D]
-  RMSNorm q_norm, k_norm;  // [D]; only with qk_norm (Dehghani et al. 2023)
+  RMSNorm q_norm, k_norm;  // [D]; used only with qk_norm (Dehghani et al. 2023)
   RelativeBias relative;
 
   std::int64_t kv_heads() const { return options.kv_heads.value_or(options.heads); }
@@ -73,28 +73,29 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   }
 };
 
-/// Sizes and variants of CrossAttention.
+/// Options of CrossAttention.
 struct CrossAttentionOptions {
   std::int64_t width = 0;                         // C
   std::int64_t heads = 1;                         // H; divides C
-  std::optional<std::int64_t> memory_width = {};  // M, width of keys' memory; default: C
-  std::optional<std::int64_t> value_width = {};   // width of values' memory; default: M
-  std::optional<std::int64_t> kv_heads = {};      // G; default: H
+  std::optional<std::int64_t> memory_width = {};  // M, width of the memory of keys; default: C
+  std::optional<std::int64_t> value_width = {};   // width of the memory of values; default: M
+  std::optional<std::int64_t> kv_heads = {};      // G, key/value heads; default: H
   bool bias = true;
   double dropout = 0;
-  HeadPosition position = HeadPosition::none;  // not rotary
+  HeadPosition position = HeadPosition::none;  // rotary is not supported
   RelativeBuckets relative = {};
 };
 
-/// Attention to a memory m: head_i = attention(x W_Q, m W_K, m W_V).
+/// Attention from x to a memory m: head_i = attention(x W_Q, m W_K, m W_V).
 class CrossAttention : public Layer<CrossAttention> {
  public:
   explicit CrossAttention(const CrossAttentionOptions& options);
 
-  /// x [B, T, C], memory [B, S, M] → [B, T, C]. A cache keeps the projected memory.
+  /// x [B, T, C], memory [B, S, M] → [B, T, C]. A cache stores the projected memory.
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
-  /// Separate memories of keys [B, S, M] and values [B, S, value_width].
+  /// Like the overload above, with separate memories for keys [B, S, M] and values
+  /// [B, S, value_width].
   Tensor forward(const Tensor& x, const Tensor& keys, const Tensor& values, const Mask& mask = {},
                  KVCache* cache = nullptr) const;
   Members members() override {
@@ -115,12 +116,12 @@ class CrossAttention : public Layer<CrossAttention> {
                      KVCache* cache) const;
 };
 
-/// Sizes and dropout of a single SelfAttention head.
+/// Options of a single SelfAttention head.
 struct SelfAttentionOptions {
   std::optional<std::int64_t> key_width = {};    // d_k; default: width
   std::optional<std::int64_t> value_width = {};  // d_v; default: width
   bool bias = true;
-  double dropout = 0;  // on the attention weights
+  double dropout = 0;  // applied to the attention weights
 };
 
 /// One attention head: softmax(x W_Q (x W_K)ᵀ / √d_k) x W_V, [B, T, width] → [B, T, d_v]. Vaswani

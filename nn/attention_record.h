@@ -1,4 +1,4 @@
-// AttentionRecord: the attention weights of a forward pass.
+// AttentionRecord: collects the attention weights of a forward pass.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace gradus::nn {
 
-/// RAII guard that collects the weights of each attention layer on this thread. The innermost
-/// record gets them. They are part of the graph, so a loss may use them.
+/// RAII guard that collects the weights of each attention layer that runs on this thread. If guards
+/// are nested, only the innermost collects. The weights are part of the graph, so a loss may use
+/// them.
 ///
 ///   nn::AttentionRecord record;
 ///   model(ids);
@@ -17,7 +18,7 @@ namespace gradus::nn {
 class AttentionRecord {
  public:
   struct Entry {
-    std::string layer;  // path in the model; "" if called directly
+    std::string layer;  // path in the model; "" if the layer was called directly
     Tensor weights;     // [B, H, T, S], before dropout; rows sum to 1 or 0
   };
   [[nodiscard]] AttentionRecord();
@@ -30,22 +31,22 @@ class AttentionRecord {
   const Tensor& weights(const std::string& layer) const;
   void clear() { entries_.clear(); }
 
-  /// Mean of −Σ p log p over layers, heads and queries, in nats. Differentiable. Throws ValueError
-  /// if nothing was recorded.
+  /// Returns the mean of −Σ p log p over layers, heads and queries, in nats. Differentiable. Throws
+  /// ValueError if nothing was recorded.
   Tensor mean_entropy() const;
-  /// Metrics of one head, in the order of entries().
+  /// Metrics of one head. heads() returns them in the order of entries().
   struct Head {
     std::string layer;
     std::int64_t head;
-    double entropy;  // nats; 0 if each query attends to one key
+    double entropy;  // in nats; 0 if each query attends to one key
     double span;     // mean |query − key|, in positions
-    double maximum;  // largest weight of a query, averaged
+    double maximum;  // largest weight of each query, averaged over queries
   };
   std::vector<Head> heads() const;
 
-  /// The innermost record of this thread, or null.
+  /// Returns the innermost record on this thread, or null.
   static AttentionRecord* current();
-  void add(const Tensor& weights);  // for the running layer
+  void add(const Tensor& weights);  // records the weights of the running layer
 
  private:
   std::vector<Entry> entries_;

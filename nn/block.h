@@ -8,34 +8,34 @@
 
 namespace gradus::nn {
 
-/// Norm before each branch, or after each residual sum: see Block.
+/// Whether norms come before each branch or after each residual sum; see Block.
 enum class NormPlacement { pre, post };
 
-/// Options of a block. BERT and Translator have other defaults for `activation` and `norm`.
+/// Options of a block. BERT and Translator use other defaults for `activation` and `norm`.
 struct BlockOptions {
-  std::int64_t width = 0, heads = 1;          // C; H, which divides C
+  std::int64_t width = 0, heads = 1;          // C, model width; H, which divides C
   std::optional<std::int64_t> kv_heads = {};  // default: heads
-  std::optional<std::int64_t> hidden = {};    // F; default: 4 · width
-  double dropout = 0;                         // on attention weights and both branches
+  std::optional<std::int64_t> hidden = {};    // F, feed-forward width; default: 4 · width
+  double dropout = 0;                         // applied to attention weights and both branches
   bool bias = true;
   std::optional<Activation> activation = {};  // default: gelu_tanh
   std::optional<NormPlacement> norm = {};     // default: pre
   NormKind norm_kind = NormKind::layer;
   double norm_eps = 1e-5;
-  HeadOptions head = {};  // of self-attention
+  HeadOptions head = {};  // options of self-attention
 };
 
-/// Fills in unset `activation` and `norm`.
+/// Sets `activation` and `norm` to these defaults if they are unset.
 BlockOptions with_defaults(BlockOptions options, Activation activation = Activation::gelu_tanh,
                            NormPlacement norm = NormPlacement::pre);
 
-/// Transformer block, [B, T, C] → [B, T, C]. Dropout applies to each branch.
+/// Transformer block, [B, T, C] → [B, T, C]. Dropout is applied to each branch.
 /// pre:   x = x + attention(norm1(x));   x = x + feed_forward(norm2(x))    (Xiong et al. 2020)
 /// post:  x = norm1(x + attention(x));   x = norm2(x + feed_forward(x))    (Vaswani et al. 2017)
 class Block : public Layer<Block> {
  public:
   explicit Block(const BlockOptions& options);
-  /// The parameter count, without constructing a block. Exact below 2⁵³; cannot overflow.
+  /// Returns the parameter count without constructing a block. Exact below 2⁵³; cannot overflow.
   static double parameter_count(const BlockOptions& options);
   using Module::parameter_count;
   Tensor forward(const Tensor& x, const Mask& mask = {}, KVCache* cache = nullptr) const;
@@ -55,9 +55,9 @@ class Block : public Layer<Block> {
 };
 using EncoderBlock = Block;
 
-/// Transformer decoder block, x [B, T, C] and memory [B, S, C] → [B, T, C].
+/// Transformer decoder block: x [B, T, C], memory [B, S, C] → [B, T, C].
 /// pre:   x = x + attention(norm1(x));   x = x + cross_attention(norm2(x), memory);
-///        x = x + feed_forward(norm3(x));   post: each norm after its sum, as in Block.
+///        x = x + feed_forward(norm3(x));   post: each norm follows its sum, as in Block.
 class DecoderBlock : public Layer<DecoderBlock> {
  public:
   explicit DecoderBlock(const BlockOptions& options);

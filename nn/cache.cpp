@@ -1,4 +1,4 @@
-// Slots and positions are shared by all layers; each layer has its own buffer.
+// All layers share slots and positions; each layer has its own buffer.
 // B batch, G key/value heads, S visible keys, T new tokens, D head width.
 #include "gradus/nn/cache.h"
 
@@ -18,7 +18,7 @@ Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
   return index_select(x, 0, tensor(examples));
 }
 
-/// Selected examples of a buffer [B, G, capacity, D] with `held` slots in use.
+/// Returns the selected examples of a buffer [B, G, capacity, D] with `held` slots in use.
 Tensor picked(const Tensor& buffer, const std::vector<std::int64_t>& examples, std::int64_t held) {
   Shape shape = buffer.shape();
   shape[0] = std::ssize(examples);
@@ -34,7 +34,7 @@ void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
   at.copy_(fresh);
 }
 
-/// Encodes rows of x [B, G, S, D] as i64 [B, G, S, words], which slice like any tensor.
+/// Encodes rows of x [B, G, S, D] as i64 [B, G, S, words], which can be sliced like any tensor.
 Tensor packed(const Tensor& x, Precision precision) {
   const Tensor rows = kernel::contiguous(kernel::convert(x, Dtype::f32));
   const std::int64_t D = x.size(3), bytes = gemm::row_bytes(precision, D);
@@ -49,7 +49,7 @@ Tensor packed(const Tensor& x, Precision precision) {
   return y;
 }
 
-/// Decodes [B, G, S, words] → [B, G, S, D], with the width and dtype of `like`.
+/// Decodes [B, G, S, words] → [B, G, S, D], with D and the dtype taken from `like`.
 Tensor unpacked(const Tensor& words, const Tensor& like, Precision precision) {
   const std::int64_t G = words.size(1), S = words.size(2), D = like.size(3);
   Tensor y = Tensor::empty({words.size(0), G, S, D}, Dtype::f32);
@@ -180,7 +180,7 @@ KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor
           unpacked(keep(mine.kept.values, v), values, as)};
 }
 
-/// Stores new tokens of a layer's keys or values and returns all that the queries may attend to.
+/// Stores a layer's new keys or values and returns all that the queries may attend to.
 Tensor KVCache::keep(Tensor& kept, const Tensor& latest) const {
   if (way_ == Way::slide) {  // keeps the last `capacity`, oldest first
     Tensor all =

@@ -1,4 +1,4 @@
-// KVCache: keys and values of earlier tokens, for decoding.
+// KVCache: stores keys and values of earlier tokens for decoding.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gradus::nn {
 
-/// Keys and values of one layer.
+/// Keys and values of one attention layer.
 struct KeysValues {
   Tensor keys;    // [B, G, S, D], G key/value heads
   Tensor values;  // [B, G, S, D]
@@ -20,16 +20,16 @@ struct KeysValues {
 
 /// Capacity and storage format of a KVCache.
 struct CacheOptions {
-  std::int64_t capacity = 0;  // tokens
-  bool sliding = false;       // drops the oldest tokens when full; else throws
-  /// Storage format; attention computes in f32 or f64. int8 has a scale for each token and head.
-  /// f32 also keeps f64 unchanged.
+  std::int64_t capacity = 0;  // in tokens
+  bool sliding = false;       // if full, true drops the oldest tokens, false throws
+  /// Storage format; attention computes in f32 or f64. int8 stores a scale for each token and head.
+  /// With f32, f64 values are also kept unchanged.
   Precision precision = Precision::f32;
 };
 
-/// Key/value cache of a model's attention layers. The model calls advance(), then its layers, which
-/// attend to cached and new tokens. Masks, rotations and biases take positions from the cache.
-/// Requires NoGrad: keys are written in place. Copies are independent.
+/// Key/value cache for the attention layers of a model. The model calls advance() and then its
+/// layers, which attend to cached and new tokens. Masks, rotations and biases take their positions
+/// from the cache. Requires NoGrad, because keys are written in place. Copies are independent.
 ///
 ///   nn::KVCache cache({.capacity = 64});
 ///   model(prompt, cache);                          // [B, T] ids
@@ -38,53 +38,53 @@ class KVCache {
  public:
   explicit KVCache(const CacheOptions& options);
 
-  /// Announces `tokens` more tokens per example; all but the last lengths[b] are padding (default:
-  /// none). Throws ShapeError if the batch size changes or the capacity is exceeded, ValueError if
-  /// a length is not in [0, tokens].
+  /// Announces `tokens` more tokens per example. In example b, all but the last lengths[b] tokens
+  /// are padding (default: no padding). Throws ShapeError if the batch size changes or the capacity
+  /// is exceeded, ValueError if a length is not in [0, tokens].
   void advance(std::int64_t batch, std::int64_t tokens,
                const std::vector<std::int64_t>& lengths = {});
 
-  /// Returns length() after this advance(), with the same checks.
+  /// Returns the length() that this advance() would lead to, with the same checks.
   std::int64_t length_after(std::int64_t batch, std::int64_t tokens,
                             const std::vector<std::int64_t>& lengths = {}) const;
 
-  /// Positions [B][T] of the latest tokens; −1: padding.
+  /// Returns the positions [B][T] of the latest tokens; −1 marks padding.
   const Positions& queries() const { return queries_; }
-  /// Positions [B][S] of the keys that extend() returns; −1: padding.
+  /// Returns the positions [B][S] of the keys that extend() returns; −1 marks padding.
   const Positions& keys() const { return keys_; }
-  /// Both as flat lists, examples concatenated, or one list if all are equal (examples 0). Padding
-  /// has position 0.
+  /// queries() and keys() as flat lists with all examples concatenated, or as one list (`examples`
+  /// is 0) if all examples are equal. Padding has position 0.
   struct FlatPositions {
     std::vector<std::int64_t> queries, keys;
     std::int64_t examples;
   };
   FlatPositions flat_positions() const;
 
-  /// Adds keys and values [B, G, T, D] for `layer` and returns all for its queries. Throws
-  /// GraphError if the layer missed tokens or gradients are enabled, ValueError if the precision
-  /// cannot represent a value.
+  /// Adds keys and values [B, G, T, D] of `layer` and returns all that its queries attend to.
+  /// Throws GraphError if the layer missed tokens or gradients are enabled, ValueError if the
+  /// precision cannot represent a value.
   KeysValues extend(const Scoped& layer, const Tensor& keys, const Tensor& values);
 
-  /// Keys and values of the memory of `layer`, a CrossAttention, or null.
+  /// Returns the projected memory of `layer`, a CrossAttention, or null.
   const KeysValues* cross(const Scoped& layer) const;
   void set_cross(const Scoped& layer, KeysValues memory);
 
-  /// Reorders the batch: example i becomes the old examples[i] (beam search). Throws IndexError, or
-  /// ShapeError if empty.
+  /// Reorders the batch: example i becomes the previous example examples[i] (for beam search).
+  /// Throws IndexError, or ShapeError if `examples` is empty.
   void select(const std::vector<std::int64_t>& examples);
 
-  std::int64_t batch() const { return batch_; }  // 0: empty
-  std::int64_t size() const { return held_; }    // tokens, with padding
-  /// Length of the longest example.
+  std::int64_t batch() const { return batch_; }  // 0 if the cache is empty
+  std::int64_t size() const { return held_; }    // number of tokens, including padding
+  /// Returns the length of the longest example.
   std::int64_t length() const;
   const CacheOptions& options() const { return options_; }
 
  private:
-  /// Where new tokens go: after the others, over the oldest, or after shifting all.
+  /// Where new tokens are stored: after the others, over the oldest, or after shifting all.
   enum class Way { append, replace, slide };
   struct Layer {
-    KeysValues kept;            // `capacity` slots, packed unless f32
-    std::int64_t advances = 0;  // advance() calls seen
+    KeysValues kept;            // `capacity` slots; packed unless f32
+    std::int64_t advances = 0;  // number of advance() calls that this layer has processed
   };
   void check_ready() const;
   void check_advance(std::int64_t batch, std::int64_t tokens,
@@ -96,7 +96,7 @@ class KVCache {
   std::int64_t held_ = 0, before_ = 0;    // slots in use, after and before the latest advance()
   std::int64_t oldest_ = 0, newest_ = 0;  // oldest slot, after and before the latest advance()
   Way way_ = Way::append;
-  std::vector<std::int64_t> next_;         // [B], the position of the next token
+  std::vector<std::int64_t> next_;         // [B], position of the next token
   Positions queries_, keys_, slots_;       // [B][T], [B][S], [B][held]
   std::map<std::uint64_t, Layer> layers_;  // by Scoped::id
   std::map<std::uint64_t, KeysValues> cross_;

@@ -1,4 +1,4 @@
-// FeedForward: the two-layer network of a block.
+// FeedForward: the two-layer network in a block.
 #pragma once
 
 #include <optional>
@@ -8,21 +8,21 @@
 
 namespace gradus::nn {
 
-/// Activation function. gelu_tanh: as GPT-2. relu2: relu(x)² (So et al. 2021). swiglu: the first
-/// half of the columns gates the second, [..., 2F] → [..., F] (Shazeer 2020).
+/// Activation function. gelu_tanh: as in GPT-2. relu2: relu(x)² (So et al. 2021). swiglu: the first
+/// half of the columns gates the second half, [..., 2F] → [..., F] (Shazeer 2020).
 enum class Activation { gelu, gelu_tanh, relu, relu2, silu, swiglu };
 Tensor activate(const Tensor& x, Activation activation);
 
-/// Sizes and activation of FeedForward.
+/// Options of FeedForward.
 struct FeedForwardOptions {
   std::int64_t width = 0;                   // C
-  std::optional<std::int64_t> hidden = {};  // F; default: 4C
+  std::optional<std::int64_t> hidden = {};  // F, hidden width; default: 4C
   Activation activation = Activation::gelu_tanh;
   bool bias = true;
 };
 
-/// down(activation(up(x))): [..., C] → [..., F] → [..., C]. For swiglu, `up` has 2F columns, gates
-/// first.
+/// down(activation(up(x))): [..., C] → [..., F] → [..., C]. For swiglu, `up` has 2F columns, with
+/// the gates first.
 class FeedForward : public Layer<FeedForward> {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
@@ -33,8 +33,8 @@ class FeedForward : public Layer<FeedForward> {
   Linear up, down;
 };
 
-/// Gate of LLaMA's feed-forward network: silu(x W + b) ⊗ (x V + c), [..., in] → [..., hidden].
-/// Shazeer 2020.
+/// Gated linear layer of LLaMA's feed-forward network: silu(x W + b) ⊗ (x V + c), [..., in] →
+/// [..., hidden]. Shazeer 2020.
 class SwiGLU : public Layer<SwiGLU> {
  public:
   SwiGLU(std::int64_t in, std::int64_t hidden, LinearOptions options = {});

@@ -1,4 +1,4 @@
-// Element i depends only on the random stream and i.
+// Element i depends only on the random stream and on i.
 #include "gradus/nn/init.h"
 
 #include "gradus/engine/base/parallel.h"
@@ -7,7 +7,7 @@
 namespace gradus::nn::init {
 namespace {
 
-constexpr std::int64_t kRandomCost = 32;  // cost of a random number, in cheap element operations
+constexpr std::int64_t kRandomCost = 32;  // of a random number, in cheap element operations
 
 thread_local bool skipped = false;
 
@@ -52,7 +52,7 @@ void normal(const char* name, Tensor& x, double mean, double deviation) {
   fill(name, x, [=](std::int64_t i) { return mean + deviation * stream.normal(i); });
 }
 
-/// Cumulative distribution function of normal(0, 1).
+/// Returns the cumulative distribution function of normal(0, 1) at z.
 double below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 double xavier_deviation(const Tensor& weight, double gain) {

@@ -6,12 +6,12 @@
 
 namespace gradus::nn {
 
-/// Whether Linear has a bias.
+/// Options of Linear.
 struct LinearOptions {
   bool bias = true;
 };
 
-/// y = x Wᵀ + b:  x [..., in] → y [..., out]. Weight and bias start uniform in ±1/√in.
+/// y = x Wᵀ + b:  x [..., in] → y [..., out]. Weight and bias are initialized uniformly in ±1/√in.
 class Linear : public Layer<Linear> {
  public:
   Linear() = default;  // undefined until assigned
@@ -24,7 +24,7 @@ class Linear : public Layer<Linear> {
 
   Tensor weight;                             // [out, in]; undefined if packed
   Tensor bias;                               // [out], or undefined
-  std::unique_ptr<WeightProvider> provider;  // replaces the weight unless null
+  std::unique_ptr<WeightProvider> provider;  // if not null, replaces the weight
 
  protected:
   void match_structure(const Module& from) override { copy_provider(*this, from); }

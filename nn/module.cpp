@@ -15,7 +15,8 @@
 namespace gradus::nn {
 namespace {
 
-/// Bitwise equal (NaN too) after converting b to the dtype of a: files may hold another dtype.
+/// True if a and b are bitwise equal (even NaN) after b is converted to the dtype of a. Files may
+/// use another dtype.
 bool same(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return false;
   const Tensor x = kernel::contiguous(a), y = kernel::contiguous(kernel::convert(b, a.dtype()));
@@ -37,7 +38,7 @@ void tie(Tensor& alias, const Tensor& original) {
   original.node()->extra().tied = true;
 }
 
-/// Calls f(name, member) for this module and all below, in the order of members().
+/// Calls f(name, member) for this module and all modules below it, in the order of members().
 template <class F>
 void Module::each_member(const std::string& prefix, F&& f) const {
   for (const Member& member : const_cast<Module*>(this)->members()) {
@@ -117,7 +118,7 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
                << given->second.shape();
     }
   }
-  std::set<std::string> known;  // tied names too: files may hold both
+  std::set<std::string> known;  // includes tied names, which files may also contain
   for (const NamedTensor& buffer : buffers()) known.insert(buffer.name);
   std::map<const Node*, std::string> first;
   each_member("", [&](const std::string& name, const Member& member) {

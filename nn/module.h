@@ -1,4 +1,4 @@
-// Module: a function with parameters. Only ops have a backward.
+// Module: a function with parameters. Only ops define a backward.
 #pragma once
 
 #include <atomic>
@@ -20,20 +20,20 @@ namespace gradus::nn {
 
 class Module;
 
-/// An untrained tensor of a module: {"running_mean", buffer(running_mean)}.
+/// A tensor of a module that is not trained: {"running_mean", buffer(running_mean)}.
 struct Buffer {
   Tensor& tensor;
 };
 inline Buffer buffer(Tensor& tensor) { return {tensor}; }
 
-/// A member that cannot be saved: {"weight", Unsaved{"is packed: …"}}. state_dict(),
+/// A member that cannot be saved: {"weight", Unsaved{"is packed: …"}}. Makes state_dict(),
 /// load_state_dict() and clone() throw.
 struct Unsaved {
   const char* reason;
 };
 
-/// One entry of members(). Points at the member: do not store it. Undefined tensors and absent
-/// children, {"head", head, !options.tied}, are left out.
+/// One entry of members(). Points to the member, so do not store it. Undefined tensors and absent
+/// children, such as {"head", head, !options.tied}, are omitted.
 class Member {
  public:
   Member(const char* name, Tensor& parameter) : name_(name), parameter_(&parameter) {}
@@ -51,7 +51,7 @@ class Member {
   const std::string& name() const { return name_; }
   Tensor* parameter() const { return parameter_; }
   Tensor* buffer() const { return buffer_; }
-  const char* unsaved() const { return unsaved_; }  // the reason, or null
+  const char* unsaved() const { return unsaved_; }  // the reason, or null if it can be saved
   const std::vector<std::pair<std::string, Module*>>& children() const { return children_; }
 
  private:
@@ -63,7 +63,7 @@ class Member {
 };
 using Members = std::vector<Member>;
 
-/// A parameter or buffer with its path in the module.
+/// A parameter or buffer, with its path in the module.
 struct NamedTensor {
   std::string name;  // "blocks.0.attention.qkv_proj.weight"
   Tensor tensor;     // shares the module's values and graph node
@@ -72,13 +72,13 @@ struct NamedTensor {
 /// Makes x a leaf that requires a gradient.
 Tensor parameter(Tensor x);
 
-/// Tensors by name, as state_dict() returns and load_state_dict() reads them.
+/// Tensors by name, as returned by state_dict() and read by load_state_dict().
 using StateDict = std::map<std::string, Tensor>;
 
-/// Ties `alias` to `original`: one tensor with two names, listed once.
+/// Ties `alias` to `original`: one tensor with two names, which is listed once.
 void tie(Tensor& alias, const Tensor& original);
 
-/// Base class of layers and models. Move-only; clone() copies. Derive from Layer<YourClass>.
+/// Base class of layers and models. Move-only; clone() makes copies. Derive from Layer<YourClass>.
 class Module : public Scoped {
  public:
   Module() = default;
@@ -90,65 +90,65 @@ class Module : public Scoped {
     return *this;
   }
 
-  /// Lists parameters, buffers and children, for optimizers, checkpoints, train() and messages.
-  /// Using an unlisted parameter throws on the first training call.
+  /// Lists parameters, buffers and children, for optimizers, checkpoints, train() and error
+  /// messages. If a parameter is used but not listed, the first training call throws.
   virtual Members members() = 0;
 
-  /// Parameters (or buffers) of this module and all below. Tied ones appear once, by their first
-  /// name. Throw GraphError if two names hold one tensor without tie().
+  /// Returns the parameters (or buffers) of this module and all modules below it. Tied ones appear
+  /// once, under their first name. Throws GraphError if two names hold one tensor without tie().
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
-  /// Parameters, then buffers. Throws GraphError if a member is Unsaved.
+  /// Returns the parameters, then the buffers. Throws GraphError if a member is Unsaved.
   std::vector<NamedTensor> named_tensors() const;
-  /// The same by name, detached, with shared values.
+  /// Returns the same tensors by name, detached, with shared values.
   StateDict state_dict() const;
   std::int64_t parameter_count() const;
-  /// This module as "", and all below: {"blocks.0.attention", …}.
+  /// Returns this module as "", and all modules below it: {"blocks.0.attention", …}.
   std::vector<std::pair<std::string, Module*>> named_modules();
 
-  /// Copies values in place, converted to the module's dtype. Throws ShapeError listing missing,
+  /// Copies values in place, converted to the module's dtype. Throws a ShapeError that lists missing,
   /// unexpected and mismatched names; if not strict, only mismatched ones.
   void load_state_dict(const StateDict& tensors, bool strict = true);
 
-  void train(bool on = true);  // dropout and batch statistics, recursively
+  void train(bool on = true);  // sets the mode of dropout and batch statistics, recursively
   void eval() { train(false); }
   bool training() const { return training_; }
 
-  /// Replaces parameters and buffers by tensors of this dtype. Existing optimizers then throw.
+  /// Replaces parameters and buffers with tensors of this dtype. Existing optimizers then throw.
   void to(Dtype dtype);
   /// Keeps the function gradus::to visible in members.
   static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }
   void zero_grad();
   void freeze(bool frozen = true);  // sets requires_grad of all parameters
 
-  std::string summary();  // tree with shapes and parameter counts
+  std::string summary();  // returns a tree with shapes and parameter counts
 
   std::string name_of(const Scoped& child) const override;
   std::string type_name() const override;
 
-  /// A module of the same sizes, values unspecified. Throws ValueError if the class has neither
-  /// same_architecture() nor a constructor from public `options`.
+  /// Returns a module of the same sizes, with unspecified values. Throws ValueError if the class
+  /// has neither same_architecture() nor a constructor from public `options`.
   virtual std::unique_ptr<Module> empty_like() const;
 
  protected:
-  /// empty_like() with the values, dtypes, ties and training modes of this module.
+  /// Returns empty_like() with the values, dtypes, ties and training modes of this module.
   std::unique_ptr<Module> copy() const;
-  /// Called by copy(). Adds members that `from` received after construction.
+  /// Adds members that `from` received after construction. Called by copy().
   virtual void match_structure(const Module& from) { static_cast<void>(from); }
 
  private:
   friend class RootCall;
-  using Copies = std::map<const Node*, Tensor>;  // of parameters, by original leaf
+  using Copies = std::map<const Node*, Tensor>;  // copies of parameters, by original leaf
   void copy_members(const Module& from, Copies& copies);
   template <class F>
   void each_member(const std::string& prefix, F&& f) const;
 
   bool training_ = true;
-  mutable std::atomic<bool> checked_{false};  // first training call was checked
+  mutable std::atomic<bool> checked_{false};  // true after the first training call was checked
 };
 
-/// Checks the first training call of a model for parameters missing in members(). `arguments`:
-/// tensors from the caller.
+/// In the first training call of a model, checks for parameters that members() does not list.
+/// `arguments` are tensors that the caller passed.
 class RootCall : public Observer {
  public:
   static bool is_due(const Module& m) {
@@ -167,7 +167,7 @@ class RootCall : public Observer {
   ObserverScope scope_;
 };
 
-/// Base class of every layer. Its call operator opens a scope and calls `forward`.
+/// Base class of every layer. Its call operator opens a scope and calls forward().
 ///
 ///   struct Tiny : nn::Layer<Tiny> {
 ///     nn::Linear up{2, 16}, down{16, 3};
@@ -188,9 +188,9 @@ class Layer : public Module {
     return result;
   }
 
-  /// Returns a copy; draws no random numbers. A class without a constructor from public `options`
-  /// must define same_architecture(), which returns a module of the same sizes, or ValueError is
-  /// thrown. Throws GraphError if a member is Unsaved.
+  /// Returns a copy without drawing random numbers. A class without a constructor from public
+  /// `options` must define same_architecture(), which returns a module of the same sizes;
+  /// otherwise, clone throws ValueError. Throws GraphError if a member is Unsaved.
   Derived clone() const {
     const std::unique_ptr<Module> made = copy();
     return std::move(static_cast<Derived&>(*made));

@@ -1,4 +1,4 @@
-// ModuleList: named modules of different types. For one type use std::vector<Block>.
+// ModuleList: named modules of different types. For modules of one type, use std::vector<Block>.
 #pragma once
 
 #include <concepts>
@@ -12,18 +12,18 @@
 
 namespace gradus::nn {
 
-/// A module moved into a container: Linear(2, 16) or std::move(layer).
+/// A module that is moved into a container: Linear(2, 16) or std::move(layer).
 template <class M>
 concept ModuleArg = !std::is_reference_v<M> && !std::is_const_v<M> && std::derived_from<M, Module>;
 
-/// Keeps modules in insertion order, each under a name (default: its index).
+/// Holds modules in insertion order, each with a name (default: its index).
 ///
 ///   nn::ModuleList heads;
 ///   heads.add("tag", nn::Linear(64, 9));
 ///   const Tensor y = heads.at<nn::Linear>("tag")(x);
 class ModuleList : public Layer<ModuleList> {
  public:
-  /// Adds a module. The reference stays valid if the list moves.
+  /// Adds a module and returns a reference that stays valid if the list moves.
   template <ModuleArg M>
   M& add(const std::string& name, M&& module) {
     check_free(name);
@@ -36,7 +36,7 @@ class ModuleList : public Layer<ModuleList> {
   }
 
   /// Returns a module by name or index. Throws ValueError for an unknown name or another type,
-  /// IndexError for a bad index.
+  /// IndexError for an invalid index.
   template <class M>
   const M& at(const std::string& name) const {
     return as<M>(find(name));

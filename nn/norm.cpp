@@ -22,7 +22,7 @@ VectorNorm::VectorNorm(const char* layer, std::int64_t size, NormKind which, Nor
   if (kind == NormKind::layer) bias = parameter(zeros({width}));
 }
 
-/// Checks the width, because the op accepts any without a weight.
+/// Checks the width here, because without a weight the op accepts any width.
 Tensor VectorNorm::normalize(const char* layer, const Tensor& x) const {
   require(x.defined(), layer, ": the input is undefined");
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == width, layer, ": the input ", x.shape(),

@@ -5,16 +5,16 @@
 
 namespace gradus::nn {
 
-/// Settings of LayerNorm, RMSNorm and Norm.
+/// Options of LayerNorm, RMSNorm and Norm.
 struct NormOptions {
-  double eps = 1e-5;   // added to the variance (or mean square) under the root
-  bool affine = true;  // learn a weight, and a bias if the norm has one
+  double eps = 1e-5;   // added to the variance (or mean square) under the square root
+  bool affine = true;  // true: learns a weight, and a bias if the norm has one
 };
 
-/// layer: LayerNorm. rms: RMSNorm.
+/// Type of a Norm: LayerNorm or RMSNorm.
 enum class NormKind { layer, rms };
 
-/// Base of LayerNorm, RMSNorm and Norm: [..., width] → [..., width].
+/// Base class of LayerNorm, RMSNorm and Norm: [..., width] → [..., width].
 class VectorNorm {
  public:
   std::int64_t width = 0;
@@ -28,8 +28,8 @@ class VectorNorm {
   Tensor normalize(const char* layer, const Tensor& x) const;
 };
 
-/// Normalizes the last axis to mean 0 and variance 1, then · weight + bias. Ba, Kiros & Hinton
-/// 2016.
+/// Normalizes the last axis to mean 0 and variance 1, then multiplies by weight and adds bias. Ba,
+/// Kiros & Hinton 2016.
 class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
  public:
   explicit LayerNorm(std::int64_t size, NormOptions given = {})
@@ -39,7 +39,7 @@ class LayerNorm : public Layer<LayerNorm>, public VectorNorm {
   LayerNorm same_architecture() const { return LayerNorm(width, options); }
 };
 
-/// Normalizes the last axis to mean square 1, then · weight. Zhang & Sennrich 2019.
+/// Normalizes the last axis to mean square 1, then multiplies by weight. Zhang & Sennrich 2019.
 class RMSNorm : public Layer<RMSNorm>, public VectorNorm {
  public:
   RMSNorm() = default;  // undefined until assigned
@@ -50,7 +50,7 @@ class RMSNorm : public Layer<RMSNorm>, public VectorNorm {
   RMSNorm same_architecture() const { return RMSNorm(width, options); }
 };
 
-/// LayerNorm or RMSNorm, selected by NormKind.
+/// A LayerNorm or RMSNorm, selected by NormKind.
 class Norm : public Layer<Norm>, public VectorNorm {
  public:
   explicit Norm(std::int64_t size, NormKind which = NormKind::layer, NormOptions given = {})
@@ -60,16 +60,16 @@ class Norm : public Layer<Norm>, public VectorNorm {
   Norm same_architecture() const { return Norm(width, kind, options); }
 };
 
-/// Settings of BatchNorm1d; defaults as in PyTorch.
+/// Options of BatchNorm1d. Defaults are as in PyTorch.
 struct BatchNormOptions {
   double eps = 1e-5;      // added to the variance
   double momentum = 0.1;  // running = (1 − momentum) · running + momentum · batch
-  bool affine = true;     // learn a weight and a bias
+  bool affine = true;     // true: learns a weight and a bias
 };
 
-/// Normalizes each channel over the batch to mean 0 and variance 1, then · weight + bias:
-/// [N, width] or [N, width, L]. Training updates the running statistics, even in a const layer;
-/// evaluation uses them. Ioffe & Szegedy 2015.
+/// Normalizes each channel over the batch to mean 0 and variance 1, then multiplies by weight and
+/// adds bias: [N, width] or [N, width, L]. Training updates the running statistics, even in a const
+/// layer; evaluation uses them. Ioffe & Szegedy 2015.
 class BatchNorm1d : public Layer<BatchNorm1d> {
  public:
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});

@@ -1,5 +1,5 @@
-// Matching by edit distance, with * free: matches have distance 0, and the nearest names become
-// suggestions.
+// Matches by edit distance, where * costs nothing. Matching names have distance 0; the nearest
+// other names become suggestions.
 #include "gradus/nn/pattern.h"
 
 #include <algorithm>
@@ -10,9 +10,10 @@
 namespace gradus::nn {
 namespace {
 
-constexpr std::size_t kNear = 3;  // names listed in the error
+constexpr std::size_t kNear = 3;  // names to list in the error
 
-/// Fewest character changes, insertions and deletions until the pattern matches the name.
+/// Returns the fewest character changes, insertions and deletions after which the pattern matches
+/// the name.
 std::size_t distance(std::string_view pattern, std::string_view name) {
   if (const std::size_t comma = pattern.find(','); comma != std::string_view::npos)
     return std::min(distance(pattern.substr(0, comma), name),

@@ -1,5 +1,5 @@
 // Name patterns that select parameters and layers: "encoder.*", "blocks.*.attention.*". * matches
-// any characters or none, and a comma separates alternatives.
+// zero or more characters, and a comma separates alternatives.
 #pragma once
 
 #include <string>
@@ -13,11 +13,12 @@ namespace gradus::nn {
 /// Returns true if the pattern matches the entire name.
 bool matches(std::string_view pattern, std::string_view name);
 
-/// Returns the parameters whose names match. Throws ValueError, listing similar names, if none do.
+/// Returns the parameters whose names match. If none match, throws a ValueError that lists similar
+/// names.
 std::vector<NamedTensor> matching(const std::vector<NamedTensor>& parameters,
                                   const std::string& pattern);
 
-/// Freezes (or unfreezes) the matching parameters: optimizers skip frozen ones.
+/// Freezes (or unfreezes) the matching parameters. Optimizers skip frozen ones.
 void freeze(Module& model, const std::string& pattern, bool frozen = true);
 
 }  // namespace gradus::nn

@@ -12,7 +12,7 @@
 namespace gradus::nn {
 namespace {
 
-/// Rows of `table` [length, width] for x [B, T, width]: [T, width].
+/// Returns the rows of `table` [length, width] for x [B, T, width]: [T, width].
 Tensor rows_for(const char* layer, const Tensor& table, const Tensor& x, std::int64_t first) {
   const std::int64_t length = table.size(0), width = table.size(1);
   require(x.defined(), layer, ": the input is undefined");

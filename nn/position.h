@@ -6,13 +6,13 @@
 
 namespace gradus::nn {
 
-/// Table [length, width] of sinusoidal positions. Vaswani et al. 2017, §3.5.
+/// Returns a table [length, width] of sinusoidal positions. Vaswani et al. 2017, §3.5.
 ///   row pos, column 2i:      sin(pos / 10000^(2i / width))
 ///   row pos, column 2i + 1:  cos(pos / 10000^(2i / width))
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t width, Dtype dtype = default_dtype());
 
-/// Adds sinusoidal positions from `first` on to x [B, T, width]. Throws ShapeError beyond `length`.
-/// Has no parameters.
+/// Adds sinusoidal positions, starting at `first`, to x [B, T, width]. Throws ShapeError beyond
+/// `length`. Has no parameters.
 class SinusoidalPosition : public Layer<SinusoidalPosition> {
  public:
   SinusoidalPosition(std::int64_t length, std::int64_t width);
@@ -23,7 +23,7 @@ class SinusoidalPosition : public Layer<SinusoidalPosition> {
   Tensor table;  // [length, width], f64; converted to x's dtype
 };
 
-/// Adds a learned vector for each position, from normal(0, 0.02). Gehring et al. 2017.
+/// Adds a learned vector for each position, initialized from normal(0, 0.02). Gehring et al. 2017.
 class LearnedPosition : public Layer<LearnedPosition> {
  public:
   LearnedPosition(std::int64_t length, std::int64_t width);
@@ -34,13 +34,13 @@ class LearnedPosition : public Layer<LearnedPosition> {
   Tensor weight;  // [length, width]
 };
 
-/// Learned bias of scores for each head and bucket of distances (AttentionOptions::bias), from
-/// normal(0, 0.02). Layers may share one. Raffel et al. 2020.
+/// Learned bias of attention scores for each head and bucket of distances, initialized from
+/// normal(0, 0.02). Pass it as AttentionOptions::bias. Layers may share one. Raffel et al. 2020.
 class RelativeBias : public Layer<RelativeBias> {
  public:
   RelativeBias() = default;  // undefined until assigned
   explicit RelativeBias(std::int64_t heads, const RelativeBuckets& options = {});
-  /// Positions → [H, T, S], or [B, H, T, S] for B concatenated examples.
+  /// Returns the bias [H, T, S], or [B, H, T, S] for B concatenated examples.
   Tensor forward(PositionList queries, PositionList keys, std::int64_t examples = 0) const;
   Members members() override { return {{"weight", weight}}; }
   RelativeBias same_architecture() const { return RelativeBias(weight.size(1), options); }

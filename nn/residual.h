@@ -8,7 +8,8 @@
 
 namespace gradus::nn {
 
-/// x + inner(x), where inner keeps the shape. Passes further arguments to inner. He et al. 2015.
+/// x + inner(x), where inner preserves the shape. Passes further arguments to inner. He et al.
+/// 2015.
 ///
 ///   nn::Residual deep(nn::Sequential(nn::LayerNorm(64), nn::Linear(64, 64), relu));
 template <class M>

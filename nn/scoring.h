@@ -1,4 +1,4 @@
-// Parts of attention: weighted_values(score(q, k), v, mask).
+// Building blocks of attention: weighted_values(score(q, k), v, mask).
 #pragma once
 
 #include "gradus/nn/linear.h"
@@ -6,9 +6,10 @@
 
 namespace gradus::nn {
 
-// Scores: q [B, T, Cq], k [B, S, Ck] → [B, T, S].
+// Score layers: q [B, T, Cq], k [B, S, Ck] → [B, T, S].
 
-/// q · k, divided by √C if `scaled` (Vaswani et al. 2017), else Luong's "dot" (2015). Cq = Ck.
+/// q · k, divided by √C if `scaled` (Vaswani et al. 2017), otherwise Luong's "dot" (2015). Requires
+/// Cq = Ck.
 class DotScore : public Layer<DotScore> {
  public:
   explicit DotScore(bool scale_scores = true) : scaled(scale_scores) {}
@@ -19,7 +20,7 @@ class DotScore : public Layer<DotScore> {
   bool scaled;
 };
 
-/// vᵀ tanh(W q + U k), through `hidden` units. Bahdanau et al. 2015.
+/// vᵀ tanh(W q + U k), with `hidden` units. Bahdanau et al. 2015.
 class AdditiveScore : public Layer<AdditiveScore> {
  public:
   AdditiveScore(std::int64_t query_width, std::int64_t key_width, std::int64_t hidden);
@@ -47,22 +48,23 @@ class BilinearScore : public Layer<BilinearScore> {
 };
 
 /// softmax(scores where `mask` allows) · values: scores [B, T, S], values [B, S, C] → [B, T, C] and
-/// weights [B, T, S]. A query without keys gives 0. Masked scores, and values that no query attends
-/// to, have no effect, even if NaN.
+/// weights [B, T, S]. A query without keys yields 0. Masked scores, and values that no query
+/// attends to, have no effect, even if NaN.
 AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask = {});
 
 /// Pooling with one learned query: softmax(x q / √C) x.
 class AttentionPooling : public Layer<AttentionPooling> {
  public:
   explicit AttentionPooling(std::int64_t width);
-  /// x [B, S, C] → [B, C]. Exclude padding by padding_mask(lengths); only padding gives 0.
+  /// x [B, S, C] → [B, C]. Exclude padding with padding_mask(lengths); an example of only padding
+  /// yields 0.
   Tensor forward(const Tensor& x, const Mask& mask = {}) const;
   /// Also returns the weights [B, S].
   AttentionOutput with_weights(const Tensor& x, const Mask& mask = {}) const;
   Members members() override { return {{"query", query}}; }
   AttentionPooling same_architecture() const { return AttentionPooling(query.numel()); }
 
-  Tensor query;  // [C], from normal(0, 0.02): at first almost the mean
+  Tensor query;  // [C], initialized from normal(0, 0.02): initially almost the mean
 };
 
 }  // namespace gradus::nn

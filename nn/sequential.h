@@ -12,7 +12,7 @@
 
 namespace gradus::nn {
 
-/// A step of a Sequential: a layer Tensor → Tensor (moved into it), or a function.
+/// A step of a Sequential: a layer that maps a Tensor to a Tensor (moved in), or a function.
 template <class S>
 concept SequentialLayer = ModuleArg<S> && std::is_invocable_r_v<Tensor, const S&, const Tensor&>;
 template <class S>
@@ -22,8 +22,8 @@ template <class S>
 concept SequentialStep =
     SequentialLayer<S> || SequentialFunction<S> || std::same_as<std::remove_cvref_t<S>, Activation>;
 
-/// f_n(… f_2(f_1(x))). Steps are named "0", "1", …, as in PyTorch. A function with more arguments
-/// needs a lambda or an Activation:
+/// f_n(… f_2(f_1(x))). Steps are named "0", "1", …, as in PyTorch. Wrap a function with more
+/// arguments in a lambda, or use an Activation:
 ///
 ///   nn::Sequential net(nn::Linear(2, 16), relu, nn::Linear(16, 16), nn::Activation::gelu_tanh, …);
 class Sequential : public Layer<Sequential> {
@@ -55,7 +55,7 @@ class Sequential : public Layer<Sequential> {
  private:
   struct Step {
     std::function<Tensor(const Tensor&)> function;
-    std::unique_ptr<Module> layer;  // null for a function
+    std::unique_ptr<Module> layer;  // null if the step is a function
     Tensor (*call)(const Module& layer, const Tensor& x);
   };
 

@@ -7,15 +7,15 @@
 
 namespace gradus::nn {
 
-/// Blocks of an Encoder or Decoder.
+/// Options of an Encoder or Decoder.
 struct StackOptions {
   BlockOptions block;
   std::int64_t layers = 1;  // number of blocks
-  bool final_norm = true;   // after the last block
-  bool shared = false;      // one block, applied `layers` times (Lan et al. 2020); Encoder only
+  bool final_norm = true;   // adds a norm after the last block
+  bool shared = false;      // uses one block `layers` times (Lan et al. 2020); Encoder only
 };
 
-/// Stack of self-attention blocks under `mask`: [B, S, C] → [B, S, C].
+/// Stack of self-attention blocks with a common `mask`: [B, S, C] → [B, S, C].
 class Encoder : public Layer<Encoder> {
  public:
   explicit Encoder(const StackOptions& options);
@@ -27,7 +27,8 @@ class Encoder : public Layer<Encoder> {
   Norm norm;
 };
 
-/// Stack of blocks that also attend to a memory: x [B, T, C], memory [B, S, C] → [B, T, C].
+/// Stack of blocks with self-attention and attention to a memory: x [B, T, C], memory [B, S, C] →
+/// [B, T, C].
 class Decoder : public Layer<Decoder> {
  public:
   explicit Decoder(const StackOptions& options);
@@ -40,15 +41,15 @@ class Decoder : public Layer<Decoder> {
   Norm norm;
 };
 
-/// Blocks of a Transformer.
+/// Options of a Transformer.
 struct TransformerOptions {
   BlockOptions block;
-  std::int64_t encoder_layers = 1, decoder_layers = 1;  // blocks in each stack
-  bool final_norm = true;                               // after both stacks, as in PyTorch
+  std::int64_t encoder_layers = 1, decoder_layers = 1;  // number of blocks in each stack
+  bool final_norm = true;  // ends both stacks with a norm, as in PyTorch
 };
 
-/// decoder(target, encoder(source)) without embeddings: source [B, S, C], target [B, T, C] →
-/// [B, T, C]. `source_mask` (padding) applies in both stacks. Vaswani et al. 2017, figure 1.
+/// decoder(target, encoder(source)), without embeddings: source [B, S, C], target [B, T, C] →
+/// [B, T, C]. `source_mask` (padding) applies to both stacks. Vaswani et al. 2017, figure 1.
 class Transformer : public Layer<Transformer> {
  public:
   explicit Transformer(const TransformerOptions& options);

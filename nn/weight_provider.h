@@ -8,30 +8,30 @@
 
 namespace gradus::nn {
 
-/// Replaces the weight W of a Linear or Embedding, by an adapter (nn/extras/lora.h) or a packed
-/// copy (nn/extras/packing.h). Providers may be chained: the default forwards to `inner`, or uses
-/// W.
+/// Replaces the weight W of a Linear or Embedding with an adapter (nn/extras/lora.h) or a packed
+/// copy (nn/extras/packing.h). Providers can be chained: by default, a provider forwards to
+/// `inner`, or uses W if there is none.
 class WeightProvider {
  public:
   virtual ~WeightProvider() = default;
-  /// x Wᵀ + bias: x [..., in] → [..., out].
+  /// Returns x Wᵀ + bias: x [..., in] → [..., out].
   virtual Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) const;
-  /// Rows of W: ids [...] → [..., width].
+  /// Returns rows of W: ids [...] → [..., width].
   virtual Tensor embedding(const Tensor& weight, const Tensor& ids,
                            std::optional<std::int64_t> padding_idx) const;
-  /// Added to the members of the layer. `inner` lists its own.
+  /// Returns members to add to those of the layer. `inner` lists its own.
   virtual Members members() { return {}; }
-  /// Returns one with the same members and no `inner`, for clone().
+  /// Returns a provider with the same members and without `inner`, for clone().
   virtual std::unique_ptr<WeightProvider> same_architecture() const = 0;
 
   std::unique_ptr<WeightProvider> inner;
 };
 
-/// The members of a layer and its providers.
+/// Returns the members of a layer and of its providers.
 Members with_provider(Members own, const std::unique_ptr<WeightProvider>& provider);
-/// A new chain of the same types, members undefined. Null for null.
+/// Returns a new chain of the same types with undefined members, or null if `from` is null.
 std::unique_ptr<WeightProvider> providers_like(const std::unique_ptr<WeightProvider>& from);
-/// match_structure() of a layer with a provider.
+/// Implements match_structure() for a layer with a provider.
 template <class L>
 void copy_provider(L& to, const Module& from) {
   if (const auto* other = dynamic_cast<const L*>(&from))

@@ -12,7 +12,8 @@
 //   glu         y = a s(b), a and b the halves of x: composed
 //
 // relu saves y, which the next op usually saves too; the others save x. Later ops recompute the
-// output of silu, gelu and swiglu. Their gradients overwrite unshared saved inputs.
+// output of silu, gelu and swiglu. The gradients of these three overwrite saved inputs that are
+// unshared.
 #include "gradus/ops/activation.h"
 
 #include <cmath>
@@ -68,7 +69,7 @@ namespace op {
 
 struct Relu final : Unary<Relu, Keeps::output> {
   const char* name() const override { return "relu"; }
-  // NaN stays NaN.
+  // NaN is returned unchanged.
   static GRADUS_INLINE auto value(auto v) { return v < 0 ? decltype(v)(0) : v; }
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     if (GradMode::enabled()) return {masked_fill(dy, less_equal(y.value(), 0), 0)};
@@ -101,7 +102,7 @@ struct Elu final : Unary<Elu, Keeps::input> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     const Tensor at = x.value();
     const Tensor positive = greater(at, 0);
-    // e^x must not overflow where it is unused.
+    // Where e^x is unused, it must not overflow.
     const Tensor below = masked_fill(at, positive, 0);
     return {where(positive, dy, dy * scale(exp(below), alpha))};
   }
@@ -125,7 +126,7 @@ struct Softplus final : Op {
   }
 };
 
-/// Recomputes its output rather than saving it.
+/// Base of ops whose output is recomputed rather than saved.
 template <class Self>
 struct SmoothActivation : Unary<Self, Keeps::input> {
   bool is_recomputable() const override { return this->x.is_stored(); }
@@ -176,7 +177,7 @@ struct Swiglu final : Op {
     return zip(name(), g, input, [](auto u, auto v) { return vmath::silu(u) * v; });
   }
 
-  // Otherwise chains would recompute all the way back.
+  // Otherwise, a chain of ops would be recomputed back to its start.
   bool is_recomputable() const override { return gate.is_stored() && x.is_stored(); }
   Tensor recompute() const override { return activate(gate.value(), x.value()); }
 

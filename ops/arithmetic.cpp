@@ -1,12 +1,12 @@
-// Element-wise arithmetic of two tensors, or of a tensor and a number.
+// Element-wise arithmetic of two tensors, or of a tensor and a C++ number.
 //
 //   c = a + b    da = dc        db = dc
 //   c = a − b    da = dc        db = −dc
 //   c = a · b    da = dc · b    db = dc · a
 //   c = a / b    da = dc / b    db = −(dc / b) · c
 //
-// Broadcast gradients are summed back. An operand is saved only if the other requires a gradient. A
-// number is a member of the op, not a tensor.
+// Gradients of broadcast operands are summed back. An operand is saved only if the other requires a
+// gradient. A number is stored in the op, not as a tensor.
 
 #include "gradus/ops/arithmetic.h"
 
@@ -22,7 +22,7 @@
 namespace gradus {
 namespace op {
 
-/// `buffer` is b's if a + b may overwrite it.
+/// a + b. `buffer` is that of b if the result may overwrite it.
 struct Add final : Op {
   Tensor buffer;
 
@@ -100,7 +100,7 @@ struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de 
   }
 };
 
-/// Converts to x's dtype. Throws DtypeError if an i64 tensor would lose a fraction.
+/// Converts the number to x's dtype. Throws DtypeError if an i64 tensor would lose a fraction.
 template <class T>
 T as_element(const char* op, const Tensor& x, Scalar number) {
   const double c = number.real();
@@ -149,8 +149,8 @@ struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {negative(dy)}; }
 };
 
-/// Half of the gradient to each in a tie. The share is constant almost everywhere, so second
-/// derivatives ignore it.
+/// At a tie, each operand receives half of the gradient. The share is constant almost everywhere,
+/// so second derivatives ignore it.
 template <class Self>
 struct Extremum : Binary<Self, Numbers::all> {
   Saved a, b;
@@ -193,7 +193,7 @@ struct To final : Op {
 Tensor add(const Tensor& a, const Tensor& b) { return apply(op::Add{}, a, b); }
 
 Tensor operator+(const Tensor& a, Tensor&& b) {
-  const bool is_parameter = b.requires_grad() && b.is_leaf();  // must stay readable
+  const bool is_parameter = b.requires_grad() && b.is_leaf();  // its values must remain readable
   const bool in_place = a.defined() && a.shape() == b.shape() && a.dtype() == b.dtype() &&
                         b.has_unique_storage() && b.is_contiguous() && !is_parameter &&
                         !Observers::read_values();
@@ -223,7 +223,7 @@ Tensor to(const Tensor& x, Dtype dtype) {
 
 namespace {
 
-/// Rebinds x to `value`; if x is a parameter, copies in place.
+/// Rebinds x to `value`. If x is a parameter, copies in place instead.
 Tensor& assign(const char* op, Tensor& x, const Tensor& value) {
   if (!x.requires_grad() || !x.is_leaf()) return x = value;
   require<GraphError>(!GradMode::enabled(), op, ": ", x.shape(), " is a leaf that requires a ",

@@ -1,8 +1,9 @@
-// Element-wise arithmetic of two tensors, or of a tensor and a C++ number in its dtype. Shapes
-// broadcast like NumPy's. f32 and f64; + − × maximum minimum also i64.
+// Element-wise arithmetic of two tensors, or of a tensor and a C++ number, which is converted to
+// the tensor's dtype. Shapes broadcast as in NumPy. Supports f32 and f64; + − × maximum minimum
+// also support i64.
 //
 // Throw ValueError for an undefined tensor, and ShapeError if shapes do not broadcast. Throw
-// DtypeError for different or unsupported dtypes, and for i64 with a non-integer number.
+// DtypeError for different or unsupported dtypes, and for an i64 tensor with a non-integer number.
 #pragma once
 
 #include "gradus/engine/broadcast.h"  // sum_to, expand
@@ -34,8 +35,8 @@ inline Tensor operator/(const Tensor& x, double c) { return scale(x, 1 / c); }
 Tensor operator/(double c, const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return negative(x); }
 
-// x += y rebinds x to x + y. A leaf that requires a gradient (a parameter) is written in place
-// instead, under NoGrad; otherwise throws GraphError.
+// x += y rebinds x to x + y. If x is a leaf that requires a gradient (a parameter), writes in place
+// under NoGrad and throws GraphError otherwise.
 Tensor& operator+=(Tensor& x, const Tensor& y);
 Tensor& operator-=(Tensor& x, const Tensor& y);
 Tensor& operator*=(Tensor& x, const Tensor& y);
@@ -45,13 +46,15 @@ Tensor& operator-=(Tensor& x, Scalar y);
 Tensor& operator*=(Tensor& x, Scalar y);
 Tensor& operator/=(Tensor& x, double y);
 
-/// x^exponent, broadcast. Derivative by the exponent: x^exponent · log x, 0 at x = 0.
+/// x^exponent, broadcast. The derivative with respect to the exponent is x^exponent · log x, and 0
+/// at x = 0.
 Tensor pow(const Tensor& x, const Tensor& exponent);
-/// The larger or smaller of both. NaN wins. A tie gives each half of the gradient.
+/// The larger or smaller of a and b. NaN wins. At a tie, each receives half of the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 
-/// Converts x to another dtype; returns x if it has it. Differentiable between f32 and f64.
+/// Converts x to another dtype, or returns x if it already has it. Differentiable between f32 and
+/// f64.
 Tensor to(const Tensor& x, Dtype dtype);
 
 }  // namespace gradus

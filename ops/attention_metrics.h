@@ -5,13 +5,13 @@
 
 namespace gradus {
 
-/// Entropy of each row, −Σ_s p_s log p_s in nats: weights [..., S] → [...], from 0 (one key) to log
-/// S (uniform). Differentiable; at p = 0 the derivative is taken as 0, since softmax multiplies it
-/// by p.
+/// Returns the entropy of each row in nats, −Σ_s p_s log p_s: weights [..., S] → [...], from 0 (one
+/// key) to log S (uniform). Differentiable. At p = 0 the derivative is set to 0, because softmax
+/// multiplies it by p.
 Tensor attention_entropy(const Tensor& weights);
 
-/// Mean distance to the attended keys, Σ_s p_s |query − key_s|: weights [B, H, T, S] → [B, H, T].
-/// Positions as in position_bias.h.
+/// Returns the mean distance to the attended keys, Σ_s p_s |query − key_s|: weights [B, H, T, S] →
+/// [B, H, T]. Positions are as in position_bias.h.
 Tensor mean_attention_distance(const Tensor& weights, PositionList queries, PositionList keys,
                                std::int64_t examples = 0);
 

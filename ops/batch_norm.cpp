@@ -1,14 +1,14 @@
 // batch_norm: normalizes each channel to mean 0 and variance 1 over the batch, then scales and
 // shifts.
 //
-//   y = x̂ w_c + b_c,   x̂ = (x − μ) / √(σ² + eps)   of the n values of channel c
+//   y = x̂ w_c + b_c,   x̂ = (x − μ) / √(σ² + eps)   for the n values of channel c
 //
 //   training:    μ and σ² of these values;  running ← running + momentum · (seen − running),
 //                where seen is μ, and σ² · n / (n − 1)
 //   evaluation:  the running statistics, which are constants
 //
 // In training, a channel of x [N, C] or [N, C, L] becomes a row of N · L values for layer_norm,
-// which has the derivative.
+// which computes the derivative.
 #include "gradus/ops/batch_norm.h"
 
 #include "gradus/engine/grad_mode.h"
@@ -22,7 +22,7 @@
 namespace gradus {
 namespace {
 
-/// [C] reshaped for x's channels: [C, 1] for [N, C, L].
+/// Reshapes [C] to broadcast along x's channels: [C, 1] for [N, C, L].
 Tensor along_channels(const Tensor& x, const Tensor& v) {
   return x.rank() == 3 ? reshape(v, {v.size(0), 1}) : v;
 }

@@ -2,7 +2,7 @@
 //
 //   forward     runs f unrecorded; an observer collects the leaves that it uses
 //   backward    runs f again, recorded, on detached x, and differentiates it with grad()
-//   again       the gradients, joined in one row, are themselves a checkpoint of (dy, x)
+//   again       the gradients, joined in one row, are in turn a checkpoint of (dy, x)
 //
 // Saved: the inputs, the leaves, and the random generator's state.
 #include "gradus/ops/checkpoint.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-/// Collects inputs of ops that are older than this object.
+/// Observer that collects the inputs of ops that are older than this object.
 class Reached : public Observer {
  public:
   explicit Reached(const Tensor& any) : start_(make_leaf(any)), scope_(*this) {}
@@ -43,16 +43,17 @@ class Reached : public Observer {
   ObserverScope scope_;
 };
 
-/// Scope of the second run: labels messages, and keeps modules from treating it as a root call.
+/// Scope of the second run. Labels messages, and prevents modules from treating the run as a root
+/// call.
 struct Again : Scoped {
   std::string name_of(const Scoped&) const override { return ""; }
   std::string type_name() const override { return "checkpoint"; }
 };
 
-/// State for repeating the first run.
+/// State needed to repeat the first run.
 struct Replay {
   TensorFunction f;
-  std::size_t given;  // arguments of f
+  std::size_t given;  // number of arguments of f
   Generator start = generator();
   bool formula = thread_state.formula;
 
@@ -68,8 +69,8 @@ struct Replay {
 
 using Places = std::vector<std::size_t>;
 
-/// Gradients of f by the `wanted` entries of x (detached inputs, then leaves); undefined if
-/// independent.
+/// Returns the gradients of f with respect to the `wanted` entries of x (detached inputs, then
+/// leaves). A gradient is undefined if f does not depend on the entry.
 Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tensor& dy,
                   bool create_graph) {
   const GradMode recorded(true);
@@ -85,7 +86,7 @@ Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tens
   return grad({y}, by, {dy}, {.create_graph = create_graph, .allow_unused = true});
 }
 
-/// Gradients in one row; zeros for undefined ones.
+/// Joins gradients in one row, with zeros for undefined ones.
 Tensor joined(const Tensors& parts, const Tensors& like) {
   Tensors rows;
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -101,7 +102,7 @@ namespace op {
 struct Checkpoint final : Op {
   Replay run;
   Tensor y;
-  std::vector<Saved> inputs;  // of f, then the leaves
+  std::vector<Saved> inputs;  // inputs of f, followed by the leaves
 
   Checkpoint(Replay again, Tensor result) : run(std::move(again)), y(std::move(result)) {}
   const char* name() const override { return "checkpoint"; }
@@ -130,7 +131,7 @@ struct Checkpoint final : Op {
     return out;
   }
 
-  /// Gradients as a checkpoint of dy and x, for higher derivatives.
+  /// Returns the gradients as a checkpoint of dy and x, for higher derivatives.
   Tensors again(const Tensor& dy, const Tensors& x, const Places& wanted) const {
     Tensors like, all{dy};
     for (const std::size_t i : wanted) like.push_back(x[i].metadata_only());

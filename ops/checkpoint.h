@@ -8,19 +8,21 @@
 
 namespace gradus {
 
-/// Returns f(inputs) and saves only the inputs; backward runs f again. Needs the memory of one f at
-/// a time, for a third more arithmetic (Chen et al. 2016).
+/// Returns f(inputs) and saves only the inputs; backward runs f again. Needs the memory of only one
+/// f at a time, at the cost of a third more arithmetic (Chen et al. 2016).
 ///
-/// Leaves that f uses (parameters) get their gradients, unless used only inside a parallel_for. The
-/// second run draws the same random numbers. Checkpoints nest and have derivatives of any order.
+/// Leaves that f uses (parameters) receive their gradients, unless used only inside a parallel_for.
+/// The second run draws the same random numbers. Checkpoints can be nested and have derivatives of
+/// any order.
 ///
-/// f and its captures are kept until backward; what they refer to must live as long. f must be
-/// repeatable: a batch norm updates its running statistics twice. Throws ValueError if f returns no
-/// tensor. Throws GraphError if f uses a tensor computed outside (pass it as an input), or returns
-/// another shape or dtype the second time.
+/// f and its captures are kept until backward, and objects that they refer to must live as long. f
+/// must be repeatable: a batch norm would update its running statistics twice. Throws ValueError if
+/// f returns no tensor. Throws GraphError if f uses a tensor computed outside (pass it as an
+/// input), or if the second run returns another shape or dtype.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs);
 
-/// checkpoint with the inputs as f's own arguments: checkpoint([&](const Tensor& x) { … }, x).
+/// Like checkpoint, but passes the inputs as separate arguments:
+///   checkpoint([&](const Tensor& x) { … }, x)
 template <class F, std::same_as<Tensor>... X>
 requires std::invocable<const F&, const X&...> Tensor checkpoint(F f, const X&... x) {
   return checkpoint(TensorFunction([f = std::move(f)](const std::vector<Tensor>& in) -> Tensor {

@@ -4,8 +4,8 @@
 //   fold     y[b, c, l] = Σ u[b, t, c, k] over the (t, k) with t·stride + k·dilation = l
 //                                                                du = unfold(dy)
 //
-// A convolution is a matmul of windows u and weight. Depthwise, that matmul would have width 1, so
-// a kernel processes the rows of x, tap by tap:
+// A convolution is a matmul of windows u and weight. For a depthwise convolution, that matmul would
+// have width 1. A kernel therefore processes the rows of x, tap by tap:
 //
 //   y[b, c, t] = Σ_k w[c, k] x[b, c, t·stride + k·dilation]
 //   dx = fold(dy w)      dw[c, k] = Σ_bt dy[b, c, t] x[b, c, t·stride + k·dilation]
@@ -126,7 +126,7 @@ struct Depthwise final : Op {  // x [B, C, L], weight [C, K] → [B, C, Lout]
     return {dx, dw};
   }
 
-  /// Forward x → y, or backward dy → dx.
+  /// Computes y from x in forward, or dx from dy in backward.
   Tensor add_taps(const Tensor& from, const Tensor& factors, bool forward) const {
     const std::int64_t C = factors.size(0), rows = from.size(0) * C;
     Tensor to = Tensor::empty({from.size(0), C, forward ? w.count : w.length}, from.dtype());
@@ -193,7 +193,7 @@ void check_conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   check_weight_and_bias("conv1d", x, weight, bias);
 }
 
-/// Windows [B, Lout, Cin, K] times the weights of each group: [B, Lout, Cout]
+/// Multiplies windows [B, Lout, Cin, K] by the weights of each group: [B, Lout, Cout]
 Tensor grouped_product(const Tensor& windows, const Tensor& weight, std::int64_t groups) {
   const std::int64_t rows = windows.size(0) * windows.size(1), Cout = weight.size(0),
                      n = weight.size(1) * weight.size(2);
@@ -211,7 +211,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   const Tensor padded = o.padding > 0 ? pad(x, 2, o.padding, o.padding) : x;
   const std::int64_t L = padded.size(2), count = (L - o.dilation * (K - 1) - 1) / o.stride + 1;
   const Windows windows{L, count, K, o.stride, o.dilation};
-  // Fast path, same result.
+  // Fast path with the same result.
   if (o.groups == Cin && o.groups == Cout && !formula_wanted()) {
     const Tensor y = apply(op::Depthwise(windows), padded, reshape(weight, {Cout, K}));
     return bias.defined() ? y + unsqueeze(bias, 1) : y;

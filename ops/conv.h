@@ -5,7 +5,7 @@
 
 namespace gradus {
 
-/// Geometry of conv1d(), counted in elements of the last axis.
+/// Geometry of conv1d(), in elements along the last axis.
 struct Conv1dOptions {
   std::int64_t stride = 1, dilation = 1;
   std::int64_t padding = 0;  // zeros at both ends

@@ -77,7 +77,7 @@ Tensor arange(double start, double stop, double step, Dtype dtype) {
 
 Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step) {
   require(step != 0, "arange: step must not be 0 (from ", start, " to ", stop, ")");
-  // Distances may be up to 2⁶⁴ − 1: use unsigned arithmetic.
+  // Distances may be up to 2⁶⁴ − 1, so use unsigned arithmetic.
   const auto first = static_cast<std::uint64_t>(start), end = static_cast<std::uint64_t>(stop),
              by = static_cast<std::uint64_t>(step);
   const bool rises = step > 0, is_empty = rises ? stop <= start : stop >= start;
@@ -97,7 +97,7 @@ Tensor arange(std::int64_t stop) {
 Tensor linspace(double first, double last, std::int64_t n, Dtype dtype) {
   return fill_with({n}, dtype, [=](std::int64_t i) {
     if (i == 0) return first;
-    if (i == n - 1) return last;  // exactly
+    if (i == n - 1) return last;  // without rounding error
     return first + (last - first) * static_cast<double>(i) / static_cast<double>(n - 1);
   });
 }
@@ -107,7 +107,7 @@ Tensor rand(const Shape& shape, Dtype dtype) {
   const RandomStream random = generator().next();
   if (dtype == Dtype::f64)
     return fill_with(shape, dtype, [&](std::int64_t i) { return random.uniform(i); });
-  // 24 bits: the maximum, 1 − 2⁻²⁴, is exact in f32.
+  // Uses 24 bits, so that the maximum, 1 − 2⁻²⁴, is exact in f32.
   return fill_with(shape, dtype, [&](std::int64_t i) {
     return static_cast<float>(random.word(i) >> 8) * 0x1p-24f;
   });

@@ -7,9 +7,9 @@
 //   dx_nv  = dloss_n (A_n exp(x_nv − lse_n) − q_nv)
 //
 // with class weights w (default: 1) and smoothing ε. The mean divides by Σ w_target over targets
-// that are not ignored. Saves the logits and lse; backward recomputes the probabilities, in the
-// logits' buffer if unshared. Rows are summed in double. A row of only −∞ has loss +∞ and gradient
-// 0, as in log_softmax.
+// that are not ignored. Saves the logits and lse. Backward recomputes the probabilities, in the
+// buffer of the logits if unshared. Rows are summed in double. As in log_softmax, a row that is
+// entirely −∞ has gradient 0; its loss is +∞.
 #include "gradus/ops/cross_entropy.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ template <class T>
 struct Targets {
   std::int64_t V;              // classes
   const std::int64_t* target;  // [N]
-  const T* weight;             // [V], or null: 1
+  const T* weight;             // [V], or null if all are 1
   std::int64_t ignored;
   T kept, spread, weights;  // 1 − ε, ε / V, Σ_v w_v
 
@@ -47,7 +47,7 @@ struct Targets {
   }
 };
 
-/// x, loss and lse start at row `begin`. Ignored rows have loss 0.
+/// x, loss and lse start at row `begin`. The loss of an ignored row is 0.
 template <class T>
 GRADUS_INLINE void cross_entropy_rows(const Targets<T>& q, const T* x, T* loss, T* lse,
                                       std::int64_t begin, std::int64_t end) {
@@ -87,7 +87,7 @@ GRADUS_INLINE void cross_entropy_rows_backward(const Targets<T>& q, const T* x, 
     }
     const T d = dloss.data[r * dloss.stride], c = d * q.at_target(r), s = d * q.spread;
     const T a = c + s * q.weights, shift = lse[r];
-    if (dx != x) std::copy_n(x, V, dx);  // one array, so the loops vectorize
+    if (dx != x) std::copy_n(x, V, dx);  // a single array lets the loops vectorize
     for (std::int64_t v = 0; v < V; ++v) dx[v] = a * vmath::exp(dx[v] - shift);
     const T* w = q.weight;
     if (s != T(0))  // label smoothing
@@ -139,7 +139,7 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
   return total;
 }
 
-/// In public ops. Zeroes ignored rows so that even NaN cannot affect the result.
+/// The loss in public ops. Zeroes ignored rows, so that even NaN cannot affect the result.
 Tensor cross_entropy_formula(const Tensor& x, const Tensor& classes,
                              const CrossEntropyOptions& options) {
   const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));
@@ -151,8 +151,8 @@ Tensor cross_entropy_formula(const Tensor& x, const Tensor& classes,
 namespace op {
 
 struct CrossEntropy final : Op {
-  CrossEntropyOptions options;  // weight contiguous
-  double divisor;               // of the mean; 0 if all targets are ignored
+  CrossEntropyOptions options;  // with a contiguous `weight`
+  double divisor;               // divisor of the mean; 0 if all targets are ignored
   Saved logits, target;
   Tensor lse;  // [N]
 
@@ -175,7 +175,7 @@ struct CrossEntropy final : Op {
             .weights = static_cast<T>(sum)};
   }
 
-  double factor() const {  // weight of a row's loss
+  double factor() const {  // factor of each row's loss
     if (options.reduction != Reduction::mean) return 1;
     return divisor == 0 ? 0 : 1 / divisor;
   }

@@ -1,27 +1,27 @@
-// Losses of logits or log-probabilities against classes.
+// Losses that compare logits or log-probabilities with target classes.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-/// Over the elements that are not ignored.
+/// How to combine the losses of the elements that are not ignored.
 enum class Reduction { mean, sum, none };
 
-/// Settings of cross_entropy() and nll_loss(); defaults as in PyTorch.
+/// Options of cross_entropy() and nll_loss(). Defaults are as in PyTorch.
 struct CrossEntropyOptions {
-  std::int64_t ignore_index = -100;  // ignored target
+  std::int64_t ignore_index = -100;  // target value to ignore
   double label_smoothing = 0;        // fraction of the target spread over all classes, in [0, 1)
-  Tensor weight = {};                // [V], class weights; the mean divides by those of the targets
+  Tensor weight = {};                // [V], class weights; the mean divides by the targets' weights
   Reduction reduction = Reduction::mean;
 };
-/// Returns −log softmax(logits)[target]: logits [..., V], target i64 [...] in [0, V) or ignored. If
-/// all are ignored, the mean is 0 with gradient 0. Throws ShapeError, DtypeError, IndexError for an
-/// invalid class, ValueError for an invalid label_smoothing.
+/// Returns −log softmax(logits)[target] for logits [..., V] and target i64 [...] in [0, V) or
+/// ignored. If all targets are ignored, the mean is 0 with gradient 0. Throws ShapeError,
+/// DtypeError, IndexError for an invalid class, ValueError for an invalid label_smoothing.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options = {});
 
-/// Returns −log_probabilities[target], the second half of cross_entropy.
+/// Returns −log_probabilities[target], the second half of cross_entropy().
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
                 const CrossEntropyOptions& options = {});
 

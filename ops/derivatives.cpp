@@ -7,7 +7,7 @@
 namespace gradus {
 namespace {
 
-/// The inputs, as leaves if they do not require a gradient.
+/// Returns the inputs, replaced by leaves if they do not require a gradient.
 std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) {
   require<ValueError>(!inputs.empty(), who, ": no inputs to differentiate. Pass at least one.");
   std::vector<Tensor> out;
@@ -28,7 +28,7 @@ Tensor value_of(const char* who, const TensorFunction& f, const std::vector<Tens
   return y;
 }
 
-/// v[i] must match of[i], an "input" or "output".
+/// Checks that v[i] matches of[i], which is an "input" or "output".
 void require_like(const char* who, const char* what, const std::vector<Tensor>& v, const char* kind,
                   const std::vector<Tensor>& of) {
   require<ValueError>(v.size() == of.size(), who, ": ", v.size(), " ", what, "s for ", of.size(),
@@ -43,7 +43,7 @@ void require_like(const char* who, const char* what, const std::vector<Tensor>& 
   }
 }
 
-/// grad(), with zeros for unused inputs.
+/// Like grad(), but returns zeros for unused inputs.
 std::vector<Tensor> grad_or_zeros(const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& inputs,
                                   const std::vector<Tensor>& upstream, bool create_graph) {
@@ -85,7 +85,7 @@ ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
   const std::vector<Tensor> x = wanting("jvp", inputs);
   require_like("jvp", "tangent", tangents, "input", x);
   const Tensor y = value_of("jvp", f, x);
-  const Tensor u = zeros_like(y).requires_grad_();  // arbitrary: only its factor matters
+  const Tensor u = zeros_like(y).requires_grad_();  // arbitrary value: uᵀJ is linear in u
   const std::vector<Tensor> uJ = grad_or_zeros({y}, x, {u}, true);
   const Tensor tangent = grad_or_zeros(uJ, {u}, tangents, options.create_graph)[0];
   return {handed_out(y, options), tangent};

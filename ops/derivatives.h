@@ -1,4 +1,4 @@
-// vᵀJ, J·v and H·v, built on grad(), like torch.autograd.functional.
+// vᵀJ, J·v and H·v, based on grad(), as in torch.autograd.functional.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace gradus {
 
-/// A function to differentiate: any number of tensors → one tensor.
+/// A function to differentiate. Takes any number of tensors and returns one.
 using TensorFunction = std::function<Tensor(const std::vector<Tensor>&)>;
 
-/// Settings of vjp(), jvp() and hessian_vector_product().
+/// Options of vjp(), jvp() and hessian_vector_product().
 struct DerivativeOptions {
   bool create_graph = false;  // results can be differentiated again
 };
@@ -21,11 +21,12 @@ struct ValueAndGradients {
   Tensor value;
   std::vector<Tensor> gradients;
 };
-/// Returns f(inputs) and dyᵀ J: one gradient per input, zeros if independent. dy must have the
-/// shape of f's result; if undefined, it is 1, and f must return one element.
+/// Returns f(inputs) and dyᵀ J: one gradient per input, zeros for an input that f does not depend
+/// on. dy must have the shape of f's result. An undefined dy is 1, and f must then return one
+/// element.
 ///
-/// Here and below, inputs must be floating-point and need not require a gradient. They and their
-/// grad() are not changed.
+/// Here and below, inputs must be floating-point and need not require a gradient. The inputs and
+/// their grad() are not changed.
 ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                       const Tensor& dy = {}, DerivativeOptions options = {});
 
@@ -34,24 +35,24 @@ struct ValueAndTangent {
   Tensor value, tangent;  // f(inputs), J v
 };
 /// Returns f(inputs) and J v = Σ_i ∂f/∂inputs[i] · v[i], the change of f along v (one tangent per
-/// input, of equal shape and dtype). Reverse mode twice: u ↦ uᵀJ is linear, and its own vᵀ(·) is J
-/// v (Townsend 2017, "A new trick for calculating Jacobian vector products").
+/// input, of equal shape and dtype). Applies reverse mode twice: u ↦ uᵀJ is linear, and its own
+/// vᵀ(·) is J v (Townsend 2017, "A new trick for calculating Jacobian vector products").
 ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                     const std::vector<Tensor>& tangents, DerivativeOptions options = {});
 
-/// The result of hessian_vector_product(): f(inputs), and H v with one tensor per input.
+/// The result of hessian_vector_product(): f(inputs), and H v as one tensor per input.
 struct ValueAndProduct {
   Tensor value;
   std::vector<Tensor> product;  // H v
 };
 /// Returns f(inputs) (one element) and H v for the Hessian H: one tensor per input, zeros where the
-/// gradient is constant. Does not compute H (Pearlmutter 1994).
+/// gradient is constant. Does not form H (Pearlmutter 1994).
 ValueAndProduct hessian_vector_product(const TensorFunction& f, const std::vector<Tensor>& inputs,
                                        const std::vector<Tensor>& v,
                                        DerivativeOptions options = {});
 
-/// H v of a computed loss with respect to any tensors it depends on, such as parameters. Keeps the
-/// graph.
+/// Returns H v of a computed loss with respect to any tensors that it depends on, such as
+/// parameters. Keeps the graph.
 std::vector<Tensor> hessian_vector_product(const Tensor& loss, const std::vector<Tensor>& inputs,
                                            const std::vector<Tensor>& v,
                                            DerivativeOptions options = {});

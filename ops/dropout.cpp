@@ -1,9 +1,10 @@
-// dropout: y_i = x_i / (1 − p) where the mask keeps element i, else 0.
+// dropout: y_i = x_i / (1 − p) where the mask keeps element i, otherwise 0.
 //
 //   dx = dropout(dy) with the same mask
 //
-// Saves only the random stream's number. The mask depends on it and on an element's row-major
-// index, and backward draws it again. Backward is the same op, so derivatives of any order exist.
+// Saves only the number of the random stream. The mask depends on that number and on the row-major
+// index of an element, so backward draws it again. Backward is the same op, so derivatives of any
+// order exist.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>
@@ -22,9 +23,9 @@ namespace gradus {
 namespace {
 
 constexpr std::int64_t kBlock = 1024;        // words per draw, on the stack
-constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs several cheap elements
+constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs as much as multiple cheap elements
 
-/// y may equal x. Dropped elements are 0, even NaN. Reads x unconditionally, to avoid a branch.
+/// y may equal x. Dropped elements are 0, even if NaN. Reads x unconditionally to avoid a branch.
 template <class T>
 GRADUS_INLINE void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
                         T* y, std::int64_t n) {
@@ -56,14 +57,14 @@ namespace op {
 
 struct Dropout final : Op {
   DropoutMask mask;
-  bool in_place;  // may use x's buffer if unshared
+  bool in_place;  // true: may reuse x's buffer if unshared
 
   explicit Dropout(const DropoutMask& same, bool in_place = false)
       : mask(same), in_place(in_place) {}
   const char* name() const override { return "dropout"; }
 
   Tensor forward(const Tensor& x) {
-    const bool gives_up_x = std::exchange(in_place, false);  // only once: see Node::run_again
+    const bool gives_up_x = std::exchange(in_place, false);  // first run only: see Node::run_again
     Tensor y = gives_up_x ? reuse_or_empty(x) : Tensor::empty_like(x);
     drop_into(y, mask, kernel::contiguous(x));
     return y;

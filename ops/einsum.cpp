@@ -1,5 +1,5 @@
 // einsum: sums, reorders and merges axes, then calls matmul if both operands share a summed letter,
-// else multiply. Composed of public ops, so derivatives of any order exist.
+// and multiply otherwise. Composed of public ops, so derivatives of any order exist.
 //
 // The axes of "..." are named by digits, counted from the right: '0' is the last.
 #include "gradus/ops/einsum.h"
@@ -43,7 +43,7 @@ Formula parse(std::string_view formula, std::size_t operands) {
   return out;
 }
 
-/// `term` with "..." replaced by `dots` digits, the last axis '0'.
+/// Returns `term` with "..." replaced by `dots` digits; the last axis is '0'.
 std::string spell(std::string_view formula, std::string term, std::int64_t dots) {
   std::string digits;
   for (std::int64_t i = dots; i-- > 0;) digits += static_cast<char>('0' + i);
@@ -68,7 +68,7 @@ std::string letters_of(std::string_view formula, const std::string& term, const 
   return spell(formula, term, x.rank() - named);
 }
 
-/// Brings x from axes `have` to `want`: sums unwanted axes and inserts missing ones of size 1.
+/// Brings x from axes `have` to `want`: sums unwanted axes and inserts missing ones with size 1.
 Tensor arranged(Tensor x, std::string have, const std::string& want) {
   Axes gone, order;
   for (std::size_t i = have.size(); i-- > 0;)
@@ -83,7 +83,7 @@ Tensor arranged(Tensor x, std::string have, const std::string& want) {
   return x;
 }
 
-/// Merges `m` and `n` axes after the batch axes: [batch…, M, N].
+/// Merges `m` and `n` axes that follow the batch axes: [batch…, M, N].
 Tensor as_matrices(const Tensor& x, std::size_t batch, std::size_t m, std::size_t n) {
   const std::span<const std::int64_t> sizes(x.shape());
   Shape shape(sizes.first(batch));

@@ -7,13 +7,14 @@
 
 namespace gradus {
 
-/// einsum("bhtd,bhsd->bhts", q, k): multiplies the operands and sums over letters missing in the
-/// result. A letter is an axis with the same size everywhere; "..." are the axes in between, which
-/// broadcast. The result is always explicit. Uses matmul if both operands share a summed letter.
-/// Throws ShapeError for mismatched sizes, ValueError for an invalid formula.
+/// Einstein summation: einsum("bhtd,bhsd->bhts", q, k) multiplies the operands and sums over
+/// letters missing in the result. A letter denotes an axis with the same size everywhere; "..."
+/// denotes the axes in between, which broadcast. The result must be explicit. Uses matmul if both
+/// operands share a summed letter. Throws ShapeError for mismatched sizes, ValueError for an
+/// invalid formula.
 Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b);
 
-/// einsum of one tensor: sums and reorders axes, "bij->ji".
+/// einsum of one tensor: sums over axes and reorders them, "bij->ji".
 Tensor einsum(std::string_view formula, const Tensor& a);
 
 }  // namespace gradus

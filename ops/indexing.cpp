@@ -1,10 +1,10 @@
-// Indexing and its reverse. gather and scatter_add are each other's derivative:
+// Indexing and its reverse. gather is the derivative of scatter_add, and vice versa:
 //
 //   index_select  y[i, …] = x[index[i], …]             dx[index[i], …] += dy[i, …]
 //   gather        y[i, j] = x[index[i, j], j]          dx = scatter_add(0, index, dy)
 //   scatter_add   y = x; y[index[i, j], j] += s[i, j]  dx = dy, ds = gather(dy, index)
 //
-// They save only the indices. embedding is an index_select of rows.
+// These ops save only the indices. embedding is an index_select of rows.
 #include "gradus/ops/indexing.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace gradus {
 namespace {
 
-/// Throws IndexError for the first entry of the contiguous `index` outside [0, n).
+/// Throws IndexError for the first entry of the contiguous `index` that is outside [0, n).
 void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
                  const char* advice = "") {
   const auto* first = index.data<std::int64_t>();
@@ -40,7 +40,7 @@ void check_index(const char* op, const Tensor& index) {
                       index.dtype(), ". Convert with to(x, Dtype::i64).");
 }
 
-/// `index` must not be larger than x, except along `axis`.
+/// Throws unless `index` is at most as large as x, except along `axis`.
 void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) {
   Shape room = x.shape();
   room[axis] = std::numeric_limits<std::int64_t>::max();
@@ -50,7 +50,7 @@ void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) 
                       "along any axis except ", axis, ".");
 }
 
-/// A view of index [n] as `shape`, repeated along other axes.
+/// Returns index [n] viewed as `shape`, repeated along other axes.
 Tensor along(const Tensor& index, int axis, const Shape& shape) {
   Shape line = Shape::filled(shape.rank(), 1);
   line[axis] = index.numel();
@@ -69,8 +69,9 @@ void copy_positions(const T* x, std::int64_t outer, std::int64_t n, std::int64_t
   });
 }
 
-/// Calls f(index[p], x at p, source at p) for each p of index, with x at position 0 of `axis`. One
-/// thread processes a line along `axis` in order, so its elements may have the same target.
+/// For each position p of `index`, calls f(index[p], x at p, source at p), where x is taken at
+/// position 0 of `axis`. One thread processes a line along `axis` in order, so elements of a line
+/// may have the same target.
 template <class T, class S, class F>
 void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T* x,
                      const Strides& s_strides, S* source, F f) {
@@ -100,11 +101,11 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
 
 namespace op {
 
-/// Replaces the axis of x by those of the index.
+/// Replaces the axis of x with the axes of the index.
 struct IndexSelect final : Op {
   int axis;
   bool embeds;
-  std::optional<std::int64_t> padding_idx;  // gets no gradient
+  std::optional<std::int64_t> padding_idx;  // this row receives no gradient
   Shape from;
   Saved index;
   IndexSelect(int axis, const Shape& from, bool embeds = false,
@@ -144,12 +145,13 @@ struct IndexSelect final : Op {
       dy = index_select(dy, axis, kept);
       at = index_select(at, 0, kept);
     }
-    // Other rows have no gradient.
+    // Returns only these rows: the gradient of the others is 0.
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
   }
 
-  /// Positions where `at` is not padding_idx; undefined if all.
+  /// Returns the positions where `at` is not padding_idx, or an undefined tensor if these are all
+  /// positions.
   Tensor without_padding(const Tensor& at) const {
     if (!padding_idx) return {};
     const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();

@@ -1,4 +1,4 @@
-// linear: y = x Wᵀ + b, most of a Transformer's arithmetic.
+// linear: y = x Wᵀ + b. This op performs most of a Transformer's arithmetic.
 //
 //   forward     y = x Wᵀ + b                    x [N, in], W [out, in], y [N, out]
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n
@@ -31,7 +31,7 @@ std::int64_t count_rows(const Tensor& x) {
   return rows;
 }
 
-/// [..., n] as [rows, n].
+/// Returns [..., n] as [rows, n].
 Tensor as_rows(const Tensor& x) { return kernel::reshaped(x, {count_rows(x), x.size(-1)}); }
 
 Tensor linear_formula(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -39,7 +39,7 @@ Tensor linear_formula(const Tensor& x, const Tensor& weight, const Tensor& bias)
   return bias.defined() ? y + bias : y;
 }
 
-/// a b or aᵀ b of contiguous matrices, as `shape`.
+/// Returns a b or aᵀ b of contiguous matrices, viewed as `shape`.
 Tensor product(bool transpose_a, const Tensor& a, const Tensor& b, const Shape& shape) {
   Tensor c = Tensor::empty(shape, a.dtype());
   dispatch_float("linear", a.dtype(), [&]<class T>() {
@@ -80,7 +80,7 @@ struct Linear final : Op {
 
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const std::int64_t out = weight.shape()[0], in = weight.shape()[1];
-    Tensor dx, dw;  // the bias gets dy, which the engine sums over the rows
+    Tensor dx, dw;  // the bias receives dy, which the engine sums over rows
     if (GradMode::enabled()) {
       Gradients d = through_formula(
           dy, needs_grad, {x.value(), weight.value(), Tensor()},
@@ -99,7 +99,7 @@ struct Linear final : Op {
 
 namespace {
 
-/// A fix for an input that does not end in `in`.
+/// Suggests a fix for an input whose last axis is not `in`.
 const char* advice(const Tensor& x, std::int64_t in) {
   if (x.rank() == 2 && x.size(0) == in) return "Did you mean transpose(x)?";
   return "Change the layer's input size.";

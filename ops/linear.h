@@ -1,4 +1,4 @@
-// The affine map of a layer.
+// The affine map of a linear layer.
 #pragma once
 
 #include "gradus/engine/tensor.h"

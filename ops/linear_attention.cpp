@@ -18,7 +18,7 @@
 namespace gradus {
 namespace {
 
-constexpr std::int64_t kChunk = 64;  // balances the cost of a chunk's pairs and its sums
+constexpr std::int64_t kChunk = 64;  // balances the costs of pairs in a chunk and of its sums
 
 /// Σ_{j ≤ i} (q_i · k_j) v_j: q, k [B, H, T, F], v [B, H, T, D] → [B, H, T, D].
 Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -31,12 +31,12 @@ Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
   const Tensor qc = chunked(q), kc = chunked(k), vc = chunked(v);
   const Tensor inside = matmul(tril(matmul(qc, transpose(kc))), vc);    // [B, H, N, C, D]
   const Tensor sums = matmul(transpose(kc), vc);                        // [B, H, N, F, D]
-  const Tensor before = slice(cumsum(pad(sums, 2, 1, 0), 2), 2, 0, N);  // of earlier chunks
+  const Tensor before = slice(cumsum(pad(sums, 2, 1, 0), 2), 2, 0, N);  // sums of earlier chunks
   const Tensor y = reshape(inside + matmul(qc, before), {B, H, N * C, v.size(3)});
   return slice(y, 2, 0, T);
 }
 
-/// A column of ones appended to v gives the divisor.
+/// Computes the attention output. A column of ones appended to v yields the divisor.
 Tensor normalised(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double eps) {
   const std::int64_t Dv = v.size(3);
   const Tensor with_ones = cat({v, ones({v.size(0), v.size(1), v.size(2), 1}, v.dtype())}, 3);
@@ -70,7 +70,8 @@ Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 
-/// Exponents are at most max |w|² / 2. Minus 60, all keys and their sums fit into f32.
+/// Exponents are at most max |w|² / 2. With a shift that is 60 less, all keys and their sums fit
+/// into f32.
 double safe_shift(const Tensor& projection) {
   return std::max(0.0, 0.5 * max(sum(square(projection), {1})).item() - 60);
 }
@@ -131,7 +132,7 @@ Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const Ra
   std::vector<double> w(rows * D);
   for (std::size_t r = 0; r < rows; ++r) {
     double* row = &w[r * D];
-    double length = 0;  // of another normal vector
+    double length = 0;  // length of another normal vector
     for (std::size_t c = 0; c < D; ++c) {
       const auto index = static_cast<std::int64_t>(r * D + c);
       row[c] = stream.normal(index);

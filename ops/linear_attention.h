@@ -3,7 +3,7 @@
 //
 //   y_i = φ(q_i)ᵀ Σ_j φ(k_j) v_jᵀ / φ(q_i)ᵀ Σ_j φ(k_j)
 //
-// Causal attention keeps the sums at every 64th key and computes pairs only within such chunks.
+// Causal attention stores the sums at every 64th key and computes pairs only within such chunks.
 #pragma once
 
 #include <vector>
@@ -16,47 +16,48 @@ namespace gradus {
 /// φ, applied to each element: elu(x) + 1 or relu(x).
 enum class FeatureMap { elu_plus_one, relu };
 
-/// Features, masking and divisor of linear_attention().
+/// Options of linear_attention().
 struct LinearAttentionOptions {
   FeatureMap feature = FeatureMap::elu_plus_one;
-  bool causal = false;                     // query i sees keys 0 … i; requires T = S
-  std::vector<std::int64_t> lengths = {};  // of each example's keys; the rest is padding
+  bool causal = false;                     // if true, query i sees keys 0 … i; requires T = S
+  std::vector<std::int64_t> lengths = {};  // number of keys in each example; the rest is padding
   double eps = 1e-6;                       // added to the divisor
 };
 
 /// Linear attention (Katharopoulos et al. 2020): q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] →
-/// [B, H, T, Dv]. A query without keys or with a zero divisor gives 0. Padding is ignored, even
+/// [B, H, T, Dv]. A query with no keys or a zero divisor has output 0. Padding is ignored, even if
 /// NaN.
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                         const LinearAttentionOptions& options = {});
 
-/// Masking of performer_attention(), as in LinearAttentionOptions.
+/// Options of performer_attention(), as in LinearAttentionOptions.
 struct PerformerOptions {
   bool causal = false;
   std::vector<std::int64_t> lengths = {};  // as in LinearAttentionOptions
 };
 
-/// FAVOR+ attention (Choromanski et al. 2021): unbiased estimates of numerator and divisor of
-/// softmax attention with scale 1/√D, by favor_features() with `projection` [M, D]. The error falls
-/// as 1/√M and grows with the norms of q and k.
+/// FAVOR+ attention (Choromanski et al. 2021): unbiased estimates of the numerator and divisor of
+/// softmax attention with scale 1/√D, computed with favor_features() and `projection` [M, D]. The
+/// error decreases as 1/√M and grows with the norms of q and k.
 ///
-/// Exponents are shifted, by one value per query and one for all keys of a head. The shifts cancel,
-/// so they are constants in the derivative. If causal, the key shift depends only on the
-/// projection: later keys do not affect earlier results.
+/// Exponents are shifted by one value per query and one for all keys of a head. The shifts cancel,
+/// so the derivative treats them as constants. If causal, the key shift depends only on the
+/// projection, so later keys do not affect earlier results.
 Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& projection, const PerformerOptions& options = {});
 
-/// φ(x)_m = exp(w_m · x − |x|² / 2 − shift) / √M > 0; E φ(x) · φ(y) = exp(x · y − shifts) for rows
-/// w_m of `projection` [M, D] of independent normal values: x [..., D] → [..., M]. `shift`
+/// φ(x)_m = exp(w_m · x − |x|² / 2 − shift) / √M > 0, for x [..., D] → [..., M]. If the rows w_m of
+/// `projection` [M, D] are independent normal vectors, E φ(x) · φ(y) = exp(x · y − shifts). `shift`
 /// broadcasts to the result, is differentiable, and defaults to 0.
 Tensor favor_features(const Tensor& x, const Tensor& projection, const Tensor& shift = {});
 
-/// Returns [features, width]: normal rows, orthogonalized in blocks of `width`, with lengths of
-/// independent normal vectors (Choromanski et al. 2021, §2.4: a smaller variance).
+/// Returns a matrix of shape [features, width]. Its rows are normal vectors, orthogonalized in
+/// blocks of `width` rows, with the lengths of independent normal vectors (Choromanski et al. 2021,
+/// §2.4: a smaller variance).
 Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const RandomStream& stream,
                              Dtype dtype = default_dtype());
 
-/// Zeroes x [B, H, S, D] from position lengths[b] on. Returns x if `lengths` is empty.
+/// Zeroes x [B, H, S, D] from position lengths[b] onward. Returns x if `lengths` is empty.
 Tensor mask_padding(const Tensor& x, const std::vector<std::int64_t>& lengths);
 
 }  // namespace gradus

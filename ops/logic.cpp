@@ -3,8 +3,8 @@
 //   where        y = c ? a : b         da = c ? dy : 0    db = c ? 0 : dy
 //   masked_fill  y = mask ? value : x  dx = mask ? 0 : dy
 //
-// Selection saves only the condition. Gradients are selected, not multiplied by 0 or 1, so that NaN
-// and ∞ do not spread.
+// Selection saves only the condition. Gradients are selected rather than multiplied by 0 or 1, so
+// that NaN and ∞ do not propagate.
 
 #include "gradus/ops/logic.h"
 
@@ -25,7 +25,8 @@
 namespace gradus {
 namespace {
 
-/// y[i] = c[i] ? a[i] : b[i]. Loads both, and bools as bytes, so that compilers vectorize it.
+/// y[i] = c[i] ? a[i] : b[i]. Loads both values, and reads bools as bytes, so that compilers
+/// vectorize the loop.
 template <class T>
 GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, StridedRow<T> b, T* y,
                               std::int64_t n) {
@@ -107,7 +108,7 @@ struct Compare final : Op {
       compare<std::int64_t>(y, x, number.integer());
     else if (in_range && c == std::trunc(c))
       compare<std::int64_t>(y, x, static_cast<std::int64_t>(c));
-    else  // a fraction (below 2⁵³) or out of range: doubles keep the order
+    else  // a fraction (below 2⁵³) or out of range: conversion to double preserves the order
       compare<std::int64_t>(y, x, in_range ? c : c * std::numeric_limits<double>::infinity());
   }
 
@@ -164,7 +165,7 @@ struct Test : Op {
 
 struct IsFinite final : Test<IsFinite> {
   const char* name() const override { return "isfinite"; }
-  static GRADUS_INLINE bool value(auto v) { return v - v == 0; }  // NaN for ±∞ and NaN
+  static GRADUS_INLINE bool value(auto v) { return v - v == 0; }  // v − v is NaN for ±∞ and NaN
 };
 
 struct IsNan final : Test<IsNan> {
@@ -172,7 +173,7 @@ struct IsNan final : Test<IsNan> {
   static GRADUS_INLINE bool value(auto v) { return v != v; }
 };
 
-/// all (every = true) or any along an axis.
+/// all (if `every`) or any, along an axis.
 struct Quantifier final : Op {
   bool every;
   Reduced r;
@@ -256,7 +257,7 @@ Tensor quantify(bool every, const Tensor& x, int axis, bool keepdim) {
   return apply(op::Quantifier{every, reduced(name, x, {axis}, keepdim)}, x);
 }
 
-/// True if an element equals `wanted`.
+/// True if any element equals `wanted`.
 bool contains(const char* op, const Tensor& input, bool wanted) {
   check_bool(op, input);
   const Tensor x = kernel::contiguous(input);

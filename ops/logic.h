@@ -1,14 +1,14 @@
 // Comparisons, logic and selection. Throw ValueError for an undefined tensor, DtypeError for an
-// unsupported or different dtype, ShapeError if shapes do not broadcast.
+// unsupported or mismatched dtype, ShapeError if shapes do not broadcast.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-// Comparisons of f32, f64 or i64, broadcast → bool, without a gradient. NaN is unequal to
-// everything, neither less nor greater. i64 tensors are compared exactly: with 2.5, not 2; with 2⁵³
-// + 1, not 2⁵³.
+// Comparisons of f32, f64 or i64 tensors, broadcast → bool, without a gradient. NaN is unequal to
+// everything, and neither less nor greater. i64 tensors are compared exactly with any number: 2.5
+// is not rounded to 2, nor 2⁵³ + 1 to 2⁵³.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);
@@ -35,7 +35,7 @@ inline Tensor operator<=(const Tensor& a, Scalar b) { return less_equal(a, b); }
 inline Tensor operator>(const Tensor& a, Scalar b) { return greater(a, b); }
 inline Tensor operator>=(const Tensor& a, Scalar b) { return greater_equal(a, b); }
 
-// Of bool tensors, broadcast → bool.
+// Logical operations on bool tensors, broadcast → bool.
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
@@ -44,19 +44,20 @@ Tensor logical_not(const Tensor& x);
 Tensor isfinite(const Tensor& x);  // f32 or f64 → bool: neither NaN nor ±∞
 Tensor isnan(const Tensor& x);     // f32 or f64 → bool
 
-bool all(const Tensor& x);  // bool; true if empty
-bool any(const Tensor& x);  // bool; false if empty
-/// all and any along one axis of a bool tensor. keepdim keeps it with size 1. Throws IndexError.
+bool all(const Tensor& x);  // bool tensor; true if empty
+bool any(const Tensor& x);  // bool tensor; false if empty
+/// Like all and any, but along one axis of a bool tensor. keepdim keeps the axis with size 1.
+/// Throws IndexError.
 Tensor all(const Tensor& x, int axis, bool keepdim = false);
 Tensor any(const Tensor& x, int axis, bool keepdim = false);
 
-/// Selects condition ? a : b element-wise, broadcast. condition is bool, a and b have the same
-/// dtype. The gradient flows to the selected values.
+/// Selects condition ? a : b for each element, broadcast. `condition` is bool; a and b have the
+/// same dtype. The gradient flows to the selected values.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
 
-/// Replaces x by `value` where the bool mask is true, with gradient 0. Throws ShapeError unless
-/// mask broadcasts to x's shape.
+/// Replaces elements of x by `value` where the bool mask is true; their gradient is 0. Throws
+/// ShapeError unless `mask` broadcasts to x's shape.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
 
 }  // namespace gradus

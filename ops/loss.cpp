@@ -1,4 +1,4 @@
-// Losses composed of differentiable ops. cross_entropy has a kernel: cross_entropy.cpp.
+// Losses composed of differentiable ops. cross_entropy has its own kernel in cross_entropy.cpp.
 #include "gradus/ops/loss.h"
 
 #include <cmath>
@@ -37,7 +37,7 @@ Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities, Red
                       "cross_entropy_soft: logits and probabilities must have a class axis "
                       "([..., V]), got []");
   const Tensor log_p = log_softmax(logits);
-  // A masked class with probability 0: 0 · −∞ counts as 0.
+  // For a masked class with probability 0, 0 · −∞ counts as 0.
   const Tensor neither = logical_and(equal(probabilities, 0.0),
                                      equal(log_p, -std::numeric_limits<double>::infinity()));
   const Tensor each = -sum(probabilities * masked_fill(log_p, neither, 0), {-1});
@@ -54,7 +54,7 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   return reduced(abs(x - target), reduction);
 }
 
-/// With q = d clamped to [−delta, delta], both cases are q (d − q/2).
+/// With q = d clamped to [−delta, delta], both cases equal q (d − q/2).
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction) {
   check_targets("huber_loss", x, target);
   require<ValueError>(delta > 0 && std::isfinite(delta),
@@ -64,7 +64,7 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction
   return reduced(q * (d - q * 0.5), reduction);
 }
 
-/// −log σ(x) = softplus(−x) and −log(1 − σ(x)) = softplus(x): accurate in both tails.
+/// −log σ(x) = softplus(−x) and −log(1 − σ(x)) = softplus(x) are accurate in both tails.
 Tensor bce_with_logits(const Tensor& x, const Tensor& target, Reduction reduction) {
   check_targets("bce_with_logits", x, target);
   return reduced(target * softplus(-x) + (1 - target) * softplus(x), reduction);

@@ -1,5 +1,5 @@
-// Losses against targets of the same shape. Throw ShapeError, DtypeError unless both are f32 or
-// both f64, and ValueError for an undefined tensor.
+// Losses that compare x with a target of the same shape. Throw ShapeError, DtypeError unless both
+// are f32 or both f64, and ValueError for an undefined tensor.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -7,8 +7,8 @@
 
 namespace gradus {
 
-/// Cross-entropy with soft targets: −Σ_v p_v log softmax(logits)_v. `probabilities` has the shape
-/// and dtype of logits.
+/// Cross-entropy with soft targets: −Σ_v p_v log softmax(logits)_v. `probabilities` must have the
+/// shape and dtype of `logits`.
 Tensor cross_entropy_soft(const Tensor& logits, const Tensor& probabilities,
                           Reduction reduction = Reduction::mean);
 
@@ -22,8 +22,8 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta = 1.0,
 /// Binary cross-entropy: −t log σ(x) − (1 − t) log(1 − σ(x)), t in [0, 1].
 Tensor bce_with_logits(const Tensor& x, const Tensor& target,
                        Reduction reduction = Reduction::mean);
-/// KL(t ‖ q) from log-probabilities: t (log t − log_q), 0 where t = 0. The mean is over all
-/// elements.
+/// KL(t ‖ q), where q is given as log-probabilities: t (log t − log_q), 0 where t = 0. The mean is
+/// over all elements.
 Tensor kl_div(const Tensor& log_q, const Tensor& target, Reduction reduction = Reduction::mean);
 
 }  // namespace gradus

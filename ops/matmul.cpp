@@ -1,4 +1,4 @@
-// matmul: c = a b, over batches.
+// matmul: c = a b, for each matrix of a batch.
 //
 //   forward     c = a b
 //   backward    da = dc bᵀ      db = aᵀ dc      summed over broadcast axes
@@ -24,18 +24,18 @@ using gemm::multiply;
 
 namespace {
 
-/// All axes but the last two.
+/// Returns all axes but the last two.
 template <class D>
 D leading_axes(const D& dims) {
   return D(std::span(dims).first(static_cast<std::size_t>(dims.rank() - 2)));
 }
 
-/// One operand, and the layout of its matrices.
+/// One operand, with the layout of its matrices.
 struct Operand {
   Tensor x;
   bool transposed = false;
-  std::int64_t stride = 0;  // between stored rows
-  Strides batch;            // of the leading axes, broadcast to the result
+  std::int64_t stride = 0;  // distance between stored rows
+  Strides batch;            // strides of the leading axes, broadcast to the result
 
   Operand(Tensor given, const Shape& leading) : x(std::move(given)) {
     if (!is_matrix()) {
@@ -45,7 +45,7 @@ struct Operand {
     batch = broadcast_strides(leading_axes(x.shape()), leading_axes(x.strides()), leading);
   }
 
-  /// The matrix at `index` of the leading axes.
+  /// Returns the matrix at `index` of the leading axes.
   template <class T>
   Matrix<const T> matrix(std::int64_t index, const Shape& leading) const {
     std::int64_t at = 0;
@@ -57,7 +57,7 @@ struct Operand {
   }
 
  private:
-  /// True if the last two axes are a matrix, possibly transposed, without overlapping rows.
+  /// True if the last two axes form a matrix, possibly transposed, without overlapping rows.
   bool is_matrix() {
     const int r = x.rank();
     const std::int64_t m = x.shape()[r - 2], n = x.shape()[r - 1];
@@ -82,7 +82,7 @@ void check_inner(const Tensor& a, const Tensor& b) {
                                         "second-to-last of the second.");
 }
 
-/// a b over broadcast batches; both of rank ≥ 2.
+/// Computes a b over broadcast batches. Both must have rank ≥ 2.
 Tensor batched_matmul(const Tensor& a, const Tensor& b) {
   check_inner(a, b);
   const Shape leading =
@@ -99,7 +99,7 @@ Tensor batched_matmul(const Tensor& a, const Tensor& b) {
       multiply(Matrix<T>(to + i * m * n, m, n), left.matrix<T>(i, leading),
                right.matrix<T>(i, leading), {.threads = threads});
     };
-    // Few matmuls: split each over the threads.
+    // If there are fewer matmuls than threads, split each over the threads.
     if (batches < num_threads())
       for (std::int64_t i = 0; i < batches; ++i) product(i, gemm::Threads::all);
     else
@@ -144,7 +144,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
-  if (a.rank() > 2 && b.rank() == 2) {  // one matmul of all rows, and one sum in backward
+  if (a.rank() > 2 && b.rank() == 2) {  // one matmul of all rows; backward needs only one sum
     check_inner(a, b);
     Shape shape = a.shape();
     shape[a.rank() - 1] = b.size(1);

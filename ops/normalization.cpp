@@ -7,7 +7,7 @@
 //   g_i  = dy_i w_i
 //   dx_i = r (g_i − mean g − x̂_i mean(g x̂))     dw_i = Σ_rows dy_i x̂_i     db_i = Σ_rows dy_i
 //
-// rms_norm omits mean g too. Saves x, μ and r, from which later ops recompute the output.
+// rms_norm also omits mean g. Saves x, μ and r, from which later ops recompute the output.
 #include "gradus/ops/normalization.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct RowRule {
   const T *w, *b;
 };
 
-/// Writes μ and r of each row to statistics [rows, 2].
+/// Writes μ and r for each row to statistics [rows, 2].
 template <class T>
 GRADUS_INLINE void norm_rows(RowRule<T> rule, const T* x, T* y, T* statistics, std::int64_t rows,
                              std::int64_t n) {
@@ -53,7 +53,7 @@ GRADUS_INLINE void norm_rows(RowRule<T> rule, const T* x, T* y, T* statistics, s
   }
 }
 
-/// Adds to dw and db. dx may equal dy. Null dx or dw_db: not needed.
+/// Adds to dw and db. dx may equal dy. dx or dw_db is null if not needed.
 template <class T>
 GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* statistics, const T* dy,
                                       T* dx, T* dw_db, std::int64_t rows, std::int64_t n) {
@@ -67,7 +67,7 @@ GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* stat
       for (std::int64_t i = 0; i < n; ++i) dw_db[n + i] += dy[i];
     }
     if (!dx) continue;
-    if (dx != dy) std::copy_n(dy, n, dx);  // one array, so the loops vectorize
+    if (dx != dy) std::copy_n(dy, n, dx);  // a single array lets the loops vectorize
     const T* g = dx;
     const T mean_g = centred ? vmath::dot(g, w, n) / count : T{0};
     const T along = vmath::sum_of<T>(n, [=](std::int64_t i) { return g[i] * w[i] * (x[i] - mu); });
@@ -78,7 +78,7 @@ GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* stat
   }
 }
 
-/// x̂ w + b in public ops.
+/// Computes x̂ w + b in public ops.
 Tensor norm_formula(const Tensor& x, const Tensor& w, const Tensor& b, bool centred, double eps) {
   const Tensor offset = centred ? x - mean(x, -1, true) : x;
   Tensor y = offset * rsqrt(mean(square(offset), -1, true) + eps);  // x̂
@@ -100,7 +100,7 @@ void check_arguments(const char* op, const Tensor& x, const Tensor& weight, cons
 namespace op {
 
 struct RowNorm final : Op {
-  bool centred;  // layer_norm
+  bool centred;  // true for layer_norm
   double eps;
   Saved x, weight, bias;
   Tensor statistics;  // [rows, 2]: μ, r

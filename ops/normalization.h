@@ -6,7 +6,7 @@
 namespace gradus {
 
 /// Returns y = (x − mean) / √(var + eps) · weight + bias over the last axis [C]; var is the mean
-/// square deviation. weight and bias [C] may be undefined. Ba, Kiros & Hinton 2016.
+/// squared deviation. weight and bias [C] may be undefined. Ba, Kiros & Hinton 2016.
 Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 

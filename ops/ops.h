@@ -1,4 +1,4 @@
-// Includes all operations.
+// Includes every operation.
 #pragma once
 
 #include "gradus/ops/activation.h"

@@ -1,4 +1,4 @@
-// y = x Wᵀ + b, and rows of W, for packed W [out, in].
+// Computes y = x Wᵀ + b, and rows of W, for packed W [out, in].
 #include "gradus/ops/packed.h"
 
 #include "gradus/engine/grad_mode.h"
@@ -45,7 +45,7 @@ Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
   shape[x.rank() - 1] = out;
   Tensor y = Tensor::empty(shape, Dtype::f32);
   const Tensor from = kernel::contiguous(x), b = kernel::contiguous(bias);
-  // In may be 0: then y is the bias.
+  // If the input width is 0, y is the bias.
   const std::int64_t rows = out == 0 ? 0 : y.numel() / out;
   weight.multiply({y.mutable_data<float>(), rows, out}, {from.data<float>(), rows, in},
                   b.defined() ? b.data<float>() : nullptr);

@@ -12,7 +12,7 @@
 namespace gradus {
 namespace {
 
-/// value(key − query) for each pair, as [T, S] or [examples, T, S].
+/// Computes value(key − query) for each pair, as [T, S] or [examples, T, S].
 template <class Value>
 Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
                      std::int64_t examples, Value value) {
@@ -33,7 +33,7 @@ Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
   return tensor(out, examples == 0 ? Shape{rows, columns} : Shape{examples, rows, columns});
 }
 
-/// ALiBi slope i if `heads` is a power of two.
+/// Returns ALiBi slope i, for a number of heads that is a power of two.
 double slope(std::int64_t i, std::int64_t heads) {
   return std::exp2(-8 * static_cast<double>(i + 1) / static_cast<double>(heads));
 }

@@ -1,5 +1,5 @@
-// Attention biases by distance: ALiBi and T5's buckets. Positions are absolute, as in masks and
-// caches. If `examples` > 0, each example has its own positions, concatenated.
+// Attention biases that depend on distance: ALiBi and T5's buckets. Positions are absolute, as in
+// masks and caches. If `examples` > 0, each example has its own positions, concatenated.
 #pragma once
 
 #include <span>
@@ -8,33 +8,33 @@
 
 namespace gradus {
 
-/// Absolute positions of rows; those of several examples are concatenated.
+/// Absolute positions of rows. Positions of multiple examples are concatenated.
 using PositionList = std::span<const std::int64_t>;
 
-/// Distances |query − key|: [T, S], or [B, 1, T, S] for B examples.
+/// Returns the distances |query − key|: [T, S], or [B, 1, T, S] for B examples.
 Tensor position_distances(PositionList queries, PositionList keys, std::int64_t examples = 0,
                           Dtype dtype = default_dtype());
 
-/// ALiBi slopes [heads] (Press et al. 2022). For 2ⁿ heads, the geometric series from 2^(−8/heads)
-/// with that ratio. Otherwise that of the next smaller power of two, then every other one of the
-/// next larger.
+/// Returns ALiBi slopes [heads] (Press et al. 2022). For 2ⁿ heads: the geometric series with first
+/// term and ratio 2^(−8/heads). Otherwise: the series of the next smaller power of two, then every
+/// other term of the series of the next larger.
 Tensor alibi_slopes(std::int64_t heads, Dtype dtype = default_dtype());
 
-/// −slope · |query − key|: [heads, T, S] or [B, heads, T, S], for AttentionOptions::bias.
+/// Returns −slope · |query − key|: [heads, T, S] or [B, heads, T, S], for AttentionOptions::bias.
 Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,
                   std::int64_t examples = 0, Dtype dtype = default_dtype());
 
-/// Bucketing of distances; defaults as in T5 (Raffel et al. 2020).
+/// Bucketing of distances. Defaults are as in T5 (Raffel et al. 2020).
 struct RelativeBuckets {
-  std::int64_t count = 32;          // total; even if bidirectional
-  std::int64_t max_distance = 128;  // distances from here on share a bucket
-  bool bidirectional = true;        // keys after the query use the upper half; otherwise distance 0
+  std::int64_t count = 32;          // total number; must be even if bidirectional
+  std::int64_t max_distance = 128;  // all distances from here on share one bucket
+  bool bidirectional = true;        // true: later keys use the upper half; false: distance 0
 };
 
-/// T5's buckets (Raffel et al. 2020): of the n buckets per direction, n / 2 hold one distance each;
-/// the others grow geometrically up to max_distance.
+/// Returns T5's bucket (Raffel et al. 2020). Of the n buckets per direction, n / 2 hold one
+/// distance each; the other buckets grow geometrically up to max_distance.
 std::int64_t relative_bucket(std::int64_t key_minus_query, const RelativeBuckets& options = {});
-/// relative_bucket of each pair: i64 [T, S] or [B, T, S].
+/// Returns relative_bucket() for each pair: i64 [T, S] or [B, T, S].
 Tensor relative_buckets(PositionList queries, PositionList keys,
                         const RelativeBuckets& options = {}, std::int64_t examples = 0);
 

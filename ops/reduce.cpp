@@ -10,8 +10,8 @@
 //   prod        y = Π x                     dx_i = dy · Π_{j ≠ i} x_j
 //   cumsum      y_i = Σ_{j ≤ i} x_j         dx_i = Σ_{j ≥ i} dy_j
 //
-// sum and mean save only shapes and return views of dy; the others save x, and y where the formula
-// uses it. prod multiplies the other elements, since y / x_i would be wrong with zeros.
+// sum and mean save only shapes and return views of dy; the others save x, and also y where the
+// formula uses it. prod multiplies the other elements, because y / x_i would be wrong with zeros.
 #include "gradus/ops/reduce.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@
 namespace gradus {
 namespace {
 
-/// finish(Σ (x − x̄)² / m), in two passes to avoid cancellation.
+/// Computes finish(Σ (x − x̄)² / m), in two passes to avoid cancellation.
 template <class Finish>
 Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Finish finish) {
   const Groups g = groups_of(x, r);
@@ -40,7 +40,7 @@ Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Fi
   });
 }
 
-/// n − correction, at least 0: too few elements give 0 / 0 = NaN.
+/// Returns n − correction, at least 0: with too few elements, 0 / 0 = NaN.
 double divisor(const char* op, const Reduced& r, int correction) {
   require(correction >= 0, op, ": correction must not be negative, got ", correction,
           ". Use 1 or 0.");
@@ -53,11 +53,11 @@ const Reduced& require_nonempty(const char* op, const Reduced& r) {
   return r;
 }
 
-/// Replaces 0 by 1, so that y can be a divisor. The dividend is 0 there.
+/// Replaces 0 with 1, so that y can be a divisor. The dividend is 0 there.
 Tensor zeros_to_ones(const Tensor& y) { return masked_fill(y, equal(y, 0.0), 1.0); }
 
-/// x [m, n] → Π_{j ≠ i} x_j [m, n], by a tree of pair products. Going down, the product outside a
-/// node is that outside its parent times its sibling.
+/// Computes x [m, n] → Π_{j ≠ i} x_j [m, n] with a tree of pair products. On the way down, the
+/// product outside a node is the product outside its parent times the node's sibling.
 Tensor products_of_others(const Tensor& x) {
   const std::int64_t n = x.size(1);
   if (n <= 1) return ones_like(x);
@@ -68,7 +68,7 @@ Tensor products_of_others(const Tensor& x) {
   return slice(reshape(outside, even.shape()), 1, 0, n);
 }
 
-/// Axes with the reduced ones last, so that groups are rows.
+/// Returns all axes with the reduced ones last, so that groups are rows.
 Axes reduced_last(const Reduced& r) {
   Axes order;
   for (int axis = 0; axis < r.from.rank(); ++axis)
@@ -228,7 +228,7 @@ struct Prod final : OverAxes {
   }
 };
 
-/// Cumulative sum along r's only axis, accumulated in double.
+/// Computes the cumulative sum along r's only axis, accumulated in double.
 template <class T>
 void cumulate(const Groups& g, T* y) {
   const T* x = g.x.data<T>();
@@ -252,7 +252,7 @@ struct Cumsum final : Op {
   explicit Cumsum(int axis) : axis(axis) {}
   const char* name() const override { return "cumsum"; }
   Tensor forward(const Tensor& x) {
-    const Tensor packed = kernel::contiguous(x);  // so that its groups are a view
+    const Tensor packed = kernel::contiguous(x);  // makes its groups a view
     const Groups g = groups_of(packed, reduced("cumsum", packed, {axis}, false));
     Tensor y = Tensor::empty(x.shape(), x.dtype());
     return dispatch_number("cumsum", x.dtype(), [&]<class T>() {

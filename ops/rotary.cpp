@@ -3,7 +3,7 @@
 //   a' = a cos φ − b sin φ      b' = b cos φ + a sin φ
 //
 // that is, x · cos + swapped(x) · sin, with a negative sine for the first column. Angles are f64:
-// in f32, that of position 10⁵ would have only two correct digits.
+// in f32, the angle at position 10⁵ would have only two correct digits.
 #include "gradus/ops/rotary.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace gradus {
 namespace {
 
-/// Cosines and signed sines, [positions, D].
+/// Cosines and signed sines, both [positions, D].
 struct RotaryTable {
   std::vector<std::int64_t> positions;
   RotaryOptions options;
@@ -54,7 +54,7 @@ RotaryTable make_table(std::span<const std::int64_t> positions, std::int64_t D,
           kernel::convert(tensor(sines, {n, D}), dtype)};
 }
 
-/// Cached: queries and keys of every layer use the same table.
+/// Returns a cached table, because queries and keys of every layer use the same one.
 RotaryTable table_for(std::span<const std::int64_t> positions, std::int64_t D,
                       const RotaryOptions& options, Dtype dtype) {
   thread_local RotaryTable last;

@@ -21,7 +21,7 @@ struct Clone final : Op {
 
 struct Cat final : Op {
   int axis;
-  std::vector<std::int64_t> sizes;  // of the inputs, along axis
+  std::vector<std::int64_t> sizes;  // sizes of the inputs along `axis`
   explicit Cat(int axis) : axis(axis) {}
   const char* name() const override { return "cat"; }
   Tensor forward(std::span<const Tensor> x) {
@@ -61,7 +61,7 @@ struct Flip final : Op {
       offset += (x.shape()[axis] - 1) * strides[axis];
       strides[axis] = -strides[axis];
     }
-    // A copy, so that kernels need no negative strides.
+    // Makes a copy, so that kernels need not support negative strides.
     return kernel::copy(kernel::strided_view(x, x.shape(), strides, offset));
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {flip(dy, axes)}; }
@@ -69,7 +69,7 @@ struct Flip final : Op {
 
 struct Pad final : Op {
   int axis;
-  std::int64_t n, before, after;  // n: x's size
+  std::int64_t n, before, after;  // n is x's size along the axis
   double value;
   Pad(int axis, std::int64_t n, std::int64_t before, std::int64_t after, double value)
       : axis(axis), n(n), before(before), after(after), value(value) {}
@@ -106,7 +106,8 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
   }
 }
 
-/// Zeroes x [..., m, n] above the diagonal (below it if not `lower`), which `diagonal` moves right.
+/// Zeroes x [..., m, n] above a diagonal (below it if not `lower`). Positive `diagonal` moves it
+/// right.
 Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagonal) {
   check_defined(op, x);
   require<ShapeError>(x.rank() >= 2, op, ": ", x.shape(),

@@ -5,8 +5,8 @@
 //   log_softmax   y_i = x_i − m − log Σ_j exp(x_j − m)
 //                dx_i = dy_i − exp(y_i) Σ_j dy_j
 //
-// Both save only y. Other axes than the last are transposed to it and back. A row with m = −∞ gives
-// softmax 0, log_softmax −∞ and gradient 0. +∞ and NaN give a row of NaN.
+// Both save only y. An axis other than the last is transposed to the last and back. A row with m =
+// −∞ yields softmax 0, log_softmax −∞ and gradient 0. +∞ and NaN yield a row of NaN.
 #include "gradus/ops/softmax.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ template <class T>
 GRADUS_INLINE void softmax_rows_backward(const T* y, const T* dy, T* dx, std::int64_t rows,
                                          std::int64_t n) {
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    if (dx != dy) std::copy_n(dy, n, dx);  // one array, so the loops vectorize
+    if (dx != dy) std::copy_n(dy, n, dx);  // a single array lets the loops vectorize
     const T inner = vmath::dot(y, dx, n);
     for (std::int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dx[i] - inner);
   }
@@ -73,18 +73,19 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
                                              std::int64_t n) {
   constexpr T kMasked = -std::numeric_limits<T>::infinity();
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    // The first element rules out nearly all rows.
+    // In nearly all rows, the first element rules this out.
     if (y[0] == kMasked && vmath::max(y, n) == kMasked) {
       std::fill_n(dx, n, T(0));
       continue;
     }
-    if (dx != dy) std::copy_n(dy, n, dx);  // one array, so the loops vectorize
+    if (dx != dy) std::copy_n(dy, n, dx);  // a single array lets the loops vectorize
     const T total = vmath::sum(dx, n);
     for (std::int64_t i = 0; i < n; ++i) dx[i] -= vmath::exp(y[i]) * total;
   }
 }
 
-/// Calls kernel(at, x, y, rows, n) on chunks of rows, the first starting at element `at`.
+/// Calls kernel(at, x, y, rows, n) on chunks of rows. The first row of a chunk starts at element
+/// `at`.
 template <class Kernel>
 Tensor on_rows(const char* name, const Tensor& x, Tensor y, Kernel kernel) {
   const Tensor packed = kernel::contiguous(x);
@@ -100,7 +101,8 @@ Tensor on_rows(const char* name, const Tensor& x, Tensor y, Kernel kernel) {
   return y;
 }
 
-/// Calls kernel(y, dy, dx, rows, n). y is contiguous, from on_rows. dx overwrites dy if unshared.
+/// Calls kernel(y, dy, dx, rows, n). y is contiguous, as on_rows returns it. dx overwrites dy if
+/// unshared.
 template <class Kernel>
 Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Kernel kernel) {
   return on_rows(name, dy, reuse_or_empty(dy),
@@ -109,7 +111,7 @@ Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Ker
                  });
 }
 
-/// For reductions along the last axis.
+/// Returns the axes for a reduction along the last axis.
 Axes last_axis(const Tensor& x) { return x.rank() == 0 ? Axes{} : Axes{-1}; }
 
 }  // namespace
@@ -178,7 +180,7 @@ struct LogSoftmax final : Op {
 
 namespace {
 
-/// Applies Operation along `axis`, transposed to the last.
+/// Applies Operation along `axis`, which is transposed to the last.
 template <class Operation>
 Tensor along(const Tensor& x, int axis) {
   Operation op;

@@ -5,10 +5,11 @@
 
 namespace gradus {
 
-/// y_i = exp(x_i) / Σ_j exp(x_j). A row of only −∞ (all masked) gives 0, gradient 0.
+/// y_i = exp(x_i) / Σ_j exp(x_j). A row that is entirely −∞ (all masked) yields 0 with gradient 0.
 Tensor softmax(const Tensor& x, int axis = -1);
 
-/// log softmax(x), accurate where softmax rounds to 0. A row of only −∞ gives −∞, gradient 0.
+/// log softmax(x), accurate even where softmax rounds to 0. A row that is entirely −∞ yields −∞
+/// with gradient 0.
 Tensor log_softmax(const Tensor& x, int axis = -1);
 
 }  // namespace gradus

@@ -1,10 +1,10 @@
-// Sorting: argmax, argmin, argsort, topk; and random sampling.
+// Sorting (argmax, argmin, argsort, topk) and random sampling.
 //
-// Positions have no gradient. The values of sort and topk are gathered there: dx = scatter_add(0,
-// positions, dvalues).
+// Positions have no gradient. sort and topk gather their values at the positions, so dx =
+// scatter_add(0, positions, dvalues).
 //
-// Equal elements keep their order. NaN: argmax and argmin return the first, as max and min do; topk
-// treats it as the largest; sort puts it last in both directions.
+// Equal elements keep their order. For NaN, argmax and argmin return the first one, as max and min
+// do; topk treats it as the largest; sort puts it last in both directions.
 #include "gradus/ops/sort.h"
 
 #include <algorithm>
@@ -41,8 +41,8 @@ struct Line {
   T operator[](std::int64_t i) const { return first[i * step]; }
 };
 
-/// Calls body(line, positions of the line, their step) for each line of x along `axis`, in
-/// parallel. y has x's shape except along `axis`.
+/// Calls body(line, positions of the line, their step) in parallel for each line of x along `axis`.
+/// y has x's shape except along `axis`.
 template <class T, class Body>
 void for_each_line(const Tensor& x, int axis, Tensor& y, Body body) {
   const Tensor packed = kernel::contiguous(x);
@@ -86,7 +86,7 @@ void write_order(const Line<T>& x, std::int64_t count, Order before, std::int64_
 
 namespace op {
 
-/// The first `count` positions along the axis in an order.
+/// Computes the first `count` positions along the axis in a given order.
 struct Positions final : Op {
   const char* label;
   int axis;
@@ -107,9 +107,9 @@ struct Positions final : Op {
   }
 };
 
-/// With replacement: the first position whose running sum exceeds u · total, u uniform in [0, 1).
-/// Without: positions in the order of −log(1 − u) / weight, equivalent to drawing one by one
-/// (Efraimidis & Spirakis 2006).
+/// With replacement, draws the first position whose running sum exceeds u · total, where u is
+/// uniform in [0, 1). Without replacement, takes positions in the order of −log(1 − u) / weight,
+/// which is equivalent to drawing one by one (Efraimidis & Spirakis 2006).
 struct Multinomial final : Op {
   std::int64_t count;
   bool replacement;

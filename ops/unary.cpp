@@ -1,4 +1,4 @@
-// Element-wise exponentials, trigonometric functions, powers and steps. Each saves x or y,
+// Element-wise exponentials, trigonometric functions, powers and step functions. Each saves x or y,
 // whichever its derivative uses.
 #include "gradus/ops/unary.h"
 
@@ -20,7 +20,7 @@ struct Exp final : Unary<Exp, Keeps::output> {  // y = eˣ,  dx = dy · y
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * attached(y)}; }
 };
 
-/// y = eˣ − 1,  dx = dy · eˣ; y + 1 would round to 0 too early
+/// y = eˣ − 1,  dx = dy · eˣ. Saves x, because y + 1 would round to 0 too early.
 struct Expm1 final : Unary<Expm1, Keeps::input> {
   const char* name() const override { return "expm1"; }
   static GRADUS_INLINE auto value(auto v) { return vmath::expm1(v); }
@@ -133,7 +133,7 @@ struct Abs final : Unary<Abs, Keeps::input, Numbers::all> {  // dx = dy · sign 
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * sign(x.value())}; }
 };
 
-/// Converts a bound to T; for i64, ±∞ becomes the extreme.
+/// Converts a bound to T. For i64, ±∞ becomes the smallest or largest value.
 template <class T>
 GRADUS_INLINE T bound_as(double bound) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
@@ -162,7 +162,7 @@ struct Clamp final
   }
 };
 
-/// The derivative is 0.
+/// Base of functions whose derivative is 0.
 template <class Self>
 struct StepFunction : Unary<Self, Keeps::nothing> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {zeros_like(dy)}; }
@@ -182,7 +182,7 @@ struct Sign final : StepFunction<Sign> {
   const char* name() const override { return "sign"; }
   static GRADUS_INLINE auto value(auto v) {
     using T = decltype(v);
-    return v > T(0) ? T(1) : (v < T(0) ? T(-1) : v);  // keeps ±0 and NaN
+    return v > T(0) ? T(1) : (v < T(0) ? T(-1) : v);  // returns ±0 and NaN unchanged
   }
 };
 

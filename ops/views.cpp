@@ -1,5 +1,5 @@
-// Views: other shapes, strides and offsets over the same values. Only reshape copies, if no strides
-// fit. None saves values.
+// Views: different shapes, strides and offsets over the same values. Only reshape may copy, if
+// strides cannot express the result. None of the ops saves values.
 //
 //   reshape                 dx = dy in x's shape
 //   permute                 dx = dy with the inverse permutation
@@ -18,19 +18,19 @@
 namespace gradus {
 namespace {
 
-/// The strides that view x as `shape`, if any.
+/// Returns strides that view x as `shape`, if there are any.
 std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   if (x.is_contiguous()) return contiguous_strides(shape);
   Strides out = Strides::filled(shape.rank(), 1);
   int to = shape.rank() - 1;
   for (int axis = x.rank() - 1; axis >= 0;) {
-    std::int64_t block = x.shape()[axis], step = x.strides()[axis];  // consecutive axes
+    std::int64_t block = x.shape()[axis], step = x.strides()[axis];  // a block of consecutive axes
     for (--axis; axis >= 0; --axis) {
       if (x.shape()[axis] == 1) continue;
       if (x.strides()[axis] != step * block) break;
       block *= x.shape()[axis];
     }
-    // The axes of `shape` must fill the block exactly.
+    // Axes of `shape` must fill the block exactly.
     for (; block > 1; --to) {
       if (block % shape[to] != 0) return std::nullopt;
       out[to] = step;
@@ -41,10 +41,10 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
   return out;
 }
 
-/// `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
+/// Returns the gradient: `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
 Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t start,
                         std::int64_t step) {
-  // Return only the slice: the rest is 0.
+  // Return only the slice, because the rest is 0.
   if (!GradMode::enabled()) return Gradient::slice(dy, axis, start, step);
   const std::int64_t count = dy.size(axis);
   if (step == 1) return pad(dy, axis, start, n - start - count);

@@ -1,4 +1,4 @@
-// Batches of training data, as functions of a seed and a step.
+// Batches of training data, computed from a seed and a step.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct Batch {
   Tensor x, y;
 };
 
-/// Batches of sequences of similar length, to save padding. Each pass visits every sequence once,
-/// in a new order. Not thread-safe.
+/// Batches of sequences of similar length, which need little padding. Each pass visits every
+/// sequence once, in a new order. Not thread-safe.
 class LengthBuckets {
  public:
-  /// Shuffles sequences with these lengths, sorts them within `pool` batches, and shuffles the
-  /// batches: larger pools need less padding. The last batch of a pass may be smaller. Throws
-  /// ValueError if there are no sequences or a size is not positive.
+  /// Shuffles sequences of these lengths, sorts them within each pool of `pool` batches, and
+  /// shuffles the batches. Larger pools need less padding. The last batch of a pass may be smaller.
+  /// Throws ValueError if there are no sequences or a size is not positive.
   LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch, std::uint64_t seed,
                 std::int64_t pool = 16);
   std::vector<std::int64_t> at(std::int64_t step) const;  // indices of sequences
@@ -36,25 +36,26 @@ class LengthBuckets {
   mutable std::vector<std::vector<std::int64_t>> batches_;
 };
 
-/// Translation batch: the decoder reads `input` (begin, target) and predicts `output` (target,
-/// end), padded with `pad`.
+/// Translation batch. The decoder reads `input` (begin, target) and predicts `output` (target,
+/// end). Sequences are padded with `pad`.
 struct PairBatch {
   PaddedBatch source;   // ids [B, S]
   PaddedBatch input;    // ids [B, T], same lengths as `output`
   Tensor output;        // i64 [B, T]: cross_entropy(…, {.ignore_index = pad})
-  std::int64_t tokens;  // in `output`
+  std::int64_t tokens;  // number of tokens in `output`
 };
 struct PairTokens {
-  std::int64_t pad = 0, begin = 1, end = 2;  // ids that texts do not use
+  std::int64_t pad = 0, begin = 1, end = 2;  // ids that do not occur in the texts
 };
 using Sequence = std::vector<std::int64_t>;
 class PairBatches {
  public:
-  /// Buckets by the longer of source and target. Throws ValueError for no pairs or an empty source.
+  /// Groups pairs into buckets by the longer of source and target. Throws ValueError if there are
+  /// no pairs or a source is empty.
   PairBatches(std::vector<std::pair<Sequence, Sequence>> pairs, std::int64_t batch,
               std::uint64_t seed, PairTokens tokens = {});
   PairBatch at(std::int64_t step) const { return gather(buckets_.at(step)); }
-  /// All pairs once, in order, for evaluation.
+  /// Returns all pairs once, in order, for evaluation.
   std::vector<PairBatch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(pairs_.size()); }
 
@@ -66,11 +67,12 @@ class PairBatches {
   LengthBuckets buckets_;
 };
 
-/// Shuffled batches of `size` rows of x and y [N, …]; the last may be smaller.
+/// Returns shuffled batches of `size` rows of x and y [N, …]; the last may be smaller.
 ///   for (const Batch& batch : batches(x, y, 32, seed)) …
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, std::uint64_t seed);
 
-/// Next-token batches: `batch` random windows of `context` tokens, and the same one token later.
+/// Next-token batches: `batch` random windows of `context` tokens, and the same windows one token
+/// later.
 class TokenBatches {
  public:
   /// Throws ValueError if the text has fewer than context + 1 tokens.
@@ -78,8 +80,8 @@ class TokenBatches {
                std::uint64_t seed);
   Batch at(std::int64_t step) const;  // x, y: i64 [batch, context]
 
-  /// The entire text once, in adjacent windows, for evaluation. A shorter last window is a batch by
-  /// itself.
+  /// Returns the entire text once, in adjacent windows, for evaluation. If the last window is
+  /// shorter, it forms a batch of its own.
   std::vector<Batch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
 

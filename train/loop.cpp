@@ -23,12 +23,12 @@ void Loop::run(const LossOf& loss_of, const std::function<void()>& evaluate) {
     factor_ = factor();
     const optim::StepOptions update{
         .clip_norm = options_.clip_norm, .factor = factor_, .only_finite = true};
-    if (shards_) {  // several losses per step, or several processes
+    if (shards_) {  // multiple losses per step, or multiple processes
       loss_ = shards_->gradients(step_, loss_of, stop_);
       norm_ = shards_->update(update, options_.clip_value);
     } else {
       const Tensor loss = loss_of(step_).mean;
-      optimizer_.zero_grad();  // not earlier: a loss may read the last gradients
+      optimizer_.zero_grad();  // only here, because a loss may read the last gradients
       loss.backward();
       if (options_.clip_value > 0)
         for (const optim::Group& group : optimizer_.groups())

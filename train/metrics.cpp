@@ -1,4 +1,4 @@
-// Buffered lines are written all or none.
+// Writes either all buffered lines or none.
 #include "gradus/train/metrics.h"
 
 #include <cstring>
@@ -19,7 +19,7 @@ constexpr std::size_t kWaitingBytes = 4096;
 
 MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
     : path_(path), saved_(keep_bytes) {
-  std::error_code none;                                             // unknown size: −1
+  std::error_code none;                                             // ignored; unknown size: −1
   const bool there = std::filesystem::is_regular_file(path, none);  // a pipe has no size
   const std::int64_t size =
       there ? static_cast<std::int64_t>(std::filesystem::file_size(path, none)) : 0;
@@ -43,7 +43,7 @@ void MetricsLog::write(const std::vector<Field>& fields) {
     append_json(line, field.second);
   }
   waiting_ += line + "}\n";
-  // Writing each line separately would cost small models more than their steps.
+  // For small models, writing each line separately would take longer than a step.
   if (waiting_.size() > kWaitingBytes) append(false);
 }
 
@@ -62,7 +62,7 @@ void MetricsLog::append(bool sync) {
     return;
   }
   complaint_ = str_cat("cannot write ", path_, ": ", std::strerror(cause));
-  io::truncate_file(path_, saved_);  // removes a partial line; else resuming does
+  io::truncate_file(path_, saved_);  // removes a partial line; if that fails, resuming removes it
 }
 
 std::vector<std::pair<double, double>> read_metric(const std::string& path,

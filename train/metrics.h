@@ -1,4 +1,4 @@
-// metrics.jsonl: one JSON object per line and step.
+// metrics.jsonl: one line per step, each a JSON object.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace gradus::train {
 
-/// An append-only file of complete lines. On a full disk, lines wait in memory, the run continues,
-/// and complaint() describes the problem.
+/// An append-only file that consists of complete lines. If the disk is full, lines are kept in
+/// memory, the run continues, and complaint() describes the problem.
 class MetricsLog {
  public:
-  /// Truncates to the first `keep_bytes` bytes, known from a checkpoint. Throws FileError if the
-  /// file is shorter or cannot be opened.
+  /// Truncates the file to its first `keep_bytes` bytes, as stored in a checkpoint. Throws
+  /// FileError if the file is shorter or cannot be opened.
   MetricsLog(const std::string& path, std::int64_t keep_bytes);
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
   using Field = std::pair<const char*, double>;
-  /// Writes numbers as the shortest text that reads back equal.
+  /// Writes a line. Numbers use the shortest text that reads back equal.
   void write(const std::vector<Field>& fields);
   std::int64_t flush();  // writes to disk; returns the file size
-  const std::string& complaint() const { return complaint_; }  // "": none
+  const std::string& complaint() const { return complaint_; }  // "" if there is none
 
  private:
   void append(bool sync);
@@ -37,8 +37,8 @@ class MetricsLog {
   std::string complaint_;
 };
 
-/// (step, value) of every line with `name`, except null. Throws FileError, with the line number,
-/// for an invalid file.
+/// Returns (step, value) for every line with `name`, except null values. Throws FileError, with the
+/// line number, for an invalid file.
 std::vector<std::pair<double, double>> read_metric(const std::string& path,
                                                    const std::string& name);
 

@@ -1,4 +1,4 @@
-// \r\033[K erases a terminal line.
+// The sequence \r\033[K erases a terminal line.
 #include "gradus/train/progress.h"
 
 #include <algorithm>

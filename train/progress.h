@@ -1,4 +1,4 @@
-// Progress line of a training run.
+// Prints the progress of a training run.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace gradus::train {
 
-/// A line rewritten up to ten times per second on a terminal; a plain line every few seconds
-/// elsewhere (also with NO_COLOR, TERM=dumb). Rate and time left are averages over half a minute.
+/// On a terminal, a line that is rewritten up to ten times per second. Elsewhere (also with
+/// NO_COLOR, TERM=dumb), a new line every few seconds. The rate and the remaining time are averaged
+/// over half a minute.
 class Progress {
  public:
   /// Steps run from `first` to `total`, each with `items_per_step` items.
@@ -18,10 +19,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `note` ends the line ("val 1.93"). `keep`: do not rewrite the line.
+  /// Shows a step. `note` is appended to the line ("val 1.93"). If `keep`, the line is not
+  /// rewritten.
   void show(std::int64_t step, double loss, const std::string& note = "", bool keep = false);
   void aim_at(std::int64_t total) { total_ = total; }
-  void clear();  // before other output
+  void clear();  // removes the line before other output
   double items_per_second() const { return rate_; }
 
  private:
@@ -35,7 +37,7 @@ class Progress {
   bool line_open_ = false;
 };
 
-/// 0:42, 12:07, 3:05:10
+/// Formats a duration: 0:42, 12:07, 3:05:10.
 std::string clock_time(double seconds);
 
 }  // namespace gradus::train

@@ -1,4 +1,4 @@
-// Checks measure only the steps since the last check, to follow changes of speed.
+// A check measures only the steps since the last check, so that it follows changes of speed.
 #include "gradus/train/time_budget.h"
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace gradus::train {
 namespace {
 
-constexpr double kLook = 0.05;  // of the total time, between checks
+constexpr double kLook = 0.05;  // time between checks, relative to the total time
 constexpr double kLateOfLeft = 0.1,
-                 kLateOfAll = 0.05;   // tolerated lateness: the larger of both
+                 kLateOfAll = 0.05;   // tolerated lateness: the larger of the two
 constexpr double kEarlyOfAll = 0.1;   // tolerated earliness
-constexpr double kEvaluations = 0.2;  // maximum, of the time left
+constexpr double kEvaluations = 0.2;  // maximum fraction of the time left
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -104,7 +104,7 @@ std::optional<Rescale> TimeBudget::fit(std::int64_t step, double left, double t)
   const auto most = static_cast<double>(limit_.most_steps - step);
   const auto more = static_cast<std::int64_t>(std::clamp((left - times * e) / t, 0.0, most));
   const Rescale done{now_.steps, step + more, t};
-  if (done.steps == now_.steps) return std::nullopt;  // already most_steps
+  if (done.steps == now_.steps) return std::nullopt;  // the plan already has most_steps
   now_.steps = done.steps;
   now_.every = std::max<std::int64_t>(1, divide_up(more, static_cast<std::int64_t>(times)));
   now_.from = step;

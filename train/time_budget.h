@@ -1,22 +1,24 @@
 // Time limits of training runs.
 //
 // Of N steps, s are done, and r seconds are left. A step takes t seconds, measured since the last
-// check, an evaluation e, a multiple of t. m evaluations are left. The run would be late by
+// check. An evaluation takes e seconds, a multiple of t. m evaluations are left. The run would be
+// late by
 //
 //   (N − s)·t + m·e − r
 //
-// seconds. If at two checks in a row this exceeds 10 % of r and 5 % of the total time, or the run
-// would be early by 10 % of the total time, the goal changes by the milder measurement:
+// seconds. The goal changes if, at two checks in a row, this exceeds 10 % of r and 5 % of the total
+// time, or the run would be early by 10 % of the total time. Of the two measurements, the milder
+// one determines the new goal:
 //
 //   N' = s + (r − m'·e) / t
 //
-// with m' evaluations, at least one, in at most a fifth of r. The schedule is then evaluated at
-// positions in the plan of P steps:
+// with m' evaluations, at least one, which take at most a fifth of r. The schedule is then
+// evaluated at positions in the plan of P steps:
 //
 //   p(i) = p(s) + (i − s) · (P − p(s)) / (N' − s)   for i ≥ s; p(i) = i before the first rescaling
 //
-// p is continuous: the learning rate does not jump, the warm-up is not repeated, and a decay ends
-// with the run.
+// p is continuous, so the learning rate does not jump, the warm-up is not repeated, and a decay
+// ends with the run.
 #pragma once
 
 #include <array>
@@ -27,45 +29,46 @@
 
 namespace gradus::train {
 
-/// Limits of a run: time and steps.
+/// Time limit of a run, and an upper limit for its steps.
 struct TimeLimit {
   double seconds = 0;                       // 0: none
-  double evaluation_steps = 0;              // steps per evaluation, until measured
+  double evaluation_steps = 0;              // cost of an evaluation in steps, until it is measured
   std::int64_t most_steps = 1'000'000'000;  // upper limit of the plan
 };
 
-/// A change of the goal.
+/// A change of the goal that TimeBudget::rescale() made.
 struct Rescale {
   std::int64_t steps_before, steps;
-  double step_seconds;  // as measured
+  double step_seconds;  // measured time per step
 };
 
-/// Plans the steps and evaluations of a run. With a time limit, rescales the plan to the measured
+/// Plans the steps and evaluations of a run. With a time limit, adapts the plan to the measured
 /// speed.
 class TimeBudget {
  public:
-  using Clock = std::function<double()>;  // seconds; never decreases
+  using Clock = std::function<double()>;  // in seconds; must never decrease
   static double system_clock();
 
-  /// Plans `steps` steps, evaluating after each `every` and the last. Throws ValueError if the
-  /// limit is negative, not finite, or allows no step.
+  /// Plans `steps` steps, with an evaluation after every `every` steps and after the last. Throws
+  /// ValueError if the limit is negative, not finite, or allows no step.
   TimeBudget(const TimeLimit& limit, std::int64_t steps, std::int64_t every, Clock clock);
 
-  std::int64_t steps() const { return now_.steps; }  // the goal
-  double position(std::int64_t step) const;          // in the plan
-  bool evaluates(std::int64_t step) const;           // after this many steps
+  std::int64_t steps() const { return now_.steps; }  // the current goal
+  double position(std::int64_t step) const;          // position in the plan, for the schedule
+  bool evaluates(std::int64_t step) const;  // true if an evaluation follows this many steps
   std::int64_t evaluations_left(std::int64_t step) const;
 
   void start();  // starts or resumes the clock
   double seconds() const;
   void stepped(double seconds);
   void evaluated(double seconds);
-  /// The new goal after `step` steps, if it changes. Checks at most every twentieth of the time.
+  /// Returns the new goal after `step` steps, if it changes. Checks at most once per twentieth of
+  /// the time.
   std::optional<Rescale> rescale(std::int64_t step);
 
-  /// State as text. With the same clock, it leads to the same decisions.
+  /// Returns the state as text. After loading it, the same clock leads to the same decisions.
   std::string state() const;
-  bool load_state(const std::string& text);  // false: invalid, nothing changed
+  bool load_state(const std::string& text);  // false if the text is invalid; then nothing changed
 
  private:
   struct State {

@@ -1,5 +1,5 @@
-// A run is a checkpoint, replaced by renaming, and metrics.jsonl, which resuming truncates to
-// match.
+// A run consists of a checkpoint, which is replaced by renaming, and metrics.jsonl, which is
+// truncated to match the checkpoint when the run resumes.
 #include "gradus/train/trainer.h"
 
 #include <algorithm>
@@ -33,13 +33,13 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   return number;
 }
 
-/// Doubles are saved as bits, so resumed runs compare exact values.
+/// Reads a double from its saved bits, so that resumed runs compare exact values.
 double exact_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
   return std::bit_cast<double>(whole_number(checkpoint, fact, path));
 }
 std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
 
-/// Add tensors to a checkpoint under a prefix, and read them back.
+/// Adds tensors to a checkpoint under a prefix. The counterpart below reads them back.
 void add_tensors(io::Checkpoint& checkpoint, const std::string& prefix,
                  const nn::StateDict& tensors) {
   for (const auto& [name, tensor] : tensors) checkpoint.tensors[prefix + name] = tensor;
@@ -53,19 +53,19 @@ nn::StateDict with_prefix(const io::Checkpoint& checkpoint, const std::string& p
 
 std::string four_digits(double value) { return str_cat(std::fixed, std::setprecision(4), value); }
 
-/// "held_out_loss" → "held-out loss"
+/// Formats a metric's name: "held_out_loss" → "held-out loss".
 std::string words(std::string name) {
   if (name.starts_with("held_out")) name[4] = '-';
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
 
-/// Evaluation results for the progress line.
+/// Formats evaluation results for the progress line.
 std::string note(const Metrics& metrics) {
   std::string line;
   for (const auto& [name, value] : metrics) {
     if (name.find('.') != std::string::npos) continue;
-    std::string label = words(name);  // drop "loss": the line begins with it
+    std::string label = words(name);  // without "loss", with which the line begins
     if (label.ends_with(" loss")) label.resize(label.size() - 5);
     line += (line.empty() ? "" : "  ") + label + " " + four_digits(value);
   }
@@ -78,7 +78,7 @@ TrainOptions checked(TrainOptions o) {
   require(o.patience >= 0, "Trainer: patience must not be negative, got ", o.patience);
   require(o.patience == 0 || o.time.seconds == 0, "Trainer: a patience of ", o.patience,
           " counts evaluations, whose steps vary under a time limit. Set only one of them.");
-  if (o.transport && o.time.seconds > 0)  // all use rank 0's clock
+  if (o.transport && o.time.seconds > 0)  // all processes use the clock of rank 0
     o.clock = [clock = o.clock ? o.clock : TimeBudget::Clock(TimeBudget::system_clock),
                &all = *o.transport] { return all.broadcast(clock()); };
   return o;
@@ -165,7 +165,7 @@ void Trainer::resume() {
   metrics_.assign(std::isfinite(last_) ? 1 : 0, {options_.judge, last_});
   generator().restore(static_cast<std::uint64_t>(number("random_seed")),
                       static_cast<std::uint32_t>(number("random_position")));
-  const auto budget = checkpoint.facts.find("pace");  // only with a time limit
+  const auto budget = checkpoint.facts.find("pace");  // present only with a time limit
   const bool timed = budget != checkpoint.facts.end();
   require<FileError>(
       timed == (options_.time.seconds > 0) && (!timed || budget_.load_state(budget->second)), path,
@@ -213,7 +213,7 @@ TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
       log(str_cat("has not improved in ", options_.patience, " evaluations, so training stops"));
     if (!finished && !early) save();
     if (writes()) draw_losses();
-    transport_.barrier();  // wait for all files
+    transport_.barrier();  // wait until all files are written
     return finished ? TrainEnd::finished : early ? TrainEnd::early : TrainEnd::interrupted;
   } catch (const std::exception& error) {
     progress_.reset();
@@ -224,7 +224,7 @@ TrainEnd Trainer::run(const LossOf& loss_of, const Evaluate& evaluate) {
 
 bool Trainer::begin_step() {
   const bool asked = options_.stop && *options_.stop;
-  if (transport_.size() == 1) stop_ = asked;  // several processes agreed in the last step
+  if (transport_.size() == 1) stop_ = asked;  // multiple processes agreed in the last step
   if (step_ >= budget_.steps() || stop_ || out_of_patience()) return false;
   stop_ = asked;
   step_began_ = budget_.seconds();
@@ -232,7 +232,7 @@ bool Trainer::begin_step() {
   return true;
 }
 
-/// Interpolates the schedule between steps of the plan.
+/// Interpolates the schedule between the steps of the plan.
 double Trainer::factor() {
   const double position = budget_.position(step_), whole = std::floor(position);
   const auto step = static_cast<std::int64_t>(whole);
@@ -252,7 +252,7 @@ void Trainer::after_update(const LossOf& loss_of) {
   rescaled_ = rescale();
 }
 
-/// Repeats the step under a NanFinder: the same weights, batch and random position produce the same
+/// Repeats the step under a NanFinder. The same weights, batch and random position produce the same
 /// NaN.
 void Trainer::fail_not_finite(const LossOf& loss_of) {
   generator().restore(generator().seed(), step_random_);
@@ -273,8 +273,8 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
                    files_.checkpoint(), " holds the last good step.");
 }
 
-/// Logs a change. end_step() saves a checkpoint; a run killed in between resumes before the change,
-/// with its log truncated.
+/// Logs a change of the plan. end_step() saves a checkpoint. If a run is killed in between, it
+/// resumes before the change, with its log truncated.
 bool Trainer::rescale() {
   const std::optional<Rescale> change = budget_.rescale(step_);
   if (!change || !writes()) return change.has_value();
@@ -321,7 +321,7 @@ void Trainer::validate(const Evaluate& evaluate) {
   if (writes()) io::save_safetensors(files_.model(), model_.state_dict());
 }
 
-/// Returns the metric `judge`.
+/// Evaluates, logs the results, and returns the metric `judge`.
 double Trainer::evaluate_and_log(const Evaluate& evaluate) {
   const NoGrad off;
   Generator own(0);
@@ -347,7 +347,7 @@ void Trainer::log(const std::string& what) const {
                static_cast<long long>(best_step_), files_.model().c_str());
 }
 
-/// Plots the losses and the best one from the log, which also has the steps before a resume.
+/// Plots the losses and the best loss from the log, which also contains the steps before a resume.
 void Trainer::draw_losses() const {
   const std::string unit = options_.loss_unit.empty() ? "" : ", " + options_.loss_unit;
   io::Chart chart{.title = files_.directory,

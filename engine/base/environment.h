@@ -1,19 +1,19 @@
-// The environment variables of Gradus. No other file reads them.
+// Environment variables that Gradus reads. No other file reads them.
 #pragma once
 
 namespace gradus::environment {
 
-/// An environment variable of Gradus.
+/// An environment variable that Gradus reads.
 enum class Variable {
   num_threads,      // GRADUS_NUM_THREADS: engine/base/num_threads.h
   omp_num_threads,  // OMP_NUM_THREADS, used if GRADUS_NUM_THREADS is not set
   simd,             // GRADUS_SIMD=avx512|avx2|baseline: engine/base/simd.h
   blas,             // GRADUS_BLAS=builtin|library: engine/gemm/backend.h
-  formula,          // GRADUS_FORMULA=1: fused ops run as their formula, engine/grad_mode.h
+  formula,          // GRADUS_FORMULA=1: fused ops run as formulas, engine/grad_mode.h
   check_nan,        // GRADUS_CHECK_NAN=1: trace/nan_finder.h
   trace,            // GRADUS_TRACE=FILE.html: trace/on_request.cpp
   trace_step,       // GRADUS_TRACE_STEP=N
-  silence           // GRADUS_SILENCE=SECONDS until a silent process counts as lost
+  silence           // GRADUS_SILENCE=SECONDS: a process silent for this long counts as lost
 };
 
 /// Returns the variable's value, or "" if it is not set.

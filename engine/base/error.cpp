@@ -1,4 +1,4 @@
-// Adds the context to all messages.
+// Adds the layer's path to every error message.
 #include "gradus/engine/base/error.h"
 
 namespace gradus {

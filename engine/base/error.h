@@ -1,5 +1,5 @@
-// Exception types and `require`. A message states what failed, the offending values, the layer, and
-// a fix.
+// Exception types and `require`. An error message names the failure, the offending values, the
+// layer, and a fix.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace gradus {
 
-/// Base of all exceptions that Gradus throws. Inside a layer, the message ends with its path:
-/// "matmul: [2, 3] x [4, 5]: … (in encoder.blocks.0.attention)".
+/// Base class of all exceptions that Gradus throws. If a layer is running, the message ends with
+/// the layer's path: "matmul: [2, 3] x [4, 5]: … (in encoder.blocks.0.attention)".
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what);
@@ -19,7 +19,7 @@ class Error : public std::runtime_error {
 
 // clang-format off
 class ShapeError : public Error { using Error::Error; };   // sizes, ranks or axes do not match
-class DtypeError : public Error { using Error::Error; };   // f32 with f64, floats as indices …
+class DtypeError : public Error { using Error::Error; };   // f32 mixed with f64, float indices …
 class IndexError : public Error { using Error::Error; };   // an index or token id out of range
 class ValueError : public Error { using Error::Error; };   // any other invalid argument
 class GraphError : public Error { using Error::Error; };   // second backward, no path, changed data
@@ -27,12 +27,12 @@ class MemoryError : public Error { using Error::Error; };  // over the limit or 
 class FileError : public Error { using Error::Error; };    // missing, malformed or not writable
 // clang-format on
 
-/// Set by the engine. Returns the path of the running layer, or "".
+/// Function that the engine installs. Returns the path of the running layer, or "".
 extern std::atomic<std::string (*)()> error_context;
-/// Optional callback, called with the message before an exception is thrown. Null if unset.
+/// Optional callback that receives the message before an exception is thrown. Null if unset.
 extern std::atomic<void (*)(const std::string& what)> on_error;
 
-/// Concatenates the parts of a message.
+/// Concatenates the parts of an error message.
 template <class... Parts>
 std::string str_cat(const Parts&... parts) {
   std::ostringstream out;
@@ -46,8 +46,8 @@ template <class E, class... Parts>
   throw E(str_cat(parts...));
 }
 
-/// require<ShapeError>(a == b, "add: ", a, " and ", b, " differ"). Builds the message only on
-/// failure.
+/// Throws E with the concatenated parts unless `holds`. Builds the message only on failure.
+///   require<ShapeError>(a == b, "add: ", a, " and ", b, " differ");
 template <class E = ValueError, class... Parts>
 void require(bool holds, const Parts&... parts) {
   if (!holds) [[unlikely]]

@@ -1,4 +1,4 @@
-// Callables as arguments.
+// FunctionRef: passes a callable as an argument.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,8 @@
 
 namespace gradus {
 
-/// A non-owning reference to a callable, valid for one call. Two words; never allocates.
+/// A non-owning reference to a callable, valid during the call that receives it. Holds two words
+/// and never allocates.
 template <class Signature>
 class FunctionRef;
 

@@ -1,4 +1,4 @@
-// JSON writer: appends strings and numbers to a text.
+// JSON writer: appends strings and numbers to a string.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace gradus {
 
-/// How append_json() escapes characters of a string.
+/// How append_json() escapes special characters in a string.
 enum class JsonEscape {
-  short_forms,  // \n for a newline
-  for_html      // \u000a for a newline; also escapes <, > and & for HTML
+  short_forms,  // writes a newline as \n
+  for_html      // writes a newline as \u000a; also escapes <, > and & for HTML
 };
 
-/// Appends `text` (must be UTF-8) as a JSON string.
+/// Appends `text`, which must be UTF-8, as a JSON string.
 void append_json(std::string& out, std::string_view text,
                  JsonEscape escape = JsonEscape::short_forms);
-/// Appends the shortest exact decimal; null for NaN and infinity.
+/// Appends the shortest decimal that reads back exactly, or null for NaN and infinity.
 void append_json(std::string& out, double value);
 void append_json(std::string& out, std::int64_t value);
 

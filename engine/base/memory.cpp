@@ -1,8 +1,8 @@
 // Small blocks are carved from regions and kept in one free list per size class. Each block above 4
-// MiB has its own mapping, reused for similar sizes. Cached pages do not fault again, so mappings
-// are returned to the system only on request or when memory is short; regions never are. Regions
-// are large because only full huge pages save address translations: with one mapping per block from
-// 1 MiB on, the steps of a small model took a sixth longer.
+// MiB has its own mapping, which is reused for similar sizes. Cached pages do not fault again, so
+// mappings are returned to the system only on request or when memory is short. Regions are never
+// returned. They are large because only full huge pages save address translations: with one mapping
+// per block from 1 MiB up, the steps of a small model took a sixth longer.
 #include "gradus/engine/base/memory.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-constexpr bool kPooled = false;  // operator new detects overruns
+constexpr bool kPooled = false;  // with the sanitizer, operator new detects overruns
 #else
 constexpr bool kPooled = true;
 #endif
@@ -36,7 +36,7 @@ constexpr std::size_t kRegion = std::size_t{32} << 20;  // only touched pages ar
 constexpr std::size_t kBig = std::size_t{4} << 20;
 constexpr std::size_t kMost = std::size_t{1} << 47;  // the address space of a process
 
-// Classes: 64, 128 … 512 bytes, then eight per octave: 576, 640 … 1024, 1152 …
+// Size classes: 64, 128 … 512 bytes, then eight per octave: 576, 640 … 1024, 1152 …
 std::size_t size_class(std::size_t bytes) {
   if (bytes <= 512) return bytes == 0 ? 0 : (bytes - 1) / 64;
   const auto octave = static_cast<std::size_t>(std::bit_width(bytes)) - 10;
@@ -57,8 +57,8 @@ struct Big {
   bool free;
 };
 
-/// Why an allocation failed. The exception is constructed after unlocking the pool, since its
-/// message may allocate.
+/// The reason why an allocation failed. The exception is constructed after the pool is unlocked,
+/// because building its message may allocate.
 struct Refusal {
   const char* reason = nullptr;
   std::int64_t most = 0;
@@ -66,7 +66,7 @@ struct Refusal {
 };
 
 struct Pool {
-  std::atomic_flag busy;  // spin lock, held for some ten instructions, rarely for a system call
+  std::atomic_flag busy;  // spin lock, held for about ten instructions, rarely for a system call
   Usage usage{};
   bool poison = false;
   Free* lists[kSmallClasses] = {};
@@ -88,7 +88,8 @@ struct Pool {
     return {};
   }
 
-  /// Returns null if out of memory. First frees cached mappings that would exceed the limit.
+  /// Maps pages. Returns null if out of memory. If the limit would be exceeded, frees cached
+  /// mappings first.
   char* map(std::size_t bytes) {
     const auto more = static_cast<std::int64_t>(bytes);
     if (usage.reserved_bytes > usage.limit_bytes - more) trim();
@@ -117,14 +118,14 @@ struct Pool {
     return std::exchange(fresh, fresh + bytes);
   }
 
-  // The smallest free mapping of `bytes` to 1.25 · `bytes`, or a new one.
+  // Returns the smallest free mapping of `bytes` to 1.25 · `bytes`, or a new mapping.
   void* take_big(std::size_t bytes) {
     Big* best = nullptr;
     for (Big& big : bigs)
       if (big.free && big.bytes >= bytes && big.bytes - bytes <= bytes / 4)
         if (best == nullptr || big.bytes < best->bytes) best = &big;
     if (best == nullptr) {
-      // Reserve before map(), so that nothing can fail after it.
+      // Reserve space before map(), so that nothing can fail after it.
       if (bigs.size() == bigs.capacity()) bigs.reserve(2 * bigs.size() + 16);
       const std::size_t rounded = class_bytes(size_class(bytes));
       char* const pages = map(rounded);
@@ -145,10 +146,10 @@ struct Pool {
   }
 };
 
-// Never destroyed: static tensors are released after all other objects.
+// The pool is never destroyed, because static tensors are released after all other objects.
 Pool& pool() {
   static Pool& only = *[] {
-    // A forked child has no other thread that could unlock the pool.
+    // In a forked child, no other thread exists that could unlock the pool.
     const auto unlock = [] { pool().unlock(); };
     pthread_atfork([] { pool().lock(); }, unlock, unlock);
     return new Pool;
@@ -161,7 +162,7 @@ std::int64_t machine_bytes() {
   return bytes;
 }
 
-// Constructed before main: a child forked during the construction would wait forever.
+// The pool is constructed before main(): a child forked during the construction would wait forever.
 [[maybe_unused]] const bool made = (pool(), machine_bytes(), true);
 
 struct Locked {

@@ -1,4 +1,4 @@
-// The tensor allocator: cached size classes in regions of huge pages, with usage counts.
+// The tensor allocator. Caches size classes in regions of huge pages and counts memory usage.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 namespace gradus::memory {
 
-inline constexpr std::size_t kAlignment = 64;  // bytes: a cache line
+inline constexpr std::size_t kAlignment = 64;  // in bytes: one cache line
 
-/// Returns at least `bytes` uninitialized bytes, aligned to kAlignment (NaN bytes under
-/// set_poison). Never returns null. Throws MemoryError above the limit or the machine's memory.
+/// Returns at least `bytes` uninitialized bytes, aligned to kAlignment. With set_poison(true), they
+/// are NaN. Never returns null. Throws MemoryError beyond the limit or the machine's memory.
 void* allocate(std::size_t bytes);
-void release(void* data, std::size_t bytes) noexcept;  // takes the same `bytes`
+void release(void* data, std::size_t bytes) noexcept;  // `bytes` as passed to allocate()
 
 /// A temporary buffer of `count` values, counted as live memory.
 template <class T>
@@ -26,19 +26,19 @@ struct Scratch {
   T* data;
 };
 
-/// Byte counts of the tensor allocator.
+/// Byte counts that the tensor allocator maintains.
 struct Usage {
   std::int64_t live_bytes = 0;           // held by live tensors
   std::int64_t peak_bytes = 0;           // maximum since the start or reset_peak()
   std::int64_t reserved_bytes = 0;       // obtained from the system, in use or cached
   std::int64_t limit_bytes = INT64_MAX;  // set by set_limit()
 };
-Usage usage();          // of this process
+Usage usage();          // memory usage of this process
 void reset_peak();      // sets peak_bytes to live_bytes
 void release_cached();  // returns free blocks above 4 MiB to the system
 
-/// Limits the live bytes; zero removes the limit. Near it, cached memory is returned to the system.
+/// Limits live_bytes; 0 removes the limit. Near the limit, cached memory is returned to the system.
 void set_limit(std::int64_t bytes);
-/// Fills new memory with 0xFF bytes, NaN in f32 and f64. Returns the old setting.
+/// If on, fills new memory with 0xFF bytes, which are NaN in f32 and f64. Returns the old setting.
 bool set_poison(bool on);
 }  // namespace gradus::memory

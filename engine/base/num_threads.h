@@ -1,16 +1,16 @@
-// The number of threads for kernels and matmuls.
+// Number of threads that kernels and matmuls use.
 #pragma once
 
 namespace gradus {
 
 inline constexpr int kMaxThreads = 1024;
 
-/// Returns the configured number, or the default (computed once). At least 1.
+/// Returns the configured number of threads, or the default (computed once). At least 1.
 int num_threads();
 void set_num_threads(int n);  // throws ValueError unless 1 ≤ n ≤ kMaxThreads
 
-/// Returns GRADUS_NUM_THREADS, else OMP_NUM_THREADS, else the physical cores within the affinity
-/// mask and cgroup quota.
+/// Returns GRADUS_NUM_THREADS if set, else OMP_NUM_THREADS, else the number of physical cores
+/// within the affinity mask and cgroup quota.
 int default_num_threads();
 
 }  // namespace gradus

@@ -1,8 +1,8 @@
-// The thread pool. OpenMP creates the threads in a parallel region that never ends. Debuggers,
-// sanitizers and an OpenMP BLAS therefore treat them as OpenMP threads. The pool distributes the
-// work: an OpenMP region waits at its end even for threads that have not started, for milliseconds
-// if another process uses a core. A loop here waits only for threads inside its chunks. It sleeps
-// meanwhile, so the system may move such a thread to the free core.
+// The thread pool. OpenMP creates the threads in a parallel region that never ends, so debuggers,
+// sanitizers and an OpenMP BLAS treat them as OpenMP threads. The pool distributes the work itself.
+// At its end, an OpenMP region waits even for threads that have not started, which takes
+// milliseconds if another process uses a core. A loop of this pool waits only for threads that are
+// inside its chunks. Meanwhile it sleeps, so the system may move such a thread to the free core.
 #include "gradus/engine/base/parallel.h"
 
 #include <algorithm>
@@ -39,14 +39,15 @@ int wait_while(const std::atomic<int>& value, int old) {
   return value.load();
 }
 
-/// The chunks assigned to one thread, in their own cache line.
+/// The chunks assigned to one thread. Each share has its own cache line.
 struct alignas(64) Share {
   std::atomic<std::int64_t> next{0};
   std::int64_t end = 0;
 };
 
-/// One parallel_for. Each thread starts with the same part of every loop, whose data is in its
-/// core's cache (5 % of a small model's step). It then takes chunks from other shares.
+/// State of one parallel_for. Each thread starts with the same part of every loop, because its
+/// core's cache holds the data (5 % of a small model's step). It then takes chunks from other
+/// shares.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
@@ -80,8 +81,8 @@ struct Loop {
 
 class ThreadPool {
  public:
-  /// Rethrows the loop's first exception. Returns false if another thread uses the pool or no
-  /// thread can be created; the caller then runs the loop.
+  /// Runs the loop and rethrows its first exception. Returns false if another thread uses the pool
+  /// or no thread can be created; the caller must then run the loop.
   bool run(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body,
            int threads) {
     const std::unique_lock lock(busy_, std::try_to_lock);
@@ -111,8 +112,8 @@ class ThreadPool {
     set_num_threads(1);
   }
 
-  /// Called at exit: LLVM's OpenMP (unlike GNU's) crashes if it shuts down while creating a team.
-  /// Workers that need more than a second will not start.
+  /// Called at exit, because LLVM's OpenMP (unlike GNU's) crashes if it shuts down while creating a
+  /// team. Workers that need more than a second are assumed never to start.
   void wait_until_started() const {
     for (int i = 0; i < 1000 && started_ < asked_for_; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -124,7 +125,7 @@ class ThreadPool {
     const auto start = [this, first = asked_for_.load(), more = workers - asked_for_] {
 #pragma omp parallel num_threads(more)
       {
-        // Count threads that OpenMP did not grant as started.
+        // Count the threads that OpenMP did not provide as started.
         if (omp_get_thread_num() == 0) started_ += more - omp_get_num_threads();
         worker_loop(first + omp_get_thread_num());
       }
@@ -152,14 +153,14 @@ class ThreadPool {
 
   std::mutex busy_;
   Share shares_[kMaxThreads];
-  std::atomic<int> asked_for_{0}, started_{0};  // workers
+  std::atomic<int> asked_for_{0}, started_{0};  // numbers of workers
   std::atomic<int> wanted_{0};
   std::atomic<int> loops_{0};
-  std::atomic<int> inside_{0};  // workers that may be inside a chunk
+  std::atomic<int> inside_{0};  // number of workers that may be inside a chunk
   std::atomic<Loop*> job_{nullptr};
 };
 
-/// Never destroyed: its threads wait in it until the process ends.
+/// The pool is never destroyed, because its threads wait in it until the process ends.
 ThreadPool& pool() {
   static ThreadPool& only = *[] {
     std::atexit([] { pool().wait_until_started(); });

@@ -1,5 +1,5 @@
-// The POSIX implementation, with Linux-only parts behind #ifdef. Where /proc, /sys or control
-// groups do not exist, they are simply not found.
+// POSIX implementation, with Linux-only parts behind #ifdef. Where /proc, /sys or control groups do
+// not exist, the functions return their defaults.
 #include "gradus/engine/base/platform.h"
 
 #include <cxxabi.h>
@@ -32,8 +32,8 @@
 namespace gradus::platform {
 namespace {
 
-// Calls use(stream) with `file` of this process's control group and each enclosing one. (Version 2:
-// limits along the path add up; inside a container the path is "/".)
+// Calls use(stream) with `file` of this process's control group and of each enclosing group.
+// (Version 2: limits along the path combine; inside a container, the path is "/".)
 template <class F>
 void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   std::ifstream groups(root + "/proc/self/cgroup");
@@ -46,21 +46,21 @@ void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   }
 }
 
-// CPU quota of the control groups in cores. Infinite without a quota.
+// Returns the CPU quota of the control groups in cores, or infinity without a quota.
 double cpu_quota(const std::string& root) {
   double cores = INFINITY;
   double quota = 0, period = 0;
   each_cgroup(root, "cpu.max", [&](std::istream&& in) {
     if (in >> quota >> period) cores = std::min(cores, quota / period);
   });
-  const std::string cpu = root + "/sys/fs/cgroup/cpu/cpu.cfs_";  // version 1
+  const std::string cpu = root + "/sys/fs/cgroup/cpu/cpu.cfs_";  // for version 1
   if (std::ifstream(cpu + "quota_us") >> quota && quota > 0 &&
       std::ifstream(cpu + "period_us") >> period)
     cores = std::min(cores, quota / period);
   return cores;
 }
 
-// Returns an entry such as "VmRSS:  1234 kB" in bytes; 0 without /proc.
+// Returns the bytes of an entry such as "VmRSS:  1234 kB", or 0 without /proc.
 std::size_t status_bytes(const char* name) {
   std::ifstream status("/proc/self/status");
   std::size_t kilobytes = 0;
@@ -72,14 +72,14 @@ std::size_t status_bytes(const char* name) {
 }  // namespace
 
 int usable_cores(const std::string& root) {
-  std::set<std::string> cores;  // hyperthreads of a core list the same siblings
+  std::set<std::string> cores;  // all hyperthreads of a core list the same siblings
 #ifdef __linux__
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0)
     for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
       if (!CPU_ISSET(i, &mask)) continue;
       auto core = str_cat(root, "/sys/devices/system/cpu/cpu", i, "/topology/thread_siblings_list");
-      std::ifstream(core) >> core;  // keeps its value if the file does not exist
+      std::ifstream(core) >> core;  // leaves `core` unchanged if the file does not exist
       cores.insert(core);
     }
 #endif
@@ -111,7 +111,7 @@ void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes)
 
 std::size_t physical_memory(const std::string& root) {
   double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
-  for (const char* file : {"memory.max", "memory/memory.limit_in_bytes"})  // versions 2 and 1
+  for (const char* file : {"memory.max", "memory/memory.limit_in_bytes"})  // for versions 2 and 1
     each_cgroup(root, file, [&](std::istream&& in) {
       if (double most = 0; in >> most) bytes = std::min(bytes, most);
     });
@@ -131,7 +131,7 @@ std::string system_name() {
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 bool sync_file(std::FILE* file) {
-  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // or a pipe
+  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // or it is a pipe
 }
 
 std::string demangle(const char* mangled) {
@@ -144,7 +144,7 @@ std::vector<void*> stack_trace() {
   std::vector<void*> at(64);
 #ifdef __GLIBC__
   at.resize(static_cast<std::size_t>(backtrace(at.data(), static_cast<int>(at.size()))));
-  // Skips this function's frames and, under a sanitizer, its backtrace()'s.
+  // Skips the frames of this function and, under a sanitizer, of its backtrace().
   const auto caller = std::find(at.begin(), at.end(), __builtin_return_address(0));
   if (caller != at.end()) at.erase(at.begin(), caller);
 #endif

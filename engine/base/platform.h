@@ -1,4 +1,4 @@
-// Everything that depends on the operating system.
+// All code that depends on the operating system.
 #pragma once
 
 #include <cstddef>
@@ -8,28 +8,28 @@
 
 namespace gradus::platform {
 
-/// Maps zeroed pages, huge ones if possible. Returns nullptr if out of memory.
+/// Maps zeroed pages, as huge pages if possible. Returns nullptr if out of memory.
 void* map_pages(std::size_t bytes);
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
-/// Returns the bytes this process may use, by the machine, cgroup and RLIMIT_AS. 0 if unknown.
-/// `root` is the parent of /proc and /sys.
+/// Returns the bytes that this process may use: the minimum over the machine, cgroup and RLIMIT_AS.
+/// Returns 0 if unknown. `root` is the parent directory of /proc and /sys.
 std::size_t physical_memory(const std::string& root = "");
 
-/// Returns the physical cores within the affinity mask and cgroup quota. At least 1. `root` as
-/// above.
+/// Returns the number of physical cores within the affinity mask and cgroup quota. At least 1.
+/// `root` as in physical_memory().
 int usable_cores(const std::string& root = "");
 
-/// Looks up a function of any loaded library by name (openblas_set_num_threads …). nullptr if
-/// absent.
+/// Looks up a function in any loaded library by name (openblas_set_num_threads …). Returns nullptr
+/// if absent.
 void* find_symbol(const char* name);
 
-/// Example: "Linux 6.1.0 x86_64".
+/// Returns the system's name, for example "Linux 6.1.0 x86_64".
 std::string system_name();
 
-/// Demangles typeid(x).name() or a function name: "gradus::nn::Linear".
+/// Demangles typeid(x).name() or a function name, for example to "gradus::nn::Linear".
 std::string demangle(const char* mangled);
 
-/// Resident bytes: current and peak.
+/// Returns the resident memory in bytes: current, and peak.
 std::size_t resident_bytes();
 std::size_t peak_resident_bytes();
 
@@ -37,7 +37,7 @@ bool is_terminal(std::FILE* file);
 /// Writes flushed data to disk. Returns false and sets errno on failure.
 bool sync_file(std::FILE* file);
 
-/// Returns the calling functions' addresses, innermost first. Null pointers if unsupported.
+/// Returns the addresses of the calling functions, innermost first. Null pointers if unsupported.
 std::vector<void*> stack_trace();
 
 struct Frame {
@@ -45,8 +45,8 @@ struct Frame {
   long line;                   // 0 without debug information
 };
 
-/// Finds the frames of each call with addr2line, inlined functions first. Empty without addr2line.
-/// Takes a few tenths of a second. At most 4,000 calls.
+/// Finds the frames of each call with addr2line, inlined functions first. Returns an empty list
+/// without addr2line. Takes a few tenths of a second. Accepts at most 4,000 calls.
 std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls);
 
 }  // namespace gradus::platform

@@ -38,7 +38,8 @@ struct Vector {
 };
 
 // Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE: a kernel is first
-// compiled for the baseline, and these can be inlined only into functions of their level.
+// compiled for the baseline, and these functions can only be inlined into functions of their own
+// level.
 GRADUS_TARGET_AVX512 inline void multiply(Vector<64>::Lanes& x, const Vector<64>::Lanes& y) {
   constexpr __mmask8 kAll = 255;  // all lanes; avoids a GCC 12 warning
   x = (Vector<64>::Lanes)_mm512_maskz_mul_epu32(kAll, (__m512i)x, (__m512i)y);
@@ -50,17 +51,18 @@ inline void multiply(Vector<16>::Lanes& x, const Vector<16>::Lanes& y) {
   x = (Vector<16>::Lanes)_mm_mul_epu32((__m128i)x, (__m128i)y);
 }
 
-// One block per lane, one word in the lane's lower half. The multiplication ignores the upper half,
-// so it is not cleared. (GCC's own code clears and repacks it and takes three times as long.)
+// Computes one block per lane, with one word in the lane's lower half. The multiplication ignores
+// the upper half, so it is not cleared. (GCC's own code clears and repacks it, which takes three
+// times as long.)
 template <int bytes>
 struct Blocks {
   using Lanes = typename Vector<bytes>::Lanes;
-  using Floats = typename Vector<bytes>::Floats;  // no two-source shuffle for integers
+  using Floats = typename Vector<bytes>::Floats;  // integers have no two-source shuffle
   static constexpr std::size_t kCount = bytes / 8;
   Lanes x0, x1, x2, x3;
 
-  // Lane 2i holds block i, lane 2i + 1 block i + kCount / 2, so that write() stores blocks in
-  // order.
+  // Lane 2i holds block i, and lane 2i + 1 holds block i + kCount / 2, so that write() stores the
+  // blocks in order.
   template <std::size_t... i>
   static GRADUS_INLINE void number(Lanes& block, std::index_sequence<i...>) {
     block += Lanes{(i / 2 + i % 2 * kCount / 2)...};
@@ -83,7 +85,7 @@ struct Blocks {
     x3 = p0;
   }
 
-  // From each 16 bytes of a and b: words 0 and 2, or 1 and 3 if `odd`.
+  // Selects from each 16 bytes of a and b: words 0 and 2, or 1 and 3 if `odd`.
   template <std::size_t odd, std::size_t... i>
   static GRADUS_INLINE void pick(Floats& to, const Floats& a, const Floats& b,
                                  std::index_sequence<i...>) {
@@ -107,8 +109,8 @@ GRADUS_INLINE void mix_all(Each& each, const Key& key, std::index_sequence<v...>
   (each[v].mix(key), ...);
 }
 
-// Packs unroll rounds and vectors, which gives independent multiplications and keeps blocks in
-// registers. Of nested loops, GCC unrolls only the innermost.
+// Parameter packs unroll rounds and vectors, which yields independent multiplications and keeps
+// blocks in registers. In nested loops, GCC unrolls only the innermost.
 template <int bytes, std::size_t... v, std::size_t... round>
 GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std::int64_t groups,
                                 Word* words, std::index_sequence<v...> all,
@@ -133,7 +135,7 @@ GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std:
   }
 }
 
-// The words of kGroup · groups blocks, from `block` on.
+// Computes the words of kGroup · groups blocks, starting at `block`.
 template <int bytes, int vectors>
 GRADUS_INLINE void fill(RandomStream s, std::uint64_t block, std::int64_t groups, Word* words) {
   fill_vectors<bytes>(s, block, groups, words, std::make_index_sequence<vectors>{},
@@ -150,7 +152,7 @@ void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups
 }
 #endif
 
-// 53 bits of two words, in [0, 1)
+// Combines 53 bits of two words into a number in [0, 1).
 double unit(Word a, Word b) { return ((a >> 5) * 0x1p26 + (b >> 6)) * 0x1p-53; }
 
 Generator global_generator;
@@ -176,7 +178,7 @@ double RandomStream::uniform(std::int64_t index) const {
   return i % 2 == 0 ? unit(b[0], b[1]) : unit(b[2], b[3]);
 }
 
-// Two indices share a block, whose two uniforms give r·cos φ and r·sin φ.
+// Two indices share a block. Its two uniform numbers yield r·cos φ and r·sin φ.
 double RandomStream::normal(std::int64_t index) const {
   const auto i = static_cast<std::uint64_t>(index);
   const Block b = block_of(*this, i / 2);
@@ -187,7 +189,7 @@ double RandomStream::normal(std::int64_t index) const {
 
 std::int64_t RandomStream::below(std::int64_t index, std::int64_t n) const {
   require(n >= 1, "below: n must be positive, got ", n);
-  // From 2⁵³ on the product may round up to n.
+  // If n is 2⁵³ or more, the product may round up to n.
   return std::min(static_cast<std::int64_t>(uniform(index) * static_cast<double>(n)), n - 1);
 }
 
@@ -209,7 +211,7 @@ RandomStream Generator::next() {
   return {seed_, next_stream_++, rank_};
 }
 
-// Not synchronized: each thread that draws needs its own GeneratorScope.
+// Not synchronized: every thread that draws numbers needs its own GeneratorScope.
 Generator& generator() {
   return thread_state.generator != nullptr ? *thread_state.generator : global_generator;
 }

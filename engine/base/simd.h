@@ -1,10 +1,10 @@
-// Compiles one loop for several instruction sets and selects one at run time.
+// Compiles one loop for multiple instruction sets and selects one at run time.
 //
 //   template <class T> GRADUS_INLINE void add_rows(T* y, const T* x, std::int64_t n) { … a loop … }
 //   simd::run<add_rows<T>>(y, x, n);
-//
 // `run` contains add_rows compiled for three levels and calls the widest that the processor and
-// GRADUS_SIMD allow. `target_clones` selects before main(), so tests could not run narrower
+// GRADUS_SIMD allow. We do not use `target_clones`: it selects before main(), so tests could not
+// run narrower versions, and clang does not support it on templates.
 // versions, and clang does not support it on templates.
 //
 // Without GRADUS_KERNEL_CLONES (sanitizers, the `step` preset), run calls the function directly.
@@ -23,7 +23,7 @@
 #endif
 
 #if defined(__x86_64__)
-// x86-64-v3 and x86-64-v4, spelled out: with "arch=x86-64-v4" clang uses vectors of only 32 bytes.
+// x86-64-v3 and x86-64-v4 by feature: with "arch=x86-64-v4", clang uses only 32-byte vectors.
 #define GRADUS_TARGET_AVX2 __attribute__((target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt")))
 #define GRADUS_TARGET_AVX512                                                            \
   __attribute__((                                                                       \
@@ -34,7 +34,7 @@
 #define GRADUS_HAS_LEVELS 0
 #endif
 
-// Two namespaces: a program and the library may have different versions of `run`.
+// Two namespaces, because a program and the library may contain different versions of `run`.
 #if GRADUS_HAS_LEVELS && defined(GRADUS_KERNEL_CLONES) && GRADUS_KERNEL_CLONES
 #define GRADUS_DISPATCHES 1
 #define GRADUS_RUN_NAMESPACE dispatched
@@ -45,13 +45,13 @@
 
 namespace gradus::simd {
 
-/// Vectors of 16 bytes (SSE2, NEON), 32 bytes with fused multiply-add, or 64 bytes.
+/// Vector width: 16 bytes (SSE2, NEON), 32 bytes with fused multiply-add, or 64 bytes.
 enum class Level { baseline, avx2, avx512 };
 
-/// The level in use: the processor's widest, or less by GRADUS_SIMD=avx512|avx2|baseline. Computed
-/// once. Throws ValueError for an invalid or unsupported GRADUS_SIMD.
+/// Returns the level in use: the processor's widest, unless GRADUS_SIMD=avx512|avx2|baseline
+/// selects a lower one. Computed once. Throws ValueError if GRADUS_SIMD is invalid or unsupported.
 Level level();
-Level widest();  // regardless of GRADUS_SIMD
+Level widest();  // the processor's widest level, regardless of GRADUS_SIMD
 
 std::string_view name(Level level);  // for example "avx512"
 
@@ -66,7 +66,7 @@ inline std::atomic<int> chosen{-1};  // −1: not chosen yet
 Level choose();
 
 #if GRADUS_DISPATCHES
-// flatten: also inlines lambdas that the compiler considers too large to inline three times.
+// flatten also inlines lambdas that the compiler considers too large to inline three times.
 template <auto kernel, class... Arguments>
 GRADUS_TARGET_AVX512 __attribute__((flatten)) auto run_avx512(Arguments... arguments) {
   return kernel(arguments...);
@@ -90,7 +90,7 @@ inline Level level() {
 
 inline namespace GRADUS_RUN_NAMESPACE {
 
-/// Runs the kernel for level().
+/// Runs the kernel version for level().
 template <auto avx512, auto avx2, auto baseline, class... Arguments>
 auto run_one(Arguments... arguments) {
 #if GRADUS_DISPATCHES
@@ -109,8 +109,8 @@ auto run_one(Arguments... arguments) {
 }
 
 /// Runs kernel(arguments…) for level(). The kernel and its callees must be GRADUS_INLINE. Kernels
-/// with pointers to double or int64_t have one version: their speed matters less, and each version
-/// takes seconds to compile.
+/// with pointers to double or int64_t are compiled once only: their speed matters less, and each
+/// version takes seconds to compile.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
   if constexpr ((detail::is_wide<Arguments> || ...))

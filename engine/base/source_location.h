@@ -1,9 +1,9 @@
-// The caller's file and line: std::source_location, which clang 14 lacks.
+// SourceLocation: the caller's file and line. Replaces std::source_location, which clang 14 lacks.
 #pragma once
 
 namespace gradus {
 
-/// As a default argument, current() gives the location of the call.
+/// A file and line. As a default argument, current() returns the location of the call.
 class SourceLocation {
  public:
   SourceLocation() = default;

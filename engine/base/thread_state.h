@@ -13,11 +13,11 @@ class Node;
 
 /// State of one thread. parallel_for copies it to its workers.
 struct ThreadState {
-  bool grad_enabled = true;        // false: nothing is recorded (no_grad)
-  bool formula = false;            // true: fused ops run as their formula (FormulaScope)
+  bool grad_enabled = true;        // false: ops are not recorded (NoGrad)
+  bool formula = false;            // true: fused ops run as formulas (FormulaScope)
   bool parallel = false;           // inside parallel_for: nested loops run serially
   Observer* observer = nullptr;    // null: none
-  const Scope* scope = nullptr;    // the innermost running layer
+  const Scope* scope = nullptr;    // innermost running layer
   const Node* backward = nullptr;  // the node whose backward is running
   std::uint64_t operations = 0;    // number of ops run on this thread
   Generator* generator = nullptr;  // null: the global one
@@ -25,7 +25,7 @@ struct ThreadState {
 
 extern thread_local constinit ThreadState thread_state;
 
-/// Sets `variable` to `value` and restores it at the end of the scope.
+/// RAII guard: sets `variable` to `value` and restores it at the end of the scope.
 template <class T>
 struct ScopedValue {
   [[nodiscard]] ScopedValue(T& variable, T value)

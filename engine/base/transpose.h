@@ -1,4 +1,4 @@
-// Matrix transpose by 8×8 blocks in registers; also copies and prefetches rows.
+// Transposes matrices in 8×8 blocks held in registers. Also copies and prefetches rows.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ struct Lanes {
   using Vector __attribute__((vector_size(kBlock * sizeof(T)))) = T;
 };
 
-/// In each group of 2·size rows, rows `size` apart exchange their off-diagonal blocks of `size`
-/// columns: (a b; c d) becomes (a c; b d).
+/// In each group of 2·size rows, exchanges the off-diagonal blocks of `size` columns between rows
+/// `size` apart: (a b; c d) becomes (a c; b d).
 template <int size, class V, std::size_t... lane>
 GRADUS_INLINE void exchange_blocks(V* rows, std::index_sequence<lane...>) {
   constexpr auto left = [](std::size_t l) { return l / size % 2 == 0; };
@@ -32,7 +32,7 @@ GRADUS_INLINE void exchange_blocks(V* rows, std::index_sequence<lane...>) {
   }
 }
 
-/// An 8×8 matrix is transposed by exchanging blocks of 1, then 2, then 4.
+/// Transposes an 8×8 matrix by exchanging blocks of size 1, then 2, then 4.
 template <class T>
 GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int64_t apart) {
   typename Lanes<T>::Vector rows[kBlock];
@@ -45,7 +45,7 @@ GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int
 }
 
 /// Writes xᵀ [width, rows] with row stride `apart`; x [rows, width] has row stride `row`. Reads
-/// sixteen rows together, which fills a cache line of the result.
+/// sixteen rows together, which fill one cache line of the result.
 template <class T>
 GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width,
                              T* to, std::int64_t apart) {
@@ -61,8 +61,8 @@ GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, st
   }
 }
 
-/// Copies x [rows, width] from row stride `row` to `apart`. A power-of-two stride, as in a
-/// projection, causes cache-set conflicts.
+/// Copies x [rows, width] from row stride `row` to row stride `apart`. Avoids the cache-set
+/// conflicts of a power-of-two stride, which projections often have.
 template <class T>
 void copy_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T* to,
                std::int64_t apart) {

@@ -1,4 +1,4 @@
-// The version of Gradus. CMake reads it from here.
+// The version of Gradus. CMake reads it from this file.
 #pragma once
 
 #define GRADUS_VERSION_MAJOR 0

@@ -1,14 +1,16 @@
-// Vector mathematics for float and double: exp, log, tanh, erf and activation functions.
+// Vectorizable math functions for float and double: exp, log, tanh, erf and activation functions.
 //
-// The float functions are branch-free C++, which g++ and clang vectorize (-O3 -fno-math-errno
-// -fno-trapping-math; without these: correct but slow). double calls std::. NaN gives NaN, ±∞ the
-// limit (gelu(-∞) = 0). Maximum measured errors in ulp: exp 1.1, expm1 1.7, log 1.0, log1p 1.5,
-// tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or 1e-7 max(1, |x|) if larger. a * b + c may be
-// fused, so instruction sets differ within these bounds.
+// The float functions are branch-free C++ that g++ and clang vectorize with -O3 -fno-math-errno
+// -fno-trapping-math; without these flags they are correct but slow. The double functions call
+// std::. NaN yields NaN, and ±∞ yields the limit (gelu(-∞) = 0). Maximum measured errors in ulp:
+// exp 1.1, expm1 1.7, log 1.0, log1p 1.5, tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or 1e-7
+// max(1, |x|) if larger. The compiler may fuse a * b + c, so instruction sets differ within these
+// bounds.
 //
 // Coefficients: minimax fits of the relative error (reweighted least squares on 800 Chebyshev
-// nodes, values of 40 digits). Each is rounded to float, lowest first, and the others are fitted
-// again. Selects come last: for a clamp at the start, g++ adds a second path for the constant.
+// nodes, values with 40 digits). Coefficients are rounded to float one by one, lowest first, and
+// the rest are refitted. Selects come last: for a clamp at the start, g++ adds a second path for
+// the constant.
 #pragma once
 
 #include <bit>
@@ -36,7 +38,7 @@ GRADUS_INLINE float power_of_two(std::int32_t n) {
   return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127u) << 23);
 }
 
-/// eˣ = 2ⁿ (1 + q), |q| < 0.42, for |x| < 1000; otherwise arbitrary. q is NaN if x is.
+/// eˣ = 2ⁿ (1 + q), |q| < 0.42, for |x| < 1000; otherwise arbitrary. q is NaN if x is NaN.
 struct Exponential {
   float q;
   std::int32_t n;
@@ -46,7 +48,7 @@ GRADUS_INLINE Exponential reduce(float x) {
   constexpr float kRound = 12582912.0f;  // 1.5 · 2²³: the sum's low bits are the nearest integer
   const float shifted = x * 1.44269504f + kRound;
   const float n = shifted - kRound;
-  // ln 2 in two parts; n times the first is exact.
+  // ln 2 in two parts; the product of n and the first part is exact.
   const float r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
   // (eʳ - 1 - r) / r², |r| ≤ ln 2 / 2. Fit error: 1.4e-8 of eʳ - 1.
   const float p =
@@ -55,7 +57,7 @@ GRADUS_INLINE Exponential reduce(float x) {
   return {p * (r * r) + r, static_cast<std::int32_t>(bits)};
 }
 
-/// e⁻ᵃ for a ≥ 0, but 0 if denormal. Cheaper than exp.
+/// e⁻ᵃ for a ≥ 0, or 0 where that is denormal. Cheaper than exp.
 GRADUS_INLINE float decay(float a) {
   const auto [q, n] = reduce(-a);
   const float y = (1.0f + q) * power_of_two(n);
@@ -69,7 +71,7 @@ GRADUS_INLINE double decay(double a) { return std::exp(-a); }
 GRADUS_INLINE float exp(float x) {
   const auto [q, n] = detail::reduce(x);
   const std::int32_t half = n >> 1;  // two factors, since 2⁻¹⁵⁰ and 2¹²⁸ are not floats
-  // Not a product that underflows, which is slow on many processors.
+  // Uses 0 rather than an underflowing product, which is slow on many processors.
   const float rest = n < -150 ? 0.0f : detail::power_of_two(n - half);
   const float y = (1.0f + q) * detail::power_of_two(half) * rest;
   const float bounded = x > 88.8f ? detail::kInfinity : y;
@@ -109,7 +111,7 @@ GRADUS_INLINE float log1p(float x) {
   const float lost = x - (u - 1.0f);  // rounding error of u: ln(u + lost) ≈ ln u + lost / u
   const float y = log(u);
   const float corrected = (u > 0.0f && u < detail::kInfinity) ? y + lost / u : y;
-  return x == 0.0f ? x : corrected;  // keeps -0
+  return x == 0.0f ? x : corrected;  // keeps the sign of -0
 }
 
 GRADUS_INLINE float tanh(float x) {
@@ -118,7 +120,7 @@ GRADUS_INLINE float tanh(float x) {
   const float scale = detail::power_of_two(n - 1);
   const float h = scale * q + (scale - 0.5f);  // (e²ᵃ - 1) / 2
   const float t = h / (1.0f + h);
-  const float inner = a < 0.3f ? h - h * t : t;       // the same, without rounding 1 + h
+  const float inner = a < 0.3f ? h - h * t : t;       // same value, without rounding 1 + h
   return std::copysign(a > 10.0f ? 1.0f : inner, x);  // 1 - tanh 10 = 4e-9
 }
 
@@ -161,17 +163,18 @@ GRADUS_INLINE Sigmoid<T> sigmoid_with_slope(T x) {
 
 }  // namespace detail
 
-/// 1 / (1 + e⁻ˣ); 0 where that is denormal.
+/// 1 / (1 + e⁻ˣ), or 0 where that is denormal.
 template <class T>
 GRADUS_INLINE T sigmoid(T x) {
   const T e = detail::decay(std::abs(x));
   const T t = e / (T(1) + e);
   const T q = T(1) - t;
-  const T low = e < T(0.25) ? e * q : t;  // equal; each rounds less on its side
+  const T low = e < T(0.25) ? e * q : t;  // same value; each form rounds less in its range
   return x < T(0) ? low : q;
 }
 
-// Beyond these, the vanishing factor is 0 (it underflows well before), since ∞ · 0 would be NaN.
+// Beyond these bounds, the vanishing factor is set to 0, because ∞ · 0 would be NaN. It underflows
+// well before them.
 inline constexpr int kSiluEnd = 800, kGeluEnd = 40;
 
 /// x · sigmoid(x) (Elfwing et al. 2017; also called swish).
@@ -215,9 +218,9 @@ GRADUS_INLINE T gelu_erf_derivative(T x) {
   return probability + (std::abs(x) > T(kGeluEnd) ? T(0) : x * density);
 }
 
-// Reductions. The order depends only on n: 32 running values of float, or 16 of double, folded in
-// halves at the end. This vectorizes, and the rounding depth of a sum is n/32 + 5. Up to 8 values
-// are combined one by one, which is faster.
+// Reductions. The order depends only on n: 32 running values of type float, or 16 of type double,
+// are folded in halves at the end. This vectorizes, and a sum has a rounding depth of n/32 + 5. Up
+// to 8 values are combined one by one, which is faster.
 
 /// Returns combine(f(0), … f(n-1)), or `nothing` if n is 0.
 template <class T, class F, class Combine>
@@ -261,7 +264,7 @@ GRADUS_INLINE T dot(const T* x, const T* y, std::int64_t n) {
   return sum_of<T>(n, [=](std::int64_t i) { return x[i] * y[i]; });
 }
 
-/// The maximum of n values: -∞ if n is 0, NaN if any is NaN.
+/// Returns the maximum of n values: -∞ if n is 0, NaN if any value is NaN.
 template <class T>
 GRADUS_INLINE T max(const T* x, std::int64_t n) {
   const auto value = [=](std::int64_t i) { return x[i]; };

@@ -14,23 +14,25 @@ enum class Backend { builtin, library, plain };
 
 struct Choice {
   Backend backend;
-  simd::Level level;  // of the built-in kernels
+  simd::Level level;  // level of the built-in kernels
   std::string reason;
 };
 
-/// Returns the backend, by the build, library, processor, GRADUS_BLAS=builtin|library and
-/// GRADUS_SIMD. Computed once. Throws ValueError if a variable is invalid.
+/// Returns the backend. It depends on the build, linked library, processor,
+/// GRADUS_BLAS=builtin|library and GRADUS_SIMD. Computed once. Throws ValueError if a variable is
+/// invalid.
 const Choice& chosen();
-/// Returns the choice for a value of GRADUS_BLAS ("" if unset) and a linked library.
+/// Returns the choice for a given GRADUS_BLAS value ("" if unset) and linked library.
 Choice choice_of(std::string_view asked, Library library);
 
-/// multiply with a given backend and level, for tests and benchmarks.
+/// Like multiply, but with a given backend and level. For tests and benchmarks.
 template <class T>
 void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<const T>> a,
                  std::type_identity_t<Matrix<const T>> b,
                  const std::type_identity_t<Options<T>>& options = {});
 
-/// Example: "builtin, avx512: it does not depend on the processor's model name".
+/// Describes the choice, for example "builtin, avx512: it does not depend on the processor's model
+/// name".
 std::string describe(const Choice& choice = chosen());
 
 }  // namespace gradus::gemm

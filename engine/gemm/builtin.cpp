@@ -9,14 +9,14 @@
 namespace gradus::gemm {
 namespace {
 
-// Rows of B prefetched while packing.
+// Number of rows of B to prefetch while packing.
 constexpr std::int64_t kFetched = 16;
-// Strips of C up to which packing B does not pay.
+// Maximum number of strips of C for which packing B does not pay off.
 constexpr std::int64_t kFewStrips = 5;
-// Rows or columns of C up to which dot products are faster than tiles.
+// Maximum number of rows or columns of C for which dot products are faster than tiles.
 constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
 
-/// Copies n values. A memcpy call would be slower for few.
+/// Copies n values. For few values, a call of memcpy would be slower.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   using P = Tile<Set, T>;
@@ -26,8 +26,8 @@ GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   for (; i < n; ++i) to[i] = from[i];
 }
 
-/// Copies rows of A, `strip_stride` apart, or columns of a transposed A, `whole_rows` apart.
-/// Columns are copied in full vectors while enough of the `left` rows remain.
+/// Copies rows of A to a stride of `strip_stride`, or columns of a transposed A to a stride of
+/// `whole_rows`. Columns are copied in full vectors while enough of the `left` rows remain.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left, T* to) {
   using P = Tile<Set, T>;
@@ -37,14 +37,14 @@ GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left
     return;
   }
   for (std::int64_t p = 0; p < a.columns; ++p)
-    if (left >= P::whole_rows)  // Faster: a constant length.
+    if (left >= P::whole_rows)  // This case is faster because the length is a constant.
       std::memcpy(to + p * P::whole_rows, a.data + p * a.stride, P::whole_rows * sizeof(T));
     else
       copy_numbers<Set>(a.data + p * a.stride, a.rows, to + p * P::whole_rows);
 }
 
-/// kernel::transpose with prefetch: a panel's rows are too short and far apart for the hardware
-/// prefetcher.
+/// kernel::transpose with prefetching: the rows of a panel are too short and too far apart for the
+/// hardware prefetcher.
 template <class T>
 GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::int64_t stride) {
   constexpr std::int64_t kBlock = kernel::kBlock, line = 64 / sizeof(T);
@@ -63,31 +63,31 @@ GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::
   }
 }
 
-/// Packs a panel of B, padded with 0 to the width of a tile.
+/// Packs a panel of B, padded with zeros to the width of a tile.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   using P = Tile<Set, T>;
-  // Tiles sum the padding too; zeros are fast to compute with.
+  // Tiles also sum the padding; zeros are fast to compute with.
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
-  else if (b.columns < P::columns)  // The last case is faster: a constant length.
+  else if (b.columns < P::columns)  // the last case is faster: its length is constant
     kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
   else
     for (std::int64_t p = 0; p < b.rows; ++p)
       std::memcpy(to + p * P::columns, b.data + p * b.stride, P::columns * sizeof(T));
 }
 
-/// A part of B as tiles read it: packed panels, or in place.
+/// A part of B in the layout that tiles read: packed panels, or in place.
 template <class T>
 struct Panels {
   const T* data;
-  std::int64_t stride;  // between rows of a panel
-  std::int64_t next;    // from one panel to the next
-  const T* edge;        // packed last panel, if narrower than a tile
+  std::int64_t stride;  // distance between rows in a panel
+  std::int64_t next;    // distance between panels
+  const T* edge;        // packed last panel if it is narrower than a tile
 };
 
-/// Writes one element of C; `sum` includes alpha.
+/// Writes one element of C. `sum` already includes alpha.
 template <class T>
 GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int64_t j, T sum,
                                     const Options<T>& options) {
@@ -99,7 +99,7 @@ GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int
   *to = sum;
 }
 
-/// `strip` of A times each panel of B.
+/// Multiplies a strip of A with each panel of B.
 template <class Set, bool transposed_a, class T>
 GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>& strip,
                                          const Panels<T>& b, const Options<T>& options,
@@ -108,7 +108,7 @@ GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>&
   alignas(64) T edge[P::rows * P::columns];
   for (std::int64_t j = 0, panel = 0; j < c.columns; j += P::columns, ++panel) {
     const std::int64_t columns = std::min(P::columns, c.columns - j);
-    // Other tiles go through `edge`, which is slower.
+    // Tiles of other widths go through `edge`, which is slower.
     const bool whole = columns == P::columns || columns == P::lanes;
     T* to = c.at(0, j);
     TileInput<T> in = strip;
@@ -134,7 +134,7 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
   for (std::int64_t i = 0; i < c.rows; i += rows) {
     while (rows > c.rows - i) rows = P::fewer(rows);
     copy_strip<Set>(a.row_range(i, i + rows), c.rows - i, strip);
-    // Prefetch most of the next strip: one row per tile, or the lines where its columns end.
+    // Prefetches most of the next strip: one row per tile, or the lines where its columns end.
     Prefetch<T> next{a.at(i + rows, 0), P::fetch_interval, a.stride};
     if (transposed_a)
       next = {a.at(i + 2 * rows - 1, 0), a.stride, P::depth / P::fetch_interval * a.stride};
@@ -143,7 +143,7 @@ GRADUS_ALWAYS_INLINE void multiply_strips(const Matrix<T>& c, const Matrix<const
   }
 }
 
-/// On the stack if n is small.
+/// A buffer of n values, on the stack if n is small.
 template <class T>
 class SmallBuffer {
  public:
@@ -160,7 +160,7 @@ class SmallBuffer {
   T* data = near_;
 };
 
-/// Packs some columns of B, or uses them in place if that is cheaper.
+/// Packs columns of B, or uses them in place if that is cheaper.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE Panels<T> pack(const Matrix<const T>& b, bool in_place, T* to) {
   using P = Tile<Set, T>;
@@ -173,7 +173,7 @@ GRADUS_ALWAYS_INLINE Panels<T> pack(const Matrix<const T>& b, bool in_place, T* 
   return {to, P::columns, P::columns * b.rows, edge};
 }
 
-/// Computes tiles of C, by cache-sized parts of B.
+/// Computes tiles of C, using one cache-sized part of B at a time.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
                                 const Matrix<const T>& b, const Options<T>& options) {
@@ -190,7 +190,7 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
       const Panels<T> right = pack<Set>(b.block(p, j, terms, columns), in_place, packed.data);
       const Matrix<T> part = c.column_range(j, j + columns);
       const Matrix<const T> left = a.column_range(p, p + terms);
-      // Later terms are added to the earlier sum.
+      // Later terms are added to the sum of the earlier ones.
       const Options<T> epilogue =
           p == 0 ? options.at(0, j) : Options<T>{.alpha = options.alpha, .beta = 1};
       if (a.transposed)
@@ -208,8 +208,8 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The matmul on one thread. Dots and tiles are separate functions, so that neither takes registers
-/// from the other.
+/// The matmul on one thread. Dots and tiles are separate functions, so that they do not compete for
+/// registers.
 template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {
@@ -227,7 +227,7 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
                 [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
     }
   } else {
-    // A contiguous column of C and residual is treated as a row, to read A in place.
+    // Treats a contiguous column of C and of the residual as a row, so that A is read in place.
     const bool is_row =
         c.columns == 1 && c.stride == 1 && options.bias == nullptr && options.residual.stride <= 1;
     tiles<Set>(is_row ? Matrix<T>(c.data, 1, c.rows) : c, is_row ? b.transpose() : a,

@@ -1,5 +1,5 @@
 // The built-in matmul. Packs B into panels as wide as a tile, copies the rows of A for one tile,
-// and computes tiles of C (tile.h). Few rows use dot products instead.
+// and computes tiles of C (tile.h). For few rows, it uses dot products instead.
 #pragma once
 
 #include "gradus/engine/base/simd.h"
@@ -7,13 +7,13 @@
 
 namespace gradus::gemm {
 
-/// The summation scheme. Chosen for the full matmul, so that slabs give the same bits.
+/// The summation scheme, chosen for the entire matmul so that slabs produce the same bits.
 enum class Form { tiles, few_rows, few_columns };
 template <class T>
 Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b);
 
-/// Like multiply, on this thread, with the vectors of `level`, which the processor must support.
-/// Sizes must be at least 1.
+/// Like multiply, but on the calling thread and with the vectors of `level`, which the processor
+/// must support. Sizes must be at least 1.
 template <class T>
 void builtin_product(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
                      const Matrix<const T>& b, const Options<T>& options);

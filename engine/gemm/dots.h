@@ -1,5 +1,5 @@
-// Few rows times many, both contiguous along the sum: dot products that read the many rows once, in
-// place, at any precision (narrow.h). For decoding and matrix times vector.
+// Dot products of few rows with many, both contiguous along the sum. Reads the many rows once, in
+// place, in any storage format (narrow.h). Used for decoding and for matrix times vector.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gradus::gemm {
 
-/// Rows `stride` apart. Each kScaled int8 values of a row share a scale.
+/// Rows that are `stride` apart. Each group of kScaled int8 values in a row shares a scale.
 template <class T>
 struct RowsOf {
   const T* data;
@@ -24,14 +24,14 @@ struct RowsOf {
   }
 };
 
-/// The lower half of x's lanes plus the upper half.
+/// Adds the upper half of x's lanes to the lower half.
 template <class Half, class V, int... i>
 GRADUS_ALWAYS_INLINE void add_halves(Half& sum, const V& x, std::integer_sequence<int, i...>) {
   constexpr int n = sizeof...(i);
   sum = __builtin_shufflevector(x, x, i...) + __builtin_shufflevector(x, x, n + i...);
 }
 
-/// Sums all lanes by halves. A loop over an array took as long as a row of 500 bytes.
+/// Sums all lanes by halving. A loop over an array would take as long as a row of 500 bytes.
 template <class T, class V>
 GRADUS_ALWAYS_INLINE T sum_lanes(const V& x) {
   constexpr int half = sizeof(V) / sizeof(T) / 2;
@@ -44,8 +44,9 @@ GRADUS_ALWAYS_INLINE T sum_lanes(const V& x) {
   }
 }
 
-/// Prefetch distance in bytes: the hardware prefetcher does not track eight short interleaved rows.
-/// Speeds up reading rows of 576 values from memory 1.3 times as f32, 2.5 times as int8.
+/// Prefetch distance in bytes. The hardware prefetcher does not track eight short interleaved rows.
+/// Prefetching speeds up reading rows of 576 values from memory 1.3 times for f32 and 2.5 times for
+/// int8.
 inline constexpr std::int64_t kAhead = 16384;
 
 /// Calls write(i, j, x_i · y_j) for the first `few` rows of x and the first `many` of y.

@@ -6,7 +6,7 @@
 
 namespace gradus::gemm {
 
-/// Distance between stored rows, in elements. A type, to avoid confusion with a size.
+/// Distance between stored rows, in elements. A separate type prevents confusion with a size.
 struct Stride {
   std::int64_t value;
 };
@@ -56,7 +56,7 @@ struct Matrix {
     return block(0, begin, rows, end - begin);
   }
 
-  /// Length of a stored row.
+  /// Returns the length of a stored row.
   std::int64_t stored_columns() const { return transposed ? rows : columns; }
 };
 

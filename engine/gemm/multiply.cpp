@@ -1,5 +1,5 @@
-// One slab per thread of our pool: as fast as the library's threads for large matmuls, up to 1.7
-// times as fast for small models. A busy core delays only one slab.
+// Runs one slab per thread of our pool. For large matmuls this is as fast as the library's threads,
+// and up to 1.7 times as fast for small models. A busy core delays only one slab.
 #include "gradus/engine/gemm/multiply.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace gradus::gemm {
 namespace {
 
-// Slabs are multiples of OpenBLAS's largest tile: 16 rows or columns.
+// Slabs are multiples of 16 rows or columns, which is OpenBLAS's largest tile.
 constexpr std::int64_t kSlabUnit = 16;
 
 template <class T>

@@ -12,17 +12,18 @@ namespace gradus::gemm {
 
 enum class Threads { one, all };
 
-/// Minimum of 2·m·n·k for a second thread: 10 to 40 µs on one core; starting the team takes 1 to 5.
-/// Matrix times vector is memory-bound, and half a matrix fits into one core's cache: with kSplit /
-/// 32, a token of the `cpu` model (1,024 cached) takes 0.19 ms, with kSplit / 8 0.24 ms.
+/// Minimum of 2·m·n·k for a second thread: 10 to 40 µs of work on one core; starting the team takes
+/// 1 to 5 µs. Matrix times vector is memory-bound, and half a matrix fits into one core's cache.
+/// With kSplit / 32, a token of the `cpu` model (1,024 cached) takes 0.19 ms; with
+/// kSplit / 8, 0.24 ms.
 inline constexpr double kSplit = 2e6, kSplitVector = kSplit / 32;
 
 template <class T>
 struct Options {
   T alpha = 1;
-  T beta = 0;                  // 0: C is not read, so NaN is overwritten
-  const T* bias = nullptr;     // [columns of C], added to every row
-  Matrix<const T> residual{};  // added to C; not transposed, no overlap with C
+  T beta = 0;                  // 0: C is not read, so NaN values are overwritten
+  const T* bias = nullptr;     // [columns of C], added to each row
+  Matrix<const T> residual{};  // added to C; not transposed, must not overlap C
   Threads threads = Threads::all;
 
   Options at(std::int64_t row, std::int64_t column) const {
@@ -34,11 +35,11 @@ struct Options {
 };
 
 /// Computes C [m, n] = alpha · A [m, k] B [k, n] + beta · C + bias + residual in f32 or f64. C must
-/// not be transposed or overlap A and B. Sizes may be 0 (k = 0: A B is 0). Throws ShapeError if
+/// not be transposed or overlap A or B. Sizes may be 0; for k = 0, A B is 0. Throws ShapeError if
 /// sizes do not match, ValueError for a stride shorter than a row or a size above 2³¹ − 1 in a
 /// 32-bit library. Large matmuls run as one slab per thread along the longer side. The summation
-/// order depends only on k: built-in results do not depend on the threads, library results only on
-/// their number.
+/// order depends only on k. Built-in results do not depend on the number of threads; library
+/// results depend only on the library's.
 template <class T>
 requires(!std::is_const_v<T>) void multiply(Matrix<T> c, std::type_identity_t<Matrix<const T>> a,
                                             std::type_identity_t<Matrix<const T>> b,

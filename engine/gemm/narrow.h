@@ -15,13 +15,13 @@
 
 namespace gradus::gemm {
 
-/// The upper half of an f32: 8 exponent bits, 7 fraction bits. Relative rounding error: at most
-/// 2⁻⁸.
+/// The upper half of an f32: 8 exponent bits, 7 fraction bits. The relative rounding error is at
+/// most 2⁻⁸.
 struct BFloat16 {
   std::uint16_t bits;
 };
-/// IEEE 754 binary16: 5 exponent bits, 10 fraction bits. Rounding error: at most 2⁻¹¹ relative, or
-/// 2⁻²⁵. Maximum: 65504.
+/// IEEE 754 binary16: 5 exponent bits, 10 fraction bits. The rounding error is at most 2⁻¹¹
+/// relative or 2⁻²⁵ absolute. Maximum: 65504.
 struct Float16 {
   std::uint16_t bits;
 };
@@ -34,12 +34,12 @@ inline float widen(Float16 x) {
   const std::uint32_t exponent = x.bits >> 10 & 31u, fraction = x.bits & 0x3FFu;
   const std::uint32_t wider = exponent == 31 ? 255u : exponent + (127 - 15);
   const float magnitude = exponent == 0
-                              ? static_cast<float>(fraction) * 0x1p-24f  // subnormal, zero
+                              ? static_cast<float>(fraction) * 0x1p-24f  // subnormal or zero
                               : std::bit_cast<float>(wider << 23 | fraction << 13);
   return x.bits & 0x8000u ? -magnitude : magnitude;
 }
 
-/// Rounds to nearest, ties to even; overflow gives ∞, NaN stays NaN.
+/// Rounds to nearest, ties to even. Overflow yields ∞; NaN stays NaN.
 inline BFloat16 to_bfloat16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if (std::isnan(x)) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
@@ -53,14 +53,14 @@ inline Float16 to_float16(float x) {
   };
   const auto magnitude = std::bit_cast<float>(bits);
   if (std::isnan(x)) return with_sign(0x7E00u);
-  // Halfway to the next value.
+  // 65520 is halfway to the next value.
   if (magnitude >= 65520.0f) return with_sign(0x7C00u);
   if (magnitude < 0x1p-14f)  // subnormal: a multiple of 2⁻²⁴
     return with_sign(static_cast<std::uint32_t>(std::nearbyint(magnitude * 0x1p24f)));
   return with_sign(((bits + 0xFFFu + (bits >> 13 & 1u)) >> 13) - ((127u - 15u) << 10));
 }
 
-/// int8 values per scale. Fewer are more precise but need more scales.
+/// Number of int8 values that share a scale. Smaller groups are more precise but need more scales.
 inline constexpr std::int64_t kScaled = 192;
 
 template <class T, std::size_t bytes>
@@ -80,7 +80,7 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
 
 #if GRADUS_HAS_LEVELS
 // One or two instructions each, which GCC 12 does not find: its own int8 conversion is nine times
-// slower. Not GRADUS_INLINE: see multiply() in engine/base/random.cpp.
+// slower. Not GRADUS_INLINE; see multiply() in engine/base/random.cpp.
 using Floats64 = VectorOf<float, 64>::Type;
 using Floats32 = VectorOf<float, 32>::Type;
 inline constexpr __mmask16 kAllLanes = 0xFFFF;  // avoids a GCC 12 warning

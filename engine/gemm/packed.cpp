@@ -12,7 +12,8 @@
 namespace gradus::gemm {
 namespace {
 
-// Maximum rows for widening in registers; otherwise, values unpacked together (half an L2 cache).
+// kFewRows: maximum rows for widening in registers. kPanel: values unpacked together for more rows
+// (half an L2 cache).
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
 
 template <class Set, class S>
@@ -40,7 +41,7 @@ GRADUS_INLINE void unpack(const S* from, std::int64_t n, float scale, float* to)
 void narrow(float x, float, float& to) { to = x; }
 void narrow(float x, float, BFloat16& to) { to = to_bfloat16(x); }
 void narrow(float x, float, Float16& to) { to = to_float16(x); }
-// The scale may underflow to 0, or rounding may give 128.
+// Clamps q, because the scale may underflow to 0, or rounding may yield 128.
 void narrow(float x, float scale, std::int8_t& to) {
   to = scale == 0 ? std::int8_t{0}
                   : static_cast<std::int8_t>(std::clamp(std::nearbyint(x / scale), -127.f, 127.f));
@@ -61,7 +62,7 @@ void with_numbers(Precision precision, std::byte* numbers, F&& f) {
   if (precision == Precision::int8) f(reinterpret_cast<std::int8_t*>(numbers));
 }
 
-/// The scales follow the n int8 values of a row, aligned to four bytes.
+/// Returns the scales, which follow the n int8 values of a row, aligned to four bytes.
 template <class S>
 float* scales_of(const S* row, std::int64_t n) {
   return const_cast<float*>(reinterpret_cast<const float*>(row)) + (n + 3) / 4;

@@ -1,5 +1,5 @@
-// Weights in 16 or 8 bits per value. Decoding reads every weight for every token, so it is bound by
-// the size of the weights. Arithmetic stays f32.
+// Weights stored in 16 or 8 bits per value. Decoding reads every weight for every token, so the
+// size of the weights limits its speed. Arithmetic stays in f32.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace gradus::gemm {
 
-/// Storage precision of weights. Maximum rounding error of a value w:
+/// Storage precision of weights. The maximum rounding error of a value w is:
 ///   bf16   2⁻⁸ |w|
 ///   f16    2⁻¹¹ |w|, or 2⁻²⁵
 ///   int8   half a scale: w ≈ scale · q, q in [−127, 127], scale = max |w| / 127 of kScaled values
 enum class Precision { f32, bf16, f16, int8 };
 const char* name(Precision precision);  // for example "bf16"
 
-/// Bytes of a packed row of n values, a multiple of 8: values, then scales.
+/// Returns the bytes of a packed row of n values, a multiple of 8. Scales follow the values.
 std::int64_t row_bytes(Precision precision, std::int64_t n);
-/// Packs a row. Returns n, or the index of the first value that the format cannot represent (NaN,
-/// ∞, above 65504 in f16), and then writes nothing.
+/// Packs a row and returns n. If the format cannot represent a value (NaN, ∞, above 65504 in f16),
+/// returns the index of the first such value and writes nothing.
 std::int64_t write_row(Precision precision, const float* from, std::int64_t n, std::byte* to);
 void read_row(Precision precision, const std::byte* from, std::int64_t n, float* to);
 
-/// An immutable packed matrix. Copies share the data.
+/// An immutable packed matrix. Copies share data.
 class PackedMatrix {
  public:
   PackedMatrix() = default;  // undefined
@@ -39,9 +39,9 @@ class PackedMatrix {
 
   void unpack_row(std::int64_t i, float* to) const { read_row(precision_, row(i), columns_, to); }
 
-  /// Computes y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. Few rows of x:
-  /// weights are widened in registers. Many: some rows of W at a time are unpacked. Sums in the
-  /// order of gemm::multiply, except for int8. Throws ShapeError.
+  /// Computes y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. If x has few rows,
+  /// widens weights in registers; otherwise unpacks a few rows of W at a time. Sums in the order of
+  /// gemm::multiply, except for int8. Throws ShapeError.
   void multiply(Matrix<float> y, const Matrix<const float>& x, const float* bias = nullptr) const;
 
  private:

@@ -1,4 +1,4 @@
-// The reference matmul, for tests and the `step` preset (-DGRADUS_BLAS=plain).
+// The reference matmul, used by tests and the `step` preset (-DGRADUS_BLAS=plain).
 #pragma once
 
 #include "gradus/engine/gemm/multiply.h"

@@ -1,8 +1,8 @@
 // The inner loop of the built-in matmul: one tile of C, summed in registers.
 //
-// A Set describes an instruction set. Two vectors for each of `rows` rows of C, two of B and one
-// value of A fill its registers: 14 · 2 + 3 of 32 with AVX-512, 6 · 2 + 3 of 16 with AVX2. Without
-// fused multiply-add, a product needs one more.
+// A Set describes an instruction set. For each of `rows` rows of C, a tile needs two vector
+// registers, plus two for B and one for a value of A: 14 · 2 + 3 of 32 with AVX-512, 6 · 2 + 3 of
+// 16 with AVX2. Without fused multiply-add, a product needs one more.
 //
 // After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
 #pragma once
@@ -36,30 +36,30 @@ struct Tile {
   using Vector __attribute__((vector_size(Set::bytes))) = T;
   static constexpr std::int64_t lanes = Set::bytes / sizeof(T);
   static constexpr std::int64_t rows = Set::rows, columns = 2 * lanes;
-  // Rows of the next smaller tile: half as many, but 8 after 14.
+  // Returns the rows of the next smaller tile: half as many, except 8 after 14.
   static constexpr std::int64_t fewer(std::int64_t left) { return left == 14 ? 8 : left / 2; }
-  static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // full vectors
-  // Terms per pass: a tile's part of A fits into the L1 cache.
+  static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // in full vectors
+  // Terms per pass, chosen so that a tile's part of A fits into the L1 cache.
   static constexpr std::int64_t depth = 256;
-  // Columns of B packed together: half an L2 cache, at least 1 MiB with AVX-512, often half
-  // otherwise.
+  // Columns of B packed together: half an L2 cache, which has at least 1 MiB with AVX-512 and often
+  // half of that otherwise.
   static constexpr std::int64_t panel_columns = (Set::bytes == 64 ? 512 : 256) * 4 / sizeof(T);
-  // Row stride of copied A: a power of two would cause cache-set conflicts.
+  // Row stride of the copy of A. A power of two would cause cache-set conflicts.
   static constexpr std::int64_t strip_stride = depth + 64 / sizeof(T);
-  // Terms per prefetch: prefetching at each would cost 6 % of the speed.
+  // Terms per prefetch. A prefetch for each term would cost 6 % of the speed.
   static constexpr std::int64_t fetch_interval = 8;
 };
 
-/// Lines to prefetch that the hardware cannot predict: `step` elements apart, `tile` further for
-/// the next tile.
+/// Cache lines to prefetch that the hardware cannot predict: `step` elements apart, and `tile`
+/// elements further for the next tile.
 template <class T>
 struct Prefetch {
   const T* line;
   std::int64_t step, tile;
 };
 
-/// Input of a tile: `depth` terms of a strip of A (rows, strip_stride apart, or if `transposed_a`
-/// columns, whole_rows apart) and of B (rows, b_stride apart).
+/// Input of a tile: `depth` terms of a strip of A and of B (rows, b_stride apart). The strip
+/// consists of rows, strip_stride apart, or if `transposed_a` of columns, whole_rows apart.
 template <class T>
 struct TileInput {
   const T *a, *b;
@@ -104,7 +104,7 @@ GRADUS_ALWAYS_INLINE void write_tile(const typename Tile<Set, T>::Vector (&sums)
   }
 }
 
-/// One tile of C: Σ_p a[i, p] · b[p, j].
+/// Computes one tile of C: Σ_p a[i, p] · b[p, j].
 template <class Set, bool transposed_a, int rows, int vectors, class T>
 GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64_t stride,
                                         const Options<T>& options, Prefetch<T> next) {
@@ -131,7 +131,7 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64
   write_tile<Set, rows, vectors>(sums, c, stride, options);
 }
 
-/// multiply_tile for up to `most` rows, and one or two vectors of columns.
+/// Calls multiply_tile for up to `most` rows and one or two vectors of columns.
 template <class Set, bool transposed_a, int most, class T>
 GRADUS_ALWAYS_INLINE void multiply_rows(std::int64_t rows, std::int64_t columns,
                                         const TileInput<T>& in, T* c, std::int64_t stride,

@@ -6,17 +6,18 @@
 
 namespace gradus::nn {
 
-/// Geometry of Conv1d, in positions of the sequence.
+/// Geometry of Conv1d, in positions along the sequence.
 struct Conv1dLayerOptions {
   std::int64_t stride = 1, dilation = 1;
   std::int64_t padding = 0;  // zeros at both ends
-  std::int64_t groups = 1;   // in = out = groups: depthwise
+  std::int64_t groups = 1;   // depthwise if in = out = groups
   bool causal = false;       // pads dilation · (kernel − 1) zeros at the start only
   bool bias = true;
 };
 
-/// conv1d(x, weight, bias): x [B, in, L] → [B, out, Lout]. Weight and bias start uniform in
-/// ±1/√(in / groups · kernel), as in PyTorch. With `causal`, no output depends on later inputs.
+/// conv1d(x, weight, bias): x [B, in, L] → [B, out, Lout]. Weight and bias are initialized
+/// uniformly in ±1/√(in / groups · kernel), as in PyTorch. With `causal`, no output depends on
+/// later inputs.
 class Conv1d : public Layer<Conv1d> {
  public:
   Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,

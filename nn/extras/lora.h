@@ -8,11 +8,11 @@
 
 namespace gradus::nn {
 
-/// Low-rank adapters: y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ, A [rank, in] from normal(0, 1/√in),
-/// B [out, rank] from 0. Hu et al. 2022.
+/// Options of low-rank adapters: y = x Wᵀ + b + (alpha / rank) · x Aᵀ Bᵀ. A [rank, in] is
+/// initialized from normal(0, 1/√in), B [out, rank] with 0. Hu et al. 2022.
 struct LoRA {
   std::int64_t rank = 8;
-  double alpha = 16;  // scale of the adapter, times rank
+  double alpha = 16;  // the adapter is scaled by alpha / rank
 };
 
 /// Adapter of a Linear: adds scale · x Aᵀ Bᵀ to y.
@@ -28,17 +28,18 @@ struct LoRAAdapter final : WeightProvider {
   Tensor a, b, scale;  // [rank, in], [out, rank], []
 };
 
-/// Adds an adapter to every Linear below `module` whose name matches ("*.qkv_proj,*.out_proj", see
-/// nn/pattern.h), except packed ones. Freezes all other parameters. Returns the names. Throws
-/// ValueError if none matches, one has an adapter, or rank < 1.
+/// Adds an adapter to every Linear below `module` whose name matches `pattern`
+/// ("*.qkv_proj,*.out_proj", see nn/pattern.h), except to packed ones. Freezes all other
+/// parameters. Returns the names of these layers. Throws ValueError if no name matches, a layer
+/// already has an adapter, or rank < 1.
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options = {});
 
-/// Adds (alpha / rank) · B A to each W and removes the adapters, except of packed layers. Unfreezes
+/// Adds (alpha / rank) · B A to each W and removes the adapters, except in packed layers. Unfreezes
 /// all parameters.
 void merge_adapters(Module& module);
 
-/// Returns only the adapters' tensors. Load them with load_state_dict(…, false).
+/// Returns only the tensors of the adapters. Load them with load_state_dict(…, false).
 StateDict adapter_state(const Module& module);
 
 }  // namespace gradus::nn

@@ -1,4 +1,4 @@
-// Converts all weights before changing any, so that an error leaves the model unchanged.
+// Packs all weights before changing any layer, so that an error leaves the model unchanged.
 #include "gradus/nn/extras/packing.h"
 
 #include <functional>
@@ -13,7 +13,7 @@ void pack(Module& module, Precision precision) {
   std::vector<std::function<void()>> exchanges;
   const auto add = [&](const std::string& name, auto* layer) {
     if (!layer) return;
-    std::unique_ptr<WeightProvider>* place = &layer->provider;  // moves to the innermost
+    std::unique_ptr<WeightProvider>* place = &layer->provider;  // finds the innermost provider
     for (; *place; place = &(*place)->inner)
       require<GraphError>(!dynamic_cast<PackedWeight*>(place->get()), "pack: ", name,
                           " is already packed");

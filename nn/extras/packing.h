@@ -1,4 +1,4 @@
-// Packing: weights in less memory, for inference.
+// Packing: stores weights in less memory, for inference.
 #pragma once
 
 #include "gradus/nn/weight_provider.h"
@@ -6,7 +6,7 @@
 
 namespace gradus::nn {
 
-/// Weight of a packed layer, whose own `weight` is undefined.
+/// Provides the weight of a packed layer, whose own `weight` is undefined.
 struct PackedWeight final : WeightProvider {
   explicit PackedWeight(PackedMatrix packed) : matrix(std::move(packed)) {}
   Tensor linear(const Tensor& x, const Tensor&, const Tensor& bias) const override {
@@ -22,17 +22,17 @@ struct PackedWeight final : WeightProvider {
     return std::make_unique<PackedWeight>(matrix);
   }
 
-  PackedMatrix matrix;  // [out, in], or [vocab, width]
+  PackedMatrix matrix;  // [out, in] in a Linear, [vocab, width] in an Embedding
 };
 
-/// Stores the weight of every Linear and Embedding below `module` as `precision`; f32 changes
-/// nothing. All else, and the arithmetic, stays f32. Packed layers pass no gradient, and
-/// state_dict() throws. Throws ValueError if the format cannot hold a weight, GraphError if one is
-/// packed already; then nothing has changed.
+/// Stores the weight of every Linear and Embedding below `module` in this precision; f32 changes
+/// nothing. All other tensors, and the arithmetic, stay in f32. Packed layers propagate no
+/// gradient, and their state_dict() throws. Throws ValueError if the format cannot represent a
+/// weight, GraphError if a weight is already packed. If it throws, nothing has changed.
 void pack(Module& module, Precision precision);
 
-/// The precision that decodes fastest without visible loss of perplexity: bf16, or f32 if the
-/// weights fit in the caches.
+/// Returns the precision that decodes fastest without visible loss of perplexity: bf16, or f32 if
+/// the weights fit into the caches.
 Precision fast_precision(const Module& module);
 
 }  // namespace gradus::nn

@@ -16,7 +16,7 @@ namespace {
 
 const std::int64_t kIgnored = CrossEntropyOptions().ignore_index;
 
-/// Matrices from normal(0, 0.02) truncated at two deviations, biases 0.
+/// Initializes matrices from normal(0, 0.02), truncated at two deviations, and biases with 0.
 void initialise(Module& module) {
   for (const NamedTensor& each : module.parameters()) {
     Tensor parameter = each.tensor;
@@ -90,7 +90,7 @@ Tensor MaskedLM::loss(const Tensor& ids, const Tensor& targets,
   return cross_entropy(words(x), flat[counts]);
 }
 
-/// Vectors [..., C] → logits [..., V].
+/// Maps vectors [..., C] to logits [..., V].
 Tensor MaskedLM::words(const Tensor& x) const {
   const Tensor guess = norm(activate(dense(x), *bert.options.block.activation));  // [..., E]
   return bert.token.project(guess, bias);                                         // [..., V]

@@ -10,26 +10,27 @@
 
 namespace gradus::nn {
 
-/// Sizes and variants of BERT.
+/// Options of BERT.
 struct BERTOptions {
-  std::int64_t vocab = 0, context = 0;               // V; longest T
+  std::int64_t vocab = 0, context = 0;               // V, vocabulary size; maximum T
   std::int64_t layers = 1;                           // number of blocks
   BlockOptions block = {};                           // default: gelu, post norm
-  std::int64_t segments = 2;                         // number of segment ids
+  std::int64_t segments = 2;                         // number of different segment ids
   std::optional<std::int64_t> embedding_width = {};  // E, projected to C (Lan et al. 2020)
   bool shared = false;                               // one block, applied `layers` times
   bool pooler = false;                               // enables pool()
-  std::optional<std::int64_t> padding_idx = {};      // its token row gets no gradient
+  std::optional<std::int64_t> padding_idx = {};      // token whose row receives no gradient
 };
 
-/// Normalized sum of token, position and segment embeddings, then a bidirectional encoder. Ids i64
-/// [B, T] → [B, T, C]. Padding starts at lengths[b]. Devlin et al. 2019.
+/// Normalized sum of token, position and segment embeddings, followed by a bidirectional encoder.
+/// Ids i64 [B, T] → [B, T, C]. In example b, padding starts at position lengths[b]. Devlin et al.
+/// 2019.
 class BERT : public Layer<BERT> {
  public:
   explicit BERT(const BERTOptions& options);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {},
                  const Tensor& segments = {}) const;
-  /// tanh(pooler(first token)): x [B, T, C] from forward() → [B, C].
+  /// Returns tanh(pooler(first token)): x [B, T, C] from forward() → [B, C].
   Tensor pool(const Tensor& x) const;
   Members members() override {
     return {{"token", token},     {"position", position}, {"segment", segment}, {"norm", norm},
@@ -39,9 +40,9 @@ class BERT : public Layer<BERT> {
   BERTOptions options;
   Embedding token, position, segment;  // [V, E], [context, E], [segments, E]
   LayerNorm norm;                      // [E]
-  Linear mapping;                      // [C, E], only with embedding_width
+  Linear mapping;                      // [C, E], used only with embedding_width
   Encoder encoder;
-  Linear pooler;  // [C, C], only with pooler
+  Linear pooler;  // [C, C], used only with `pooler`
 };
 
 /// Token logits at each position: norm(activation(dense(bert))) · tokenᵀ + bias, [B, T, V].
@@ -49,8 +50,8 @@ class MaskedLM : public Layer<MaskedLM> {
  public:
   explicit MaskedLM(const BERTOptions& options);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {}) const;
-  /// Mean cross-entropy over the positions whose target is not −100, or 0 if there are none.
-  /// Computes logits only there.
+  /// Returns the mean cross-entropy over the positions whose target is not −100, or 0 if there are
+  /// none. Computes logits only at these positions.
   Tensor loss(const Tensor& ids, const Tensor& targets,
               const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
@@ -67,7 +68,7 @@ class MaskedLM : public Layer<MaskedLM> {
   Tensor words(const Tensor& x) const;
 };
 
-/// Class logits [B, classes] of the first token through tanh(pooler). Devlin et al. 2019.
+/// Classifier: first token → tanh(pooler) → class logits [B, classes]. Devlin et al. 2019.
 class TextClassifier : public Layer<TextClassifier> {
  public:
   TextClassifier(const BERTOptions& options, std::int64_t classes);
@@ -79,18 +80,19 @@ class TextClassifier : public Layer<TextClassifier> {
   Linear pooler, head;  // [C, C], [classes, C]
 };
 
-/// Vocabulary and masking rate of mask_tokens(); the rate is that of Devlin et al. 2019.
+/// Options of mask_tokens(). The rate defaults to that of Devlin et al. 2019.
 struct MaskTokensOptions {
   std::int64_t vocab = 0, mask_id = 0;  // V; id of the mask token
-  std::int64_t first_id = 0;            // ids below (padding, start, …) are never masked or drawn
-  double rate = 0.15;                   // share of tokens that are chosen
+  std::int64_t first_id = 0;            // lower ids (padding, start, …) are never masked or drawn
+  double rate = 0.15;                   // fraction of tokens to choose
 };
-/// Inputs and targets of masked language modeling.
+/// Inputs and targets for masked language modeling.
 struct MaskedTokens {
   Tensor ids;      // [B, T]
   Tensor targets;  // [B, T]: original id where chosen, −100 elsewhere
 };
-/// Chooses `rate` of the tokens: 80 % become mask_id, 10 % a random token, 10 % stay.
+/// Chooses a fraction `rate` of the tokens. Of these, 80 % become mask_id, 10 % become a random
+/// token, and 10 % stay unchanged.
 MaskedTokens mask_tokens(const Tensor& ids, const MaskTokensOptions& options,
                          const RandomStream& random);
 

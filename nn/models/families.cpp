@@ -7,7 +7,7 @@ using Parts = std::vector<std::int64_t>;
 
 std::int64_t head_width(const BlockOptions& o) { return o.head.width.value_or(o.width / o.heads); }
 
-/// Rows of q, k and v in MultiHeadAttention::qkv_proj.
+/// Returns the numbers of rows of q, k and v in MultiHeadAttention::qkv_proj.
 Parts qkv_rows(const BlockOptions& o) {
   const std::int64_t D = head_width(o), G = o.kv_heads.value_or(o.heads);
   return {o.heads * D, G * D, G * D};
@@ -84,7 +84,7 @@ WeightMap gguf_names(const GPTOptions& o, bool pairs) {
 
 namespace {
 
-/// Map of a BERT below `ours`, with ALBERT's names if blocks are shared.
+/// Returns the map of a BERT below `ours`, with ALBERT's names if blocks are shared.
 WeightMap encoder_names(const BERTOptions& o, const std::string& ours) {
   const std::string theirs = o.shared ? "albert." : "bert.";
   WeightMap map{
@@ -168,7 +168,7 @@ WeightMap vision_transformer_names(const VisionTransformerOptions& o) {
 
 namespace {
 
-/// Map of a stack of PyTorch layers. Decoder layers have three norms.
+/// Returns the map of a stack of PyTorch layers. Decoder layers have three norms.
 std::vector<WeightRule> torch_stack(const std::string& ours, const std::string& theirs,
                                     bool decoder) {
   const std::string o = ours + "blocks.{}.", t = theirs + "layers.{}.";
@@ -210,7 +210,7 @@ WeightMap torch_cross_attention_names(const CrossAttentionOptions& o) {
   WeightMap map{.rules = {{"(q|k|v)_proj.bias", "in_proj_bias"}, {"out_proj.*", "out_proj.*"}}};
   if (keys == o.width && values == o.width)
     append(map.rules, {{"(q|k|v)_proj.weight", "in_proj_weight"}});
-  else  // PyTorch then stores three weights
+  else  // in this case, PyTorch stores three weights
     append(map.rules, {{"q_proj.weight", "q_proj_weight"},
                        {"k_proj.weight", "k_proj_weight"},
                        {"v_proj.weight", "v_proj_weight"}});

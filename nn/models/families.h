@@ -1,4 +1,4 @@
-// Weight maps of pretrained models and PyTorch modules.
+// Weight maps for pretrained models and PyTorch modules.
 #pragma once
 
 #include "gradus/nn/models/bert.h"
@@ -8,23 +8,25 @@
 
 namespace gradus::nn {
 
-/// GPT-2: learned positions, layer norms, transposed weights. Radford et al. 2019.
+/// Map for GPT-2: learned positions, layer norms, transposed weights. Radford et al. 2019.
 WeightMap gpt2_names();
-/// Llama, Mistral, Qwen2 and Qwen3. Touvron et al. 2023.
+/// Map for Llama, Mistral, Qwen2 and Qwen3. Touvron et al. 2023.
 WeightMap llama_names(const GPTOptions& options);
-/// The same in GGUF. `pairs`: rows of q and k are in rotary pairs (architecture "llama").
+/// Like llama_names, but for GGUF files. If `pairs`, the rows of q and k are in rotary pairs
+/// (architecture "llama").
 WeightMap gguf_names(const GPTOptions& options, bool pairs);
 
-/// BERT, MaskedLM and TextClassifier; with `shared`, ALBERT. Devlin et al. 2019, Lan et al. 2020.
+/// Maps for BERT, MaskedLM and TextClassifier; with `shared`, for ALBERT. Devlin et al. 2019, Lan
+/// et al. 2020.
 WeightMap bert_names(const BERTOptions& options);
 WeightMap masked_lm_names(const BERTOptions& options);
 WeightMap text_classifier_names(const BERTOptions& options);
 
-/// VisionTransformer. Dosovitskiy et al. 2021.
+/// Map for VisionTransformer. Dosovitskiy et al. 2021.
 WeightMap vision_transformer_names(const VisionTransformerOptions& options);
 
-/// PyTorch's nn.TransformerEncoder, nn.Transformer, and nn.MultiheadAttention as MultiHeadAttention
-/// or CrossAttention (also with kdim, vdim).
+/// Maps for PyTorch's nn.TransformerEncoder, nn.Transformer, and nn.MultiheadAttention, which
+/// becomes MultiHeadAttention or CrossAttention (also with kdim, vdim).
 WeightMap torch_encoder_names();
 WeightMap torch_transformer_names();
 WeightMap torch_attention_names();

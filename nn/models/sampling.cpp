@@ -37,7 +37,7 @@ std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& optio
   return scores;
 }
 
-/// Number of weights, largest first, that pass the limits. The first weight is 1.
+/// Returns how many weights pass the limits. Weights are in descending order; the first is 1.
 std::size_t kept(const std::vector<double>& weights, const SamplingOptions& options) {
   std::size_t n = weights.size();
   if (options.top_k > 0) n = std::min(n, static_cast<std::size_t>(options.top_k));

@@ -44,7 +44,7 @@ Translator::Translator(const TranslatorOptions& given)
   tie(source_token.weight, target_token.weight);
 }
 
-/// token · √C + position: [B, T] → [B, T, C]
+/// Computes token · √C + position: [B, T] → [B, T, C].
 Tensor Translator::embed(const Embedding& token, const Tensor& ids, const KVCache* cache) const {
   require<ShapeError>(ids.rank() == 2, "Translator: ids must be [batch, length], got ",
                       ids.defined() ? to_string(ids.shape()) : "undefined");

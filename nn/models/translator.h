@@ -10,17 +10,18 @@
 
 namespace gradus::nn {
 
-/// Sizes and variants of Translator.
+/// Options of Translator.
 struct TranslatorOptions {
   std::int64_t source_vocab = 0, target_vocab = 0;
-  std::int64_t context = 0;                             // longest source and target
-  std::int64_t encoder_layers = 2, decoder_layers = 2;  // blocks in each stack
+  std::int64_t context = 0;                             // maximum length of source and target
+  std::int64_t encoder_layers = 2, decoder_layers = 2;  // number of blocks in each stack
   BlockOptions block = {};                              // default activation: relu
-  bool shared = false;  // one embedding for both; requires equal vocabularies
+  bool shared = false;  // true: source and target share one embedding; requires equal vocabularies
 };
 
-/// Embeddings · √C + sinusoidal positions, encoder, decoder, output projection by the target
-/// embedding. Source padding starts at source_lengths[b]. Vaswani et al. 2017.
+/// Embeddings · √C + sinusoidal positions, an encoder, a decoder, and an output projection that
+/// uses the target embedding. In example b, source padding starts at position source_lengths[b].
+/// Vaswani et al. 2017.
 class Translator : public Layer<Translator> {
  public:
   explicit Translator(const TranslatorOptions& options);
@@ -28,7 +29,7 @@ class Translator : public Layer<Translator> {
   /// Source ids i64 [B, S], target ids [B, T] → logits [B, T, V] of the next tokens.
   Tensor forward(const Tensor& source, const Tensor& target,
                  const std::vector<std::int64_t>& source_lengths = {}) const;
-  /// Encodes sources: [B, S] → [B, S, C].
+  /// Encodes source ids: [B, S] → [B, S, C].
   Tensor encode(const Tensor& source, const std::vector<std::int64_t>& source_lengths = {}) const;
   /// Target ids [B, T], memory [B, S, C] → logits [B, T, V] of the next tokens.
   Tensor decode(const Tensor& target, const Tensor& memory,
@@ -50,7 +51,7 @@ class Translator : public Layer<Translator> {
   Tensor positions;  // [context, C]
 };
 
-/// Continues the targets of a batch of sources, with a cache. Prompts are the start tokens.
+/// Continues the targets for a batch of sources, with a cache. The prompts consist of start tokens.
 class TranslatorDecoderState final : public DecoderState {
  public:
   TranslatorDecoderState(const Translator& model, const Tensor& source,

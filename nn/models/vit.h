@@ -1,23 +1,25 @@
-// VisionTransformer: an image as a sequence of patches.
+// VisionTransformer: treats an image as a sequence of patches.
 #pragma once
 
 #include "gradus/nn/transformer.h"
 
 namespace gradus::nn {
 
-/// Image and model sizes of VisionTransformer.
+/// Options of VisionTransformer.
 struct VisionTransformerOptions {
-  std::int64_t size = 0, patch = 0;  // pixels per side; patch divides size
+  std::int64_t size = 0, patch = 0;  // in pixels per side; patch divides size
   std::int64_t channels = 1, classes = 0;
   std::int64_t layers = 1;  // number of blocks
   BlockOptions block = {};
 };
 
-/// Patches in reading order: [B, channels, size, size] → [B, (size / patch)², channels · patch²].
+/// Splits images into patches in reading order: [B, channels, size, size] →
+/// [B, (size / patch)², channels · patch²].
 Tensor patchify(const Tensor& images, std::int64_t patch);
 
-/// Class token and projected patches + learned positions, encoder, head on the class token: images
-/// [B, channels, size, size] → logits [B, classes]. Dosovitskiy et al. 2021.
+/// A class token and projected patches plus learned positions, an encoder, and a head that reads
+/// the class token: images [B, channels, size, size] → logits [B, classes]. Dosovitskiy et al.
+/// 2021.
 class VisionTransformer : public Layer<VisionTransformer> {
  public:
   explicit VisionTransformer(const VisionTransformerOptions& options);

@@ -1,4 +1,4 @@
-// Expands the lines of a map into links between names.
+// Expands the lines of a map into pairs of tensor names.
 #include "gradus/nn/models/weight_map.h"
 
 #include <set>
@@ -26,7 +26,7 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
     text.replace(at, what.size(), by);
 }
 
-/// "a.{}.(q|k).*", 3, ".bias" → a.3.q.bias, a.3.k.bias
+/// Expands a pattern: "a.{}.(q|k).*", 3, ".bias" → a.3.q.bias, a.3.k.bias.
 std::vector<std::string> expand(std::string pattern, std::int64_t number, const char* suffix) {
   replace(pattern, "{}", std::to_string(number));
   replace(pattern, ".*", suffix);
@@ -39,7 +39,7 @@ std::vector<std::string> expand(std::string pattern, std::int64_t number, const 
   return names;
 }
 
-/// Expands each line for all numbers and suffixes that the module has.
+/// Expands each line for all indices and suffixes that occur in the module.
 std::vector<Link> links_of(const WeightMap& map, const Own& own) {
   std::vector<Link> links;
   for (const WeightRule& rule : map.rules) {
@@ -65,7 +65,7 @@ Own own_tensors(const Module& module) {
   return own;
 }
 
-/// Rows of each of their tensors, with the same sum as ours.
+/// Returns the number of rows in each of their tensors. The sum is that of ours.
 Rows their_rows(const Link& link, const Own& own) {
   if (link.theirs.size() > 1) return link.rule->parts;
   std::int64_t rows = 0;
@@ -73,7 +73,7 @@ Rows their_rows(const Link& link, const Own& own) {
   return {rows};
 }
 
-/// Expected shape of their tensor with that many rows.
+/// Returns the expected shape of their tensor with this many rows.
 Shape their_shape(const Link& link, const Own& own, std::int64_t rows) {
   Shape shape = own.at(link.ours.front()).shape();
   shape[0] = rows;
@@ -85,7 +85,8 @@ Shape their_shape(const Link& link, const Own& own, std::int64_t rows) {
   return unrolled;
 }
 
-/// Rows of each head: pairs (2i, 2i + 1) ↔ halves (i, i + D / 2), [H·D, …] → the same shape.
+/// Converts the rows of each head between pairs (2i, 2i + 1) and halves (i, i + D / 2): [H·D, …] →
+/// the same shape.
 Tensor swap_pairs(const Tensor& x, std::int64_t D, bool to_halves) {
   const std::int64_t H = x.size(0) / D;
   const std::int64_t rest = x.numel() / (H * D);
@@ -94,7 +95,7 @@ Tensor swap_pairs(const Tensor& x, std::int64_t D, bool to_halves) {
   return reshape(transpose(heads, 1, 2), x.shape());
 }
 
-/// Converts between their layout and ours. `part` is the index among a line's tensors.
+/// Converts their tensor to our layout. `part` is its index among the tensors of a line.
 Tensor ours_from(const Link& link, const Tensor& x, std::size_t part) {
   const Form form = link.rule->form;
   if (form == Form::transposed && x.rank() == 2) return transpose(x, 0, 1);
@@ -159,7 +160,7 @@ void fill(const Link& link, Own& own, const WeightMap& map, const TensorReader& 
   std::int64_t row = 0;
   for (std::size_t i = 0; i < link.theirs.size(); ++i) {
     const std::string name = find(link.theirs[i], map, theirs);
-    if (name.empty()) continue;  // the file omits the second name
+    if (name.empty()) continue;  // the file omits this name
     const Tensor x = ours_from(link, theirs.read(name), i);
     Tensor& first = own.at(link.ours.front());
     if (link.rule->form == Form::again) {
@@ -196,7 +197,7 @@ void load_mapped(Module& module, const WeightMap& map, const TensorReader& their
   require<ShapeError>(problems.empty(), "the tensors do not fit ", module.type_name(), ":",
                       problems);
   const NoGrad off;
-  for (const bool again : {false, true})  // second names last, to compare them with loaded values
+  for (const bool again : {false, true})  // other names last, to compare them with loaded values
     for (const Link& link : links)
       if ((link.rule->form == Form::again) == again) fill(link, own, map, theirs);
 }

@@ -24,8 +24,8 @@ using kernel::HeadsView;
 
 namespace {
 
-/// [B, H, T, D] as a kernel view. A single row may have any stride, but the matmul requires its
-/// length.
+/// Returns [B, H, T, D] as a kernel view. The stride of a single row is arbitrary, but the matmul
+/// requires at least the row's length.
 template <class T>
 HeadsView<const T> view_of(const Tensor& x) {
   return {x.data<T>(), x.strides()[0], x.strides()[1], std::max(x.strides()[2], x.size(3)),
@@ -38,13 +38,14 @@ HeadsView<T> writable_view_of(Tensor& x) {
   return {data, x.strides()[0], x.strides()[1], x.strides()[2], x.size(3)};
 }
 
-/// Copies unless columns are contiguous and rows do not overlap.
+/// Returns x if its columns are contiguous and its rows do not overlap, otherwise a copy.
 Tensor with_packed_rows(const Tensor& x) {
   const bool rows_apart = x.size(2) <= 1 || x.strides()[2] >= x.size(3);
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
 }
 
-/// A new [B, H, T, D] in memory order [B, T, H, D], so that merge_heads does not copy.
+/// Returns a new tensor of shape [B, H, T, D] in memory order [B, T, H, D], so that merge_heads
+/// does not copy.
 Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t D, Dtype dtype) {
   const Tensor x = Tensor::empty({B, T, H, D}, dtype);
   return kernel::strided_view(x, {B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
@@ -54,7 +55,7 @@ struct Heads {
   Tensor q, k, v;
 };
 
-/// [B, T, 3·H·D] → [B, T, H·D], in public ops.
+/// Computes [B, T, 3·H·D] → [B, T, H·D] in public ops.
 Tensor packed_formula(const AttentionProblem& p, const Tensor& qkv, const Tensor& bias) {
   const std::vector<Tensor> x = chunk(qkv, 3, -1);
   return merge_heads(formula::composed(p, split_heads(x[0], p.H), split_heads(x[1], p.H),
@@ -75,7 +76,7 @@ struct AttentionBase : Op {
 
  protected:
   Tensor attend(const Heads& x) {
-    if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // rerun in another dtype
+    if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // true if rerun in another dtype
       p.bias = kernel::convert(p.bias, x.q.dtype());
     Tensor out = empty_heads(p.B, p.H, p.T, p.Dv, x.q.dtype());
     lse = Tensor::empty({p.B, p.H, p.T}, x.q.dtype());
@@ -168,7 +169,7 @@ struct PackedAttention final : AttentionBase {
   }
 
  private:
-  /// Number `which` of `count` tensors [B, H, T, D] in [B, T, count·H·D].
+  /// Returns part `which` of the `count` tensors [B, H, T, D] in [B, T, count·H·D].
   Tensor part(const Tensor& x, std::int64_t which, std::int64_t count) const {
     const std::int64_t C = p.H * p.D, row = count * C;
     return kernel::strided_view(x, {p.B, p.H, p.T, p.D}, {p.T * row, p.D, row, 1},
@@ -181,7 +182,7 @@ struct PackedAttention final : AttentionBase {
 
 namespace {
 
-/// How the shapes mismatch, or "".
+/// Describes how the shapes mismatch. Returns "" if they match.
 std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
   if (q[0] != k[0] || q[0] != v[0])
     return str_cat("batch sizes ", q[0], ", ", k[0], " and ", v[0], " differ");
@@ -190,7 +191,7 @@ std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
   return q[3] == k[3] ? "" : str_cat("q has width ", q[3], " but k has ", k[3]);
 }
 
-/// Validates shapes and options. Draws the dropout stream.
+/// Validates shapes and options, and draws the dropout stream.
 AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dtype dtype,
                               const Mask& mask, const AttentionOptions& options) {
   AttentionProblem p{.B = q[0],
@@ -239,7 +240,8 @@ AttentionProblem make_problem(const Tensor& q, const Tensor& k, const Tensor& v,
   return make_problem(q.shape(), k.shape(), v.shape(), q.dtype(), mask, options);
 }
 
-/// The fused kernel does not compute a bias gradient.
+/// True if the formula must run, for example because the fused kernel does not compute a bias
+/// gradient.
 bool runs_as_formula(const AttentionOptions& options) {
   return formula_wanted() || (options.bias.requires_grad() && GradMode::enabled());
 }

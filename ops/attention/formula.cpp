@@ -2,7 +2,8 @@
 //
 //   p = softmax(q kᵀ · scale + bias, masked)      o = p v
 //
-// Dropout multiplies p in o. Keys that no query sees, and queries that see no key, count as 0.
+// Dropout applies to the p that multiplies v. Keys that no query sees, and queries that see no key,
+// count as 0.
 #include <cmath>
 
 #include "gradus/ops/arithmetic.h"
@@ -24,7 +25,7 @@ namespace {
 
 Hidden hidden(const AttentionProblem& p) { return kernel::hidden_by(p.mask, {p.B, p.H, p.T, p.S}); }
 
-/// Repeats key heads for the query heads: [B, Hk, S, D] → [B, H, S, D]
+/// Repeats key heads to match the query heads: [B, Hk, S, D] → [B, H, S, D]
 Tensor spread(const AttentionProblem& p, const Tensor& x) {
   const std::int64_t S = x.size(2), D = x.size(3);
   const Tensor one = reshape(x, {p.B, p.Hk, 1, S, D});

@@ -10,7 +10,7 @@
 //   ds = p (dp − d) · scale   dq += ds k                dk += dsᵀ q
 //
 // Hidden spans and padding are skipped. In partly hidden tiles, hidden scores become −∞ and their
-// weights 0. A query without visible keys gets output 0 and gradient 0.
+// weights 0. A query without visible keys has output 0 and gradient 0.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -67,7 +67,7 @@ void add_bias(const AttentionProblem& p, const QueryBlock& block, Range keys, T*
       scores[j] += first[i * stride[2] + (keys.first + j) * stride[3]];
 }
 
-/// q kᵀ · scale + bias, −∞ where hidden; kt [D, keys] has any layout.
+/// Computes q kᵀ · scale + bias, −∞ where hidden. kt [D, keys] may have any layout.
 template <class T>
 void compute_scores(const AttentionProblem& p, const QueryBlock& block, Range keys,
                     const Matrix<const T>& q, const Matrix<const T>& kt, T* scores) {
@@ -86,7 +86,7 @@ DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int6
 
 // ---- forward ----
 
-/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place. Shared by all blocks of queries.
+/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place. All blocks of queries share them.
 template <class T>
 struct KeyHead {
   Tensor packed;
@@ -101,7 +101,7 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   const std::int64_t stride = padded_stride(p.S);
   Tensor packed = Tensor::empty({p.D * stride + p.S * p.Dv}, dtype_of<T>);
   T *kt = packed.mutable_data<T>(), *values = kt + p.D * stride;
-  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // by cache-sized chunks
+  for (std::int64_t first = 0; first < p.S; first += kMaxSpan) {  // in cache-sized chunks
     const std::int64_t n = std::min(kMaxSpan, p.S - first);
     simd::run<transpose<T>>(k.at(first, 0), k.stride, n, p.D, kt + first, stride);
     copy_rows(v.at(first, 0), v.stride, n, p.Dv, values + first * p.Dv, p.Dv);
@@ -109,7 +109,7 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   return {packed, {kt, p.D, p.S, Stride{stride}}, {values, p.S, p.Dv}};
 }
 
-/// Divides by the sums. A query without visible keys gets 0.
+/// Divides o by the sums. The output of a query without visible keys is 0.
 template <class T>
 void finish_rows(const Matrix<T>& o, const T* m, const T* l, T* lse) {
   for (std::int64_t r = 0; r < o.rows; ++r) {
@@ -162,7 +162,7 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
     for (std::int64_t n = begin; n < end; ++n)
       shared[static_cast<std::size_t>(n)] = key_head(p, x, n / p.Hk, n % p.Hk);
   });
-  // Last blocks first: under a causal mask they take longest.
+  // Start with the last blocks, because under a causal mask they take longest.
   parallel_for(p.B * p.H * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t width = p.D + std::min(p.S, span_size(p));
     Tensor buffer = Tensor::empty({kMaxQueries, width}, dtype_of<T>);
@@ -180,15 +180,15 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace {
 
-/// Buffers of one part. dk and dv have dense rows: the power-of-two stride of a projection causes
-/// cache-set conflicts.
+/// Buffers of one part. dk and dv have dense rows, because the power-of-two stride of a projection
+/// causes cache-set conflicts.
 template <class T>
 struct PartBuffers {
   Tensor memory, sums;
-  Matrix<T> kt, vt, k;  // of the part's keys
-  Matrix<T> q, dout;    // of a block of queries
-  T *p, *dp;            // a block of scores
-  Matrix<T> dk, dv;     // null data: not needed
+  Matrix<T> kt, vt, k;  // keys and values of the part
+  Matrix<T> q, dout;    // one block of queries
+  T *p, *dp;            // scores of one block
+  Matrix<T> dk, dv;     // `data` is null if not needed
   std::int64_t first;   // first key
 
   PartBuffers(const AttentionProblem& x, Range keys, bool dk_wanted, bool dv_wanted)
@@ -217,7 +217,7 @@ struct PartBuffers {
   }
 };
 
-/// One block of queries times one span of keys. Adds to dq.
+/// Processes one block of queries and one span of keys. Adds to dq.
 template <class T>
 void backward_tile(const AttentionProblem& p, const QueryBlock& block, Range keys,
                    const PartBuffers<T>& part, const T* lse, const T* d, const Matrix<T>& dq) {
@@ -255,7 +255,7 @@ void backward_block(const AttentionProblem& p, const QueryBlock& block, const At
   for (std::int64_t r = 0; r < rows; ++r) {
     lse[r] = sees_nothing(r) ? T{0} : sums[r];  // scores are −∞: p = exp(−∞ − 0) = 0
     if (!sees_nothing(r)) continue;
-    // Weights are 0, but 0 · NaN would reach dk and dv.
+    // These weights are 0, but 0 · NaN would propagate to dk and dv.
     std::fill_n(part.q.at(r, 0), p.D, T{0});
     std::fill_n(part.dout.at(r, 0), p.Dv, T{0});
   }
@@ -272,7 +272,7 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
   clear(buffers.dv);
   const Matrix<const T> k = x.k.rows(part.b, part.hk, part.keys),
                         v = x.v.rows(part.b, part.hk, part.keys);
-  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // by cache-sized chunks
+  for (std::int64_t i = 0; i < k.rows; i += kMaxSpan) {  // in cache-sized chunks
     const std::int64_t n = std::min(kMaxSpan, k.rows - i);
     copy_rows(k.at(i, 0), k.stride, n, p.D, buffers.k.at(i, 0), p.D);
     simd::run<transpose<T>>(k.at(i, 0), k.stride, n, p.D, buffers.kt.at(0, i), buffers.kt.stride);
@@ -282,8 +282,8 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
     backward_block(p, block_of(p, part, item), x, g, buffers);
 }
 
-/// Writes a head's first part to `to`, with 0 around it; adds the other parts. Unneeded gradients
-/// have no columns.
+/// Writes the first part of a head to `to`, surrounded by zeros, and adds the other parts.
+/// Gradients that are not needed have no columns.
 template <class T>
 void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool first) {
   if (first) {
@@ -306,7 +306,7 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
   const std::size_t each =
       parts.size() / static_cast<std::size_t>(std::max<std::int64_t>(heads, 1));
   std::vector<std::unique_ptr<PartBuffers<T>>> buffers(parts.size());
-  const auto finish = [&](std::size_t i) {  // in order within a head
+  const auto finish = [&](std::size_t i) {  // called in order within a head
     const Part& part = parts[i];
     write_sums(g.dk.rows(part.b, part.hk, {0, p.S}), buffers[i]->dk, part.keys, i % each == 0);
     write_sums(g.dv.rows(part.b, part.hk, {0, p.S}), buffers[i]->dv, part.keys, i % each == 0);

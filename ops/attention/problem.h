@@ -1,4 +1,4 @@
-// The description of an attention call, for formula and kernel.
+// Description of an attention call, shared by the formula and the kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace gradus::kernel {
 
 struct AttentionProblem {
-  std::int64_t B, H, Hk;     // batch, query heads, key and value heads
-  std::int64_t T, S, D, Dv;  // queries, keys, widths of a key and a value
+  std::int64_t B, H, Hk;     // batch size, query heads, key and value heads
+  std::int64_t T, S, D, Dv;  // numbers of queries and keys, widths of keys and values
   double scale;
   Mask mask;
   Tensor bias = {};          // undefined, or a constant view [B, H, T, S]
-  DropoutMask dropout = {};  // threshold 0: none
-  bool narrow = false;       // a block of queries sees few keys
+  DropoutMask dropout = {};  // threshold 0: no dropout
+  bool narrow = false;       // true if a block of queries sees few keys
 
   std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads per key head
-  /// Index of a weight's random word.
+  /// Returns the index of a weight's random word.
   std::int64_t index(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     return ((b * H + h) * T + i) * S + j;
   }
@@ -37,7 +37,8 @@ struct QueryBlock {
   Range queries;
 };
 
-/// Queries, keys, values or a gradient: a view with contiguous columns. Null data: not needed.
+/// Queries, keys, values or a gradient: a view with contiguous columns. `data` is null if not
+/// needed.
 template <class T>
 struct HeadsView {
   T* data = nullptr;
@@ -63,13 +64,13 @@ struct AttentionGradients {
   HeadsView<T> dq, dk, dv;
 };
 
-/// Computes o = softmax(q kᵀ · scale + bias, masked) v by tiles, and lse[b, h, t] = log Σ_s
+/// Computes o = softmax(q kᵀ · scale + bias, masked) v in tiles, and lse[b, h, t] = log Σ_s
 /// exp(score), from which backward recomputes the weights.
 template <class T>
 void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
                        const HeadsView<T>& o, T* lse);
 
-/// Computes dq, dk, dv from dout, summed over the query heads of a key head.
+/// Computes dq, dk and dv from dout. dk and dv are summed over the query heads of a key head.
 template <class T>
 void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
                         const AttentionGradients<T>& g);
@@ -78,12 +79,12 @@ void attention_backward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace gradus::formula {
 
-/// Attention in public ops. `bias` is the original tensor, which may require a gradient.
+/// Attention composed of public ops. `bias` is the original tensor, which may require a gradient.
 AttentionOutput composed(const kernel::AttentionProblem& p, const Tensor& q, const Tensor& k,
                          const Tensor& v, const Tensor& bias);
 
-/// The matrices [B, H, T, S] for traces and tests: "scores", "masked" (with a bias or mask),
-/// "weights", and with dout "dweights" and "dscores".
+/// Returns matrices [B, H, T, S] for traces and tests: "scores", "masked" (if there is a bias or
+/// mask), "weights", and if dout is defined, "dweights" and "dscores".
 std::vector<std::pair<const char*, Tensor>> intermediates(const kernel::AttentionProblem& p,
                                                           const Tensor& q, const Tensor& k,
                                                           const Tensor& v, const Tensor& dout);

@@ -1,4 +1,4 @@
-// Row kernels between the matmuls of attention.
+// Row kernels that run between the matmuls of attention.
 #pragma once
 
 #include <cmath>
@@ -21,8 +21,8 @@ GRADUS_INLINE void hide_rows(T* scores, std::int64_t stride, std::int64_t rows, 
     }
 }
 
-/// A step of the online softmax for each row of scores [rows, n]: m' = max(m, max s), s = exp(s −
-/// m'), l' = l·keep + Σ s, keep = exp(m − m'). The maximum may ignore a NaN; exp does not.
+/// One step of the online softmax for each row of scores [rows, n]: m' = max(m, max s), s = exp(s −
+/// m'), l' = l·keep + Σ s, keep = exp(m − m'). The maximum may ignore a NaN, but exp propagates it.
 template <class T>
 GRADUS_INLINE void online_softmax_rows(T* scores, std::int64_t rows, std::int64_t n, T* m, T* l,
                                        T* keep) {
@@ -49,7 +49,7 @@ GRADUS_INLINE void add_row(T* row, const T* more, std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j) row[j] += more[j];
 }
 
-/// Dropout: multiplies by `scale`, or by 0 where a random word is below `threshold`.
+/// Dropout: multiplies a value by `scale`, or by 0 if its random word is below `threshold`.
 template <class T>
 struct DroppedRow {
   const std::uint32_t* words;
@@ -72,7 +72,7 @@ GRADUS_INLINE void dot_rows(const T* a, std::int64_t a_stride, const T* b, std::
   for (std::int64_t r = 0; r < rows; ++r) d[r] = vmath::dot(a + r * a_stride, b + r * b_stride, n);
 }
 
-/// p = exp(s − lse), ds = p (dp − d). With dropout, forward used p·z.
+/// p = exp(s − lse), ds = p (dp − d). With dropout, the forward pass used p·z.
 template <class T>
 GRADUS_INLINE void online_softmax_rows_backward(T* p, T* dp, std::int64_t rows, std::int64_t n,
                                                 const T* lse, const T* d) {

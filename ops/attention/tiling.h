@@ -1,4 +1,4 @@
-// How attention is split into tiles, and which keys a block may see.
+// Splits attention into tiles and determines which keys a block may see.
 #pragma once
 
 #include <algorithm>
@@ -8,30 +8,31 @@
 
 namespace gradus::kernel {
 
-inline constexpr std::int64_t kMaxQueries = 64;     // scores of a block fit into the L2 cache
-inline constexpr std::int64_t kTile = 32;           // keys: granularity of mask skipping
-inline constexpr std::int64_t kMaxSpan = 512;       // keys of the widest matmul
-inline constexpr std::int64_t kSpanNumbers = 8192;  // of a span of keys: fits into the L1 cache
+inline constexpr std::int64_t kMaxQueries = 64;     // block whose scores fit into the L2 cache
+inline constexpr std::int64_t kTile = 32;           // keys per tile: granularity of mask skipping
+inline constexpr std::int64_t kMaxSpan = 512;       // keys in the widest matmul
+inline constexpr std::int64_t kSpanNumbers = 8192;  // values per span: fits into the L1 cache
 inline constexpr std::int64_t kFewQueries = 4;      // decoding: packing keys would cost more
-inline constexpr std::int64_t kParts = 8;           // of backward, over all heads
-inline constexpr std::int64_t kPartWork = 1 << 21;  // minimum pairs · widths of a part
+inline constexpr std::int64_t kParts = 8;           // parts of the backward pass, over all heads
+inline constexpr std::int64_t kPartWork = 1 << 21;  // minimum pairs · widths in a part
 
-/// Half blocks pay for short causal inputs and narrow windows, where they skip more.
+/// Returns the queries per block. Short causal inputs and narrow windows use half blocks, which
+/// skip more.
 inline std::int64_t block_size(const AttentionProblem& p) {
   return p.S <= kMaxSpan || p.narrow ? kMaxQueries / 2 : kMaxQueries;
 }
 
-/// Keys per span: all if few are visible, else those that fit into the L1 cache. Below two tiles,
-/// the widest span is fastest.
+/// Returns the keys per span: all keys if few are visible, otherwise the number that fits into the
+/// L1 cache. Below two tiles, the widest span is fastest.
 inline std::int64_t span_size(const AttentionProblem& p) {
   const std::int64_t room = kSpanNumbers / std::max<std::int64_t>({p.D, p.Dv, 1}) / kTile * kTile;
   return p.narrow || room < 2 * kTile ? kMaxSpan : std::min(room, kMaxSpan);
 }
 
-/// Row stride of n columns. A power of two would cause cache-set conflicts.
+/// Returns the row stride of n columns. A power of two would cause cache-set conflicts.
 inline std::int64_t padded_stride(std::int64_t n) { return n < 256 ? n : n + 16; }
 
-/// Appends keys to spans of at most `widest`, extending the last one if adjacent.
+/// Appends `keys` as spans of at most `widest` keys. Extends the last span if it is adjacent.
 inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
   while (keys.size() > 0) {
     if (spans.empty() || spans.back().last != keys.first || spans.back().size() == widest)
@@ -42,7 +43,8 @@ inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
   }
 }
 
-/// Removes keys at the ends of a tile that no query of the head sees: padding is ignored, even NaN.
+/// Removes the keys at the ends of a tile that no query of the head sees. This ignores padding,
+/// even if NaN.
 inline Range without_padding(const AttentionProblem& p, const QueryBlock& block, Range tile) {
   const auto hidden = [&](std::int64_t key) {
     return p.mask.coverage({block.b, block.h, 0, p.T, key, key + 1}) == Coverage::none;
@@ -53,7 +55,7 @@ inline Range without_padding(const AttentionProblem& p, const QueryBlock& block,
 }
 
 /// Appends the parts of `keys` that the block may see, in full tiles except for padding. Bisects
-/// partly hidden ranges, so a window costs the logarithm of the hidden keys.
+/// partly hidden ranges, so a window costs only the logarithm of the hidden keys.
 inline void add_visible(const AttentionProblem& p, const QueryBlock& block, Range keys,
                         std::vector<Range>& spans) {
   const Range q = block.queries;
@@ -72,7 +74,7 @@ inline std::vector<Range> visible_spans(const AttentionProblem& p, const QueryBl
   return spans;
 }
 
-/// Samples the middle queries of the first head.
+/// True if few keys are visible. Samples the middle queries of the first head.
 inline bool sees_few_keys(const AttentionProblem& p) {
   if (p.mask.allows_everything() || p.B * p.H == 0) return false;
   const std::int64_t first = p.T / 2, last = std::min(first + kMaxQueries, p.T);
@@ -81,8 +83,8 @@ inline bool sees_few_keys(const AttentionProblem& p) {
   return keys <= kMaxSpan;
 }
 
-/// A piece of backward for key head hk: items [first, last). Item n is block n / group() of query
-/// head hk · group() + n % group(). `keys` covers all visible keys.
+/// A part of the backward pass for key head hk: items [first, last). Item n is block n / group() of
+/// query head hk · group() + n % group(). `keys` covers all visible keys.
 struct Part {
   std::int64_t b, hk, first, last;
   Range keys;
@@ -103,8 +105,8 @@ inline Range keys_of(const AttentionProblem& p, const Part& part) {
   return keys.size() > 0 ? keys : Range{0, 0};
 }
 
-/// One part for each key head, or several if heads are few. Depends only on sizes and mask, so sums
-/// are reproducible.
+/// Returns one part for each key head, or multiple if there are few heads. Depends only on sizes
+/// and mask, so that sums are reproducible.
 inline std::vector<Part> parts_of(const AttentionProblem& p, std::int64_t least = kPartWork) {
   const std::int64_t heads = p.B * p.Hk;
   const std::int64_t items = (p.T + block_size(p) - 1) / block_size(p) * p.group();

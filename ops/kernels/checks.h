@@ -14,7 +14,7 @@ void check_defined(const char* op, const X&... x) {
                       ": a tensor is undefined (it was never assigned a value)");
 }
 
-/// x is defined and has the axis. Returns the nonnegative axis.
+/// Checks that x is defined and has the axis. Returns the nonnegative axis.
 inline int check_axis(const char* op, const Tensor& x, int axis) {
   check_defined(op, x);
   return normalize_axis(op, axis, x.rank());
@@ -59,7 +59,8 @@ inline void check_same_dtype(const char* op, const char* x_name, const Tensor& x
                       " but ", y_name, " is ", y.dtype(), ". Convert one with to(x, dtype).");
 }
 
-/// Both have x's dtype. The bias is undefined or has one value per output.
+/// Checks that weight and bias have x's dtype. The bias may be undefined; otherwise it must have
+/// one value per output.
 inline void check_weight_and_bias(const char* op, const Tensor& x, const Tensor& weight,
                                   const Tensor& bias) {
   require<ShapeError>(!bias.defined() || bias.shape() == Shape{weight.size(0)}, op,
@@ -69,7 +70,8 @@ inline void check_weight_and_bias(const char* op, const Tensor& x, const Tensor&
   check_same_dtype(op, "the input", x, "the bias", bias);
 }
 
-/// `p` (`which` in errors) is undefined or has x's dtype and the size of its `axis`.
+/// Checks that `p` (named `which` in errors) is undefined, or has x's dtype and the size of its
+/// `axis`.
 inline void check_parameter(const char* op, const Tensor& x, int axis, const char* which,
                             const Tensor& p) {
   if (!p.defined()) return;

@@ -1,4 +1,5 @@
-// Bases of element-wise ops, which add a name, a function of one or two values, and its derivative:
+// Base classes of element-wise ops. A derived op adds a name, a function of one or two values, and
+// its derivative:
 //
 //   struct Tanh final : Unary<Tanh, Keeps::output> {  // dx = dy · (1 − y²)
 //     const char* name() const override { return "tanh"; }
@@ -14,7 +15,7 @@
 
 namespace gradus::op {
 
-enum class Keeps { nothing, input, output };  // for backward
+enum class Keeps { nothing, input, output };  // tensor that is saved for backward
 
 template <Keeps kKeeps>
 struct Kept {};
@@ -27,7 +28,7 @@ struct Kept<Keeps::output> {
   Saved y;
 };
 
-/// y = Self::value(x). Ops with parameters capture them in function().
+/// y = Self::value(x). Ops with parameters override function() and capture them.
 template <class Self, Keeps kKeeps, Numbers kNumbers = Numbers::floats>
 struct Unary : Op, Kept<kKeeps> {
   static auto function() {

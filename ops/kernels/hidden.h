@@ -1,4 +1,4 @@
-// Hidden pairs, keys and queries of a mask, for attention composed of public ops.
+// Hidden pairs, keys and queries of a mask, used by attention composed of public ops.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -6,7 +6,7 @@
 
 namespace gradus::kernel {
 
-/// bool, true = hidden; undefined if none.
+/// bool tensors in which true means hidden. Undefined if nothing is hidden.
 struct Hidden {
   Tensor pairs;    // [B, H, T, S]
   Tensor keys;     // [B, H, S, 1], keys that no query sees: padding
@@ -14,7 +14,7 @@ struct Hidden {
 };
 Hidden hidden_by(const Mask& mask, const MaskSizes& sizes);
 
-/// Zeroes the hidden rows of x [B, H, rows, width], even NaN, and their gradient.
+/// Zeroes the hidden rows of x [B, H, rows, width], even if NaN, and their gradient.
 Tensor without_rows(const Tensor& x, const Tensor& hidden);
 
 }  // namespace gradus::kernel

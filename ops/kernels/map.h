@@ -1,6 +1,7 @@
-// map and zip: apply an element-wise function to tensors of any strides.
+// map and zip: apply an element-wise function to tensors with any strides.
 //
-// The function is a generic lambda of GRADUS_INLINE functions, compiled for each instruction set.
+// The function is a generic lambda that calls GRADUS_INLINE functions. It is compiled for each
+// instruction set.
 #pragma once
 
 #include "gradus/engine/base/simd.h"
@@ -35,12 +36,12 @@ GRADUS_INLINE void zip_row(const T* a, std::int64_t a_step, const T* b, std::int
   }
 }
 
-/// y[i] = f(x[i]). y is contiguous, of dtype R, and may equal x. T must be x's type.
+/// y[i] = f(x[i]). y is contiguous, has dtype R, and may equal x. T must match x's dtype.
 template <class T, class R = T, class F>
 void map_into(Tensor& y, const Tensor& x, F f) {
   const T* from = x.data<T>();
   R* to = y.mutable_data<R>();
-  // Fast path, same result.
+  // Fast path with the same result.
   if (x.numel() <= kSmall && x.is_contiguous())
     return simd::run<map_row<R, T, F>>(from, 1, to, x.numel(), f);
   const Strides strides[] = {x.strides(), y.strides()};
@@ -54,7 +55,7 @@ template <class T, class R = T, class F>
 void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   const T *left = a.data<T>(), *right = b.data<T>();
   R* to = y.mutable_data<R>();
-  // Fast path, same result.
+  // Fast path with the same result.
   if (y.numel() <= kSmall && a.shape() == b.shape() && a.is_contiguous() && b.is_contiguous())
     return simd::run<zip_row<R, T, F>>(left, 1, right, 1, to, y.numel(), f);
   const Strides strides[] = {broadcast_strides(a.shape(), a.strides(), y.shape()),
@@ -68,7 +69,7 @@ inline Tensor empty_for(const char* op, const Tensor& a, const Tensor& b, Dtype 
   return Tensor::empty(broadcast_shapes(op, a.shape(), b.shape()), dtype);
 }
 
-enum class Numbers { floats, all };  // f32 and f64; also i64
+enum class Numbers { floats, all };  // floats: f32 and f64; all: also i64
 
 template <Numbers kNumbers, class F>
 decltype(auto) dispatch_numbers(const char* op, Dtype dtype, F&& f) {
@@ -98,7 +99,7 @@ Tensor zip(const char* op, const Tensor& a, const Tensor& b, F f) {
   });
 }
 
-/// dx = f(x, dy), in the buffer of x or dy if unshared.
+/// Computes dx = f(x, dy), in the buffer of x or dy if unshared.
 template <class F>
 Tensor zip_backward(const char* op, const Tensor& x, const Tensor& dy, F f) {
   Tensor dx = x.has_unique_storage() && x.is_contiguous() ? x.detach() : reuse_or_empty(dy);

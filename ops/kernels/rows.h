@@ -9,7 +9,7 @@
 
 namespace gradus {
 
-/// A tensor of rank 0 is one row of length 1; an empty one has no rows.
+/// The rows of a tensor. A tensor of rank 0 is one row of length 1; an empty tensor has no rows.
 struct Rows {
   explicit Rows(const Tensor& x)
       : length(x.rank() == 0 ? 1 : x.shape()[x.rank() - 1]),
@@ -18,21 +18,22 @@ struct Rows {
   std::int64_t length, count;
 };
 
-/// A row with elements `stride` apart.
+/// A row whose elements are `stride` apart.
 template <class T>
 struct StridedRow {
   const T* data;
   std::int64_t stride;
 };
 
-/// Runs body(begin, end) over the rows in parallel. `cost`: of an element, relative to a cheap one.
+/// Runs body(begin, end) over the rows in parallel. `cost` is the cost of an element relative to a
+/// cheap one.
 template <class Body>
 void for_rows(const Rows& rows, std::int64_t cost, Body&& body) {
   parallel_for(rows.count, rows_grain(rows.length * cost), body);
 }
 
-/// Rows per chunk if each chunk has its own sums. At most 32 chunks: adding more costs more than it
-/// saves.
+/// Returns the rows per chunk if each chunk has its own sums. There are at most 32 chunks, because
+/// adding up more costs more than it saves.
 inline std::int64_t summing_grain(const Rows& rows) {
   return std::max(rows_grain(rows.length), (rows.count + 31) / 32);
 }

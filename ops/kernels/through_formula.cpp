@@ -13,7 +13,7 @@ Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::ve
   std::vector<std::size_t> at;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined() || !needs_grad(static_cast<int>(i))) continue;
-    inputs[i] = permute(inputs[i], all_axes(inputs[i]));  // a new node, where backward stops
+    inputs[i] = permute(inputs[i], all_axes(inputs[i]));  // a new node, at which backward stops
     wanted.push_back(inputs[i]);
     at.push_back(i);
   }

@@ -1,4 +1,4 @@
-// Differentiates an op's backward through its formula.
+// Differentiates a fused op through its formula.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace gradus {
 
-/// Returns the needed gradients of formula(inputs) for dy, for a fused op's backward that must be
-/// differentiable. Each input counts as independent, even if computed from another.
+/// Returns the required gradients of formula(inputs) for dy. A fused op calls this if its backward
+/// must be differentiable. Each input counts as independent, even if computed from another input.
 Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula);
 

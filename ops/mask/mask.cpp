@@ -1,4 +1,4 @@
-// Causal, length (padding, prefix) and dense masks, and their combinations.
+// Causal, length (padding, prefix) and dense masks, and combinations of masks.
 #include "gradus/ops/mask/mask.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace gradus {
 namespace {
 
-/// allowed[j] = j < visible, for n keys.
+/// Sets allowed[j] = j < visible for n keys.
 void allow_first(std::int64_t visible, std::int64_t n, bool* allowed) {
   visible = std::clamp<std::int64_t>(visible, 0, n);
   std::fill_n(allowed, visible, true);
@@ -35,7 +35,7 @@ class Causal final : public Mask::Rule {
   std::int64_t offset_;
 };
 
-/// Keys before a length, one for all examples or one for each.
+/// Allows the keys before a length. One length applies to all examples, or each has its own.
 class Lengths final : public Mask::Rule {
  public:
   Lengths(const char* what, std::vector<std::int64_t> lengths, bool one)
@@ -142,7 +142,7 @@ class Combined final : public Mask::Rule {
   }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
-    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // a single one decides
+    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // either side decides
     if (a == decides || b == decides) return decides;
     return b == Coverage::some ? b : a;
   }

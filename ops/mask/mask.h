@@ -1,4 +1,4 @@
-// Mask: which queries may attend to which keys. true always means "may attend".
+// Mask: determines which queries may attend to which keys. true always means "may attend".
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace gradus {
 
-/// A query and a key. Positions are absolute: with a cache, queries start later.
+/// A query and a key. Positions are absolute: behind a cache, queries start later.
 struct QueryKey {
   std::int64_t example, head, query, key;
 };
 
-/// A half-open rectangle of queries × keys of one example and head.
+/// A half-open rectangle of queries × keys in one example and head.
 struct MaskBlock {
   std::int64_t example, head, first_query, last_query, first_key, last_key;
 };
@@ -26,11 +26,11 @@ struct MaskSizes {
   std::int64_t examples, heads, queries, keys;
 };
 
-/// How many pairs of a block a mask allows.
+/// How many pairs of a block the mask allows.
 enum class Coverage { none, some, all };
 
-/// A value that answers for pairs and for blocks, so that kernels skip hidden keys without a T × S
-/// tensor. Combine with & and |. The default allows everything.
+/// Determines visibility for pairs and for blocks, so that kernels skip hidden keys without a T × S
+/// tensor. Combine masks with & and |. The default allows everything.
 class Mask {
  public:
   class Rule;  // ops/mask/rule.h
@@ -40,15 +40,16 @@ class Mask {
   Coverage coverage(const MaskBlock& block) const;
   bool allows_everything() const { return rule_ == nullptr; }
 
-  /// Sets allowed[j] = allows(first.query, first.key + j) for n keys. Used by kernels.
+  /// Sets allowed[j] = allows(first.query, first.key + j) for n keys. Called by kernels.
   void row(const QueryKey& first, std::int64_t n, bool* allowed) const;
 
-  /// Throws ShapeError if the mask was made for other sizes; for larger ones, only if `whole`.
+  /// Throws ShapeError if the mask was made for other sizes. Unless `whole`, throws only if `sizes`
+  /// are larger.
   void check_sizes(const MaskSizes& sizes, bool whole = true) const;
   Tensor dense(const MaskSizes& sizes) const;  // bool [examples, heads, queries, keys]
 
-  std::string describe() const;  // for example "causal & lengths [3, 5]"
-  /// One character per pair: '#' may attend, '.' may not.
+  std::string describe() const;  // returns for example "causal & lengths [3, 5]"
+  /// Returns one character per pair: '#' may attend, '.' may not.
   std::string picture(std::int64_t queries, std::int64_t keys, std::int64_t example = 0,
                       std::int64_t head = 0) const;
 
@@ -58,47 +59,48 @@ class Mask {
   explicit Mask(std::shared_ptr<const Rule> rule) : rule_(std::move(rule)) {}
 
  private:
-  std::shared_ptr<const Rule> rule_;  // null: everything
+  std::shared_ptr<const Rule> rule_;  // null allows everything
 };
 
-/// Causal: query + offset ≥ key. offset = 0 aligns the first query and the first key.
+/// Causal mask: query + offset ≥ key. offset = 0 aligns the first query with the first key.
 Mask causal_mask(std::int64_t offset = 0);
-/// Causal, aligning the last query and the last key: causal_mask(keys − queries). With fewer keys
-/// than queries, the first rows are empty. Throws ValueError for negative sizes.
+/// Causal mask that aligns the last query with the last key: causal_mask(keys − queries). With
+/// fewer keys than queries, the first rows are empty. Throws ValueError for negative sizes.
 Mask causal_lower_right(std::int64_t queries, std::int64_t keys);
-/// Sliding window: query − before ≤ key ≤ query + after. Throws ValueError for negative sizes.
+/// Sliding-window mask: query − before ≤ key ≤ query + after. Throws ValueError for negative sizes.
 Mask window_mask(std::int64_t before, std::int64_t after = 0);
-/// Hides padding: in example b, no query attends to keys from lengths[b] on.
+/// Hides padding: in example b, no query attends to keys from position lengths[b] onward.
 Mask padding_mask(std::vector<std::int64_t> lengths);
 /// Allows only the keys before `length`. causal_mask() | prefix_mask(n) is a prefix language model.
-/// `lengths` has one for each example.
+/// The second overload takes one length for each example.
 Mask prefix_mask(std::int64_t length);
 Mask prefix_mask(std::vector<std::int64_t> lengths);
 
-/// Blocks of queries × keys, after BigBird (Zaheer et al. 2020).
+/// Pattern of block-sparse attention, after BigBird (Zaheer et al. 2020).
 struct BlockSparse {
-  std::int64_t length;      // maximum queries and keys
+  std::int64_t length;      // maximum number of queries and keys
   std::int64_t block = 64;  // queries and keys per block
   std::int64_t window = 1;  // visible blocks on each side
-  std::int64_t global = 1;  // the first blocks: see all keys, seen by all queries
-  std::int64_t random = 2;  // additional blocks for each block of queries, drawn once
-  std::uint64_t seed = 0;   // of the random blocks
-  std::int64_t heads = 1;   // 1: shared; otherwise each head draws its own
+  std::int64_t global = 1;  // number of first blocks that see all keys and are seen by all queries
+  std::int64_t random = 2;  // additional random blocks for each block of queries
+  std::uint64_t seed = 0;   // seed of the random blocks
+  std::int64_t heads = 1;   // 1: heads share them; otherwise each head draws its own
 };
-/// Block-sparse mask; causal: block_sparse_mask(pattern) & causal_mask(). Throws ValueError for a
-/// negative length or number of blocks, or block or heads below 1.
+/// Returns a block-sparse mask. For a causal one, use block_sparse_mask(pattern) & causal_mask().
+/// Throws ValueError for a negative length or number of blocks, or if `block` or `heads` is below
+/// 1.
 Mask block_sparse_mask(const BlockSparse& pattern);
 
-/// A bool tensor [queries, keys], [B, queries, keys] or [B, H, queries, keys]; B, H may be 1.
-/// Throws ValueError for [T, T], T ≥ 3, that is true exactly above the diagonal: a causal mask in
-/// which true hides. Other orientations are not detected.
+/// Mask from a bool tensor of shape [queries, keys], [B, queries, keys] or [B, H, queries, keys]; B
+/// and H may be 1. Throws ValueError for [T, T], T ≥ 3, that is true exactly above the diagonal: a
+/// causal mask in which true hides. Other inverted masks are not detected.
 Mask dense_mask(const Tensor& allowed);
 
-/// Positions of rows: one list for all examples, or one for each.
+/// Positions of rows: one list for all examples, or one list for each.
 using Positions = std::vector<std::vector<std::int64_t>>;
 /// Applies `mask` to rows at positions other than 0, 1, 2, …: behind a cache, in a ring buffer, or
 /// with unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1 marks an
-/// empty row, which is hidden or sees nothing. Throws ValueError below −1.
+/// empty row, which is hidden as a key and sees nothing as a query. Throws ValueError below −1.
 Mask remap_positions(const Mask& mask, const Positions& queries, const Positions& keys);
 
 std::ostream& operator<<(std::ostream& out, const Mask& mask);

@@ -1,4 +1,4 @@
-// Windows, and block-sparse masks after BigBird.
+// Window masks, and block-sparse masks after BigBird.
 #include <algorithm>
 
 #include "gradus/engine/base/random.h"
@@ -33,7 +33,7 @@ class Window final : public Mask::Rule {
   std::int64_t before_, after_;
 };
 
-/// For each row of blocks, its visible key blocks in order.
+/// Stores the visible key blocks of each row of blocks, in order.
 class Blocks final : public Mask::Rule {
  public:
   explicit Blocks(const BlockSparse& pattern)
@@ -81,7 +81,7 @@ class Blocks final : public Mask::Rule {
       (row < p_.global || key < p_.global || near ? seen : others).push_back(key);
     }
     const std::int64_t more = std::min<std::int64_t>(p_.random, std::ssize(others));
-    for (std::int64_t i = 0; i < more; ++i) {  // Fisher–Yates: the first `more` of a shuffle
+    for (std::int64_t i = 0; i < more; ++i) {  // Fisher–Yates shuffle of the first `more` blocks
       std::swap(others[static_cast<std::size_t>(i)],
                 others[static_cast<std::size_t>(i + random.below(i, std::ssize(others) - i))]);
       seen.push_back(others[static_cast<std::size_t>(i)]);
@@ -89,7 +89,7 @@ class Blocks final : public Mask::Rule {
     std::sort(seen.begin(), seen.end());
     return seen;
   }
-  /// Number of visible key blocks in [from, to).
+  /// Returns the number of visible key blocks in [from, to).
   std::int64_t seen(std::int64_t head, std::int64_t row, std::int64_t from, std::int64_t to) const {
     const auto& list = seen_[static_cast<std::size_t>((p_.heads == 1 ? 0 : head) * blocks_ + row)];
     const auto first = std::lower_bound(list.begin(), list.end(), from);
@@ -97,7 +97,7 @@ class Blocks final : public Mask::Rule {
   }
   BlockSparse p_;
   std::int64_t blocks_;
-  std::vector<std::vector<std::int64_t>> seen_;  // heads · blocks rows
+  std::vector<std::vector<std::int64_t>> seen_;  // one list for each of heads · blocks rows
 };
 
 }  // namespace

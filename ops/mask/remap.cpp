@@ -1,7 +1,7 @@
-// A mask of rows at positions other than 0, 1, 2, …
+// A mask for rows at positions other than 0, 1, 2, …
 //
-// Positions are stored as runs of consecutive rows (or of empty rows, −1): a cache is one run, a
-// ring buffer two, padding one more. Within a run the mask applies unchanged.
+// Positions are stored as runs of consecutive rows (or of empty rows, −1). A cache is one run, a
+// ring buffer is two, and padding adds one. Within a run, the mask applies unchanged.
 #include <algorithm>
 
 #include "gradus/ops/mask/rule.h"
@@ -30,7 +30,7 @@ std::vector<Run> runs_of(const std::vector<std::int64_t>& positions) {
   return runs;
 }
 
-/// One list of runs for each example, or one for all.
+/// Runs of each example, or one list of runs for all examples.
 struct Axis {
   std::vector<std::vector<Run>> runs;
   std::vector<std::int64_t> rows;
@@ -44,7 +44,7 @@ struct Axis {
     }
   }
 
-  /// Calls visit(piece) for each part of a run in [first, last), until it returns false.
+  /// Calls visit(piece) for each part of a run in [first, last), until visit returns false.
   template <class Visit>
   bool each(std::int64_t example, std::int64_t first, std::int64_t last, Visit&& visit) const {
     const std::vector<Run>& all = runs[runs.size() == 1 ? 0 : static_cast<std::size_t>(example)];

@@ -45,7 +45,7 @@ ShardedOptimizer::ShardedOptimizer(optim::Optimizer& optimizer, Transport& trans
   }
 }
 
-/// Elements of parameter i that process r owns.
+/// Returns the range of elements of parameter i that process r owns.
 std::pair<std::int64_t, std::int64_t> ShardedOptimizer::part(std::size_t i, std::size_t r) const {
   const auto inside = [&](std::int64_t cut) {
     return std::clamp<std::int64_t>(cut - offsets_[i], 0, parameters_[i].tensor.numel());

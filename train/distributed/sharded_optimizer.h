@@ -1,8 +1,9 @@
-// Optimizer state in several processes.
+// Divides optimizer state among processes.
 //
-// All parameters form one flat vector, cut into one part per process, which updates it and keeps
-// its state. Results are bitwise independent of the number of processes: cuts are at multiples of
-// kChunk elements of a parameter, and norms are sums over chunks.
+// All parameters form one flat vector, which is split into one part per process. Each process
+// updates its part and stores its state. Results are bitwise independent of the number of
+// processes: parts begin at multiples of kChunk elements in a parameter, and norms are sums over
+// chunks.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +18,29 @@ namespace gradus::distributed {
 /// An optimizer with its state divided among processes (ZeRO stage 1, Rajbhandari et al. 2020).
 class ShardedOptimizer {
  public:
-  /// Drops the state of other parts. With several processes, the optimizer's own step(),
-  /// state_dict() and step_in_backward() then throw GraphError. Throws GraphError if it is already
-  /// sharded or step_in_backward() was called.
+  /// Drops the state of other parts. With multiple processes, the optimizer's own step(),
+  /// state_dict() and step_in_backward() then throw GraphError. Throws GraphError if the optimizer
+  /// is already sharded or step_in_backward() was called on it.
   ShardedOptimizer(optim::Optimizer& optimizer, Transport& transport);
 
   const std::vector<nn::NamedTensor>& parameters() const { return parameters_; }
-  /// Process r owns elements cuts()[r] … cuts()[r + 1] of the flat vector.
+  /// Process r owns elements cuts()[r] to cuts()[r + 1], exclusive, of the flat vector.
   const std::vector<std::int64_t>& cuts() const { return cuts_; }
-  std::int64_t begin() const { return cuts_[rank()]; }  // this process's part
+  std::int64_t begin() const { return cuts_[rank()]; }  // start of this process's part
   std::int64_t end() const { return cuts_[rank() + 1]; }
-  /// Sums of squares that a step sends to each process.
+  /// Number of sums of squares that a step sends to each process.
   std::int64_t chunks() const { return chunk_cuts_[rank() + 1] - chunk_cuts_[rank()]; }
 
-  /// Optimizer::step of this part, `gradient` [end() − begin()]. reached[i]: some process has a
-  /// gradient of parameter i. Collective.
+  /// Like Optimizer::step, for this part. `gradient` has shape [end() − begin()]. reached[i] is
+  /// true if any process has a gradient of parameter i. Collective.
   double step(const Tensor& gradient, const std::vector<char>& reached,
               const optim::StepOptions& options = {});
 
   void zero_grad() { optimizer_.zero_grad(); }
 
-  /// The entire state at rank 0, else empty. Collective.
+  /// Returns the entire state on rank 0, and an empty one elsewhere. Collective.
   nn::StateDict state_dict() const;
-  /// Loads this part. Throws as Optimizer::load_state_dict.
+  /// Loads the state of this part. Throws like Optimizer::load_state_dict.
   void load_state_dict(const nn::StateDict& state) { optimizer_.load_state_dict(state); }
 
  private:

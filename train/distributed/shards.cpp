@@ -101,8 +101,8 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
   fold_.push({shard, shard + 1}, std::move(sum));
 }
 
-/// Sends each process the stop flag, random position, reached parameters and losses, padded to the
-/// largest number of shards.
+/// Exchanges the stop flag, random position, reached parameters and losses with all processes,
+/// padded to the largest number of shards.
 double Shards::share_losses(bool& stop, std::uint32_t& position) {
   transport_.note("waiting for the losses of the others");
   std::vector<double> own = {static_cast<double>(stop), static_cast<double>(position)};
@@ -131,8 +131,8 @@ std::size_t Shards::message_size() const {
   return 2 + parameters_ + 2 * static_cast<std::size_t>(most);
 }
 
-/// Sums this part over all shards: sends each process its part of own nodes, adds the nodes
-/// received.
+/// Sums this process's part over all shards. Sends each process its part of our nodes, and adds the
+/// nodes received.
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
@@ -156,7 +156,7 @@ Tensor Shards::reduce() {
     }
     transport_.exchange(out, in);
   }
-  fold_.clear();  // frees memory before adding others
+  fold_.clear();  // frees memory before adding received nodes
   Fold whole;
   for (std::size_t r = 0; r < nodes.size(); ++r)
     for (std::size_t k = 0; k < nodes[r].size(); ++k)
@@ -178,7 +178,8 @@ double Shards::update(const optim::StepOptions& options, double clip_value) {
   return norm;
 }
 
-/// Sends this part of the parameters to all others. The last process also sends the buffers.
+/// Sends this process's part of the parameters to all others. The last process also sends the
+/// buffers.
 void Shards::share(const Tensor& buffers) {
   transport_.note("waiting for the parameters of the others");
   const Tensor all = Tensor::empty({numel_}, dtype_);

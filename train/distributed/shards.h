@@ -1,13 +1,13 @@
-// A training step in shards, independent of the number of processes.
+// A training step that is split into shards and does not depend on the number of processes.
 //
-// Each shard has its own examples, loss and random stream, given by (seed, position at the start of
-// the step, shard). Each process computes consecutive shards. The gradient is
+// Each shard has its own examples, loss and random stream, determined by (seed, position at the
+// start of the step, shard). Each process computes consecutive shards. The gradient is
 //
 //   g = Σ count_s · ∇mean_s / Σ count_s     over all shards s, added in the order of fold.h
 //
-// Then each process updates its part of the parameters (sharded_optimizer.h) and sends it to all:
-// as many bytes as an all-reduce. All shards start from the same buffers (batch statistics), which
-// are then averaged.
+// Then each process updates its part of the parameters (sharded_optimizer.h) and sends it to all
+// processes. This sends as many bytes as an all-reduce. All shards start from the same buffers
+// (batch statistics), which are averaged after the step.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,25 @@ namespace gradus::distributed {
 
 inline constexpr std::int64_t kCheckEvery = 50;  // steps between parameter comparisons
 
-/// Runs the shards of a training step that belong to this process.
+/// Runs the shards of a training step that are assigned to this process.
 class Shards {
  public:
-  /// Shards the optimizer. Throws ValueError for fewer shards than processes, DtypeError unless
-  /// parameters and floating-point buffers have one dtype.
+  /// Shards the optimizer. Throws ValueError if there are fewer shards than processes, and
+  /// DtypeError unless parameters and floating-point buffers have the same dtype.
   Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transport, std::int64_t count);
 
-  /// Forward and backward of this process's shards. Returns the mean loss of all shards. `stop`
-  /// becomes true if true anywhere. Compares parameters every kCheckEvery steps. Throws ValueError
-  /// if all counts are 0.
+  /// Runs forward and backward for this process's shards. Returns the mean loss of all shards. Sets
+  /// `stop` to true if it is true in any process. Compares parameters every kCheckEvery steps.
+  /// Throws ValueError if all counts are 0.
   double gradients(std::int64_t step, const LossOf& loss_of, bool& stop);
 
-  /// Combines all gradients and updates the parameters. Returns the norm, as Optimizer::step.
-  /// clip_value > 0 limits each gradient element.
+  /// Combines all gradients and updates the parameters. Returns the gradient norm, like
+  /// Optimizer::step. clip_value > 0 limits each gradient element.
   double update(const optim::StepOptions& options, double clip_value);
 
   ShardedOptimizer& optimizer() { return optimizer_; }
   std::int64_t count() const { return count_; }
-  /// Bytes sent per step, without comparisons.
+  /// Returns the bytes sent per step, not including parameter comparisons.
   std::int64_t bytes_a_step() const;
 
  private:
@@ -50,7 +50,7 @@ class Shards {
   std::size_t message_size() const;
   Tensor reduce();
   void share(const Tensor& buffers);
-  Tensor place(const Tensor& flat, std::size_t i) const;  // elements of tensor i
+  Tensor place(const Tensor& flat, std::size_t i) const;  // elements of tensor i in `flat`
   std::int64_t part_numel() const { return cuts_[rank() + 1] - cuts_[rank()]; }
   std::size_t rank() const { return static_cast<std::size_t>(transport_.rank()); }
 
@@ -63,10 +63,10 @@ class Shards {
   Dtype dtype_ = Dtype::f32;
   std::vector<std::int64_t> offsets_;
   std::int64_t numel_ = 0;
-  std::vector<std::int64_t> cuts_;  // the last process also has the buffers
+  std::vector<std::int64_t> cuts_;  // the last part also contains the buffers
   Fold fold_;
-  std::vector<double> losses_;  // mean and count of each own shard
-  std::vector<char> reached_;   // has a gradient in any shard
+  std::vector<double> losses_;  // mean and count of each shard of this process
+  std::vector<char> reached_;   // true if any shard has a gradient
   double total_ = 0;            // sum of counts
   bool compared_ = false;
 };

@@ -1,4 +1,5 @@
-// An exchange is two barriers: when all sends are posted, and when all are copied.
+// An exchange consists of two barriers: one after all sends are posted, and one after all are
+// copied.
 #include "gradus/train/distributed/threads.h"
 
 #include <algorithm>
@@ -18,10 +19,10 @@ struct Room {
   std::condition_variable change;
   int arrived = 0;
   std::int64_t meeting = 0;
-  std::string failure, ended;                            // the first, or ""
-  std::vector<const std::vector<ConstBytes>*> posted{};  // of each rank
+  std::string failure, ended;                            // of the first thread, or ""
+  std::vector<const std::vector<ConstBytes>*> posted{};  // one per rank
 
-  /// Throws Error if a thread never arrives.
+  /// Barrier. Throws Error if a thread never arrives.
   void meet() {
     std::unique_lock lock(mutex);
     const std::int64_t now = meeting;

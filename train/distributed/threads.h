@@ -1,4 +1,4 @@
-// A transport between threads of one process, without MPI.
+// Transport between threads of one process, which does not need MPI.
 #pragma once
 
 #include <functional>
@@ -7,15 +7,15 @@
 
 namespace gradus::distributed {
 
-/// A simulated network: minimum time of an exchange.
+/// Simulated network that determines the minimum duration of an exchange.
 struct Network {
   double latency_seconds = 0;   // per exchange
-  double bytes_per_second = 0;  // per process and direction; 0: no limit
+  double bytes_per_second = 0;  // per process and direction; 0: unlimited
 };
 
 /// Calls work(transport) on `size` threads, each with a copy of generator(). If one throws, or
-/// returns while others wait, the others stop at their next exchange. Throws the first exception as
-/// an Error that begins with describe().
+/// returns while others wait, the others stop at their next exchange. Rethrows the first exception
+/// as an Error whose message begins with describe().
 void run_threads(int size, const std::function<void(Transport&)>& work, Network network = {});
 
 }  // namespace gradus::distributed

@@ -1,4 +1,4 @@
-// Communication of processes. Implementations: threads.h, mpi/mpi.h.
+// Communication between processes. Implementations: threads.h, mpi/mpi.h.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@
 
 namespace gradus::distributed {
 
-/// Memory to receive into, and memory to send.
+/// Memory to receive into (Bytes), and memory to send (ConstBytes).
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-/// Bytes of elements [begin, end) of a contiguous tensor. Writes are not counted as writes to the
-/// tensor.
+/// Returns the bytes of elements [begin, end) of a contiguous tensor. Writing to them does not
+/// count as a write to the tensor.
 Bytes bytes_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
 /// Collective communication. All processes must make the same calls in the same order.
@@ -31,27 +31,29 @@ class Transport {
   virtual int rank() const = 0;  // 0 … size() − 1
   virtual int size() const = 0;
 
-  /// Sends out[r] to process r and receives its out[rank()], of the same length, in in[r].
-  /// out[rank()] may be in[rank()]. If another process ends or is silent, throws an Error (threads)
-  /// or prints it and exits (MPI), naming the process, its host and activity.
+  /// Sends out[r] to process r, and receives out[rank()] of process r in in[r], which must have the
+  /// same length. out[rank()] and in[rank()] may be the same memory. If another process ends or is
+  /// silent, throws an Error (threads) or prints it and exits (MPI). The message names the process,
+  /// its host and its activity.
   void exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in);
 
   /// Ends all processes. The message begins with describe().
   [[noreturn]] virtual void abort(const std::string& why) = 0;
 
-  /// Sets the activity ("in the forward pass") for describe(). The text must outlive the transport.
+  /// Sets the activity that describe() reports, such as "in the forward pass". The text must
+  /// outlive the transport.
   void note(const char* doing) { doing_ = doing; }
   void note_step(std::int64_t step) { step_ = step; }
-  /// "rank 2 on host b, at step 17, in the forward pass"
+  /// Returns for example "rank 2 on host b, at step 17, in the forward pass".
   std::string describe() const;
 
   std::int64_t bytes_sent() const { return bytes_sent_; }  // by exchange()
   double seconds_waited() const { return seconds_waited_; }
 
-  // ---- by exchange() ----
-  /// Concatenates all processes' bytes in rank order. Process r has sizes[r].
+  // ---- implemented with exchange() ----
+  /// Concatenates the bytes of all processes in rank order. Process r contributes sizes[r] bytes.
   void all_gather(ConstBytes own, const std::vector<std::size_t>& sizes, Bytes all);
-  /// The same for plain values, equally many each.
+  /// Like all_gather for bytes, but for plain values. Each process contributes equally many.
   template <class T>
   std::vector<T> all_gather(const std::vector<T>& own) {
     std::vector<T> all(own.size() * static_cast<std::size_t>(size()));
@@ -61,7 +63,7 @@ class Transport {
     return all;
   }
   std::vector<std::string> all_gather(const std::string& own);
-  /// Returns process 0's value.
+  /// Returns the value of process 0 on every process.
   template <class T>
   T broadcast(const T& value) {
     return all_gather(std::vector<T>{value}).front();
@@ -69,7 +71,7 @@ class Transport {
   void barrier() { all_gather(std::vector<char>{0}); }
 
  protected:
-  /// exchange() with the other processes.
+  /// Like exchange(), but only with the other processes.
   virtual void exchange_others(const std::vector<ConstBytes>& out,
                                const std::vector<Bytes>& in) = 0;
 
@@ -80,10 +82,10 @@ class Transport {
   double seconds_waited_ = 0;
 };
 
-/// Host name.
+/// Returns the name of this host.
 std::string host_name();
 
-/// Transport of a single process. abort() throws an Error.
+/// Returns the transport of a single process. Its abort() throws an Error.
 Transport& alone();
 
 }  // namespace gradus::distributed

@@ -1,4 +1,4 @@
-// EMA: exponential moving average of weights, often better than the last weights.
+// EMA: exponential moving average of weights. It often performs better than the final weights.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace gradus::optim {
 
-/// average = decay · average + (1 − decay) · weights after each step. The first update() copies the
-/// weights. Buffers are not averaged. Construct after model.to(dtype).
+/// After each step, sets average = decay · average + (1 − decay) · weights. The first update()
+/// copies the weights. Buffers are not averaged. Construct after model.to(dtype).
 class EMA {
  public:
   /// Throws ValueError unless 0 ≤ decay < 1.
@@ -16,10 +16,11 @@ class EMA {
   EMA(const EMA&) = delete;
   EMA& operator=(const EMA&) = delete;
 
-  void update();  // after optimizer.step()
+  void update();  // call after optimizer.step()
   void swap();    // exchanges average and weights
 
-  /// RAII guard: the model has the averaged weights, except before the first update().
+  /// RAII guard under which the model has the averaged weights. No effect before the first
+  /// update().
   class Scope {
    public:
     explicit Scope(EMA& ema) : ema_(ema) { ema_.swap(); }
@@ -31,7 +32,8 @@ class EMA {
     EMA& ema_;
   };
 
-  /// Averages by name, and "updates". Loading throws ShapeError if a name, shape or dtype differs.
+  /// Returns the averages by name, and "updates". Loading throws ShapeError if a name, shape or
+  /// dtype differs.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 

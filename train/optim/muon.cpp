@@ -1,5 +1,5 @@
-// Computes all directions first, so that nothing is written if memory runs out. One thread updates
-// an entire matrix.
+// Computes all directions before writing anything, so that nothing has changed if memory runs out.
+// One thread updates an entire matrix.
 #include "gradus/train/optim/muon.h"
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace {
 
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
-constexpr double kEps = 1e-7;  // Jordan's; a gradient of 0 stays 0
+constexpr double kEps = 1e-7;  // as chosen by Jordan; a gradient of 0 stays 0
 
-/// f(x), or f(xᵀ)ᵀ if xᵀ has fewer rows.
+/// Returns f(x), or f(xᵀ)ᵀ if xᵀ has fewer rows.
 template <class F>
 Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
   require<ShapeError>(x.rank() == 2, name, ": expected a matrix, got ", x.shape());
@@ -31,13 +31,14 @@ Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
   return transpose(f(transpose(x, 0, 1).contiguous()), 0, 1);
 }
 
-/// Divides each row by its length. Zero rows stay.
+/// Divides each row by its length. Zero rows remain zero.
 Tensor normalize_rows(const Tensor& x) {
   const auto n = static_cast<double>(std::max<std::int64_t>(x.size(1), 1));
   return rms_norm(x, {}, 1e-30) / std::sqrt(n);
 }
 
-/// q = T⁻¹ q by forward substitution. T is the lower triangle of `lower`, with unit diagonal.
+/// Computes q = T⁻¹ q by forward substitution. T is the lower triangle of `lower`, with unit
+/// diagonal.
 template <class T>
 GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::int64_t rows,
                                std::int64_t columns) {
@@ -47,7 +48,7 @@ GRADUS_INLINE void solve_lower(const T* lower, std::int64_t stride, T* q, std::i
         q[i * columns + c] -= lower[i * stride + j] * q[j * columns + c];
 }
 
-/// T⁻¹ q by blocks of rows, where T is the lower triangle of q qᵀ with unit diagonal.
+/// Returns T⁻¹ q, computed in blocks of rows. T is the lower triangle of q qᵀ, with unit diagonal.
 Tensor solve_own_triangle(const Tensor& q) {
   constexpr std::int64_t kRows = 32;
   Tensor solved = q.clone();
@@ -102,7 +103,7 @@ Tensor newton_schulz(const Tensor& matrix) {
         y = matmul(polynomial(matmul(y, transpose(y, 0, 1))), y);
       return y;
     }
-    // Y = P X with P a polynomial of G = X Xᵀ: iterate on m × m matrices only.
+    // Y = P X, where P is a polynomial of G = X Xᵀ, so iterate only on m × m matrices.
     Tensor gram = matmul(y, transpose(y, 0, 1)), p = I;
     for (int i = 0; i < kIterations; ++i) {
       const Tensor z = polynomial(gram);

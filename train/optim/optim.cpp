@@ -101,7 +101,7 @@ double Optimizer::step(const StepOptions& options) {
 
 double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions& options) {
   if (options.only_finite && !std::isfinite(norm)) return norm;
-  // 1e-6 as in PyTorch, for a norm of 0.
+  // Adds 1e-6, as PyTorch does, to avoid division by a norm of 0.
   const double scale =
       options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
   prepare_all(work, slots_, options.factor, scale);
@@ -111,7 +111,7 @@ double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions
   return norm;
 }
 
-/// Everything that may throw.
+/// Performs everything that may throw.
 void Optimizer::prepare_all(std::vector<Piece>& work, std::span<const Slot> slots, double factor,
                             double scale) const {
   for (Piece& piece : work) {
@@ -131,7 +131,7 @@ void Optimizer::update_all(std::vector<Piece>& work, std::span<const Slot> slots
 
 void Optimizer::step_in_backward(double factor) {
   require_complete(slots_);
-  for (Slot& slot : slots_) {  // hooks refer to slots, so slots_ must not grow
+  for (Slot& slot : slots_) {  // hooks refer to elements of slots_, so it must not grow
     if (!slot.hook && slot.parameter.requires_grad())
       slot.hook = slot.parameter.register_post_accumulate_hook(
           [this, &slot](Tensor&) { update_in_backward(slot); });

@@ -1,4 +1,4 @@
-// Optimizers.
+// Optimizers: SGD, Adam, AdamW, Lion.
 #pragma once
 
 #include <array>
@@ -15,81 +15,81 @@ class ShardedOptimizer;  // train/distributed/sharded_optimizer.h
 
 namespace gradus::optim {
 
-struct Slot;  // one parameter with its state: stages.h
+struct Slot;  // one parameter with its state; defined in stages.h
 
-/// Parameters with common settings. Negative settings default to the optimizer's.
+/// Parameters with common settings. Negative settings default to those of the optimizer.
 struct Group {
   std::vector<nn::NamedTensor> parameters;
   double lr = -1;
   double weight_decay = -1;
 };
 
-/// State of each parameter in a group.
+/// The state that an optimizer stores for each parameter in a group.
 struct GroupState {
-  /// PyTorch's names, except SGD's "velocity". The tensors have the parameter's shape and start as
-  /// 0.
+  /// Names as in PyTorch, except for SGD's "velocity". The tensors have the parameter's shape and
+  /// start as 0.
   std::vector<std::string> names;
-  bool whole = false;  // update() needs the entire parameter
+  bool whole = false;  // true if update() needs the entire parameter
 };
 
-/// Clipping and learning-rate factor of Optimizer::step().
+/// Options of Optimizer::step().
 struct StepOptions {
   double clip_norm = 0;      // > 0: scales gradients down to this global norm
-  double factor = 1;         // of every learning rate, from the schedule
-  bool only_finite = false;  // if the norm is not finite, only return it
+  double factor = 1;         // scales every learning rate; from the schedule
+  bool only_finite = false;  // if the norm is not finite, only returns it
 };
 
-/// Part of a parameter, so that threads share large ones. Tensors are contiguous; entire ones have
-/// their shape.
+/// Part of a parameter. Large parameters are split so that threads share the work. Tensors are
+/// contiguous; if the piece is an entire parameter, they have its shape.
 struct Piece {
   const Group* group;
   Tensor parameter, gradient;
-  std::vector<Tensor> state;  // order: GroupState::names
-  std::int64_t chunk;         // index of its first chunk: stages.h
-  double learning_rate = 0;   // includes the step's factor
-  double scale = 1;           // of the gradient, for clipping
+  std::vector<Tensor> state;  // in the order of GroupState::names
+  std::int64_t chunk;         // index of its first chunk; see stages.h
+  double learning_rate = 0;   // includes the factor of this step
+  double scale = 1;           // scales the gradient, for clipping
   Tensor direction = {};      // set by prepare()
 };
 
-/// Base class of optimizers. Construct after model.to(dtype) and loading: step() throws GraphError
-/// if a parameter was replaced.
+/// Base class of optimizers. Construct after model.to(dtype) and after loading: step() throws
+/// GraphError if a parameter was replaced.
 class Optimizer {
  public:
   virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Updates every parameter that requires and has a gradient. Returns the global norm √ Σ g²
-  /// before clipping. Throws GraphError if there is no gradient. If it throws, nothing has changed.
-  /// The first step warns on stderr about parameters without gradient.
+  /// Updates every parameter that requires and has a gradient. Returns the global gradient norm √ Σ
+  /// g² before clipping. Throws GraphError if there is no gradient. If it throws, nothing has
+  /// changed. The first step warns on stderr about parameters without a gradient.
   double step(const StepOptions& options = {});
   /// Call before backward(), instead of step() after it. Updates each parameter and frees its
-  /// gradient as soon as that is complete, so few gradients exist at a time. Cannot clip. If
-  /// backward throws, each parameter is updated completely or not at all; the others wait for the
-  /// next backward.
+  /// gradient as soon as that gradient is complete, so few gradients exist at a time. Cannot clip.
+  /// If backward throws, each parameter is updated completely or not at all; the remaining ones
+  /// wait for the next backward.
   void step_in_backward(double factor = 1);
   void zero_grad();  // frees all gradients
 
-  /// Names of parameters that require a gradient but have none.
+  /// Returns the names of parameters that require a gradient but have none.
   std::vector<std::string> params_without_grad() const;
   void warn_params_without_grad(bool on) { warns_ = on; }  // default: on
 
   std::int64_t steps() const { return steps_; }
   const std::vector<Group>& groups() const { return groups_; }
-  void set_learning_rate(double learning_rate);  // of every group
+  void set_learning_rate(double learning_rate);  // sets it for every group
 
-  /// "step" and "exp_avg.blocks.0.…". Loading throws ShapeError, before changing anything, if a
-  /// name, shape or dtype differs.
+  /// Returns "step" and state tensors such as "exp_avg.blocks.0.…". Loading throws ShapeError if a
+  /// name, shape or dtype differs; then nothing has changed.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
  protected:
-  /// state[i] is for group i, the last also for further groups.
+  /// state[i] applies to group i; the last entry also applies to all further groups.
   Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
             const std::vector<GroupState>& state);
-  /// Computes piece.direction. May throw; must write nothing else.
+  /// Computes piece.direction. May throw, but must not write anything else.
   virtual void prepare(Piece&) const {}
-  /// Updates the piece (elements() in stages.h), with gradient times piece.scale and the group's
+  /// Updates the piece (see elements() in stages.h), using gradient · piece.scale and the group's
   /// weight_decay. Must not allocate.
   virtual void update(const Piece& piece) const = 0;
 
@@ -109,15 +109,14 @@ class Optimizer {
   double factor_in_backward_ = 1;
 };
 
-/// Settings of SGD; defaults as in PyTorch.
+/// Options of SGD. Defaults are as in PyTorch.
 struct SGDOptions {
   double lr = 1e-3;
   double momentum = 0;      // 0: plain gradient descent
   double weight_decay = 0;  // added to the gradient
-  bool nesterov = false;    // look ahead by one step of the velocity
+  bool nesterov = false;    // looks ahead by one step of the velocity
 };
-/// SGD: v = momentum · v + g;  p −= lr · v, or lr · (g + momentum · v) with
-/// `nesterov`.
+/// SGD: v = momentum · v + g;  p −= lr · v. With `nesterov`: p −= lr · (g + momentum · v).
 class SGD : public Optimizer {
  public:
   SGD(std::vector<Group> groups, const SGDOptions& options = {});
@@ -129,11 +128,11 @@ class SGD : public Optimizer {
   SGDOptions options_;
 };
 
-/// Settings of Adam; defaults as in PyTorch.
+/// Options of Adam. Defaults are as in PyTorch.
 struct AdamOptions {
   double lr = 1e-3;
   std::array<double, 2> betas = {0.9, 0.999};  // β1, β2: decay of the two averages
-  double eps = 1e-8;                           // added to the root
+  double eps = 1e-8;                           // added to the square root
   double weight_decay = 0;                     // added to the gradient
 };
 /// Adam, Kingma & Ba 2015. m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;  p −= lr · m̂ / (√v̂ + eps),
@@ -153,17 +152,18 @@ class Adam : public Optimizer {
   AdamOptions options_;
   bool decoupled_;
 };
-/// Adam's update of a piece in step t. `decoupled`: weight decay as in AdamW.
+/// Applies Adam's update in step t to a piece. If `decoupled`, weight decay is that of AdamW.
 void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t);
 
-/// Settings of AdamW; defaults as in PyTorch.
+/// Options of AdamW. Defaults are as in PyTorch.
 struct AdamWOptions {
   double lr = 1e-3;
   std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
-  double weight_decay = 1e-2;  // of the parameter, not of the gradient
+  double weight_decay = 1e-2;  // applied to the parameter, not the gradient
 };
-/// Adam with weight decay on the parameter: p −= lr · weight_decay · p. Loshchilov & Hutter 2019.
+/// Adam with weight decay applied to the parameter: p −= lr · weight_decay · p. Loshchilov & Hutter
+/// 2019.
 class AdamW : public Adam {
  public:
   AdamW(std::vector<Group> groups, const AdamWOptions& options = {})
@@ -173,15 +173,15 @@ class AdamW : public Adam {
       : AdamW(std::vector<Group>{{std::move(parameters)}}, options) {}
 };
 
-/// Settings of Lion; the betas are those of Chen et al. 2023.
+/// Options of Lion. The betas default to those of Chen et al. 2023.
 struct LionOptions {
   double lr = 1e-4;
   std::array<double, 2> betas = {0.9, 0.99};
   double weight_decay = 0;
 };
 /// p −= lr · (sign(β1 m + (1−β1) g) + weight_decay · p);  m = β2 m + (1−β2) g. Chen et al. 2023,
-/// "Symbolic discovery of optimization algorithms". Every element moves by lr: use 3 to 10 times
-/// less than for Adam.
+/// "Symbolic discovery of optimization algorithms". Every element moves by lr, so use a learning
+/// rate 3 to 10 times lower than for Adam.
 class Lion : public Optimizer {
  public:
   Lion(std::vector<Group> groups, const LionOptions& options = {});
@@ -193,25 +193,27 @@ class Lion : public Optimizer {
   LionOptions options_;
 };
 
-/// Copies `given` into `own`. `what` names the owner in errors. Throws ShapeError, before copying,
-/// if a name, shape or dtype differs.
+/// Copies `given` into `own`. `what` names the owner in errors. Throws ShapeError if a name, shape
+/// or dtype differs; then nothing has been copied.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
 /// Clamps gradients to [−limit, limit]. Call between backward() and step().
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit);
 
-/// Weight decay for matrices, none for parameters with at most one axis (biases, norms).
+/// Returns two groups: weight decay for matrices, none for parameters with at most one axis
+/// (biases, norms).
 std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters,
                                   double weight_decay);
 
-/// Settings for matching parameters (nn/pattern.h). Negative ones default to the optimizer's.
+/// Settings for parameters whose names match (nn/pattern.h). Negative settings default to those of
+/// the optimizer.
 struct Rule {
-  std::string pattern;  // of names: "*.bias"
+  std::string pattern;  // matches names: "*.bias"
   double lr = -1;
   double weight_decay = -1;
 };
-/// One group per rule, and one for the rest. The first matching rule applies. Throws ValueError if
-/// a rule matches nothing.
+/// Returns one group per rule, and one for the remaining parameters. The first matching rule
+/// applies. Throws ValueError if a rule matches nothing.
 ///   AdamW(groups(model.parameters(), {{"*.bias", -1, 0}, {"encoder.*", 1e-4}}))
 std::vector<Group> groups(const std::vector<nn::NamedTensor>& parameters,
                           const std::vector<Rule>& rules);

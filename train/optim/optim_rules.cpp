@@ -1,4 +1,4 @@
-// Each rule is one pass over a piece. Compiled for every vector width
+// Each rule is one pass over a piece. This file is compiled for every vector width
 // (tools/cmake/GradusLibrary.cmake).
 #include <cmath>
 
@@ -14,7 +14,7 @@ void check_betas(const char* name, const std::array<double, 2>& betas) {
             betas[1]);
 }
 
-/// A branch on `nesterov` in the loop would prevent vectorization.
+/// `nesterov` is a template parameter, because a branch in the loop would prevent vectorization.
 template <class T, bool nesterov>
 GRADUS_INLINE void sgd_kernel(T* p, const T* g, T* velocity, std::int64_t n,
                               std::array<double, 4> constants) {

@@ -11,12 +11,12 @@
 namespace gradus::optim {
 namespace {
 
-constexpr std::size_t kNamed = 5;       // named in the warning
-constexpr std::int64_t kPiece = 65536;  // elements: enough work for a thread
+constexpr std::size_t kNamed = 5;       // parameters named in the warning
+constexpr std::int64_t kPiece = 65536;  // in elements: enough work for a thread
 
 std::int64_t piece_size(const Slot& slot) { return slot.whole ? slot.parameter.numel() : kPiece; }
 
-/// Σ g² of each chunk.
+/// Computes Σ g² for each chunk.
 template <class T>
 GRADUS_INLINE void sum_chunks(const T* g, std::int64_t n, double* sums) {
   for (std::int64_t i = 0; i < n; i += kChunk)

@@ -1,5 +1,5 @@
 // Stages of Optimizer::step: pieces(), norm(), Optimizer::apply(). distributed::ShardedOptimizer
-// runs them on its part.
+// runs these stages on its part of the parameters.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace gradus::optim {
 
-/// A parameter and its state.
+/// A parameter with its optimizer state.
 struct Slot {
   std::string name;
   Tensor parameter;
@@ -24,32 +24,33 @@ struct Slot {
   bool whole;
   std::int64_t chunk;                   // index of its first chunk
   std::int64_t begin, end;              // elements to update: all, or this process's part
-  std::optional<HookHandle> hook = {};  // of step_in_backward()
-  bool due = false;                     // waits for its gradient
+  std::optional<HookHandle> hook = {};  // hook that step_in_backward() registers
+  bool due = false;                     // true while waiting for its gradient
 
   bool is_complete() const { return end - begin == parameter.numel(); }
 };
 
-/// Squares are added in chunks of this many elements in the tensor's dtype, chunks in double.
-/// Chunks are numbered over all parameters; each begins a new one.
+/// Squares are added in chunks of this many elements in the tensor's dtype; the sums of chunks are
+/// added in double. Chunks are numbered consecutively over all parameters. Each parameter begins a
+/// new chunk.
 constexpr std::int64_t kChunk = 1024;
 constexpr std::int64_t chunks_in(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
 
-/// View of elements [begin, end), with one axis unless it is the entire tensor.
+/// Returns a view of elements [begin, end). It has one axis, unless it is the entire tensor.
 Tensor part_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
-/// Pieces of the parameters that require and have a gradient. gradient_of(slot) returns its
-/// elements [begin, end), or an undefined tensor. Throws GraphError if all are undefined or a
-/// parameter was replaced. `warn`: reports undefined ones on stderr.
+/// Returns pieces of the parameters that require and have a gradient. gradient_of(slot) returns
+/// elements [begin, end) of the gradient, or an undefined tensor. Throws GraphError if all are
+/// undefined or a parameter was replaced. If `warn`, reports undefined ones on stderr.
 std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
                           FunctionRef<Tensor(const Slot&)> gradient_of);
 
-/// √ Σ g². Adds chunks in a fixed order, whichever process computed them. exchange(sums) completes
-/// the chunks of `work`.
+/// Returns √ Σ g². Adds chunks in a fixed order, regardless of which process computed them.
+/// exchange(sums) adds the chunks of other processes to those of `work`.
 double norm(std::span<const Slot> slots, std::vector<Piece>& work,
             FunctionRef<void(std::vector<double>&)> exchange);
 
-/// Calls f(piece) in parallel.
+/// Calls f(piece) for each piece, in parallel.
 template <class F>
 void for_each_piece(std::vector<Piece>& work, F&& f) {
   parallel_for(std::ssize(work), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -57,7 +58,8 @@ void for_each_piece(std::vector<Piece>& work, F&& f) {
   });
 }
 
-// For update rules: elements to write (already counted as written), and constants as T.
+// Helpers for update rules: elements to write (already counted as written), and constants of type
+// T.
 template <class T>
 T* elements(const Tensor& x) {
   return const_cast<T*>(x.data<T>());

@@ -23,7 +23,7 @@ void require_same(Transport& transport, const std::string& text, const std::stri
   const std::vector<std::string> all = transport.all_gather(text);
   const auto other = std::ranges::find_if(all, [&](const auto& each) { return each != all[0]; });
   if (other == all.end()) return;
-  if (other - all.begin() != transport.rank()) transport.barrier();  // until it aborts all
+  if (other - all.begin() != transport.rank()) transport.barrier();  // until that process aborts
   std::istringstream own(text), first(all[0]);
   std::string line, wanted;
   do {  // missing lines count as empty
@@ -42,7 +42,7 @@ void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tens
   while (other < all.size() && all[other] == all[other % own.size()]) ++other;
   if (other == all.size()) return;
   if (other / own.size() != static_cast<std::size_t>(transport.rank()))
-    transport.barrier();  // until it aborts all
+    transport.barrier();  // until the other process aborts all
   transport.abort("has different values in " + tensors[other % own.size()].name +
                   " than rank 0: the processes have diverged");
 }

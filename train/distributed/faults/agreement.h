@@ -1,4 +1,4 @@
-// Checks that all processes of a run agree.
+// Checks that all processes of a run have the same data.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,16 @@
 
 namespace gradus::distributed {
 
-/// 64-bit FNV-1a over 8 bytes at a time. Detects divergence, not tampering.
+/// Returns the 64-bit FNV-1a hash, computed over 8 bytes at a time. Detects divergence, not
+/// tampering.
 std::uint64_t checksum(ConstBytes bytes);
 
-/// Returns if all processes have the same text. Otherwise the first that differs aborts all: "has
-/// another WHAT than rank 0: LINE, not LINE".
+/// Returns if all processes pass the same text. Otherwise, the first process that differs aborts
+/// all with the message "has a different WHAT than rank 0: LINE, not LINE".
 void require_same(Transport& transport, const std::string& text, const std::string& what);
 
-/// The same for tensors, by checksums of their values. The message names the tensor.
+/// Like the overload for text, but compares checksums of tensor values. The message names the
+/// tensor.
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors);
 
 }  // namespace gradus::distributed

@@ -1,4 +1,5 @@
-// A message is 512 bytes: a letter and a text. "a": alive, with describe(). "e": end.
+// A message consists of 512 bytes: a letter and a text. "a" means alive, with describe(). "e" means
+// end.
 #include "gradus/train/distributed/faults/side_channel.h"
 
 #include <netdb.h>
@@ -25,7 +26,7 @@ namespace gradus::distributed {
 namespace {
 
 constexpr std::size_t kMessage = 512;
-constexpr int kLook = 50;                                      // milliseconds
+constexpr int kLook = 50;                                      // milliseconds between checks
 constexpr double kTellEvery = 0.25, kConnect = 20, kTurn = 4;  // seconds
 constexpr int kEndedByOther = 3;                               // exit code
 
@@ -77,13 +78,13 @@ void SideChannel::require_same_program() {
 SideChannel::~SideChannel() {
   done_ = true;
   thread_.join();
-  transport_.barrier();  // all have stopped watching
+  transport_.barrier();  // all processes have stopped watching
   for (const Peer& peer : peers_) ::close(peer.socket);
   ::close(error_output_);
 }
 
-/// Rank 0 listens on all interfaces, or only on loopback if all processes share a host. A secret
-/// from MPI identifies the processes.
+/// Rank 0 listens on all interfaces, or only on loopback if all processes share a host. Processes
+/// identify themselves with a secret that MPI distributes.
 void SideChannel::listen() {
   const bool one_host = std::ranges::count(hosts_, hosts_[0]) == std::ssize(hosts_);
   const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
@@ -170,7 +171,7 @@ void SideChannel::hear(Peer& peer) {
   }
 }
 
-/// Never blocks: a process that does not read soon counts as silent.
+/// Sends a message without blocking: a process that does not read soon counts as silent.
 void SideChannel::tell(char kind, const std::string& what) {
   const std::lock_guard lock(sending_);
   std::string all = kind + what;
@@ -179,8 +180,9 @@ void SideChannel::tell(char kind, const std::string& what) {
     static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/// Rank 0 reports the loss, or the next rank if rank 0 is lost. Each waits for the one before it,
-/// as long as mpirun on a busy machine needs to detect an end and end all.
+/// Rank 0 reports a lost process; if rank 0 is lost, the next rank does. Each rank waits for the
+/// one before it. The wait covers the time that mpirun on a busy machine needs to detect the end of
+/// a process and end all others.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -11,25 +11,25 @@
 
 namespace gradus::distributed {
 
-/// Exchanges reports with rank 0, and ends the process when reports stop.
+/// Exchanges status reports with rank 0, and ends the process when reports stop.
 class SideChannel {
  public:
-  /// Collective, like destruction. GRADUS_SILENCE: see mpi.h.
+  /// Construction and destruction are collective. GRADUS_SILENCE: see mpi.h.
   explicit SideChannel(Transport& transport);
-  void require_same_program();  // aborts all if programs differ
+  void require_same_program();  // aborts all processes if programs differ
   ~SideChannel();
   SideChannel(const SideChannel&) = delete;
   SideChannel& operator=(const SideChannel&) = delete;
 
-  void say(const std::string& line) const;  // to the original stderr
+  void say(const std::string& line) const;  // writes to the original stderr
   /// Prints the line and ends all processes.
   [[noreturn]] void abort(const std::string& line);
 
  private:
   struct Peer {
     int socket;
-    double heard;          // time of its last message
-    std::string describe;  // its Transport::describe() at that time
+    double heard;          // time of the peer's last message
+    std::string describe;  // the peer's Transport::describe() at that time
     std::string received;  // start of an incomplete message
   };
   void listen();
@@ -43,7 +43,7 @@ class SideChannel {
   const double silence_seconds_;
   const std::vector<std::string> hosts_;
   const int error_output_;
-  std::vector<Peer> peers_;  // rank 0: all others; others: rank 0
+  std::vector<Peer> peers_;  // on rank 0: all others; on others: rank 0
   std::mutex sending_;
   std::atomic<bool> done_{false};
   std::thread thread_;

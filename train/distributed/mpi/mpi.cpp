@@ -34,7 +34,7 @@ Mpi::Mpi() {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   if (size_ == 1) return;
   side_ = std::make_unique<SideChannel>(*this);
-  side_->require_same_program();  // abort() works from here on
+  side_->require_same_program();  // abort() works from this line on
 }
 
 Mpi::~Mpi() {
@@ -51,7 +51,7 @@ void Mpi::abort(const std::string& why) {
   side_->abort(describe() + ": " + why);
 }
 
-/// Polls, because MPI only makes progress inside its calls. Yields the core while waiting.
+/// Polls, because MPI only makes progress inside its calls, and yields the core while waiting.
 void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) {
   std::vector<MPI_Request> requests;
   const auto each_message = [&](const auto& blocks, auto&& begin) {

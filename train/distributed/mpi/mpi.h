@@ -1,4 +1,5 @@
-// MPI transport between processes and machines: component gradus::mpi, built if MPI is installed.
+// MPI transport between processes and machines, in the component gradus::mpi. Built if MPI is
+// installed.
 //
 //   int main(int argc, char** argv) {
 //     gradus::distributed::Mpi transport;            // before anything that may end the program
@@ -16,26 +17,25 @@ namespace gradus::distributed {
 /// True if mpirun, srun or another MPI launcher started this process.
 bool started_by_mpi();
 
-/// Each process reports to rank 0 several times per second, because MPI does not report dead
-/// processes. If one ends or is silent for 5 seconds (GRADUS_SILENCE=SECONDS; 0: no limit), the
-/// others print its describe() and exit with code 3. All calls must come from one
-/// thread.
+/// Each process reports to rank 0 multiple times per second, because MPI does not detect dead
+/// processes. If a process ends or is silent for 5 seconds (GRADUS_SILENCE=SECONDS; 0: no limit),
+/// the others print its describe() and exit with code 3. All calls must come from one thread.
 class Mpi final : public Transport {
  public:
-  /// Calls MPI_Init. Checks that all processes run the same program.
+  /// Calls MPI_Init and checks that all processes run the same program.
   Mpi();
-  /// Waits for all and calls MPI_Finalize. During stack unwinding, aborts all instead.
+  /// Waits for all processes and calls MPI_Finalize. During stack unwinding, aborts all instead.
   ~Mpi() override;
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  /// Prints the line and ends all. Ranks above 0 wait half a second, so that rank 0 reports common
-  /// errors.
+  /// Prints the line and ends all processes. Ranks above 0 wait half a second, so that rank 0
+  /// reports errors common to all.
   [[noreturn]] void abort(const std::string& why) override;
 
  private:
   void exchange_others(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) override;
   int rank_ = 0, size_ = 1;
-  std::unique_ptr<SideChannel> side_;  // null: one process
+  std::unique_ptr<SideChannel> side_;  // null with a single process
 };
 
 }  // namespace gradus::distributed
