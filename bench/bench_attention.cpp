@@ -42,8 +42,9 @@ struct Flags {
   bool serve = false, table = false;
 };
 
-/// Maps [B, H, T, D] to [B, H, T, D].
+/// An attention variant.
 struct Kind {
+  /// Maps [B, H, T, D] to [B, H, T, D].
   std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
   double pairs;  // visible pairs per head, or pairs of the same cost
 };

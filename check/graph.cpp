@@ -29,7 +29,7 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Keeps the first call of each op with the same shapes and dtypes.
+/// Keeps the first call for each combination of op, shapes and dtypes.
 class FirstOfEachKind : public Observer {
  public:
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {

@@ -65,8 +65,9 @@ void check_region(const Shape& shape, const Gradient& gradient) {
                         " but its tensor has shape ", shape,
                         ". Each row must have as many elements as a row of the tensor.");
     for (const std::int64_t row : region.index.to_vector<std::int64_t>())
-      require<IndexError>(0 <= row && row < shape[0], "a gradient is for row ", row,
-                          ", which a tensor of shape ", shape, " does not have");
+      require<IndexError>(0 <= row && row < shape[0], "a gradient's row ", row,
+                          " is out of range for a tensor of shape ", shape,
+                          ". Rows must be in [0, ", shape[0], ").");
     return;
   }
   Shape rest = shape;

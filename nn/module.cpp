@@ -54,9 +54,9 @@ std::vector<NamedTensor> Module::parameters() const {
   each_member("", [&](const std::string& name, const Member& member) {
     const Tensor* p = member.parameter();
     if (!p || !p->defined()) return;
-    require<GraphError>(
-        p->node() && p->is_leaf(), "parameter ", name, " of ", type_name(),
-        " is not a parameter. Create it with nn::parameter(…), or list it as buffer(…).");
+    require<GraphError>(p->node() && p->is_leaf(), type_name(), " lists ", name,
+                        " as a parameter, but it is not a leaf that requires a gradient. Create it "
+                        "with nn::parameter(…), or list it as buffer(…).");
     const auto at = names.emplace(p->node().get(), name);
     if (at.second)
       found.push_back({name, *p});

@@ -51,9 +51,9 @@ Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 /// broadcasts to the result, is differentiable, and defaults to 0.
 Tensor favor_features(const Tensor& x, const Tensor& projection, const Tensor& shift = {});
 
-/// Returns a matrix of shape [features, width]. Its rows are normal vectors, orthogonalized in
-/// blocks of `width` rows, with the lengths of independent normal vectors (Choromanski et al. 2021,
-/// §2.4: a smaller variance).
+/// Returns a matrix of shape [features, width]. Its rows are Gaussian vectors, orthogonalized
+/// in blocks of `width` rows and rescaled to the lengths of independent Gaussian vectors. This
+/// lowers the variance of the estimate (Choromanski et al. 2021, §2.4).
 Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const RandomStream& stream,
                              Dtype dtype = default_dtype());
 

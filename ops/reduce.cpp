@@ -252,7 +252,7 @@ struct Cumsum final : Op {
   explicit Cumsum(int axis) : axis(axis) {}
   const char* name() const override { return "cumsum"; }
   Tensor forward(const Tensor& x) {
-    const Tensor packed = kernel::contiguous(x);  // makes its groups a view
+    const Tensor packed = kernel::contiguous(x);  // so that groups_of() copies nothing
     const Groups g = groups_of(packed, reduced("cumsum", packed, {axis}, false));
     Tensor y = Tensor::empty(x.shape(), x.dtype());
     return dispatch_number("cumsum", x.dtype(), [&]<class T>() {

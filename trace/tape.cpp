@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kFavour = 16;      // larger limit for attention matrices
 constexpr Detail kFolded = {64, false};   // detail inside repeated blocks
-constexpr std::size_t kWorkingSpace = 4;  // memory while recording, in page sizes
+constexpr std::size_t kWorkingSpace = 4;  // memory while recording, as a multiple of most_bytes_
 
 Tensor first_example(const Tensor& x) {
   if (x.rank() < 4) return x;

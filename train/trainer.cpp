@@ -21,7 +21,7 @@
 namespace gradus::train {
 namespace {
 
-constexpr std::int64_t kOverfitPatience = 3;  // rising evaluations before a warning
+constexpr std::int64_t kOverfitPatience = 3;  // consecutive worse evaluations before a warning
 
 std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
                           const std::string& path) {

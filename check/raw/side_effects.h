@@ -60,7 +60,7 @@ class SideEffects {
     const Arguments dx = function_.vjp(scaled(dy_, factor), report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
       if (!wanted(k) || close(dx[k], scaled(answer[k], factor), share)) continue;
-      // An ignored dy or non-finite values have another cause.
+      // Non-finite values and an ignored dy have causes of their own.
       const auto finite = [](double v) { return std::isfinite(v); };
       if (!std::all_of(answer[k].begin(), answer[k].end(), finite)) continue;
       if (close(dx[k], answer[k], 1e-9)) continue;

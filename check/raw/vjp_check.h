@@ -269,7 +269,7 @@ class VjpCheck {
   void add_worst(std::size_t k, std::vector<Mismatch> mismatches) {
     std::stable_sort(mismatches.begin(), mismatches.end(), worse_than);
     mismatches.resize(std::min(mismatches.size(), options_.findings));
-    bool traced = false;  // further directions would lead to the same element
+    bool traced = false;  // a direction led to an element; others would, too
     for (Mismatch& mismatch : mismatches) {
       Finding& finding = mismatch.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;

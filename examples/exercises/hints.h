@@ -6,7 +6,7 @@
 namespace gradus::exercises {
 
 /// Level 1: the forward pass and the definition that the gradient follows from. Level 2: the reason
-/// of each step, in words. Level 3: the derivation. Empty for an unknown name or level.
+/// for each step, in words. Level 3: the derivation. Empty for an unknown name or level.
 std::string hint(const std::string& name, int level);
 
 }  // namespace gradus::exercises

@@ -64,13 +64,14 @@ class GPT : public Layer<GPT> {
 };
 
 /// A model of a named size. "baby12" and "baby64" are nanoGPT's character-level settings. Set the
-/// vocabulary size to that of your text (gpt2: 50257). Throws ValueError for an unknown name.
+/// vocabulary size to that of your text (gpt2: 50257).
 struct GPTPreset {
   std::string name;  // for example "gpt2"
   GPTOptions options;
   std::int64_t batch;  // recommended batch size
 };
 const std::vector<GPTPreset>& gpt_presets();
+/// Throws ValueError for an unknown name.
 const GPTPreset& gpt_preset(const std::string& name);
 
 }  // namespace gradus::nn

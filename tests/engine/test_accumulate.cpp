@@ -21,7 +21,7 @@ TEST_CASE("row gradients with strided, repeated indices are added to their rows"
     expected[c] = static_cast<double>(200 + c);
   }
   expect(numbers(x.grad()) == expected, "rows of a strided index, with repeated rows added");
-  // With many columns, threads share the columns.
+  // With many columns, threads split the columns.
   const Tensor wide = zeros({2, 200}, Dtype::f64).requires_grad_();
   std::vector<std::int64_t> every_third;
   for (int i = 0; i < 300; ++i) every_third.push_back(i % 3 == 0);

@@ -150,7 +150,7 @@ TEST_CASE("an application reports usage errors in one line") {
   write_bytes(here / "run/settings.json", "{\"program\": \"other\"}");
   check_refused(run(here, {"use", out}), {"run: is a run of \"other\", not of toy"});
   write_bytes(here / "run/settings.json", "{\"program\": \"toy\"}");
-  check_refused(run(here, {"use", out}), {"settings.json: is not the settings of a toy run"});
+  check_refused(run(here, {"use", out}), {"settings.json: not the settings of a toy run"});
   std::string half = settings;
   half.insert(half.find(',', half.find("\"steps\"")), ".5");
   write_bytes(here / "run/settings.json", half);

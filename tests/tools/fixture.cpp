@@ -45,7 +45,7 @@ struct Unborn {
 
 void look() { std::puts("here"); }
 
-/// Copies a Tensor and replaces the pointer at `part` of the original.
+/// Copies `from`, and replaces the pointer in the copy at the offset of `part` in `from`.
 void damage(Unborn<Tensor>& copy, const Tensor& from, const void* part, std::uintptr_t pointer) {
   std::memcpy(copy.bytes, static_cast<const void*>(&from), sizeof from);
   const auto at = static_cast<const char*>(part) - reinterpret_cast<const char*>(&from);

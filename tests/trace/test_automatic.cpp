@@ -32,7 +32,7 @@ std::string page_of(const std::string& path) {
          std::to_string(tape.count("updates")) + " updates";
 }
 
-/// Returns the page at the end of the program, the final page, and the output.
+/// Returns the page after `program`, the page after finish(), and the captured output.
 std::string traced(trace::Id step, const std::function<void(Automatic&)>& program,
                    const char* file = "x.html") {
   const NoPrograms quick;

@@ -1,4 +1,4 @@
-// Tests the recording of ops, and the path ends derived from it.
+// Tests that a Watch records ops, and that why() finds the ends of gradient paths in them.
 #include "gradus/trace/watch.h"
 
 #include <memory>

@@ -50,8 +50,8 @@ Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor) {
 Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64_t total,
                              double floor) {
   check_plan("warmup_stable_decay", warmup, total, floor);
-  require(0 < decay && warmup + decay <= total, "warmup_stable_decay: a decay of ", decay,
-          " steps after ", warmup, " of warm-up does not fit into ", total, " in total");
+  require(0 < decay && warmup + decay <= total, "warmup_stable_decay: the decay must be 1 to ",
+          total - warmup, " steps (total ", total, ", warm-up ", warmup, "), got ", decay);
   return after_warmup(warmup, [=](std::int64_t step) {
     if (step < total - decay) return 1.0;
     return 1 - (1 - floor) * std::sqrt(progress(step, total - decay, total));

@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   ClassifyFlags flags;
   std::string directory, text;
-  flags.add_to(*app.add_subcommand("train", "train on masked words, then on kinds of files"));
+  flags.add_to(*app.add_subcommand(
+      "train", "train to fill in masked words, then to classify files by type"));
   const auto add = [&](const char* name, const char* help, const char* what) {
     add_command_on_run(app, name, help, directory)
         .add_option("text", text, what)

@@ -146,7 +146,7 @@ int learn(ClassifyFlags& flags) {
   say("texts", files.size(), " files below ", flags.tree, ", ", texts.vocabulary.size(),
       " words in the vocabulary");
   say("training", io::grouped(reader.language.parameter_count()), " parameters, ", flags.pretrain,
-      " steps on masked words, then ", flags.steps, " on kinds of files");
+      " steps on masked words, then ", flags.steps, " on file types");
   const int code = train(flags, texts, reader);
   if (code != 0) return code;
   load_best(reader, flags.files());

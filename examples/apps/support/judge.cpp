@@ -199,7 +199,7 @@ void SettingsFile::finish() const {
 }
 
 void SettingsFile::refuse(const std::string& what) const {
-  fail<FileError>(file_, ": is not the settings of a ", program_, " run: ", what, kWayOn);
+  fail<FileError>(file_, ": not the settings of a ", program_, " run: ", what, kWayOn);
 }
 
 }  // namespace gradus::examples

@@ -1,6 +1,6 @@
 // Generates sentences in two languages: one like English, and Nolu, which is invented. In Nolu the
 // location comes first, the verb last, and the receiver before the object. Adjectives and
-// possessives follow their noun and have its ending (class, number, case). Relative clauses precede
+// possessives follow their noun and take its ending (class, number, case). Relative clauses precede
 // the noun:
 //
 //   the old dog that saw my bird gives two books to the friend in the garden

@@ -14,7 +14,7 @@ namespace gradus::distributed {
 /// Exchanges status reports with rank 0, and ends the process when reports stop.
 class SideChannel {
  public:
-  /// Construction and destruction are collective. GRADUS_SILENCE: see mpi.h.
+  /// Construction and destruction are collective. See mpi.h for GRADUS_SILENCE.
   explicit SideChannel(Transport& transport);
   void require_same_program();  // aborts all processes if programs differ
   ~SideChannel();
