@@ -70,7 +70,8 @@ TEST_CASE("docs/explanation/attention.md draws each mask correctly") {
 TEST_CASE(
     "the custom mask in docs/explanation/attention.md hides the same pairs as its dense form") {
   const std::string own = contents("tests/ops/test_attention_document.cpp");
-  const std::size_t begin = own.find("/// A query attends to itself"), end = own.find("\n};\n", begin) + 4;
+  const std::size_t begin = own.find("/// A query attends to itself"),
+                    end = own.find("\n};\n", begin) + 4;
   CHECK(contents("docs/explanation/attention.md").find(own.substr(begin, end - begin)) !=
         std::string::npos);
   const Tensor q = randn({2, 2, 40, 4}, Dtype::f64).requires_grad_(),
