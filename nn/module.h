@@ -106,8 +106,8 @@ class Module : public Scoped {
   /// Returns this module as "", and all modules below it: {"blocks.0.attention", …}.
   std::vector<std::pair<std::string, Module*>> named_modules();
 
-  /// Copies values in place, converted to the module's dtype. Throws a ShapeError that lists missing,
-  /// unexpected and mismatched names; if not strict, only mismatched ones.
+  /// Copies values in place, converted to the module's dtype. Throws a ShapeError that lists
+  /// missing, unexpected and mismatched names; if not strict, only mismatched ones.
   void load_state_dict(const StateDict& tensors, bool strict = true);
 
   void train(bool on = true);  // sets the mode of dropout and batch statistics, recursively

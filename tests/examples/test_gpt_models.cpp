@@ -63,10 +63,10 @@ TEST_CASE("gpt validates model flags and requires them to agree with a resumed r
   check_refused(here.gpt(resume + "--kv-heads 1"), {"--kv-heads 1", "plain, which has 2"});
   check_refused(here.gpt(resume + "--window 4"), {"--window 4", "which has 0"});
   check_refused(here.gpt(resume + "--norm layer"), {"--norm layer", "rms"});
-  check_refused(here.gpt(resume + "--bias"), {"--bias", "has none"});
+  check_refused(here.gpt(resume + "--bias"), {"--bias", "without it"});
   check_refused(here.gpt(resume + "--optimizer adamw"), {"--optimizer adamw", "muon"});
   check_refused(here.gpt(resume + "--activation relu"), {"--activation relu", "gelu"});
-  check_refused(here.gpt(resume + "--checkpoint"), {"--checkpoint", "has none"});
+  check_refused(here.gpt(resume + "--checkpoint"), {"--checkpoint", "without it"});
   CHECK(here.gpt(resume + "--positions rotary --kv-heads 2 --window 0 --norm rms").code == 0);
 
   for (const char* kind : {"alibi", "relative"}) {

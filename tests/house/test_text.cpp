@@ -52,11 +52,14 @@ TEST_CASE("lines fit in 100 columns, without tabs or trailing blanks") {
   }
 }
 
-TEST_CASE("a source opens with its description or header, and headers have guards") {
+TEST_CASE("a source opens with a description or its header, and headers have guards") {
   for (const Source& source : all_sources()) {
     INFO(source.path);
     REQUIRE(!source.lines.empty());
-    if (source.header) CHECK(contains(source.lines, "#pragma once"));
+    if (source.header) {  // its only type may have the description
+      CHECK(contains(source.lines, "#pragma once"));
+      continue;
+    }
     if (source.path.rfind("tests/", 0) == 0) continue;  // test names suffice
     const std::string own = std::filesystem::path(source.path).stem().string() + ".h\"";
     const std::string& first = source.lines[0];

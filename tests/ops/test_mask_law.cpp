@@ -176,7 +176,7 @@ struct Plain {
   }
 };
 
-/// Fills keys and values with NaN before the first and after the last key that any query attends to.
+/// Fills keys and values with NaN before the first and after the last key to which a query attends.
 /// Does not support a & b, whose padding is only what a or b hides from every query by itself.
 void poison(Case& c, const May& may) {
   for (std::int64_t b = 0; b < c.B; ++b)
