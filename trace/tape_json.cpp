@@ -1,3 +1,4 @@
+// Writes a tape as one JSON object.
 #include <algorithm>
 #include <set>
 
