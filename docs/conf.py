@@ -108,6 +108,7 @@ ACCESSIBLE = [('<p class="caption" role="heading">', '<p class="caption" role="h
               ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
               ('<aside class="toc-drawer">', '<aside class="toc-drawer" aria-label="Sections">'),
               ("<pre>", '<pre tabindex="0">'),
+              ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
               ('<th class="head"><p></p></th>', '<td></td>')]
 
 

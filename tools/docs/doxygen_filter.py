@@ -12,7 +12,7 @@ def filtered(lines):
     out, in_head, comment, formula = [], True, [], False
     for number, line in enumerate(lines):
         if in_head and line.startswith("//"):
-            out.append(("/** @file\n" if number == 0 else "") + " * " + line.lstrip("/ "))
+            out.append(("/** @file\n" if number == 0 else "") + " * " + line.lstrip("/ ").replace("\\", "\\\\").replace("<", "\\<"))
             continue
         if in_head:
             in_head = False
