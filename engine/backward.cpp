@@ -128,8 +128,8 @@ Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_grap
 }
 
 Step* Walk::find(const Node* node) {
-  const auto id = [](const Step& step) { return step.node->id; };
-  const auto at = std::ranges::lower_bound(steps, node->id, std::greater<>(), id);
+  const auto newer = [](const Step& step, std::uint64_t id) { return step.node->id > id; };
+  const auto at = std::lower_bound(steps.begin(), steps.end(), node->id, newer);
   return at != steps.end() && at->node == node ? &*at : nullptr;
 }
 

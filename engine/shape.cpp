@@ -63,7 +63,7 @@ std::int64_t numel(const Shape& shape) {
 }
 
 Strides contiguous_strides(const Shape& shape) {
-  Strides strides{std::span(shape)};
+  Strides strides{std::span<const std::int64_t>(shape)};
   std::int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[i] = step;

@@ -37,6 +37,8 @@ class Dims {
   }
   const std::int64_t* begin() const { return numbers_.data(); }
   const std::int64_t* end() const { return numbers_.data() + rank_; }
+  const std::int64_t* data() const { return numbers_.data(); }
+  std::size_t size() const { return static_cast<std::size_t>(rank_); }  // the rank, for std::span
 
   void push_back(std::int64_t number) { insert(rank_, number); }
   void insert(int axis, std::int64_t number);  // throws ShapeError if the rank exceeds kMaxRank

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <iomanip>
 
 #include "gradus/engine/base/error.h"
 #include "gradus/io/text.h"
@@ -34,14 +34,9 @@ text { fill: #bbb } .paper { fill: #16181d } .title { fill: #eee }
 </style>
 )";
 
-std::string written(double value, std::chars_format form, int digits) {
-  char buffer[64];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, form, digits);
-  return end.ec == std::errc() ? std::string(buffer, end.ptr) : str_cat(value);
-}
-
 std::string fixed(double value, int digits) {
-  return written(value, std::chars_format::fixed, digits);
+  if (std::abs(value) > 1e40) return str_cat(value);
+  return str_cat(std::fixed, std::setprecision(digits), value);
 }
 
 std::string at(double coordinate) { return fixed(coordinate, 1); }
@@ -79,7 +74,7 @@ struct Axis {
     const int digits = static_cast<int>(-std::floor(std::log10(ticks[1] - ticks[0]) + 1e-9));
     const bool fits = digits <= 5 && std::max(-ticks.front(), ticks.back()) < 1e6;
     return fits ? fixed(ticks[tick], std::max(digits, 0))
-                : written(ticks[tick], std::chars_format::general, 3);  // 2.5e-07, 3e+09
+                : str_cat(std::setprecision(3), ticks[tick]);  // 2.5e-07, 3e+09
   }
 };
 

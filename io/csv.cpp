@@ -1,11 +1,11 @@
 #include "gradus/io/csv.h"
 
 #include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <optional>
+#include <type_traits>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/number_text.h"
 #include "gradus/engine/strided.h"
 #include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
@@ -60,11 +60,7 @@ std::vector<std::string> fields_of(std::string_view line, std::size_t number,
 
 std::optional<double> number_in(std::string_view field) {
   if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
-  double value = 0;
-  const char* end = field.data() + field.size();
-  const auto [stop, error] = std::from_chars(field.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
+  return parse_double(field);
 }
 
 bool is_number(const std::string& field) { return number_in(field).has_value(); }
@@ -141,8 +137,10 @@ void save_csv(const std::string& path, const Table& table) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
         if (j > 0) out += ',';
-        char digits[32];
-        out.append(digits, std::to_chars(digits, std::end(digits), +*value++).ptr);  // +: no bool
+        if constexpr (std::is_floating_point_v<T>)
+          append_shortest(out, *value++);
+        else
+          out += std::to_string(*value++);
       }
       out += '\n';
     }

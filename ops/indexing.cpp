@@ -44,8 +44,9 @@ void check_index(const char* op, const Tensor& index) {
 void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) {
   Shape room = x.shape();
   room[axis] = std::numeric_limits<std::int64_t>::max();
-  require<ShapeError>(std::ranges::equal(index.shape(), room, std::less_equal<>()), op,
-                      ": the index ", index.shape(), " does not match x ", x.shape(),
+  const bool fits = std::equal(index.shape().begin(), index.shape().end(), room.begin(), room.end(),
+                               std::less_equal<>());
+  require<ShapeError>(fits, op, ": the index ", index.shape(), " does not match x ", x.shape(),
                       ". It must have the same number of axes, and must not be larger than x ",
                       "along any axis except ", axis, ".");
 }

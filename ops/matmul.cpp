@@ -27,7 +27,7 @@ namespace {
 /// Returns all axes but the last two.
 template <class D>
 D leading_axes(const D& dims) {
-  return D(std::span(dims).first(static_cast<std::size_t>(dims.rank() - 2)));
+  return D(std::span<const std::int64_t>(dims).first(static_cast<std::size_t>(dims.rank() - 2)));
 }
 
 /// One operand, with the layout of its matrices.

@@ -2,9 +2,8 @@
 #include "gradus/engine/strided.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <iterator>
+#include <iomanip>
 
 namespace gradus::trace {
 namespace {
@@ -28,10 +27,7 @@ ValueRange range_of_numbers(const T* x, std::int64_t n) {
   return range;
 }
 
-std::string short_number(double value) {
-  char text[16];
-  return {text, std::to_chars(text, std::end(text), value, std::chars_format::general, 4).ptr};
-}
+std::string short_number(double value) { return str_cat(std::setprecision(4), value); }
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include "gradus/trace/recorded.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 
 namespace gradus::trace {
@@ -25,7 +24,8 @@ std::vector<const Node*> inputs_of(const Node& node) {
   std::vector<const Node*> inputs;
   for (const auto& input : node.inputs)
     if (input) inputs.push_back(input.get());
-  std::ranges::sort(inputs, std::ranges::greater{}, &Node::id);
+  std::sort(inputs.begin(), inputs.end(),
+            [](const Node* a, const Node* b) { return a->id > b->id; });
   return inputs;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gradus/engine/observer.h"
@@ -56,8 +56,9 @@ class Watch final : public Observer {
   struct Layer {
     std::string model, path;   // "Tiny", "blocks.0.attention"; "" outside any layer
     std::string text() const;  // "Tiny blocks.0.attention"
-    // clang-tidy 14 warns of the 0 with which a defaulted <=> compares.
-    friend auto operator<=>(const Layer&, const Layer&) = default;  // NOLINT(modernize-use-nullptr)
+    friend bool operator<(const Layer& a, const Layer& b) {
+      return std::tie(a.model, a.path) < std::tie(b.model, b.path);
+    }
   };
   const Layer& layer(const Event& event) const { return layers_[event.layer]; }
 

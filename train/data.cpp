@@ -99,14 +99,15 @@ void LengthBuckets::shuffle_for(std::int64_t pass) const {
   std::vector<std::int64_t> order = randperm(std::ssize(lengths_)).to_vector<std::int64_t>();
   const std::vector<std::int64_t> places = randperm(batches_per_pass()).to_vector<std::int64_t>();
   for (std::int64_t i = 0; i < std::ssize(order) && pool_ > 1; i += pool_ * batch_) {
-    const auto end = order.begin() + std::min(std::ssize(order), i + pool_ * batch_);
+    const auto end = order.begin() + std::min<std::int64_t>(std::ssize(order), i + pool_ * batch_);
     std::stable_sort(order.begin() + i, end, [&](std::int64_t a, std::int64_t b) {
       return lengths_[static_cast<std::size_t>(a)] < lengths_[static_cast<std::size_t>(b)];
     });
   }
   batches_.clear();
   for (const std::int64_t place : places) {
-    const std::int64_t i = place * batch_, end = std::min(std::ssize(order), i + batch_);
+    const std::int64_t i = place * batch_,
+                       end = std::min<std::int64_t>(std::ssize(order), i + batch_);
     batches_.emplace_back(order.begin() + i, order.begin() + end);
   }
   pass_ = pass;

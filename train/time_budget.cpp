@@ -2,12 +2,12 @@
 #include "gradus/train/time_budget.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <sstream>
 #include <utility>
 
+#include "gradus/engine/base/bit_cast.h"
 #include "gradus/engine/base/error.h"
 
 namespace gradus::train {
@@ -117,7 +117,7 @@ std::string TimeBudget::state() const {
   now.seconds = seconds();
   std::ostringstream out;
   out << now.steps << ' ' << now.every << ' ' << now.from << ' ' << now.steps_seen;
-  for (const double* each : now.doubles()) out << ' ' << std::bit_cast<std::int64_t>(*each);
+  for (const double* each : now.doubles()) out << ' ' << bit_cast<std::int64_t>(*each);
   return out.str();
 }
 
@@ -128,7 +128,7 @@ bool TimeBudget::load_state(const std::string& text) {
   for (double* each : read.doubles()) {
     std::int64_t bits = 0;
     in >> bits;
-    *each = std::bit_cast<double>(bits);
+    *each = bit_cast<double>(bits);
   }
   const bool good = in && 0 <= read.from && read.from <= read.steps && read.every > 0;
   if (good) now_ = read;

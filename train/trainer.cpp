@@ -3,13 +3,13 @@
 #include "gradus/train/trainer.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iomanip>
 #include <sstream>
 
+#include "gradus/engine/base/bit_cast.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/io/chart.h"
@@ -35,9 +35,9 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
 
 /// Reads a double from its saved bits, so that resumed runs compare exact values.
 double exact_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
-  return std::bit_cast<double>(whole_number(checkpoint, fact, path));
+  return bit_cast<double>(whole_number(checkpoint, fact, path));
 }
-std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
+std::string exactly(double value) { return std::to_string(bit_cast<std::int64_t>(value)); }
 
 /// Adds tensors to a checkpoint under a prefix. The counterpart below reads them back.
 void add_tensors(io::Checkpoint& checkpoint, const std::string& prefix,

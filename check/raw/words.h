@@ -1,8 +1,9 @@
 // Formats values, indices and paragraphs as text.
 #pragma once
 
-#include <array>
-#include <charconv>
+#include <iomanip>
+#include <locale>
+#include <sstream>
 #include <string>
 #include <type_traits>
 
@@ -15,10 +16,10 @@ namespace gradus::check {
 
 inline std::string number(double value, int digits) {
   if (value != value) return "nan";  // ignore the sign of a NaN
-  std::array<char, 48> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
-                                 std::chars_format::general, digits);
-  return {text.data(), end.ptr};
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text << std::setprecision(digits) << value;
+  return text.str();
 }
 
 template <class T>

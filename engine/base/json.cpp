@@ -1,20 +1,11 @@
-// Escapes strings, and formats numbers with to_chars, which ignores the locale.
+// Escapes strings, and formats numbers independently of the locale.
 #include "gradus/engine/base/json.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
+#include "gradus/engine/base/number_text.h"
+
 namespace gradus {
-namespace {
-
-template <class T>
-void put_number(std::string& out, T value) {
-  std::array<char, 32> text;
-  out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
-}
-
-}  // namespace
 
 void append_json(std::string& out, std::string_view text, JsonEscape escape) {
   constexpr std::string_view kControl = "\b\f\n\r\t", kLetter = "bfnrt";
@@ -38,11 +29,11 @@ void append_json(std::string& out, std::string_view text, JsonEscape escape) {
 
 void append_json(std::string& out, double value) {
   if (std::isfinite(value))
-    put_number(out, value);
+    append_shortest(out, value);
   else
     out += "null";
 }
 
-void append_json(std::string& out, std::int64_t value) { put_number(out, value); }
+void append_json(std::string& out, std::int64_t value) { out += std::to_string(value); }
 
 }  // namespace gradus

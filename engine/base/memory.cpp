@@ -11,6 +11,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <string>
 #include <thread>
@@ -34,7 +35,9 @@ namespace {
 
 constexpr std::size_t kRegion = std::size_t{32} << 20;  // only touched pages are resident
 constexpr std::size_t kBig = std::size_t{4} << 20;
-constexpr std::size_t kMost = std::size_t{1} << 47;  // the address space of a process
+// The address space of a process: 47 bits, or 31 on 32-bit systems.
+constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() >>
+                              (sizeof(void*) == 8 ? 17 : 1);
 
 // Size classes: 64, 128 … 512 bytes, then eight per octave: 576, 640 … 1024, 1152 …
 std::size_t size_class(std::size_t bytes) {

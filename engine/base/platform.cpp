@@ -19,6 +19,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -90,6 +91,17 @@ int usable_cores(const std::string& root) {
 std::size_t resident_bytes() { return status_bytes("VmRSS:"); }
 std::size_t peak_resident_bytes() { return status_bytes("VmHWM:"); }
 
+#ifdef __EMSCRIPTEN__
+// WebAssembly cannot unmap part of a mapping.
+void* map_pages(std::size_t bytes) {
+  constexpr std::size_t page = 4096;
+  const std::size_t kept = (bytes + page - 1) / page * page;
+  void* pages = kept < bytes ? nullptr : std::aligned_alloc(page, kept);
+  return pages == nullptr ? nullptr : std::memset(pages, 0, kept);
+}
+
+void unmap_pages(void* pages, std::size_t) noexcept { std::free(pages); }
+#else
 void* map_pages(std::size_t bytes) {
   constexpr std::size_t huge = std::size_t{2} << 20;  // alignment of huge pages
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -108,6 +120,7 @@ void* map_pages(std::size_t bytes) {
 }
 
 void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes); }
+#endif
 
 std::size_t physical_memory(const std::string& root) {
   double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));

@@ -147,8 +147,10 @@ void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups
 }
 #else
 void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups, Word* words) {
-  for (const Word* end = words + 4 * kGroup * groups; words < end; words += 4)
-    std::ranges::copy(block_of(s, block++), words);
+  for (const Word* end = words + 4 * kGroup * groups; words < end; words += 4) {
+    const auto four = block_of(s, block++);
+    std::copy(four.begin(), four.end(), words);
+  }
 }
 #endif
 

@@ -13,11 +13,11 @@
 // the constant.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "gradus/engine/base/bit_cast.h"
 #include "gradus/engine/base/simd.h"
 
 namespace gradus::vmath {
@@ -35,7 +35,7 @@ GRADUS_INLINE float polynomial(float x, float highest, Lower... lower) {
 
 /// 2ⁿ for -126 ≤ n ≤ 127; otherwise arbitrary.
 GRADUS_INLINE float power_of_two(std::int32_t n) {
-  return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127u) << 23);
+  return bit_cast<float>((static_cast<std::uint32_t>(n) + 127u) << 23);
 }
 
 /// eˣ = 2ⁿ (1 + q), |q| < 0.42, for |x| < 1000; otherwise arbitrary. q is NaN if x is NaN.
@@ -53,7 +53,7 @@ GRADUS_INLINE Exponential reduce(float x) {
   // (eʳ - 1 - r) / r², |r| ≤ ln 2 / 2. Fit error: 1.4e-8 of eʳ - 1.
   const float p =
       polynomial(r, 0.00138706958f, 0.00836627185f, 0.0416674353f, 0.166665465f, 0.49999997f);
-  const auto bits = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kRound);
+  const auto bits = bit_cast<std::uint32_t>(shifted) - bit_cast<std::uint32_t>(kRound);
   return {p * (r * r) + r, static_cast<std::int32_t>(bits)};
 }
 
@@ -90,9 +90,9 @@ GRADUS_INLINE float expm1(float x) {
 /// -∞ at 0, NaN below 0.
 GRADUS_INLINE float log(float x) {
   const bool tiny = x < std::numeric_limits<float>::min();
-  const auto bits = std::bit_cast<std::uint32_t>(tiny ? x * 8388608.0f : x);  // denormals: 2²³x
+  const auto bits = bit_cast<std::uint32_t>(tiny ? x * 8388608.0f : x);  // denormals: 2²³x
   const std::int32_t e = static_cast<std::int32_t>(bits - 0x3f3504f3u) >> 23;  // 2ᵉ m, √½ ≤ m < √2
-  const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(e) << 23)) - 1.0f;
+  const float f = bit_cast<float>(bits - (static_cast<std::uint32_t>(e) << 23)) - 1.0f;
   const auto n = static_cast<float>(tiny ? e - 23 : e);
   // (ln(1 + f) - f + f²/2) / f³. Fit error: 5.9e-9 of ln(1 + f).
   const float p = detail::polynomial(f, -0.0763643533f, 0.127622157f, -0.131596103f, 0.1420158f,

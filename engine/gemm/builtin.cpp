@@ -255,8 +255,8 @@ GRADUS_TARGET_AVX512 void avx512_product(Form form, const Matrix<T>& c, const Ma
 #endif
 
 template <bool by_dots, class T>
-void product_with(simd::Level level, Form form, const Matrix<T>& c, const Matrix<const T>& a,
-                  const Matrix<const T>& b, const Options<T>& options) {
+void product_with([[maybe_unused]] simd::Level level, Form form, const Matrix<T>& c,
+                  const Matrix<const T>& a, const Matrix<const T>& b, const Options<T>& options) {
 #if GRADUS_HAS_LEVELS
   if (level == simd::Level::avx512) return avx512_product<by_dots>(form, c, a, b, options);
   if (level == simd::Level::avx2) return avx2_product<by_dots>(form, c, a, b, options);

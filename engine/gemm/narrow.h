@@ -1,12 +1,12 @@
 // Storage formats narrower than f32. Arithmetic is always f32.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
+#include "gradus/engine/base/bit_cast.h"
 #include "gradus/engine/base/simd.h"
 
 #if GRADUS_HAS_LEVELS
@@ -29,29 +29,29 @@ struct Float16 {
 inline float widen(float x) { return x; }
 inline double widen(double x) { return x; }
 inline float widen(std::int8_t x) { return static_cast<float>(x); }
-inline float widen(BFloat16 x) { return std::bit_cast<float>(std::uint32_t{x.bits} << 16); }
+inline float widen(BFloat16 x) { return bit_cast<float>(std::uint32_t{x.bits} << 16); }
 inline float widen(Float16 x) {
   const std::uint32_t exponent = x.bits >> 10 & 31u, fraction = x.bits & 0x3FFu;
   const std::uint32_t wider = exponent == 31 ? 255u : exponent + (127 - 15);
   const float magnitude = exponent == 0
                               ? static_cast<float>(fraction) * 0x1p-24f  // subnormal or zero
-                              : std::bit_cast<float>(wider << 23 | fraction << 13);
+                              : bit_cast<float>(wider << 23 | fraction << 13);
   return x.bits & 0x8000u ? -magnitude : magnitude;
 }
 
 /// Rounds to nearest, ties to even. Overflow yields ∞; NaN stays NaN.
 inline BFloat16 to_bfloat16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const auto bits = bit_cast<std::uint32_t>(x);
   if (std::isnan(x)) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
   return {static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16)};
 }
 inline Float16 to_float16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFu;
+  const auto bits = bit_cast<std::uint32_t>(x) & 0x7FFFFFFFu;
   const auto sign = static_cast<std::uint16_t>(std::signbit(x) ? 0x8000u : 0u);
   const auto with_sign = [sign](std::uint32_t magnitude) {
     return Float16{static_cast<std::uint16_t>(sign | magnitude)};
   };
-  const auto magnitude = std::bit_cast<float>(bits);
+  const auto magnitude = bit_cast<float>(bits);
   if (std::isnan(x)) return with_sign(0x7E00u);
   // 65520 is halfway to the next value.
   if (magnitude >= 65520.0f) return with_sign(0x7C00u);

@@ -48,7 +48,8 @@ Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
     cache_ = KVCache(of);
     for (Tokens& each : all)
       if (!of.sliding)
-        each.erase(each.begin(), each.end() - std::min(std::ssize(each), model_.options.context));
+        each.erase(each.begin(),
+                   each.end() - std::min<std::int64_t>(std::ssize(each), model_.options.context));
     step = pad_sequences(all, 0, PaddingSide::left);
   }
   needs_refill_ = true;  // if the model throws, its layers may hold different tokens

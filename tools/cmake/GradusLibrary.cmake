@@ -112,7 +112,20 @@ if(GRADUS_OPENMP)
 endif()
 
 # Header-only and used only by io/, so users of Gradus do not need it.
-find_package(nlohmann_json 3.9 QUIET)
+if(EMSCRIPTEN AND NOT nlohmann_json_DIR)
+  # Emscripten's toolchain ignores the system's headers, and /usr/include would hide its own.
+  find_path(gradus_json_include nlohmann/json.hpp HINTS /usr/local/include /usr/include
+    NO_CMAKE_FIND_ROOT_PATH)
+  if(gradus_json_include)
+    file(CREATE_LINK "${gradus_json_include}/nlohmann" "${PROJECT_BINARY_DIR}/include/nlohmann" SYMBOLIC)
+    add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED)
+    set_target_properties(nlohmann_json::nlohmann_json PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_BINARY_DIR}/include")
+    set(nlohmann_json_FOUND TRUE)
+  endif()
+else()
+  find_package(nlohmann_json 3.9 QUIET)
+endif()
 if(NOT nlohmann_json_FOUND)
   message(FATAL_ERROR "Gradus: io/ needs nlohmann_json 3.9 or newer. "
     "Install nlohmann-json3-dev, or pass -Dnlohmann_json_DIR=DIR.")

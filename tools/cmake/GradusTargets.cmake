@@ -27,6 +27,10 @@ function(gradus_own_flags target)
     "-ffile-prefix-map=${GRADUS_INCLUDE_DIR}/gradus=${PROJECT_SOURCE_DIR}")
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion)
+    if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+      # Numbers of elements are int64_t. Those of a tensor in memory fit 32 bits.
+      target_compile_options(${target} PRIVATE -Wno-shorten-64-to-32)
+    endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       # GCC 12 warns of impossible overlaps in `"text" + std::string` (bug 105329).
       target_compile_options(${target} PRIVATE -Wno-restrict)

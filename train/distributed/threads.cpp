@@ -67,7 +67,7 @@ class Threads final : public Transport {
         wrong = str_cat("exchange: rank ", r, " sends ", from.size(), " bytes to rank ", rank_,
                         ", which expects ", in[r].size());
       } else if (r != own) {
-        std::ranges::copy(from, in[r].begin());
+        std::copy(from.begin(), from.end(), in[r].begin());
         sent += out[r].size();
         received += from.size();
       }

@@ -37,7 +37,8 @@ void Transport::exchange(const std::vector<ConstBytes>& out, const std::vector<B
   const auto own = static_cast<std::size_t>(rank());
   for (const ConstBytes& each : out) bytes_sent_ += std::ssize(each);
   bytes_sent_ -= std::ssize(out[own]);
-  if (out[own].data() != in[own].data()) std::ranges::copy(out[own], in[own].begin());
+  if (out[own].data() != in[own].data())
+    std::copy(out[own].begin(), out[own].end(), in[own].begin());
   const auto begin = std::chrono::steady_clock::now();
   exchange_others(out, in);
   seconds_waited_ +=

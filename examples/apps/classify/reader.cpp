@@ -31,8 +31,9 @@ void Reader::begin_to_classify() { classifier.bert.load_state_dict(language.bert
 train::BatchLoss Reader::masked_loss(const Snippets& snippets, const RandomStream& random) const {
   const nn::MaskedTokens tokens = masked(*this, snippets, random);
   const auto targets = tokens.targets.to_vector<std::int64_t>();
-  return {language.loss(tokens.ids, tokens.targets, snippets.lengths),
-          std::ranges::count_if(targets, [](std::int64_t each) { return each >= 0; })};
+  return {
+      language.loss(tokens.ids, tokens.targets, snippets.lengths),
+      std::count_if(targets.begin(), targets.end(), [](std::int64_t each) { return each >= 0; })};
 }
 
 Tensor Reader::scores(const Snippets& snippets) const {

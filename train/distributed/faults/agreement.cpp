@@ -21,7 +21,8 @@ std::uint64_t checksum(ConstBytes bytes) {
 
 void require_same(Transport& transport, const std::string& text, const std::string& what) {
   const std::vector<std::string> all = transport.all_gather(text);
-  const auto other = std::ranges::find_if(all, [&](const auto& each) { return each != all[0]; });
+  const auto other =
+      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each != all[0]; });
   if (other == all.end()) return;
   if (other - all.begin() != transport.rank()) transport.barrier();  // until that process aborts
   std::istringstream own(text), first(all[0]);

@@ -86,7 +86,7 @@ SideChannel::~SideChannel() {
 /// Rank 0 listens on all interfaces, or only on loopback if all processes share a host. Processes
 /// identify themselves with a secret that MPI distributes.
 void SideChannel::listen() {
-  const bool one_host = std::ranges::count(hosts_, hosts_[0]) == std::ssize(hosts_);
+  const bool one_host = std::count(hosts_.begin(), hosts_.end(), hosts_[0]) == std::ssize(hosts_);
   const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
   sockaddr_in address{};
   address.sin_family = AF_INET;
