@@ -2,12 +2,12 @@
 #include "gradus/engine/node.h"
 
 namespace gradus {
+
+std::atomic<std::uint64_t> detail::last_node_id{0};
+
 namespace {
 
-std::uint64_t next_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
+std::uint64_t next_id() { return detail::last_node_id.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 /// Nodes that are released while another is being deleted are queued in this list, which avoids
 /// deep recursion.

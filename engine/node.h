@@ -18,6 +18,11 @@
 
 namespace gradus {
 
+namespace detail {
+/// Set to 0 by the playground, between lessons, when no node exists.
+extern std::atomic<std::uint64_t> last_node_id;
+}  // namespace detail
+
 /// A hook that runs after a gradient has been added to a leaf.
 struct LeafHook {
   std::function<void(Tensor&)> run;

@@ -26,6 +26,15 @@ struct TwoLayerNet : nn::Layer<TwoLayerNet> {
   nn::Linear hidden, scores;
 };
 
+/// Makes one training step. Returns the loss.
+double train_step(const TwoLayerNet& net, optim::Optimizer& optimizer, const train::Batch& batch) {
+  const Tensor loss = cross_entropy(net(batch.x), batch.y);
+  optimizer.zero_grad();
+  loss.backward();
+  optimizer.step();
+  return loss.item();
+}
+
 double accuracy(const TwoLayerNet& net, const Tensor& points, const Tensor& arms) {
   const NoGrad not_recorded;
   const Tensor right = equal(argmax(net(points), 1), arms);  // [N]
@@ -47,13 +56,7 @@ double spiral(const std::string& file = "examples/data/spiral.csv", std::int64_t
   for (int epoch = 0; epoch < epochs; ++epoch) {
     const auto batches = train::batches(points, arms, 50, static_cast<std::uint64_t>(epoch));
     double total = 0;
-    for (const train::Batch& batch : batches) {
-      const Tensor loss = cross_entropy(net(batch.x), batch.y);
-      optimizer.zero_grad();
-      loss.backward();
-      optimizer.step();
-      total += loss.item();
-    }
+    for (const train::Batch& batch : batches) total += train_step(net, optimizer, batch);
     if (epoch % 50 == 49)
       std::printf("epoch %3d  loss %.4f\n", epoch + 1, total / static_cast<double>(batches.size()));
   }

@@ -12,10 +12,11 @@
 namespace gradus::trace {
 
 /// A step is an optimizer step, or a backward pass if there is no optimizer.
-class Automatic final : public Recorder {
+class Automatic : public Recorder {
  public:
   /// Writes the page of step `step`, counted from 1, to `path`.
-  Automatic(std::string path, Id step) : Recorder({}), path_(std::move(path)), wanted_(step) {
+  Automatic(std::string path, Id step, TraceOptions options = {})
+      : Recorder(std::move(options)), path_(std::move(path)), wanted_(step) {
     on_ = wanted_ == 1;
   }
   /// Parses GRADUS_TRACE and GRADUS_TRACE_STEP. Returns null if they are unset, or invalid (after
@@ -62,6 +63,17 @@ class Automatic final : public Recorder {
       write_page();
   }
 
+  /// Returns how many steps have ended.
+  Id steps() const { return ended_; }
+
+ protected:
+  /// Called at the end of the recorded step.
+  virtual void emit() {
+    write(path_);
+    std::fprintf(stderr, "gradus: trace of step %lld: %s\n", static_cast<long long>(wanted_),
+                 path_.c_str());
+  }
+
  private:
   void end_step() noexcept {
     if (pauses > 0) return;
@@ -75,9 +87,7 @@ class Automatic final : public Recorder {
       constexpr const char* kNothing =
           "gradus: GRADUS_TRACE: no operation ran on the main thread. No trace was written.\n";
       if (!has_anything()) return void(std::fputs(kNothing, stderr));
-      write(path_);
-      std::fprintf(stderr, "gradus: trace of step %lld: %s\n", static_cast<long long>(wanted_),
-                   path_.c_str());
+      emit();
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gradus: GRADUS_TRACE: %s\n", error.what());
     }

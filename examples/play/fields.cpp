@@ -1,0 +1,90 @@
+#include <cmath>
+
+#include "gradus/examples/play/lesson.h"
+
+namespace gradus::play {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostRows = 64;  // and columns
+
+void check_number(const Field& field, const json& value) {
+  if (!value.is_number()) throw FieldError(field.name, "must be a number, got " + value.dump());
+  const auto number = value.get<double>();
+  if (field.kind == "integer" && number != std::floor(number))
+    throw FieldError(field.name, str_cat("must be an integer, got ", number));
+  if (!(field.lowest <= number && number <= field.highest))
+    throw FieldError(field.name, str_cat("must be from ", field.lowest, " to ", field.highest,
+                                         ", got ", number));
+}
+
+void check_row(const Field& field, const json& value) {
+  if (!value.is_array() || value.empty() || value.size() > kMostRows)
+    throw FieldError(field.name, str_cat("must have 1 to ", kMostRows, " values per row"));
+  for (const json& each : value) check_number(field, each);
+}
+
+void check_rows(const Field& field, const json& value) {
+  if (!value.is_array() || value.empty() || value.size() > kMostRows)
+    throw FieldError(field.name, str_cat("must have 1 to ", kMostRows, " rows"));
+  for (const json& each : value) {
+    check_row(field, each);
+    if (each.size() != value[0].size())
+      throw FieldError(field.name, str_cat("all rows must have the same length, got ",
+                                           value[0].size(), " and ", each.size()));
+  }
+}
+
+void check_text(const Field& field, const json& value) {
+  if (!value.is_string()) throw FieldError(field.name, "must be a text");
+  const auto length = static_cast<double>(value.get_ref<const std::string&>().size());
+  if (!(field.lowest <= length && length <= field.highest))
+    throw FieldError(field.name, str_cat("must have ", field.lowest, " to ", field.highest,
+                                         " bytes, got ", length));
+}
+
+void check_field(const Field& field, const json& value) {
+  if (field.kind == "rows") return check_rows(field, value);
+  if (field.kind == "row") return check_row(field, value);
+  if (field.kind == "text") return check_text(field, value);
+  if (field.kind != "choice") return check_number(field, value);
+  if (!value.is_boolean()) throw FieldError(field.name, "must be true or false");
+}
+
+}  // namespace
+
+Field number(std::string name, std::string label, double value, double lowest, double highest) {
+  return {std::move(name), "number", std::move(label), value, lowest, highest};
+}
+Field integer(std::string name, std::string label, std::int64_t value, double lowest,
+              double highest) {
+  return {std::move(name), "integer", std::move(label), value, lowest, highest};
+}
+Field row(std::string name, std::string label, const Row& value, double limit) {
+  return {std::move(name), "row", std::move(label), value, -limit, limit};
+}
+Field rows(std::string name, std::string label, const Rows& value, double limit) {
+  return {std::move(name), "rows", std::move(label), value, -limit, limit};
+}
+Field choice(std::string name, std::string label, bool value) {
+  return {std::move(name), "choice", std::move(label), value, 0, 1};
+}
+Field text(std::string name, std::string label, std::string value, double longest) {
+  return {std::move(name), "text", std::move(label), std::move(value), 1, longest};
+}
+
+Values::Values(const std::vector<Field>& fields, const json& given) {
+  for (const auto& [name, value] : given.items()) {
+    bool known = name == "part";
+    for (const Field& field : fields) known = known || field.name == name;
+    if (!known) throw FieldError(name, "is not a field of this part");
+  }
+  for (const Field& field : fields) {
+    const json& value = given.contains(field.name) ? given.at(field.name) : field.value;
+    check_field(field, value);
+    values_[field.name] = value;
+  }
+}
+
+}  // namespace gradus::play

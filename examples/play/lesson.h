@@ -1,0 +1,89 @@
+// What the playground knows about lessons: their parts, and the values that users edit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "gradus/engine/base/error.h"
+#include "gradus/engine/dtype.h"
+
+namespace gradus::play {
+
+using Row = std::vector<double>;
+using Rows = std::vector<Row>;
+
+/// A value outside its field's range, or of another kind.
+class FieldError : public Error {
+ public:
+  FieldError(std::string name, const std::string& problem)
+      : Error(name + ": " + problem), field(std::move(name)) {}
+  std::string field;
+};
+
+/// A value that users edit. Limits hold for each number: of a text, for its length.
+struct Field {
+  std::string name, kind, label;
+  nlohmann::json value;  // initial
+  double lowest, highest;
+};
+
+Field number(std::string name, std::string label, double value, double lowest, double highest);
+Field integer(std::string name, std::string label, std::int64_t value, double lowest,
+              double highest);
+Field row(std::string name, std::string label, const Row& value, double limit);
+Field rows(std::string name, std::string label, const Rows& value, double limit);
+Field choice(std::string name, std::string label, bool value);
+Field text(std::string name, std::string label, std::string value, double longest);
+
+/// Validated values of a part's fields.
+class Values {
+ public:
+  /// Throws FieldError if a value is not of its field's kind or outside its range.
+  Values(const std::vector<Field>& fields, const nlohmann::json& given);
+
+  double number(const char* name) const { return at(name).get<double>(); }
+  template <class T = int>
+  T integer(const char* name) const {
+    return at(name).get<T>();
+  }
+  Row row(const char* name) const { return at(name).get<Row>(); }
+  Rows rows(const char* name) const { return at(name).get<Rows>(); }
+  bool choice(const char* name) const { return at(name).get<bool>(); }
+  std::string text(const char* name) const { return at(name).get<std::string>(); }
+
+ private:
+  const nlohmann::json& at(const char* name) const { return values_.at(name); }
+  nlohmann::json values_;
+};
+
+/// A model in training.
+class Training {
+ public:
+  virtual ~Training() = default;
+  virtual double step() = 0;  // returns the loss
+  virtual nlohmann::json picture() { return nlohmann::json::object(); }
+};
+
+/// A function of a lesson. Either `run` or `train` is set.
+struct Part {
+  std::string name, title;
+  std::vector<Field> fields;
+  std::function<void(const Values&)> run;
+  std::function<std::unique_ptr<Training>(const Values&)> train = {};
+};
+
+struct Lesson {
+  int number;
+  std::string title, source;  // source: path from the root of the project
+  Dtype dtype;
+  std::vector<Part> parts;
+};
+
+const std::vector<Lesson>& lessons();
+
+}  // namespace gradus::play

@@ -1,0 +1,237 @@
+#include "gradus/examples/play/play.h"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <unistd.h>
+
+#include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/random.h"
+#include "gradus/examples/apps/support/lesson.h"
+#include "gradus/examples/play/lesson.h"
+#include "gradus/gradus.h"
+#include "gradus/trace/automatic.h"
+
+namespace gradus::play {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kMemory = std::int64_t{192} << 20;
+
+/// While alive, sends what the lesson prints to a file.
+class Printed {
+ public:
+  Printed() : path_(str_cat("/tmp/play.", getpid())), file_(std::fopen(path_.c_str(), "w+")) {
+    require<FileError>(file_ != nullptr, path_, ": cannot be created");
+    std::fflush(stdout);
+    before_ = dup(STDOUT_FILENO);
+    dup2(fileno(file_), STDOUT_FILENO);
+  }
+  ~Printed() {
+    std::fflush(stdout);
+    dup2(before_, STDOUT_FILENO);
+    close(before_);
+    std::fclose(file_);
+    std::remove(path_.c_str());
+  }
+  Printed(const Printed&) = delete;
+  Printed& operator=(const Printed&) = delete;
+
+  std::string text() {
+    std::fflush(stdout);
+    std::ifstream in(path_);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+ private:
+  std::string path_;
+  std::FILE* file_;
+  int before_ = -1;
+};
+
+/// Keeps the trace of one step instead of writing a page.
+class StepTrace final : public trace::Automatic {
+ public:
+  StepTrace(trace::Id step, const std::string& title) : Automatic({}, step, {.title = title}) {}
+  std::string taken;
+
+ protected:
+  void emit() override { taken = json(); }
+};
+
+/// The part that runs, and its model if it trains.
+struct Session {
+  const Lesson* lesson;
+  const Part* part;
+  Values values;
+  std::unique_ptr<Training> training;
+  trace::Id steps = 0;
+};
+
+std::optional<Session> session;
+std::string answer, printed, failure = "{}";
+
+void describe(const std::string& field, const std::string& message) {
+  failure = json{{"field", field}, {"message", message}}.dump();
+}
+
+/// Calls f and returns true, or describes its exception and returns false.
+template <class F>
+bool attempt(F&& f) {
+  try {
+    failure = "{}";
+    f();
+    return true;
+  } catch (const FieldError& error) {
+    describe(error.field, error.what());
+  } catch (const json::parse_error& error) {
+    describe("", str_cat("play: the parameters are not valid JSON at byte ", error.byte));
+  } catch (const std::bad_alloc&) {
+    describe("", "out of memory. Use smaller values.");
+  } catch (const std::exception& error) {
+    describe("", error.what());
+  }
+  return false;
+}
+
+json described(const Part& part) {
+  json fields = json::array();
+  for (const Field& each : part.fields)
+    fields.push_back({{"name", each.name},
+                      {"kind", each.kind},
+                      {"label", each.label},
+                      {"value", each.value},
+                      {"lowest", each.lowest},
+                      {"highest", each.highest}});
+  return {{"name", part.name},
+          {"title", part.title},
+          {"training", static_cast<bool>(part.train)},
+          {"fields", fields}};
+}
+
+const Lesson& lesson_of(int number) {
+  for (const Lesson& each : lessons())
+    if (each.number == number) return each;
+  fail<ValueError>("play: there is no lesson ", number);
+}
+
+const Part& part_of(const Lesson& lesson, const json& given) {
+  const std::string name = given.value("part", lesson.parts.front().name);
+  for (const Part& each : lesson.parts)
+    if (each.name == name) return each;
+  fail<ValueError>("play: lesson ", lesson.number, " has no part '", name, "'");
+}
+
+/// Runs the part from its start and records its step number session->steps.
+std::string run_part(bool traced) {
+  std::optional<StepTrace> recorder;
+  if (traced) recorder.emplace(session->steps, session->part->title);
+  session->part->run(session->values);
+  if (!recorder) return "{}";
+  const bool exists = recorder->steps() >= session->steps || session->steps == 1;
+  if (exists && recorder->taken.empty()) recorder->finish();
+  require(exists, "play: this part makes ", recorder->steps(), " steps. There is no step ",
+          session->steps, ".");
+  return recorder->taken.empty() ? "{}" : recorder->taken;
+}
+
+std::string train_once(bool traced, double& loss) {
+  if (!traced) {
+    loss = session->training->step();
+    return "{}";
+  }
+  Trace trace({.title = session->part->title});
+  loss = session->training->step();
+  return trace.json();
+}
+
+/// Makes one step. Returns the trace.
+std::string step(bool traced, double& loss) {
+  require(session.has_value(), "play: call play_begin first");
+  Printed now;
+  ++session->steps;
+  std::string trace;
+  try {
+    trace = session->training ? train_once(traced, loss) : run_part(traced);
+  } catch (...) {
+    --session->steps;
+    printed = now.text();
+    throw;
+  }
+  printed = now.text();
+  return trace;
+}
+
+[[noreturn]] void throw_claim(const char* claim) { fail<ValueError>("NOT TRUE: ", claim); }
+
+}  // namespace
+}  // namespace gradus::play
+
+using namespace gradus;
+using namespace gradus::play;
+
+const char* play_lessons() {
+  json all = json::array();
+  for (const Lesson& lesson : lessons()) {
+    json parts = json::array();
+    for (const Part& part : lesson.parts) parts.push_back(described(part));
+    all.push_back({{"number", lesson.number},
+                   {"title", lesson.title},
+                   {"source", lesson.source},
+                   {"parts", parts}});
+  }
+  answer = all.dump();
+  return answer.c_str();
+}
+
+int play_begin(int number, const char* parameters) {
+  examples::on_false_claim = throw_claim;
+  return attempt([&] {
+    const json given = json::parse(parameters);
+    require(given.is_object(), "play: parameters must be a JSON object");
+    session.reset();
+    printed.clear();
+    memory::release_cached();
+    memory::set_limit(kMemory);
+    const Lesson& lesson = lesson_of(number);
+    const Part& part = part_of(lesson, given);
+    set_default_dtype(lesson.dtype);
+    seed(0);
+    detail::last_node_id = 0;  // as in a new process
+    Session next{&lesson, &part, Values(part.fields, given), nullptr};
+    Printed now;
+    if (part.train) next.training = part.train(next.values);
+    printed = now.text();
+    session = std::move(next);
+  });
+}
+
+const char* play_step(int traced) {
+  double loss = 0;
+  return attempt([&] { answer = step(traced != 0, loss); }) ? answer.c_str() : nullptr;
+}
+
+int play_steps(int count, double* losses) {
+  int made = 0;
+  attempt([&] {
+    require(session && session->training, "play: this part does not train");
+    for (; made < count; ++made) step(false, losses[made]);
+  });
+  return made;
+}
+
+const char* play_text() { return printed.c_str(); }
+
+const char* play_picture() {
+  const bool done = attempt(
+      [&] { answer = session && session->training ? session->training->picture().dump() : "{}"; });
+  return done ? answer.c_str() : nullptr;
+}
+
+const char* play_error() { return failure.c_str(); }
