@@ -19,7 +19,7 @@ struct TwoLayerNet : nn::Layer<TwoLayerNet> {
   nn::Members members() override { return {{"hidden", hidden}, {"scores", scores}}; }
 
   Tensor forward(const Tensor& points) const {
-    const Tensor h = tanh(hidden(4 * points));  // [N, width]; arms are 1/4 apart
+    const Tensor h = tanh(hidden(4 * points));  // [N, width]; 4, because arms are 1/4 apart
     return scores(h);                           // [N, 2]
   }
 

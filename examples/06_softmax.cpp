@@ -14,8 +14,8 @@ using namespace gradus::examples;
 
 namespace {
 
-/// Which of four words follows "the", and which "cat"? x [N 2, V 4], at most 30 apart in a row;
-/// words 0 … 3.
+/// Which of four words, 0 to 3, follows "the", and which follows "cat"? Scores x [N 2, V 4] in a row
+/// may differ by at most 30.
 void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after_the = 1,
                int after_cat = 2) {
   const std::vector<std::string> places = {"the", "cat"};
@@ -37,8 +37,8 @@ void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after
   show("dp = -y / p / N", p.grad(), places);
   show("dx = p (dp - Σ p dp)", x.grad(), places);
   expect(same(sum(p, {1}), ones({2})), "each row of p sums to 1");
-  expect(same(sum(x.grad(), {1}), zeros({2})), "so each row of dx sums to 0");
-  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p / N: the loss is a mean over N rows");
+  expect(same(sum(x.grad(), {1}), zeros({2})), "each row of dx sums to 0");
+  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p / N, because the loss is a mean over N rows");
 
   const Tensor logits = x.detach().requires_grad_();
   const Tensor fused = cross_entropy(logits, target);
@@ -46,11 +46,11 @@ void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after
   const Tensor p_minus_y = (p.detach() - y) / 2;
   show("(p - y) / N, computed directly by cross_entropy", logits.grad(), places);
   expect(std::abs(fused.item() - loss.item()) < 1e-12, "cross_entropy gives the same loss");
-  expect(same(logits.grad(), p_minus_y), "its gradient is (p − y) / N");
+  expect(same(logits.grad(), p_minus_y), "the gradient of cross_entropy is (p − y) / N");
   expect(same(x.grad(), p_minus_y), "the separate ops give the same gradient");
 }
 
-/// Scores 0 and `score` ≥ 0; the first is right. Returns the loss by separate ops.
+/// Returns the loss by separate ops for scores 0, the target's, and `score` ≥ 0.
 double why_not_by_pieces(double score = 1000) {
   const Tensor x = tensor({{0.0, score}}).requires_grad_();
   const Tensor target = indices({0});
@@ -63,7 +63,7 @@ double why_not_by_pieces(double score = 1000) {
   const double p = 1 / (1 + std::exp(-score));
   expect(std::abs(loss.item() - (score + std::log1p(std::exp(-score)))) < 1e-9 &&
              same(x.grad(), tensor({{-p, p}})),
-         "cross_entropy never takes log p");
+         "cross_entropy never computes log p");
   return by_pieces;
 }
 
@@ -99,5 +99,5 @@ int main() {
            "divided by √d, scores have a deviation of about 1");
   const auto& [plain, scaled] = spreads.back();
   expect(plain.largest > 0.95 && plain.gradient < scaled.gradient / 5,
-         "without it, one weight is near 1 and gradients almost vanish");
+         "if not divided, one weight is near 1 and gradients almost vanish");
 }

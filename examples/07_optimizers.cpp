@@ -1,10 +1,10 @@
 // Lesson 07: optimizers turn a gradient g into a step.
 //
 //   SGD        p −= lr · g
-//   momentum   v = μ v + g;  p −= lr · v                 averages out what alternates
-//   Adam       p −= lr · m̂ / (√v̂ + ε)                    each parameter at its own scale
+//   momentum   v = μ v + g;  p −= lr · v                 averages out oscillations
+//   Adam       p −= lr · m̂ / (√v̂ + ε)                    gives each parameter its own scale
 //   AdamW      … and p −= lr · decay · p                 weight decay that Adam does not rescale
-//   Muon       p −= lr · orthogonalized v                equally far in all directions of a matrix
+//   Muon       p −= lr · orthogonalized v                moves a matrix equally in all directions
 //
 // In a debugger: break gradus::optim::adam_update, and print piece.gradient and t.
 
@@ -24,10 +24,10 @@ namespace {
 
 using Parameters = std::vector<nn::NamedTensor>;
 
-/// A valley: 100 times steeper across than along.
+/// The loss in a valley that is 100 times steeper across than along.
 Tensor valley(const Tensor& p) { return sum(tensor({50.0, 0.5}) * square(p)); }
 
-/// Steps from (1, 1) until the loss is below 10⁻⁶, at most 2,000. Prints some of them.
+/// Returns the number of steps from (1, 1) to a loss below 10⁻⁶, at most 2,000. Prints some losses.
 int steps_down(const char* name,
                const std::function<std::unique_ptr<optim::Optimizer>(Parameters)>& make) {
   const Tensor p = tensor({1.0, 1.0}).requires_grad_();
@@ -92,7 +92,7 @@ void decay() {
   };
   std::printf("\nweight decay 0.1, lr 0.01, one step from 1: Adam %.5f, AdamW %.5f\n",
               after(0.01, false), after(0.01, true));
-  expect(std::abs(after(0.01, false) - 0.99) < 1e-6, "Adam's scale hides the decay");
+  expect(std::abs(after(0.01, false) - 0.99) < 1e-6, "Adam rescales the decay away");
   expect(std::abs(after(0.01, true) - (0.99 - 0.01 * 0.1)) < 1e-6, "AdamW adds lr · decay · p");
 }
 

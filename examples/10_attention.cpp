@@ -69,7 +69,7 @@ void attention(const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}},
     expect(same(dq, matmul(dscores, k) * scale), "dq = dscores k / √D");
     expect(same(dk, matmul(transpose(dscores), q) * scale), "dk = dscoresᵀ q / √D");
     expect(same(sum(weights, {-1}), ones({1, 1, q.size(2)})), "each row of weights sums to 1");
-    expect(same(sum(dscores, {-1}), zeros({1, 1, q.size(2)})), "so each row of dscores sums to 0");
+    expect(same(sum(dscores, {-1}), zeros({1, 1, q.size(2)})), "each row of dscores sums to 0");
   }
 
   // ---- the fused kernel ----
@@ -79,7 +79,7 @@ void attention(const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}},
   const Tensor fused = scaled_dot_product_attention(q, k, v);
   fused.backward(dout);
   expect(same(fused, out), "the fused kernel gives the same output");
-  expect(same(q.grad(), dq) && same(k.grad(), dk) && same(v.grad(), dv), "and the same gradients");
+  expect(same(q.grad(), dq) && same(k.grad(), dk) && same(v.grad(), dv), "the fused gradients are the same");
   std::printf("\nthe fused kernel, one operation named %s, gives the same out, dq, dk, dv\n",
               fused.node()->name());
 }

@@ -5,8 +5,9 @@
 //
 //   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: each head has its own rows
 //
-// A word is an article flag, a noun flag and an angle, 45° per position. With hand-written weights,
-// head 0 attends to words of its type, and head 1, turned by −45°, to the word before.
+// A word consists of an article flag, a noun flag and an angle, 45° per position. With hand-written
+// weights, head 0 attends to words of the same type. Head 1 turns queries by −45° and attends to the
+// word before.
 //
 // In a debugger: break gradus::split_heads, print x and heads, then finish.
 
@@ -52,7 +53,8 @@ struct Head {
   }
 };
 
-/// `key`: size of the keys of head 0, 0 … 100. Head 1 looks for the word `back` positions back, ±3.
+/// The keys of head 0 have size `key`, 0 to 100. Head 1 attends to the word `back` positions before,
+/// −3 to 3.
 void two_heads(double key = 3, int back = 1) {
   nn::MultiHeadAttention layer({.width = 4, .heads = 2, .bias = false});
   layer.qkv_proj.weight = projection(key, back).requires_grad_();
@@ -96,7 +98,7 @@ void two_heads(double key = 3, int back = 1) {
   expect(same(entropy, sum(weights * log(weights), {-1}) * -1.0), "entropy = -Σ p log p");
 }
 
-/// H query heads share G heads of keys and values, 1, 2, 3 or 6.
+/// Six query heads share G heads of keys and values: 1, 2, 3 or 6.
 void fewer_keys(const std::vector<std::int64_t>& groups = {6, 2, 1}) {
   seed(1);
   const Tensor x = randn({2, 5, 12});

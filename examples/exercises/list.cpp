@@ -1,4 +1,4 @@
-// The exercises: forward, the backward to check, and the inputs.
+// Lists each exercise's forward pass, the backward pass to check, and inputs.
 #include <cmath>
 #include <utility>
 
