@@ -43,7 +43,7 @@ void views(const Rows& x_values = {{0, 1, 2}, {3, 4, 5}}) {
   expect(copied.to_vector<double>() == before, "a write does not change a copy");
 }
 
-/// Splitting heads takes a reshape and a transpose. Without the transpose, the shape can be right, but
+/// Splitting heads takes a reshape and a transpose. Without the transpose, the shape is right, but
 /// tokens mix. Shows head h, 0 to 3.
 void heads(int h = 1) {
   std::printf("---- two tokens, four heads of width three: 100 · token + channel ----\n");

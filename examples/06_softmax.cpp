@@ -14,8 +14,8 @@ using namespace gradus::examples;
 
 namespace {
 
-/// Which of four words, 0 to 3, follows "the", and which follows "cat"? Scores x [N 2, V 4] in a row
-/// may differ by at most 30.
+/// Which of four words, 0 to 3, follows "the", and which follows "cat"? Scores x [N 2, V 4] may
+/// differ by at most 30 in a row.
 void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after_the = 1,
                int after_cat = 2) {
   const std::vector<std::string> places = {"the", "cat"};
@@ -38,7 +38,7 @@ void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after
   show("dx = p (dp - Σ p dp)", x.grad(), places);
   expect(same(sum(p, {1}), ones({2})), "each row of p sums to 1");
   expect(same(sum(x.grad(), {1}), zeros({2})), "each row of dx sums to 0");
-  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p / N, because the loss is a mean over N rows");
+  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p / N, as the loss is a mean of N rows");
 
   const Tensor logits = x.detach().requires_grad_();
   const Tensor fused = cross_entropy(logits, target);

@@ -79,7 +79,7 @@ void attention(const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}},
   const Tensor fused = scaled_dot_product_attention(q, k, v);
   fused.backward(dout);
   expect(same(fused, out), "the fused kernel gives the same output");
-  expect(same(q.grad(), dq) && same(k.grad(), dk) && same(v.grad(), dv), "the fused gradients are the same");
+  expect(same(q.grad(), dq) && same(k.grad(), dk) && same(v.grad(), dv), "fused gradients agree");
   std::printf("\nthe fused kernel, one operation named %s, gives the same out, dq, dk, dv\n",
               fused.node()->name());
 }

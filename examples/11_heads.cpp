@@ -6,8 +6,8 @@
 //   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: each head has its own rows
 //
 // A word consists of an article flag, a noun flag and an angle, 45° per position. With hand-written
-// weights, head 0 attends to words of the same type. Head 1 turns queries by −45° and attends to the
-// word before.
+// weights, head 0 attends to words of the same type. Head 1 turns queries by −45° and attends to
+// the word before.
 //
 // In a debugger: break gradus::split_heads, print x and heads, then finish.
 
@@ -53,8 +53,8 @@ struct Head {
   }
 };
 
-/// The keys of head 0 have size `key`, 0 to 100. Head 1 attends to the word `back` positions before,
-/// −3 to 3.
+/// The keys of head 0 have size `key`, 0 to 100. Head 1 attends to the word `back` positions
+/// before, −3 to 3.
 void two_heads(double key = 3, int back = 1) {
   nn::MultiHeadAttention layer({.width = 4, .heads = 2, .bias = false});
   layer.qkv_proj.weight = projection(key, back).requires_grad_();

@@ -45,8 +45,8 @@ void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
   expect(ring.picture(1, 4) == "##.#\n", "positions decide, not the order in memory");
 }
 
-/// Shows the weights and gradients of attention under causal_mask(offset). q and k have shape [3, 4],
-/// and k is also v.
+/// Shows the weights and gradients of attention under causal_mask(offset). q and k have shape
+/// [3, 4], and k is also v.
 void three_words(int offset = 0, const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}},
                  const Rows& k_values = {{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}}) {
   const FormulaScope as_formula;
@@ -90,7 +90,8 @@ void nobody_and_nan(bool formula, double hidden = NAN) {
   const Tensor expected = scaled_dot_product_attention(q, clean, clean, causal_mask(-1));
   expect(same(out, expected), "hidden keys have no effect, even if they are NaN");
   expect(same(slice(out, 2, 0, 1), zeros({1, 1, 1, 2})), "a query without keys gives 0");
-  expect(same(slice(q.grad(), 2, 0, 1), zeros({1, 1, 1, 2})), "a query without keys gets no gradient");
+  expect(same(slice(q.grad(), 2, 0, 1), zeros({1, 1, 1, 2})),
+         "a query without keys gets no gradient");
   expect(same(slice(k.grad(), 2, 2, 3), zeros({1, 1, 1, 2})),
          "a key that no query sees gets no gradient");
 }

@@ -85,7 +85,7 @@ bool look_inside(const nn::Translator& model) {
   for (std::int64_t t = 0; t <= kLongest; ++t) {
     cache.advance(50, 1);
     const Tensor one = model.decode(slice(words.given, 1, t, t + 1), memory, {}, &cache);
-    expect(same(one, slice(logits, 1, t, t + 1)), "the cache does not change the logits");  // [B, 1, V]
+    expect(same(one, slice(logits, 1, t, t + 1)), "the cache keeps all logits");  // [B, 1, V]
   }
   return mirrored;
 }

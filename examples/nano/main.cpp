@@ -3,8 +3,8 @@
 //   g++ -std=c++20 -O3 examples/nano/main.cpp -o nano
 //   ./nano FILE [STEPS]          learns to predict a text's next character, then writes some
 //
-// Each operation computes its result and pushes its backward pass onto the tape. dy is the gradient
-// of the loss with respect to y. Axes: B batch, T tokens, C width, H heads, D = C / H, V vocabulary.
+// Each operation pushes its backward pass onto the tape. dy is the gradient of the loss with
+// respect to y. Axes: B batch, T tokens, C width, H heads, D = C / H, V vocabulary.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

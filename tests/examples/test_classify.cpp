@@ -201,7 +201,7 @@ TEST_CASE("classify reports usage errors in one line") {
   check_refused(here.shell(kClassify), {"subcommand"});
   check_refused(here.shell(kClassify + "train"), {".: holds 0 files of the kind", "3 are needed"});
   check_refused(here.shell(kClassify + "train --tree none"), {"none: not a directory"});
-  check_refused(here.shell(kClassify + "train --pretrain -1"), {"--pretrain -1: must not"});
+  check_refused(here.shell(kClassify + "train --pretrain -1"), {"--pretrain -1: must be 0"});
   check_refused(here.shell(kClassify + "train --length 1"), {"--length 1: must be 2 or more"});
   check_refused(here.shell(kClassify + "train --vocabulary 4"), {"--vocabulary 4: must be 5"});
   CHECK_FALSE(fs::exists(here.directory / "runs"));

@@ -133,19 +133,19 @@ TEST_CASE("the demo samples with its best weights and honors --minutes") {
   check_refused(here.gpt("demo nowhere"), {"nowhere"});
 }
 
-TEST_CASE("a run that ends above the bigram line suggests changes") {
+TEST_CASE("a run that ends above the bigram loss suggests changes") {
   const Workplace here;
   const std::string train = "train text.txt --no-trial --eval-every 5 " + kSmall;
   const Outcome few = here.gpt(train + "--steps 5 --out few");
   CHECK(few.code == 0);
-  for (const char* words : {"above the bigram line", "more steps (20)", "--lr 0.03"})
+  for (const char* words : {"above the bigram loss", "more steps (20)", "--lr 0.03"})
     CHECK(has(few.err, words));
   const Outcome wild = here.gpt(train + "--steps 5 --optimizer adamw --lr 3 --out wild");
   CAPTURE(wild.err);
   for (const char* words :
-       {"above the bigram line", "the loss rose", "more steps", "warm-up", "--lr 0.001"})
+       {"above the bigram loss", "the loss rose", "more steps", "warm-up", "--lr 0.001"})
     CHECK(has(wild.err, words));
-  CHECK_FALSE(has(here.gpt(train + "--steps 400 --out good").err, "bigram line"));
+  CHECK_FALSE(has(here.gpt(train + "--steps 400 --out good").err, "bigram loss"));
 }
 
 TEST_CASE("texts with too many characters or invalid UTF-8 are read as bytes") {
@@ -323,10 +323,10 @@ TEST_CASE("a held-out loss that rises three times is reported once, and training
   const std::size_t warning = done.err.find("risen three times in a row");
   REQUIRE(warning != std::string::npos);
   CHECK(done.err.find("step 240/240", warning) != std::string::npos);
-  CHECK(has(done.err, "ended above the bigram line"));
+  CHECK(has(done.err, "ended above the bigram loss"));
   const std::string metrics = contents(here.directory / "run/metrics.jsonl");
   const double last = number_after(metrics.substr(metrics.rfind("held_out_loss")), ": ");
-  CHECK(std::abs(number_after(done.err, "above the bigram line, at") - last) < 1e-4);
+  CHECK(std::abs(number_after(done.err, "above the bigram loss, at") - last) < 1e-4);
   CHECK(last > number_after(done.out, "held-out loss") + 0.01);
   CHECK(has(done.err, "the loss rose; try --lr 0.00125"));
   const double step = number_after(done.err.substr(warning), "at step");

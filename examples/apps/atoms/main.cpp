@@ -53,7 +53,7 @@ int run(const Asked& asked) {
               model.bert.options.block.heads > kHead,
           asked.model, ": has ", model.bert.options.layers, " layers of ",
           model.bert.options.block.heads,
-          " heads, but the map is in layer 10, head 5, of RXNMapper");
+          " heads, but maps need layer 10, head 5; give the directory of RXNMapper");
   for (const std::string& text : asked.reactions) {
     const Reaction reaction = read_reaction(text);
     const std::vector<std::int64_t> ids = ids_of(asked.model + "/vocab.txt", reaction.tokens);

@@ -13,7 +13,7 @@ namespace gradus::examples {
 
 struct Corpus {
   std::string digest;    // digest of all files
-  std::string not_text;  // with `auto`, the first file that is not text, and why
+  std::string not_text;  // with `auto`: names the first file that is not text, and the reason
   std::unique_ptr<io::Tokenizer> tokenizer;
   std::vector<std::int64_t> training, held_out;
 
@@ -25,7 +25,6 @@ struct Corpus {
 /// from the entire text. A resumed run requires the same text and reads its own tokenizer. Throws
 /// FileError for files that are missing, unreadable or empty, for `char` if the text is not UTF-8,
 /// and for characters that occur only in --val.
-/// missing, unreadable or empty, for `char` without UTF-8, and for characters only in --val.
 Corpus read_corpus(const GptFlags& flags);
 
 /// Nats per token of predictions from token frequencies (unigram) or the previous token (bigram).

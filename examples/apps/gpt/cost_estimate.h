@@ -13,8 +13,8 @@ struct CostEstimate {
   std::int64_t peak_bytes;    // including checkpoints
 };
 
-/// Estimates the cost of a run from trial steps. Does not affect the run: uses its own model,
-/// optimizer and random numbers. All processes receive rank 0's estimate.
+/// Estimates the cost of a run from trial steps with a separate model, optimizer and random stream,
+/// so the run is not affected. All processes receive rank 0's estimate.
 CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus);
 
 double seconds_left(const CostEstimate& cost, const train::TimeBudget& budget, std::int64_t step);

@@ -1,4 +1,4 @@
-// Settings of a gpt run. Each is described once, for the command line, settings.json and
+// Settings of a gpt run. One description of each serves the command line, settings.json and
 // validation.
 #pragma once
 

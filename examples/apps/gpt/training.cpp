@@ -56,7 +56,8 @@ void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram)
                      ", more steps for a longer warm-up, or --dropout against overfitting")
            : str_cat("try more steps (", io::grouped(4 * trainer.step()),
                      ") or another learning rate than --lr ", rate);
-  std::fprintf(stderr, "gpt: ended above the bigram line, at %.4f: %s\n", last, what.c_str());
+  std::fprintf(stderr, "gpt: the held-out loss ended above the bigram loss, at %.4f: %s\n", last,
+               what.c_str());
 }
 
 void print_losses(const GptFlags& flags, const Corpus& corpus, const train::Trainer& trainer) {

@@ -5,7 +5,7 @@
 // one genre the user switches to another. Otherwise the user stays, or returns to a liked genre
 // (more likely the longer ago it was left) and continues there. One item in ten is a fashionable
 // one. So the next item depends on the last two items, the direction, and earlier positions. The
-// last item by itself says little.
+// last item predicts little.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 namespace gradus::examples {
 
-/// 64-bit FNV-1a. `before` is the digest of the preceding text.
+/// Returns the 64-bit FNV-1a hash. `before` is the digest of the preceding text.
 inline std::uint64_t digest(std::string_view text, std::uint64_t before = 14695981039346656037u) {
   for (const char c : text) before = (before ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return before;

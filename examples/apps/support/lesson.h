@@ -28,8 +28,8 @@ inline void expect(bool holds, const char* claim) {
   std::exit(1);
 }
 
-/// True if the f64 tensors a and b are equal up to rounding: within 1e-12 of the largest value, or
-/// of 1. A thousand or more roundings could add up to that, but any mistake is far larger.
+/// Returns whether the f64 tensors a and b differ by less than 1e-12 times the largest value, or
+/// times 1 if larger. A thousand roundings could add up to that, but any mistake is far larger.
 inline bool same(const Tensor& a, const Tensor& b) {
   const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
   double largest = 1;
@@ -105,8 +105,8 @@ inline void draw_weights(const Tensor& weights, const std::string& read,
   }
 }
 
-/// Standard deviation of the scores; mean of the largest weights; mean |d scores| for d weights of
-/// variance 1.
+/// The scores' standard deviation, the mean largest weight, and the mean |d scores| for d weights
+/// of variance 1.
 struct Spread {
   double deviation, largest, gradient;
 

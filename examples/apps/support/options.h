@@ -22,7 +22,7 @@ namespace gradus::examples {
 
 /// How settings.json stores a setting.
 struct Kept {
-  std::string field = "";                 // name of the field; default: the flag's
+  std::string field = "";                 // name of the field; default: the flag's name
   bool optional = false;                  // older runs may not contain it
   bool may_differ = false;                // --resume accepts and ignores another value
   std::vector<std::string> choices = {};  // allowed words; empty: any word

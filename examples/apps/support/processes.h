@@ -7,7 +7,6 @@ namespace gradus::examples {
 
 /// Connects the processes at the first call, and silences all ranks but 0. Throws Error if mpirun
 /// started a program built without MPI.
-/// started a program without MPI.
 distributed::Transport& processes();
 
 /// Waits for the other processes at the end of a program.
