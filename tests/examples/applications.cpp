@@ -16,7 +16,7 @@ namespace gradus::examples {
 
 using testing::exchanged;
 
-/// Returns at most kMost examples, from another seed if the part is exchanged.
+/// Returns at most kMost examples, from another seed if `part` is the exchanged part.
 template <class Make>
 Labelled few(Make make, std::int64_t count, std::uint64_t seed, std::int64_t block) {
   constexpr std::int64_t kMost = 60;

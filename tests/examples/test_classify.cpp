@@ -39,7 +39,7 @@ TEST_CASE("text is split into words, marks, and line ends with their indentation
   CHECK(joined("").empty());
 }
 
-TEST_CASE("a vocabulary has the most frequent words and is restored from a file") {
+TEST_CASE("a vocabulary has the most frequent words and can be read from a file") {
   const WordList words = WordList::of({"b a b\n  c", "c b d"}, 4 + 3);
   CHECK(words.size() == 7);
   CHECK(words.encode("b c a d [MASK]") == Ids{4, 5, 3, 3, WordList::kMask});
@@ -184,7 +184,7 @@ TEST_CASE("classify trains in both phases, classifies and fills in words") {
       {"the files below . have changed since the run began"});
 }
 
-TEST_CASE("classify without pre-training reports that and fills in nothing") {
+TEST_CASE("classify fill rejects a model without pre-training") {
   const Workplace here;
   write_tree(here, 4);
   const Outcome bare = here.shell(kClassify +

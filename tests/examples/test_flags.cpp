@@ -13,7 +13,7 @@ struct Other {
   std::string flag;
   std::vector<std::string> values;
   bool learns = true;     // false: only evaluations change
-  std::string with = {};  // flags that it requires; they are also in the reference run
+  std::string with = {};  // other flags that the flag requires; the reference run also has them
 };
 
 const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},

@@ -22,7 +22,7 @@ std::string in_background(const std::string& arguments, const std::string& direc
          directory + " 2>background & p=$!; " + saved(directory);
 }
 
-TEST_CASE("only one process may write into a run, and its lock ends with it") {
+TEST_CASE("only one process may write into a run, and its lock ends with the process") {
   const Workplace here;
   const std::string resume = "timeout 20 " + Workplace::program() + " train --resume --out run";
   const Outcome second =

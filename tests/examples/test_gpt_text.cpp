@@ -1,4 +1,4 @@
-// Tests gpt with a text of the user.
+// Tests gpt with a user's text.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ TEST_CASE("gpt train needs only a text") {
   CHECK(has(done.err, "baby12, for texts of 10,000,000 or more characters"));
 }
 
-TEST_CASE("trial steps change nothing and estimate memory and time") {
+TEST_CASE("trial steps estimate memory and time, and do not affect the run") {
   const Workplace here;
   const std::string train =
       "train text.txt --layers 2 --width 64 --heads 2 --context 64 --batch 48 --threads 1 "
@@ -98,7 +98,7 @@ TEST_CASE("a run with --minutes takes about that time") {
   CHECK(number_after(settings, "\"seconds\"") == 3);
 }
 
-TEST_CASE("a run with --minutes that was killed or stopped has the steps of its log") {
+TEST_CASE("a killed or stopped run with --minutes resumes with a complete log") {
   const Workplace here;
   const std::string train = Workplace::program() + " train text.txt --minutes 0.05 " + kSmall;
   for (const std::string signal : {"9", "INT"}) {
@@ -113,7 +113,7 @@ TEST_CASE("a run with --minutes that was killed or stopped has the steps of its 
   }
 }
 
-TEST_CASE("the demo samples with its best weights and honors --minutes") {
+TEST_CASE("the demo samples with its best weights and stops after --minutes") {
   const Workplace here;
   std::string words;
   for (int i = 0; i < 90; ++i) words += "Step " + std::to_string(i * i % 89) + " is one.\n";
@@ -148,7 +148,7 @@ TEST_CASE("a run that ends above the bigram loss suggests changes") {
   CHECK_FALSE(has(here.gpt(train + "--steps 400 --out good").err, "bigram loss"));
 }
 
-TEST_CASE("texts with too many characters or invalid UTF-8 are read as bytes") {
+TEST_CASE("texts with many distinct characters or invalid UTF-8 are read as bytes") {
   const Workplace here;
   std::string bytes, many;
   for (int i = 0; i < 900; ++i) bytes += static_cast<char>(0x80 + i % 7);
@@ -187,7 +187,7 @@ TEST_CASE("a binary file is reported, unless bytes were requested") {
             "is not text"));
 }
 
-TEST_CASE("a misplaced run is rejected with the correct command") {
+TEST_CASE("a run given as a text or by --out is rejected with the correct command") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --out run " + kQuick).code == 0);
   for (const std::string command : {"sample", "info"})
@@ -222,7 +222,7 @@ TEST_CASE("the held-out tenth begins with a complete character") {
   CHECK(corpus.tokenizer->decode(corpus.training) + "é" == text);
 }
 
-TEST_CASE("the entropies of a text are those of single tokens and of pairs") {
+TEST_CASE("the entropies of a text come from counts of tokens and of pairs") {
   examples::Corpus corpus;
   corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
   corpus.training = corpus.tokenizer->encode("abac");
@@ -264,7 +264,7 @@ TEST_CASE("words and byte pairs work in train, resume, info, sample and eval") {
   }
 }
 
-TEST_CASE("a separate text can be held out") {
+TEST_CASE("--val holds out a separate text") {
   const Workplace here;
   here.write("val.txt", "the cat sat on mat 12, and so on.\n");
   here.write("greek.txt", "the cat sat on Ω\n");

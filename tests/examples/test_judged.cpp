@@ -228,7 +228,7 @@ std::string summary_of(const Way& way, const Judged& judged) {
   return line;
 }
 
-TEST_CASE("metrics are per-example or per-token means, and the summary reports the best step") {
+TEST_CASE("metrics are means per example or token, and the summary reports the best step") {
   const Watching quick;
   bool apart = false;
   for (const Application& app : applications()) {
@@ -300,7 +300,7 @@ std::vector<std::string> plainly_translated(const nn::Translator& model, const T
   return out;
 }
 
-TEST_CASE("the summary of translate is about the best weights and the test examples") {
+TEST_CASE("the summary of translate reports the best weights on the test examples") {
   const Watching quick;
   const Application& app = *std::find_if(applications().begin(), applications().end(),
                                          [](auto& each) { return each.main == translate_main; });

@@ -73,7 +73,7 @@ TEST_CASE("sounds have the pitches of their classes") {
   CHECK(crossings(bursts, 0.151, 0.199) == 0);
 }
 
-TEST_CASE("voices have their ranges, noise its deviation, and a seed its sounds") {
+TEST_CASE("voices stay in their ranges, noise has its deviation, and a seed repeats sounds") {
   for (std::uint32_t i = 0; i < 200; ++i) {
     const Voice voice = examples::random_voice({1, i, 0});
     CHECK((0.3 <= voice.duration && voice.duration < 0.5 && 0 <= voice.onset));
@@ -94,7 +94,7 @@ TEST_CASE("voices have their ranges, noise its deviation, and a seed its sounds"
   CHECK(examples::sound_named("fall") == Sound::fall);
 }
 
-TEST_CASE("a spectrogram is the logarithm of Fourier sums") {
+TEST_CASE("a spectrogram equals the logarithm of naive Fourier sums") {
   constexpr std::int64_t N = 400, frames = 2;
   std::vector<float> x(2 * N);
   for (std::size_t i = 0; i < x.size(); ++i)

@@ -52,7 +52,7 @@ TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
   CHECK_REFUSES(ValueError, draw_digit(10, Hand{}, {}), "digit 10", "0", "9");
 }
 
-TEST_CASE("noise has its deviation, hands their ranges, and a seed its pictures") {
+TEST_CASE("hands stay in their ranges, noise has its deviation, and a seed repeats pictures") {
   std::vector<float> noisy = draw_digit(7, Hand{.down = 100, .noise = 0.1}, {3, 0, 0});
   double squares = 0;  // clipping at 0 halves the variance
   for (const float each : noisy) squares += each * each;
