@@ -1,4 +1,4 @@
-// Flags of all commands except `train`, in a separate file because CLI11 takes seconds to compile.
+// In a separate file because CLI11 takes seconds to compile.
 #include <CLI/CLI.hpp>
 
 #include "pretrained.h"

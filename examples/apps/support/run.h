@@ -1,4 +1,3 @@
-// Helpers for programs that train.
 #pragma once
 
 #include <cstdio>

@@ -26,8 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Removes partial files of killed processes, FILE.tmp-PROCESS-NUMBER. The caller must hold the
-/// lock.
+/// Removes partial files of killed processes, FILE.tmp-PROCESS-NUMBER. Requires the lock.
 void remove_leftovers(const std::string& directory, const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
@@ -57,7 +56,7 @@ int end_of_run(train::TrainEnd end, const std::string& program, const train::Run
 
 constexpr std::int64_t kMostBatches = 1'000'000'000;
 
-/// Describes the machine. Results also depend on the thread count and the matmul backend.
+/// Returns facts that results depend on in addition to the settings.
 std::string describe_machine() {
   return str_cat("threads: ", num_threads(), "\nmatmul: ", gemm::describe(), "\n");
 }

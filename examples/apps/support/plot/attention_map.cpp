@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kColours = 64;
 constexpr std::int64_t kMostCells = 128;  // largest number per side
-constexpr double kSide = 520;             // approximate length of the longer side, in pixels
-constexpr double kLetter = 6.6;           // pixels per letter
+constexpr double kSide = 520;             // longer side in pixels
+constexpr double kLetter = 6.6;           // width in pixels
 
 using Colour = std::array<std::uint8_t, 3>;
 
