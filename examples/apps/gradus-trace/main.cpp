@@ -18,8 +18,8 @@ namespace {
 using Json = nlohmann::json;
 using Row = std::map<std::string, Json>;
 
-/// Returns the tape in a page (docs/reference/trace_format.md). Throws FileError if the page is
-/// missing or was changed.
+/// Returns a page's trace (docs/reference/trace_format.md). Throws FileError if the page is missing
+/// or was changed.
 Json tape_of(const std::string& path) {
   const std::string page = io::read_text(path);
   const std::string before = "id=\"tape\" data-crc32=\"";

@@ -43,7 +43,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-/// Returns the sampling rate. Throws unless the chunk describes 16-bit PCM with one channel.
+/// Returns the sampling rate.
 std::int64_t read_format(std::span<const std::byte> chunk, const std::string& name) {
   Reader reader(chunk, name);
   const std::uint32_t format = reader.number(2), channels = reader.number(2),

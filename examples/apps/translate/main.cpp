@@ -1,5 +1,4 @@
-// translate: an encoder-decoder Transformer (nn/models/translator.h) that learns from generated
-// pairs of texts.
+// translate: a Transformer (nn/models/translator.h) that learns from generated pairs of texts.
 //
 //   translate train --task dates        dates in 1,684 formats, to ISO 8601, by characters
 //   translate train --task sentences    simple English to a language with the verb last, by words

@@ -21,7 +21,7 @@ struct VerbWord {
   int objects;  // 0, such as "sleeps"; 1, "sees"; 2, "gives" with a receiver and an object
 };
 
-constexpr int kPersons = 12;  // the first nouns are persons, the others things
+constexpr int kPersons = 12;  // the other nouns are things
 const std::vector<NounWord> kNouns = {
     {"dog", "dogs", "kel", 'o'},           {"cat", "cats", "mir", 'o'},
     {"bird", "birds", "pel", 'a'},         {"horse", "horses", "darn", 'o'},
