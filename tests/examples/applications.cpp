@@ -79,8 +79,8 @@ std::string words(std::size_t bytes, std::uint64_t seed) {
   return text.substr(0, bytes);
 }
 
-/// Writes a text whose first line contains the entire alphabet. The last tenth is held out. Also
-/// writes both parts as separate files.
+/// Writes a text whose first line contains the entire alphabet, and its held-out tenth and other
+/// part as separate files.
 void write_text(const Workplace& here) {
   const std::string training = "abcdefgh\n" + words(1791, exchanged == Part::training ? 3 : 1);
   const std::string held_out = words(200, exchanged == Part::validation ? 4 : 2);

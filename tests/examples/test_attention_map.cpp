@@ -1,5 +1,3 @@
-// Tests attention maps.
-
 #include "gradus/examples/apps/support/plot/attention_map.h"
 #include "gradus/examples/apps/support/plot/label.h"
 #include "gradus/ops/create.h"

@@ -1,4 +1,3 @@
-// Tests the words and snippets of a source tree, and the classify program.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,4 +1,3 @@
-// Tests the exercises, their solutions, and plausible mistakes.
 #include <cmath>
 
 #include "gradus/examples/exercises/exercises.h"
@@ -95,7 +94,7 @@ std::vector<Mistake> mistakes() {
   };
 }
 
-/// True if the files of the exercises differ from the commit, because someone is working on them.
+/// True if someone has changed the files of the exercises.
 bool in_progress(const Workplace& place) {
   return place.shell("git -C '" GRADUS_SOURCE_DIR "' diff --quiet HEAD -- examples/exercises")
              .code == 1;

@@ -1,4 +1,3 @@
-// Tests gpt with architectures other than GPT-2.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,3 @@
-// Tests gpt with small pretrained models.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>

@@ -1,4 +1,3 @@
-// Tests gpt with a user's text.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -26,7 +25,6 @@ const std::string kQuick = kSmall + "--no-trial --steps 4 --eval-every 2 ";
 
 TEST_CASE("gpt train needs only a text") {
   const Workplace here;
-  // 2,031 characters select the smallest sizes.
   Outcome done = here.gpt("train text.txt --steps 2");
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
@@ -61,8 +59,7 @@ TEST_CASE("trial steps estimate memory and time, and do not affect the run") {
   REQUIRE(here.gpt(train + "untried --no-trial").code == 0);
   check_same(here, "tried", "untried",
              {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"});
-  // Activations, weights and checkpoint take 60 MB in addition to the program's 15 MB. The
-  // allocator may add a fifth.
+  // The run takes 60 MB in addition to the program's 15 MB. The allocator may add a fifth.
   CAPTURE(tried.err);
   const double estimated = number_after(tried.err.substr(tried.err.find("estimate")), " and ");
   const double held = number_after(tried.err.substr(tried.err.find("took")), ", and ");
@@ -227,7 +224,7 @@ TEST_CASE("the entropies of a text come from counts of tokens and of pairs") {
   corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
   corpus.training = corpus.tokenizer->encode("abac");
   const auto [unigram, bigram] = examples::entropies(corpus);
-  // Half of the tokens are a, a quarter each b and c. Two of three pairs begin with a.
+  // a is half of the tokens, b and c a quarter each. a begins two of three pairs.
   CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);
   CHECK(std::abs(bigram - 2.0 / 3 * std::log(2.0)) < 1e-15);
 }
@@ -356,7 +353,7 @@ TEST_CASE("sample --follow prints complete characters as they are drawn") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --tokenizer byte --config cpu --no-trial --steps 1 --out run")
               .code == 0);
-  // Stops at the first output. Without --follow, it would be a buffer of 4096 bytes.
+  // Stops at the first output, which would be 4096 bytes without --follow.
   const Outcome seen = here.shell(
       Workplace::program() + " sample run --tokens 1000000 --follow >drawn & p=$!; " +
       until("[ -s drawn ]") + "kill -STOP $p; cp drawn part; kill -CONT $p; kill -INT $p; wait $p");

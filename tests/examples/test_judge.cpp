@@ -1,4 +1,3 @@
-// Tests the validation of settings.
 #include "gradus/examples/apps/support/judge.h"
 
 #include <cmath>

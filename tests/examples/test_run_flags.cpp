@@ -1,4 +1,3 @@
-// Tests behavior common to all applications.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

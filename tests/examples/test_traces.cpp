@@ -1,4 +1,3 @@
-// Tests GRADUS_TRACE=FILE.html with unmodified programs.
 #include <nlohmann/json.hpp>
 #include <string>
 

@@ -1,4 +1,3 @@
-// Tests the synthetic data and the program of translate.
 #include "gradus/engine/base/error.h"
 #include "gradus/examples/apps/translate/dates.h"
 #include "gradus/examples/apps/translate/sentences.h"
