@@ -2,10 +2,8 @@
 //
 //   y = tanh(w·x + b)          loss = (y − target)²
 //
-// Every tensor has one element. The forward pass records a graph, and backward() follows it from
-// the loss to w and b. The program compares the result with derivatives computed by hand.
-//
-// In a debugger: break gradus::op::Tanh::backward, and print dy and y.
+// The forward pass records a graph, and backward() follows it from the loss to w and b. The program
+// compares the result with derivatives computed by hand.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

@@ -1,10 +1,7 @@
 // Lesson 03: tensors, views and broadcasting, and their gradients.
 //
-// A tensor is a row of values in memory, with a shape and strides. A view reads the same values
-// with other strides. Broadcasting uses a value several times, so its gradient is the sum over
-// all uses.
-//
-// In a debugger: break gradus::op::SumTo::forward, and print x and to.
+// A view reads the same values with other strides. Broadcasting uses a value several times, so its
+// gradient is the sum over all uses.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

@@ -3,8 +3,6 @@
 //   p = softmax(x)                p_v = exp(x_v) / Σ_u exp(x_u)
 //   loss = −log p[target]         y = 1 at the target, 0 elsewhere
 //   d loss/dp = −y / p            dx = p (dp − Σ p dp) = p (−y/p + 1) = p − y
-//
-// In a debugger: break gradus::op::Softmax::backward, and print dy and y.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -67,8 +65,8 @@ double why_not_by_pieces(double score = 1000) {
   return by_pieces;
 }
 
-/// A sum of d products of independent values with variance 1 has variance d. Returns the spreads of
-/// the scores and of the scaled scores for each d.
+/// A sum of d products of independent values with variance 1 has variance d. Returns the spreads
+/// without and with scaling for each d.
 std::vector<std::pair<Spread, Spread>> why_scaled(const std::vector<std::int64_t>& widths = {
                                                       4, 64, 1024}) {
   seed(5);

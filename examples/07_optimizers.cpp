@@ -5,8 +5,6 @@
 //   Adam       p −= lr · m̂ / (√v̂ + ε)                    gives each parameter its own scale
 //   AdamW      … and p −= lr · decay · p                 weight decay that Adam does not rescale
 //   Muon       p −= lr · orthogonalized v                moves a matrix equally in all directions
-//
-// In a debugger: break gradus::optim::adam_update, and print piece.gradient and t.
 
 #include <memory>
 
@@ -82,7 +80,7 @@ void adam_by_hand(const Row& gradient = {1000, 1, -0.001}) {
 void decay() {
   const auto after = [](double lr, bool decoupled) {
     Tensor p = tensor({1.0}).requires_grad_();
-    p.set_grad(tensor({1e-3}));  // a small gradient
+    p.set_grad(tensor({1e-3}));
     if (decoupled) {
       optim::AdamW(Parameters{{"p", p}}, {.lr = lr, .weight_decay = 0.1}).step();
     } else {
@@ -96,7 +94,7 @@ void decay() {
   expect(std::abs(after(0.01, true) - (0.99 - 0.01 * 0.1)) < 1e-6, "AdamW adds lr · decay · p");
 }
 
-/// Muon's step turns the matrix of momentum into one whose singular values are all near 1.
+/// Muon's step is a matrix whose singular values are all near 1.
 void muon() {
   seed(1);
   const Tensor g = matmul(randn({4, 1}), randn({1, 4})) + 0.1 * randn({4, 4});  // almost rank 1

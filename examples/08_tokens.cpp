@@ -3,8 +3,6 @@
 //   text → ids         a tokenizer: one id per character, word or byte pair
 //   ids → vectors      x_t = W[id_t]: row id_t of a table W [V, C], which is learned
 //   backward           dW[v] = Σ of dx_t over all t with id_t = v
-//
-// In a debugger: break gradus::op::IndexSelect::backward, and print upstream.
 
 #include <array>
 

@@ -9,8 +9,6 @@
 //
 //   dweights_s = x_s · dpooled        dscores = weights (dweights − Σ weights dweights)
 //   dq = Σ_s dscores_s x_s / √C
-//
-// In a debugger: break gradus::nn::AttentionPooling::with_weights, and print x and q.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -79,8 +77,7 @@ void four_scores(const Row& q_values = {2, 1, 0, 0},
          "the steps after the score are the same");
 }
 
-/// If q and k have variance 1, q · k has variance d, and softmax gives one key almost all weight.
-/// Returns the largest relative deviation from the expected variance, d, or 1 if scaled.
+/// Returns the largest relative deviation from the expected variance of scores, d, or 1 if scaled.
 double scale(const std::vector<std::int64_t>& widths = {4, 64, 1024}) {
   double worst = 0;
   std::printf("\n         q · k                           q · k / √d\n");

@@ -5,11 +5,8 @@
 //
 //   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: each head has its own rows
 //
-// A word consists of an article flag, a noun flag and an angle, 45° per position. With hand-written
-// weights, head 0 attends to words of the same type. Head 1 turns queries by −45° and attends to
-// the word before.
-//
-// In a debugger: break gradus::split_heads, print x and heads, then finish.
+// With hand-written weights, head 0 attends to words of the same type. Head 1 turns the queries'
+// angle by −45°, one position, and attends to the word before.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

@@ -3,10 +3,7 @@
 //   weights = softmax(scores, over the allowed keys)     hidden key: weight 0 and dscore 0
 //   out     = Σ weight · v, over the allowed keys        no allowed key: out 0, no gradient
 //
-// true = may attend. In pictures, rows are queries, columns are keys, and '#' is true. A mask is a
-// rule, not a T × S tensor. It also decides for blocks of pairs, so a kernel skips hidden blocks.
-//
-// In a debugger: break gradus::op::Softmax::forward, and print x: hidden scores are -inf.
+// true = may attend. In pictures, rows are queries, columns are keys, and '#' is true.
 
 #include <optional>
 
@@ -19,7 +16,7 @@ using namespace gradus::examples;
 
 namespace {
 
-/// Draws masks of T queries and S keys, at most 26, with window ≥ 0 and prefix_length 1 to 5.
+/// Draws masks of T queries and S keys, at most 26.
 void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
   draw({{"causal_mask()", causal_mask().picture(T, S)},
         {str_cat("causal_lower_right(", T, ", ", S, ")"), causal_lower_right(T, S).picture(T, S)},
@@ -45,8 +42,7 @@ void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
   expect(ring.picture(1, 4) == "##.#\n", "positions decide, not the order in memory");
 }
 
-/// Shows the weights and gradients of attention under causal_mask(offset). q and k have shape
-/// [3, 4], and k is also v.
+/// Shows weights and gradients under causal_mask(offset). k is also v.
 void three_words(int offset = 0, const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}},
                  const Rows& k_values = {{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}}) {
   const FormulaScope as_formula;
@@ -96,7 +92,7 @@ void nobody_and_nan(bool formula, double hidden = NAN) {
          "a key that no query sees gets no gradient");
 }
 
-/// Tests masks with offsets. Only an offset ≤ 0 is causal.
+/// Only an offset ≤ 0 is causal.
 void off_by_one(const std::vector<int>& offsets = {0, 1}) {
   seed(1);
   const nn::SelfAttention layer(4);

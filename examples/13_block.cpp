@@ -3,8 +3,6 @@
 //   residual   y = x + f(x)              dx = dy + dy ∂f/∂x: dy always gets through
 //   norm       y = (x − μ) / σ           mean 0 and variance 1; dx has no part along 1 and y
 //   position   q_t, k_s turned by t, s   their product depends only on t − s
-//
-// In a debugger: break gradus::op::RowNorm::backward, and print dy and statistics.
 
 #include <array>
 
@@ -20,8 +18,8 @@ namespace {
 
 double rms(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
 
-/// Prints the size of the gradient behind `depth` layers of tanh(W x), without and with residuals.
-/// Returns the two sizes for the last depth.
+/// Prints and, for the last depth, returns the size of the gradient behind `depth` layers of
+/// tanh(W x), without and with residuals.
 std::array<double, 2> why_residuals(const std::vector<int>& depths = {1, 4, 16, 64}) {
   constexpr std::int64_t kWidth = 64;
   std::printf("rms of the gradient that reaches the input\n");

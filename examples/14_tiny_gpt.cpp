@@ -5,8 +5,6 @@
 //   attention   uses a weighted mean with learned weights
 //   GPT         adds residuals, norms, feed-forward networks, more heads and a second block
 //
-// Each stage trains on the same text for the same number of steps, then writes a few words.
-//
 //   14_tiny_gpt [FILE [STEPS]]
 
 #include <cstdio>

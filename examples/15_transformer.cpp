@@ -5,10 +5,8 @@
 //     cross-attention: Q from the target, K and V from the memory;  weights [T, S]
 //   loss   = −log p(next letter), for all positions at once: the causal mask hides the answers
 //
-// Position t must attend to position S − 1 − t of the source, as the weights show after training.
-// Decoding letter by letter with a cache gives the same values.
-//
-// In a debugger: break gradus::nn::DecoderBlock::forward, and print x and memory.
+// Position t must attend to position S − 1 − t of the source. Decoding letter by letter with a
+// cache gives the same values.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

@@ -12,8 +12,6 @@
 //
 // Without arguments, the lesson reads a small random model by `transformers`. For a real one:
 //   build/release/16_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
-//
-// In a debugger: break gradus::nn::load_mapped, and print map.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -34,7 +32,7 @@ struct Text {
   std::function<std::string(std::int64_t)> spell;  // text of an id
 };
 
-/// The small model has no tokenizer; its tokens are "#id".
+/// Tokens of the small model are "#id".
 Text read(const std::string& path, const std::string& words, const std::vector<std::int64_t>& ids) {
   if (path == kSmall) return {ids, [](std::int64_t id) { return str_cat("#", id); }};
   const auto tokenizer = std::make_shared<io::PretrainedTokenizer>(
@@ -43,7 +41,7 @@ Text read(const std::string& path, const std::string& words, const std::vector<s
           [tokenizer](std::int64_t id) { return tokenizer->bytes_of(id); }};
 }
 
-/// Compares up to f32 rounding: 1e-7 for each of a thousand terms in a sum, in thirty blocks.
+/// Compares up to f32 rounding in sums of a thousand terms and thirty blocks.
 bool close(const Tensor& a, const Tensor& b) {
   return max(abs(a - b)).item() < 1e-4 * max(abs(b)).item();
 }
@@ -113,8 +111,8 @@ void follow(const nn::GPT& model, const Text& text) {
   expect(close(logits, model(ids)), "all blocks together give the model's logits");
 }
 
-/// Follows the last token of `words`. The small model has no tokenizer, and follows the last of
-/// `small_ids`: 1 to 29 ids from 0 to 36.
+/// Follows the last token of `words`, or of `small_ids` for the small model, which has no
+/// tokenizer.
 void real_model(const std::string& path = kSmall, const std::string& words = kWords,
                 const std::vector<std::int64_t>& small_ids = {1, 5, 9, 0, 17, 3, 22}) {
   const NoGrad off;

@@ -2,8 +2,6 @@
 //
 //   finite differences   ∂f/∂x_i ≈ (f(x + h e_i) − f(x − h e_i)) / 2h
 //   check::vjp           compares a backward pass with them, and names a likely cause
-//
-// In a debugger: break gradus::op::ByHand::backward, print dy, then finish.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

@@ -1,11 +1,9 @@
-// Checks a custom op: one call finds the error in a backward pass and names its cause.
+// One call finds the error in a custom op's backward pass and names the cause.
 //
 //   y_i = (x_i − μ) r,   μ = mean x,   r = 1 / √(mean (x − μ)² + ε)      for each row of x [N, C]
 //
 // The first version holds μ fixed:          dx = r (dy − y mean(dy y))
 // But μ depends on every x_i as well: dx = r (dy − y mean(dy y) − mean dy)
-//
-// In a debugger: break mine::Standardize::backward, and print dy and y.
 
 #include <cstdio>
 #include <vector>

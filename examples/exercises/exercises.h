@@ -11,7 +11,7 @@ namespace gradus::exercises {
 
 using Tensors = std::vector<Tensor>;
 
-/// Returns no gradients, which marks an exercise as not done.
+/// Marks an exercise as not done.
 template <class... Given>
 Tensors not_done_yet(const Given&...) {
   return {};

@@ -1,4 +1,3 @@
-// Grades backward passes with the gradient checker.
 #pragma once
 
 #include <string>

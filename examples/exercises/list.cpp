@@ -1,4 +1,3 @@
-// Lists each exercise's forward pass, the backward pass to check, and inputs.
 #include <cmath>
 #include <utility>
 

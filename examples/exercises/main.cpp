@@ -18,7 +18,7 @@ constexpr const char* kHelp =
     "                         exercises --hint relu 3\n"
     "  exercises --help       print this help\n";
 
-/// The exercise with this name or number, or an empty string.
+/// Returns the exercise with this name or number, or "".
 std::string exercise_named(const std::vector<exercises::Exercise>& all, const std::string& word) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (word == all[i].name || word == std::to_string(i + 1)) return all[i].name;
