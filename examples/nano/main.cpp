@@ -42,7 +42,7 @@ struct Tensor {
 
 std::vector<std::function<void()>> tape;  // backward passes so far
 
-/// Runs the tape in reverse: the chain rule needs the gradient of a result before its inputs'.
+/// Runs the tape in reverse, because a result's gradient must be complete before its inputs'.
 void backward(const Tensor& loss) {
   loss.grad[0] = 1;
   for (auto step = tape.rbegin(); step != tape.rend(); ++step) (*step)();

@@ -1,4 +1,3 @@
-// The model of classify and its predictions.
 #pragma once
 
 #include <string>

@@ -1,4 +1,3 @@
-// Reads a directory tree as snippets, each with the type of its file.
 #pragma once
 
 #include <array>

@@ -1,4 +1,3 @@
-// Splits sources and documents into pieces.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Reads, splits and tokenizes the text of a run.
 #pragma once
 
 #include <cstdint>

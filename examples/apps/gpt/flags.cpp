@@ -45,8 +45,6 @@ Kept one_of(const Names<E>& names) {
   return kept;
 }
 
-/// Presets by text size. Large models memorize small texts, and small models lack the capacity for
-/// large texts.
 constexpr ConfigForText kConfigs[] = {
     {"toy", "up to 10,000", 10'000},
     {"cpu", "10,000 to 10,000,000", 10'000'000},
@@ -338,7 +336,6 @@ void GptFlags::choose_config(const std::string& name) {
   choose_recipe();
 }
 
-/// Selects Muon, and a model whose loss is lower than GPT-2's after the same number of steps.
 void GptFlags::choose_recipe() {
   const auto choose = [&](const char* flag, auto& setting, const auto& chosen) {
     if (!given(flag)) setting = chosen;

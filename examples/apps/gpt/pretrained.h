@@ -1,4 +1,4 @@
-// Uses a pretrained model, a Hugging Face directory or GGUF file, in place of a run.
+// Uses a Hugging Face directory or GGUF file in place of a run.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,6 @@ std::unique_ptr<io::Tokenizer> tokenizer_of(const std::string& model);
 std::unique_ptr<io::Tokenizer> tokenizer_of_run(const GptFlags& flags);
 
 struct TrainedModel;
-/// Loads a pretrained model, and sets the sizes in `flags`.
 TrainedModel load_pretrained(GptFlags& flags, const std::string& model);
 int info_of_pretrained(const std::string& model);
 

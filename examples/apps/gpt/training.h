@@ -1,4 +1,4 @@
-// A training run of gpt and its directory:
+// The directory of a run:
 //
 //   settings.json
 //   tokenizer.json
@@ -21,7 +21,6 @@ namespace gradus::examples {
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun = {});
 
-/// Returns an optimizer of all parameters that are not frozen.
 std::unique_ptr<optim::Optimizer> make_optimizer(const GptFlags& flags, const nn::GPT& model);
 optim::Schedule make_schedule(const GptFlags& flags);
 

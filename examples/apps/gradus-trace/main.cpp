@@ -1,4 +1,3 @@
-// gradus-trace diff A.html B.html: finds the first value that differs between two traces.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -62,7 +61,7 @@ class Tape {
   Json json_;
 };
 
-/// An entry of a trace. Corresponding entries of two traces have the same `name`.
+/// Corresponding entries of two traces have the same `name`.
 struct Entry {
   std::string name;
   std::size_t tensor;

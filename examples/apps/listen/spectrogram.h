@@ -1,4 +1,3 @@
-// Computes the power of frequency bands over time.
 #pragma once
 
 #include <string>

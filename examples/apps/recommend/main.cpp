@@ -3,8 +3,6 @@
 //   recommend train                                        trains, and compares with baselines
 //   recommend for runs/recommend "Silent Harbour" "Amber Harbour" 42      recommends items
 //   recommend eval runs/recommend                          prints the metrics again
-//
-// Start with world.h, train() in commands.cpp, and ranking.cpp.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

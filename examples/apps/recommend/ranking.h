@@ -1,4 +1,3 @@
-// Metrics and baselines of rankings.
 #pragma once
 
 #include <cstdint>

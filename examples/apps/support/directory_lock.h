@@ -1,11 +1,10 @@
-// A lock that allows one writer per run.
 #pragma once
 
 #include <string>
 
 namespace gradus::examples {
 
-/// Holds DIRECTORY/run.lock, a POSIX record lock that ends with the process.
+/// Allows one writer per run: holds DIRECTORY/run.lock, a POSIX lock that ends with the process.
 class DirectoryLock {
  public:
   /// Creates the directory. Throws FileError if that fails or another process holds the lock.

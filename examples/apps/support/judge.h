@@ -1,4 +1,4 @@
-// Validates settings and the memory they need before anything is allocated.
+// Validates settings and memory before anything is allocated.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ inline constexpr const char* kWayOn = "; restore the original files, or start a 
 
 class Judge {
  public:
-  /// `file` is a run's settings.json; empty means the command line.
+  /// `file` is settings.json, or "" for the command line.
   explicit Judge(std::string file = "") : file_(std::move(file)) {}
 
   /// Returns "--eval-every" or "runs/x/settings.json: eval_every".
@@ -45,7 +45,6 @@ class Judge {
   void choice(const std::string& key, const std::string& word,
               const std::vector<std::string>& choices) const;
 
-  /// Throws unless `holds`. `parts` describe the problem and a fix.
   template <class T, class... Parts>
   void require(bool holds, const std::string& key, const T& value, const Parts&... parts) const {
     if (!holds) refuse(str_cat(name(key), " ", value, parts...));

@@ -1,4 +1,3 @@
-// Helpers of the lessons.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-// Startup and error handling for all example programs.
-//
 // Exit codes: 0 success; 2 wrong flags, files or values, or a full disk; 130 stopped by Ctrl-C
 // after saving.
 #pragma once

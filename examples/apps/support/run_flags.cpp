@@ -1,4 +1,4 @@
-// Reads and writes settings.json: {"program": "translate", "steps": 1500, …}, one field per flag.
+// settings.json has one field per flag: {"program": "translate", "steps": 1500, …}.
 #include "run_flags.h"
 
 #include <CLI/CLI.hpp>
@@ -61,7 +61,6 @@ std::string describe_machine() {
   return str_cat("threads: ", num_threads(), "\nmatmul: ", gemm::describe(), "\n");
 }
 
-/// Prints the bytes sent and the time waited per step.
 void say_traffic(const train::Trainer& trainer, std::int64_t steps, double seconds, double waited) {
   if (processes().size() == 1 || steps == 0) return;
   const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };

@@ -4,8 +4,6 @@
 //   translate train --task sentences    simple English to a language with the verb last, by words
 //   translate run runs/translate "May 3, '98" "3-V-1998" --beams 3
 //   translate eval runs/translate             held-out accuracy and a baseline
-//
-// Start with task.h, dates.cpp, sentences.cpp, train() in commands.cpp, and translation.cpp.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

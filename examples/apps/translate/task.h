@@ -1,4 +1,3 @@
-// Generated pairs of texts for training.
 #pragma once
 
 #include <functional>

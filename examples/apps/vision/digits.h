@@ -1,4 +1,3 @@
-// Draws digits with random hands.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,6 @@ constexpr double kLetter = 6.6;           // width in pixels
 
 using Colour = std::array<std::uint8_t, 3>;
 
-/// Interpolates between four colors, from white to dark blue.
 Colour colour(int i) {
   constexpr double anchors[4][3] = {{255, 255, 255}, {158, 202, 225}, {49, 130, 189}, {8, 48, 107}};
   const double x = 3.0 * i / (kColours - 1);
