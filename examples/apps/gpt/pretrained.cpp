@@ -35,7 +35,7 @@ std::vector<std::int64_t> numbers_in(const std::string& list) {
       used = std::string::npos;
     }
     require(used == part.size(), "--ids ", io::quote(list), ": ", io::quote(part),
-            " is not a token id; give them as 1,5,9");
+            " is not a token id; give ids as 1,5,9");
   }
   require(!numbers.empty(), "--ids is empty; give token ids as 1,5,9");
   return numbers;

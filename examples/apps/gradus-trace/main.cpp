@@ -30,7 +30,7 @@ Json tape_of(const std::string& path) {
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x", io::crc32(text.data(), text.size()));
   require<FileError>(written == sum, path, ": its checksum is ", sum, ", but it was written with ",
-                     written, "; the file was changed");
+                     written, "; the file was changed. Record the trace again");
   return Json::parse(text);
 }
 

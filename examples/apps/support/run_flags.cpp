@@ -178,7 +178,7 @@ void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
   std::string program = "gpt";  // older gpt runs lack the field
   file.read_if_there("program", program);
   require<FileError>(program == program_, out, ": is a run of ", io::quote(program), ", not of ",
-                     program_);
+                     program_, "; give a run of ", program_);
   for (const Setting& each : settings_)
     std::visit(
         [&]<class T>(T* at) {
