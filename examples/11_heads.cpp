@@ -1,4 +1,4 @@
-// Lesson 11: heads are several attentions side by side, each on its own columns.
+// Lesson 11: heads are several attentions side by side, on separate columns.
 //
 //   Q, K, V = x Wᵀ, W [3C, C]: one matmul     head_h = softmax(Q_h K_hᵀ / √D) V_h, D = C / H
 //   y = [head_1 … head_H] W_outᵀ              Q_h: columns h · D … (h + 1) · D of Q
