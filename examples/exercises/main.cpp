@@ -14,7 +14,7 @@ constexpr const char* kHelp =
     "  exercises              grade all, with a report on the first wrong one\n"
     "  exercises 4            grade one, by number or name: exercises relu\n"
     "  exercises --strict     exit with code 1 unless all are done\n"
-    "  exercises --hint 4     print a hint, by number or name; levels 2 and 3 say more:\n"
+    "  exercises --hint 4     print a hint, by number or name; levels 2 and 3 add detail:\n"
     "                         exercises --hint relu 3\n"
     "  exercises --help       print this help\n";
 
