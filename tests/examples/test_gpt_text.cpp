@@ -261,7 +261,7 @@ TEST_CASE("words and byte pairs work in train, resume, info, sample and eval") {
   }
 }
 
-TEST_CASE("--val holds out a separate text") {
+TEST_CASE("a separate text can be held out by --val") {
   const Workplace here;
   here.write("val.txt", "the cat sat on mat 12, and so on.\n");
   here.write("greek.txt", "the cat sat on Ω\n");
