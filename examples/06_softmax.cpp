@@ -48,7 +48,7 @@ void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after
   expect(same(x.grad(), p_minus_y), "the separate ops give the same gradient");
 }
 
-/// Returns the loss by separate ops for scores 0, the target's, and `score` ≥ 0.
+/// Returns the loss by separate ops if the target's score is 0 and the other is `score` ≥ 0.
 double why_not_by_pieces(double score = 1000) {
   const Tensor x = tensor({{0.0, score}}).requires_grad_();
   const Tensor target = indices({0});

@@ -2,7 +2,7 @@
 //
 //   y_i = (x_i − μ) r,   μ = mean x,   r = 1 / √(mean (x − μ)² + ε)      for each row of x [N, C]
 //
-// The first version holds μ fixed:          dx = r (dy − y mean(dy y))
+// The first version holds μ fixed:    dx = r (dy − y mean(dy y))
 // But μ depends on every x_i as well: dx = r (dy − y mean(dy y) − mean dy)
 
 #include <cstdio>

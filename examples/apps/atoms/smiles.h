@@ -14,7 +14,7 @@ struct Reaction {
   std::vector<std::string> element;  // element of each atom; "C" also for "c"
   std::vector<std::vector<std::int64_t>> neighbours;
   std::int64_t split = 0;           // index of the token ">>"
-  std::int64_t reactant_atoms = 0;  // come first
+  std::int64_t reactant_atoms = 0;  // they come first
 };
 
 /// Throws ValueError for unknown symbols, open branches or rings, and unless there is one ">>".

@@ -20,8 +20,8 @@ CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus);
 double seconds_left(const CostEstimate& cost, const train::TimeBudget& budget, std::int64_t step);
 
 /// Sets steps, warm-up and eval_every so that the run takes flags.time.seconds, or
-/// flags.time.most_steps steps. Plans `evaluations` evaluations, or fewer if they
-/// would use more than a fifth of the time. If `evaluations` is 0, eval_every does not change.
+/// flags.time.most_steps steps. Plans `evaluations` evaluations, or fewer if they would use more
+/// than a fifth of the time. If `evaluations` is 0, eval_every does not change.
 void fit_to_time(GptFlags& flags, const CostEstimate& cost, std::int64_t evaluations);
 
 }  // namespace gradus::examples

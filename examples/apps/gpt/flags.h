@@ -29,7 +29,7 @@ class GptFlags : public ModelFlags {
   bool checkpoint = false;
   std::string from;          // pretrained model; "" if none
   std::string architecture;  // config.json of `from`, for options that have no flag
-  std::string freeze, lora;  // patterns of parameters; of layers with adapters
+  std::string freeze, lora;  // patterns: frozen parameters; layers with adapters
   std::int64_t lora_rank = 8;
   train::TimeLimit time;  // if set, `steps` is the initial plan
   std::int64_t warmup = 100;

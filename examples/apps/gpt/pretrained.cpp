@@ -21,7 +21,7 @@
 namespace gradus::examples {
 namespace {
 
-/// Limit the memory, because a model's full context could take gigabytes.
+/// These limits save memory, because a model's full context could take gigabytes.
 constexpr std::int64_t kMostAtOnce = 2048, kWindow = 256;
 
 std::vector<std::int64_t> numbers_in(const std::string& list) {

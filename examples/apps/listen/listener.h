@@ -14,7 +14,7 @@ struct ConvolutionBlockOptions {
 };
 
 /// x = x + gelu(convolution(norm(x)));   x = block(x), [B, T, C] → [B, T, C]. The depthwise
-/// convolution mixes neighboring frames. Gulati et al. 2020 (Conformer), without gates.
+/// convolution mixes neighboring frames. From Gulati et al. 2020 (Conformer), without gates.
 class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
  public:
   explicit ConvolutionBlock(const ConvolutionBlockOptions& options);
@@ -30,7 +30,7 @@ class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
 };
 
 struct ListenerOptions {
-  std::int64_t bands = 0, frames = 0;  // of a spectrogram; at most `frames`
+  std::int64_t bands = 0, frames = 0;  // bands, and the most frames
   std::int64_t classes = 0;
   std::int64_t layers = 1, heads = 1, width = 0, kernel = 5;
   double dropout = 0;

@@ -34,7 +34,7 @@ Recommender model_for(const RecommendFlags& flags) {
                       .dropout = flags.dropout});
 }
 
-/// Returns a batch. `next` are the items to predict, or 0.
+/// Returns a batch. `next` has the items to predict; 0 means none.
 train::Batch batch_of(const std::vector<History>& known, const std::vector<History>& next) {
   std::vector<std::int64_t> x, y;
   for (const History& each : known) x.insert(x.end(), each.begin(), each.end());

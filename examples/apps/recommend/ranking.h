@@ -11,8 +11,8 @@ namespace gradus::examples {
 
 using Scores = std::vector<double>;  // scores of items 0 … kItems; 0 is padding
 
-/// Means of 1 (hit_rate) and of 1 / log2(1 + rank) (ndcg), or of 0 for ranks above 10 (Järvelin &
-/// Kekäläinen 2002).
+/// Means over users of 1 (hit_rate) and of 1 / log2(1 + rank) (ndcg), where ranks above 10 count as
+/// 0 (Järvelin & Kekäläinen 2002).
 struct Quality {
   double hit_rate = 0, ndcg = 0;
 };

@@ -91,7 +91,7 @@ inline void draw(const std::vector<std::pair<std::string, std::string>>& drawing
   }
 }
 
-/// Draws weights [T, S] with a row per written letter and a column per read letter.
+/// Draws weights of shape [T, S] with a row per written letter and a column per read letter.
 inline void draw_weights(const Tensor& weights, const std::string& read,
                          const std::string& written) {
   std::printf("\ncross-attention weights: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());

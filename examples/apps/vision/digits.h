@@ -29,7 +29,7 @@ std::vector<float> draw_digit(std::int64_t digit, const Hand& hand, const Random
 /// Returns x [count, 1, kSide, kSide] and y [count]. Depends only on the arguments.
 Labelled draw_digits(std::int64_t count, std::uint64_t seed, std::int64_t block);
 
-/// Draws one digit, [1, 1, kSide, kSide].
+/// Draws one digit of shape [1, 1, kSide, kSide].
 Tensor draw_one(std::int64_t digit, std::uint64_t seed);
 
 }  // namespace gradus::examples

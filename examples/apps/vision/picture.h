@@ -8,7 +8,7 @@
 
 namespace gradus::examples {
 
-/// Loads kSide × kSide values in [0, 1] as [1, 1, kSide, kSide]. Throws FileError.
+/// Loads values in [0, 1] as a tensor of shape [1, 1, kSide, kSide]. Throws FileError.
 Tensor load_picture(const std::string& file);
 
 struct Looked {

@@ -46,14 +46,14 @@ struct Classification {
 /// prints the test accuracies. Returns the exit code.
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task);
 
-/// Returns the share of rows of scores [N, classes] with the largest score at y [N].
+/// Returns the share of rows whose largest score, of [N, classes], is at y [N].
 double accuracy(const Tensor& scores, const Tensor& y);
 
 /// Returns the accuracy of always predicting the most frequent class, the lowest if tied.
 double majority_accuracy(const Labelled& training, const Labelled& test);
 
-/// Returns the accuracy of softmax(W x + b) after 300 steps of AdamW on all of `training` from W =
-/// 0, with features scaled to mean 0 and variance 1.
+/// Returns the accuracy of softmax(W x + b), trained from zero weights by 300 steps of AdamW on all
+/// of `training`, with features scaled to mean 0 and variance 1.
 double logistic_accuracy(const Labelled& training, const Labelled& test, std::int64_t classes);
 
 /// Prints lines such as "  majority  0.100".
