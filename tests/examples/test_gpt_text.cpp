@@ -224,7 +224,7 @@ TEST_CASE("the entropies of a text come from counts of tokens and of pairs") {
   corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
   corpus.training = corpus.tokenizer->encode("abac");
   const auto [unigram, bigram] = examples::entropies(corpus);
-  // a is half of the tokens, b and c a quarter each. a begins two of three pairs.
+  // Half of the tokens are a, a quarter each b and c. Two of three pairs begin with a.
   CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);
   CHECK(std::abs(bigram - 2.0 / 3 * std::log(2.0)) < 1e-15);
 }

@@ -79,7 +79,7 @@ TEST_CASE("nano's loss and gradients equal the library's to the last digits") {
   const Tensor loss = model.loss(ids(x), ids(y));
   loss.backward();
 
-  // Rounding: at most a hundred terms per sum in twenty successive ops.
+  // The bound covers rounding in sums of a hundred terms and twenty successive ops.
   const double tolerance = 1e-13;
   CHECK(std::abs(loss.item() / small_loss.value[0] - 1) < tolerance);
   std::map<std::string, Tensor> gradients = by_name(small, &nano::Tensor::grad);

@@ -13,7 +13,7 @@ constexpr std::int64_t kBands = 64;               // bands of 62.5 Hz at 8,000 s
 /// Does not record a graph.
 Tensor spectrogram(const Tensor& samples);
 
-/// Draws a spectrogram of shape [1, kBands, frames] with four bands per line, high frequencies first.
+/// Draws a spectrogram of shape [1, kBands, frames], four bands per line, high frequencies first.
 std::string picture_of(const Tensor& spectrogram);
 
 }  // namespace gradus::examples
