@@ -23,8 +23,8 @@ float ink(const std::vector<float>& picture, std::int64_t x, std::int64_t y) {
 }
 
 TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
-  // The digit 1 has a foot, and a stem from 8 pixels above to 8 below the center (11.5, 11.5). A pen
-  // of width 2 covers all points within distance 1.
+  // The digit 1 has a foot, and a stem from 8 pixels above to 8 below the center (11.5, 11.5). A
+  // pen of width 2 covers all points within distance 1.
   const std::vector<float> one = draw_digit(1, Hand{}, {});
   CHECK(ink(one, 11, 11) == 1.0f);
   CHECK(ink(one, 12, 11) == 1.0f);
