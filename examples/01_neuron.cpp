@@ -2,10 +2,8 @@
 //
 //   y = tanh(w·x + b)          loss = (y − target)²
 //
-// Every tensor has one element. The forward pass records a graph, and backward() follows it from
-// the loss to w and b. The program compares the result with derivatives computed by hand.
-//
-// In a debugger: break gradus::op::Tanh::backward, and print dy and y.
+// The forward pass records a graph, and backward() follows it from the loss to w and b. The program
+// compares the result with derivatives computed by hand.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -14,14 +12,14 @@ using namespace gradus;
 using examples::expect;
 using examples::same;
 
-/// Returns the loss after `steps` steps of gradient descent. All values between −10 and 10.
+/// Returns the loss after `steps` steps of gradient descent. Values must be between −10 and 10.
 double neuron(double x_value = 0.5, double target_value = 1.0, double w_value = -1.5,
               double b_value = 0.25, int steps = 100) {
   const Tensor x = tensor(x_value), target = tensor(target_value);
   Tensor w = tensor(w_value).requires_grad_();  // a leaf: gets d loss / d w
   Tensor b = tensor(b_value).requires_grad_();
 
-  // ---- forward: records a graph ----
+  // ---- forward ----
   const Tensor z = w * x + b;
   const Tensor y = tanh(z);
   const Tensor error = y - target;
@@ -41,8 +39,8 @@ double neuron(double x_value = 0.5, double target_value = 1.0, double w_value = 
   const double d_w = d_z * x.item(), d_b = d_z;        // z = w·x + b
   std::printf("by hand   d loss/d y = %.4f  →  d loss/d z = %.4f  →  d loss/d w = %.4f\n", d_y, d_z,
               d_w);
-  expect(same(w.grad(), tensor(d_w)), "the engine's d loss/d w equals the one by hand");
-  expect(same(b.grad(), tensor(d_b)), "the engine's d loss/d b equals the one by hand");
+  expect(same(w.grad(), tensor(d_w)), "the engine's d loss/d w equals the derivative by hand");
+  expect(same(b.grad(), tensor(d_b)), "the engine's d loss/d b equals the derivative by hand");
 
   // ---- finite differences ----
   const double h = 1e-6;

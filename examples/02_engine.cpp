@@ -3,10 +3,7 @@
 //   forward    each operation computes y and pushes a function onto the tape: dx += dy · ∂y/∂x
 //   backward   runs the functions in reverse, so dy is complete before it is used
 //
-// Each value of this engine is a single number. With it, a network learns XOR. Its gradients equal
-// those of Gradus, which does the same with tensors.
-//
-// In a debugger: break engine::backward, and print tape.size().
+// The engine trains a network on XOR. Its gradients equal those of Gradus, which uses tensors.
 
 #include <functional>
 #include <memory>

@@ -1,10 +1,7 @@
 // Lesson 03: tensors, views and broadcasting, and their gradients.
 //
-// A tensor is a row of values in memory, with a shape and strides. A view reads the same values
-// with other strides. Broadcasting uses a value several times, so its gradient is the sum over
-// all uses.
-//
-// In a debugger: break gradus::op::SumTo::forward, and print x and to.
+// A view reads the same values with other strides. Broadcasting uses a value several times, so its
+// gradient is the sum over all uses.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -39,12 +36,12 @@ void views(const Rows& x_values = {{0, 1, 2}, {3, 4, 5}}) {
   show(reshaped, refilled);
   const std::vector<double> before = copied.to_vector<double>();
   x.fill_(7);
-  expect(turned.to_vector<double>().back() == 7, "every view sees a write");
-  expect(copied.to_vector<double>() == before, "a copy does not");
+  expect(turned.to_vector<double>().back() == 7, "a write is visible in every view");
+  expect(copied.to_vector<double>() == before, "a write does not change a copy");
 }
 
-/// Heads need reshape and transpose. reshape by itself gives the right shape but mixes tokens.
-/// Shows head h, 0 … 3.
+/// Splitting heads takes a reshape and a transpose. Without the transpose, the shape is right, but
+/// tokens mix. Shows head h, 0 to 3.
 void heads(int h = 1) {
   std::printf("---- two tokens, four heads of width three: 100 · token + channel ----\n");
   const Tensor x = unsqueeze(tensor({0, 100}), 1) + arange(0.0, 12.0);  // [T 2, C 12]
@@ -54,7 +51,7 @@ void heads(int h = 1) {
   const std::string both = h < 2 ? "\"the\"" : "\"cat\"";
   show(str_cat("head ", h, ", only reshaped: both rows come from token ", both), wrong[h],
        {"the", "cat"});
-  const double c = 3 * h, w = h < 2 ? 6 * h : 6 * h + 88;  // the first value of either
+  const double c = 3 * h, w = h < 2 ? 6 * h : 6 * h + 88;  // the first values of both results
   expect(same(right[h], tensor({{c, c + 1, c + 2}, {100 + c, 101 + c, 102 + c}})),
          "a head has a row for each token");
   expect(same(wrong[h], tensor({{w, w + 1, w + 2}, {w + 3, w + 4, w + 5}})),
@@ -83,7 +80,7 @@ std::pair<Tensor, Tensor> broadcasting(const Rows& dy_values = {{1, 2, 3}, {100,
   return {row.grad(), column.grad()};
 }
 
-/// y = x + x[row]; row 0 or 1, dy [2, 3]. Returns dx.
+/// Returns dx of y = x + x[row] for row 0 or 1 and dy [2, 3].
 Tensor two_ways_back(int row = 1, const Rows& dy_values = {{1, 2, 3}, {100, 200, 300}}) {
   std::printf("---- a tensor and its view: both paths lead back to the same values ----\n");
   const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}}).requires_grad_();  // [2, 3]

@@ -3,10 +3,8 @@
 //   forward    y = x Wᵀ + b        x [N, in], W [out, in], b [out], y [N, out]
 //   backward   dx = dy W           dW = dyᵀ x           db = Σ_n dy_n
 //
-// Three loops compute all of it. The engine must give exactly the same values, which are small
-// integers. Finite differences confirm both. Then the layer learns.
-//
-// In a debugger: break gradus::op::Linear::backward, and print dy, x and weight.
+// Three loops must give exactly the engine's values, which are small integers. Finite differences
+// confirm the gradients. Then the layer learns.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -38,8 +36,7 @@ struct ByHand {
   }
 };
 
-/// x [N, in], W [out, in], b [out], dy [N, out]. The default sizes all differ: a transposed
-/// matmul cannot fit.
+/// All default sizes differ, so that a transposed matmul cannot fit.
 void by_hand_and_by_engine(const Rows& x_values = {{1, 2, 3}, {-1, 0, 2}},
                            const Rows& w_values = {{1, 0, 0}, {0, 2, 0}, {0, 0, -1}, {1, 1, 1}},
                            const Row& b_values = {10, 20, 30, 40},

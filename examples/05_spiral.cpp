@@ -1,8 +1,5 @@
 // Lesson 05: a two-layer net learns which arm of a spiral a point lies on.
 //
-// Reads examples/data/spiral.csv (x, y, arm). A module is a struct with members() and forward().
-// Each training step runs forward, backward and the optimizer's update.
-//
 //   05_spiral [FILE.csv]
 
 #include <cstdio>
@@ -19,7 +16,7 @@ struct TwoLayerNet : nn::Layer<TwoLayerNet> {
   nn::Members members() override { return {{"hidden", hidden}, {"scores", scores}}; }
 
   Tensor forward(const Tensor& points) const {
-    const Tensor h = tanh(hidden(4 * points));  // [N, width]; arms are 1/4 apart
+    const Tensor h = tanh(hidden(4 * points));  // [N, width]; 4, because arms are 1/4 apart
     return scores(h);                           // [N, 2]
   }
 
@@ -41,7 +38,7 @@ double accuracy(const TwoLayerNet& net, const Tensor& points, const Tensor& arms
   return mean(to(right, Dtype::f32)).item();
 }
 
-/// Trains on points of two arms (x, y, arm) from a CSV file. Returns the accuracy. 0 < lr ≤ 0.1.
+/// Trains on rows (x, y, arm) of a CSV file. Returns the accuracy.
 double spiral(const std::string& file = "examples/data/spiral.csv", std::int64_t width = 48,
               int epochs = 300, double lr = 2e-2) {
   seed(1);

@@ -3,8 +3,6 @@
 //   p = softmax(x)                p_v = exp(x_v) / Σ_u exp(x_u)
 //   loss = −log p[target]         y = 1 at the target, 0 elsewhere
 //   d loss/dp = −y / p            dx = p (dp − Σ p dp) = p (−y/p + 1) = p − y
-//
-// In a debugger: break gradus::op::Softmax::backward, and print dy and y.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -14,8 +12,8 @@ using namespace gradus::examples;
 
 namespace {
 
-/// Which of four words follows "the", and which "cat"? x [N 2, V 4], at most 30 apart in a row;
-/// words 0 … 3.
+/// Which of four words, 0 to 3, follows "the", and which follows "cat"? Scores x [N 2, V 4] may
+/// differ by at most 30 in a row.
 void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after_the = 1,
                int after_cat = 2) {
   const std::vector<std::string> places = {"the", "cat"};
@@ -37,8 +35,8 @@ void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after
   show("dp = -y / p / N", p.grad(), places);
   show("dx = p (dp - Σ p dp)", x.grad(), places);
   expect(same(sum(p, {1}), ones({2})), "each row of p sums to 1");
-  expect(same(sum(x.grad(), {1}), zeros({2})), "so each row of dx sums to 0");
-  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p / N: the loss is a mean over N rows");
+  expect(same(sum(x.grad(), {1}), zeros({2})), "each row of dx sums to 0");
+  expect(same(p.grad(), -y / p.detach() / 2), "dp is -y / p / N, as the loss is a mean of N rows");
 
   const Tensor logits = x.detach().requires_grad_();
   const Tensor fused = cross_entropy(logits, target);
@@ -46,11 +44,11 @@ void by_pieces(const Rows& x_values = {{0, 2, 1, -1}, {0.5, 0, 1, 2}}, int after
   const Tensor p_minus_y = (p.detach() - y) / 2;
   show("(p - y) / N, computed directly by cross_entropy", logits.grad(), places);
   expect(std::abs(fused.item() - loss.item()) < 1e-12, "cross_entropy gives the same loss");
-  expect(same(logits.grad(), p_minus_y), "its gradient is (p − y) / N");
+  expect(same(logits.grad(), p_minus_y), "the gradient of cross_entropy is (p − y) / N");
   expect(same(x.grad(), p_minus_y), "the separate ops give the same gradient");
 }
 
-/// Scores 0 and `score` ≥ 0; the first is right. Returns the loss by separate ops.
+/// Returns the loss by separate ops if the target's score is 0 and the other is `score` ≥ 0.
 double why_not_by_pieces(double score = 1000) {
   const Tensor x = tensor({{0.0, score}}).requires_grad_();
   const Tensor target = indices({0});
@@ -63,12 +61,12 @@ double why_not_by_pieces(double score = 1000) {
   const double p = 1 / (1 + std::exp(-score));
   expect(std::abs(loss.item() - (score + std::log1p(std::exp(-score)))) < 1e-9 &&
              same(x.grad(), tensor({{-p, p}})),
-         "cross_entropy never takes log p");
+         "cross_entropy never computes log p");
   return by_pieces;
 }
 
-/// A sum of d products of independent values with variance 1 has variance d. Returns the spreads of
-/// the scores and of the scaled scores for each d.
+/// A sum of d products of independent values with variance 1 has variance d. Returns the spreads
+/// without and with scaling for each d.
 std::vector<std::pair<Spread, Spread>> why_scaled(const std::vector<std::int64_t>& widths = {
                                                       4, 64, 1024}) {
   seed(5);
@@ -99,5 +97,5 @@ int main() {
            "divided by √d, scores have a deviation of about 1");
   const auto& [plain, scaled] = spreads.back();
   expect(plain.largest > 0.95 && plain.gradient < scaled.gradient / 5,
-         "without it, one weight is near 1 and gradients almost vanish");
+         "if not divided, one weight is near 1 and gradients almost vanish");
 }

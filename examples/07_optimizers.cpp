@@ -1,12 +1,10 @@
 // Lesson 07: optimizers turn a gradient g into a step.
 //
 //   SGD        p −= lr · g
-//   momentum   v = μ v + g;  p −= lr · v                 averages out what alternates
-//   Adam       p −= lr · m̂ / (√v̂ + ε)                    each parameter at its own scale
+//   momentum   v = μ v + g;  p −= lr · v                 averages out oscillations
+//   Adam       p −= lr · m̂ / (√v̂ + ε)                    gives each parameter its own scale
 //   AdamW      … and p −= lr · decay · p                 weight decay that Adam does not rescale
-//   Muon       p −= lr · orthogonalized v                equally far in all directions of a matrix
-//
-// In a debugger: break gradus::optim::adam_update, and print piece.gradient and t.
+//   Muon       p −= lr · orthogonalized v                moves a matrix equally in all directions
 
 #include <memory>
 
@@ -24,10 +22,10 @@ namespace {
 
 using Parameters = std::vector<nn::NamedTensor>;
 
-/// A valley: 100 times steeper across than along.
+/// The loss in a valley that is 100 times steeper across than along.
 Tensor valley(const Tensor& p) { return sum(tensor({50.0, 0.5}) * square(p)); }
 
-/// Steps from (1, 1) until the loss is below 10⁻⁶, at most 2,000. Prints some of them.
+/// Returns the number of steps from (1, 1) to a loss below 10⁻⁶, at most 2,000. Prints some losses.
 int steps_down(const char* name,
                const std::function<std::unique_ptr<optim::Optimizer>(Parameters)>& make) {
   const Tensor p = tensor({1.0, 1.0}).requires_grad_();
@@ -82,7 +80,7 @@ void adam_by_hand(const Row& gradient = {1000, 1, -0.001}) {
 void decay() {
   const auto after = [](double lr, bool decoupled) {
     Tensor p = tensor({1.0}).requires_grad_();
-    p.set_grad(tensor({1e-3}));  // a small gradient
+    p.set_grad(tensor({1e-3}));
     if (decoupled) {
       optim::AdamW(Parameters{{"p", p}}, {.lr = lr, .weight_decay = 0.1}).step();
     } else {
@@ -92,11 +90,11 @@ void decay() {
   };
   std::printf("\nweight decay 0.1, lr 0.01, one step from 1: Adam %.5f, AdamW %.5f\n",
               after(0.01, false), after(0.01, true));
-  expect(std::abs(after(0.01, false) - 0.99) < 1e-6, "Adam's scale hides the decay");
+  expect(std::abs(after(0.01, false) - 0.99) < 1e-6, "Adam rescales the decay away");
   expect(std::abs(after(0.01, true) - (0.99 - 0.01 * 0.1)) < 1e-6, "AdamW adds lr · decay · p");
 }
 
-/// Muon's step turns the matrix of momentum into one whose singular values are all near 1.
+/// Muon's step is a matrix whose singular values are all near 1.
 void muon() {
   seed(1);
   const Tensor g = matmul(randn({4, 1}), randn({1, 4})) + 0.1 * randn({4, 4});  // almost rank 1

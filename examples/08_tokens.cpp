@@ -1,10 +1,8 @@
-// Lesson 08: tokens, and the vectors that stand for them.
+// Lesson 08: tokens and their vectors.
 //
 //   text → ids         a tokenizer: one id per character, word or byte pair
 //   ids → vectors      x_t = W[id_t]: row id_t of a table W [V, C], which is learned
 //   backward           dW[v] = Σ of dx_t over all t with id_t = v
-//
-// In a debugger: break gradus::op::IndexSelect::backward, and print upstream.
 
 #include <array>
 
@@ -27,7 +25,7 @@ void print_tokens(const io::Tokenizer& tokenizer, const std::string& text) {
   expect(tokenizer.decode(ids) == text, "decode() gives the text back");
 }
 
-/// A larger vocabulary makes shorter sequences.
+/// A larger vocabulary makes sequences shorter.
 void text_to_ids(const std::string& text = "the cat sat on the mat, the cat ate the rat",
                  const std::string& part = "the cat") {
   std::printf("\"%s\"\n", text.c_str());
@@ -52,11 +50,11 @@ void ids_to_vectors() {
   show("dx", dx);
   show("dW: row 2 is the sum of two rows of dx", W.grad());
   expect(same(W.grad(), matmul(transpose(one_hot(ids, 4, Dtype::f64)), dx)),
-         "its gradient is one_hot(ids)ᵀ dx");
+         "the gradient of a lookup is one_hot(ids)ᵀ dx");
 }
 
-/// Words used in the same way get similar vectors: each predicts the next word. Returns the cosines
-/// of cat and dog, of sits and runs, of cat and sits.
+/// Trains each word's vector to predict the next word, so words that precede the same words get
+/// similar vectors. Returns the cosines of cat and dog, of sits and runs, and of cat and sits.
 std::array<double, 3> vectors_get_meaning(int steps = 300, double rate = 0.05) {
   // 0 the, 1 cat, 2 dog, 3 sits, 4 runs, 5 "."
   // "the cat sits . the dog runs . the cat runs . the dog sits ."

@@ -9,8 +9,6 @@
 //
 //   dweights_s = x_s · dpooled        dscores = weights (dweights − Σ weights dweights)
 //   dq = Σ_s dscores_s x_s / √C
-//
-// In a debugger: break gradus::nn::AttentionPooling::with_weights, and print x and q.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -25,7 +23,8 @@ void set(Tensor weight, const Tensor& numbers) {
   weight.copy_(numbers);
 }
 
-/// Which word is the verb? Columns: article, noun, verb, content. query [C 4], x [S 3, C 4].
+/// Pools three words by a query that selects the verb. The columns of x [S 3, C 4] and query [C 4]
+/// are article, noun, verb and content.
 void pooling(const Row& query = {0, 0, 3, 0},
              const Rows& x_values = {{2, 0, 0, 0}, {0, 2, 0, 5}, {0, 0, 2, 3}}) {
   const FormulaScope as_formula;
@@ -49,7 +48,7 @@ void pooling(const Row& query = {0, 0, 3, 0},
   expect(same(pool.query.grad(), matmul(dscores, x) / 2.0), "dq = Σ dscores x / √C");
 }
 
-/// One query and three keys. q [C 4], k [S 3, C 4], v [2].
+/// Scores three keys k [S 3, C 4] for one query q [C 4]. v [2] belongs to the additive score.
 void four_scores(const Row& q_values = {2, 1, 0, 0},
                  const Rows& k_values = {{2, 0, 0, 1}, {1, 1, 1, 1}, {0, 0, 2, 1}},
                  const Row& v = {-2, -2}) {
@@ -75,11 +74,10 @@ void four_scores(const Row& q_values = {2, 1, 0, 0},
     expect(same(scores[3][s], sum(matmul(bilinear.proj.weight, q) * k[s])), "q · W k");
   }
   expect(same(nn::weighted_values(b, K).output, matmul(softmax(b), K)),
-         "the other steps are the same");
+         "the steps after the score are the same");
 }
 
-/// If q and k have variance 1, q · k has variance d, and softmax gives one key almost all weight.
-/// Returns the largest relative error of the expected variance: d, or 1 if scaled.
+/// Returns the largest relative deviation from the expected variance of scores, d, or 1 if scaled.
 double scale(const std::vector<std::int64_t>& widths = {4, 64, 1024}) {
   double worst = 0;
   std::printf("\n         q · k                           q · k / √d\n");
@@ -99,7 +97,7 @@ double scale(const std::vector<std::int64_t>& widths = {4, 64, 1024}) {
   return worst;
 }
 
-/// Learns a query: a 1 in column 0 marks the word to report. Returns the first value of the query.
+/// Learns a query that finds the word with a 1 in column 0. Returns the first value of the query.
 double learning(int steps = 100, double rate = 0.1) {
   nn::AttentionPooling pool(4);
   optim::Adam optimizer(pool.parameters(), {.lr = rate});

@@ -6,11 +6,8 @@
 //   dscores = weights (dweights − Σ weights dweights)
 //   dq = dscores k / √D     dk = dscoresᵀ q / √D
 //
-// "cat" and "sat" are queries (T 2); "the", "cat" and "sat" are keys (S 3). Under FormulaScope
-// attention runs as separate operations, and an observer records their results and gradients.
-// The fused kernel, which stores no T × S matrix, must give the same values.
-//
-// In a debugger: break gradus::op::Softmax::backward, and print dy (dweights) and y (weights).
+// Under FormulaScope, attention runs as separate ops, and an observer records their results and
+// gradients. The fused kernel, which stores no T × S matrix, must give the same values.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -18,7 +15,7 @@
 using namespace gradus;
 using namespace gradus::examples;
 
-/// q [T, D], k [S, D], v [S, Dv], dout [T, Dv]; scores below 700, so that exp(scores) is finite.
+/// q [T, D], k [S, D], v [S, Dv], dout [T, Dv]
 void attention(const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}},
                const Rows& k_values = {{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}},
                const Rows& v_values = {{1, 0, 0, 0, 4}, {0, 2, 0, 0, -4}, {0, 0, 3, 0, 0}},
@@ -69,7 +66,7 @@ void attention(const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}},
     expect(same(dq, matmul(dscores, k) * scale), "dq = dscores k / √D");
     expect(same(dk, matmul(transpose(dscores), q) * scale), "dk = dscoresᵀ q / √D");
     expect(same(sum(weights, {-1}), ones({1, 1, q.size(2)})), "each row of weights sums to 1");
-    expect(same(sum(dscores, {-1}), zeros({1, 1, q.size(2)})), "so each row of dscores sums to 0");
+    expect(same(sum(dscores, {-1}), zeros({1, 1, q.size(2)})), "each row of dscores sums to 0");
   }
 
   // ---- the fused kernel ----
@@ -79,7 +76,7 @@ void attention(const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}},
   const Tensor fused = scaled_dot_product_attention(q, k, v);
   fused.backward(dout);
   expect(same(fused, out), "the fused kernel gives the same output");
-  expect(same(q.grad(), dq) && same(k.grad(), dk) && same(v.grad(), dv), "and the same gradients");
+  expect(same(q.grad(), dq) && same(k.grad(), dk) && same(v.grad(), dv), "fused gradients agree");
   std::printf("\nthe fused kernel, one operation named %s, gives the same out, dq, dk, dv\n",
               fused.node()->name());
 }

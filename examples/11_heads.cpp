@@ -1,14 +1,12 @@
-// Lesson 11: heads are several attentions side by side, each on its own columns.
+// Lesson 11: heads are several attentions side by side, on separate columns.
 //
 //   Q, K, V = x Wᵀ, W [3C, C]: one matmul     head_h = softmax(Q_h K_hᵀ / √D) V_h, D = C / H
 //   y = [head_1 … head_H] W_outᵀ              Q_h: columns h · D … (h + 1) · D of Q
 //
 //   dW = [dQ_1; … dQ_H; dK_1; … dV_H]ᵀ x: each head has its own rows
 //
-// A word is an article flag, a noun flag and an angle, 45° per position. With hand-written weights,
-// head 0 attends to words of its type, and head 1, turned by −45°, to the word before.
-//
-// In a debugger: break gradus::split_heads, print x and heads, then finish.
+// With hand-written weights, head 0 attends to words of the same type. Head 1 turns the queries'
+// angle by −45°, one position, and attends to the word before.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -52,7 +50,8 @@ struct Head {
   }
 };
 
-/// `key`: size of the keys of head 0, 0 … 100. Head 1 looks for the word `back` positions back, ±3.
+/// The keys of head 0 have size `key`, 0 to 100. Head 1 attends to the word `back` positions
+/// before, −3 to 3.
 void two_heads(double key = 3, int back = 1) {
   nn::MultiHeadAttention layer({.width = 4, .heads = 2, .bias = false});
   layer.qkv_proj.weight = projection(key, back).requires_grad_();
@@ -96,7 +95,7 @@ void two_heads(double key = 3, int back = 1) {
   expect(same(entropy, sum(weights * log(weights), {-1}) * -1.0), "entropy = -Σ p log p");
 }
 
-/// H query heads share G heads of keys and values, 1, 2, 3 or 6.
+/// Six query heads share G heads of keys and values: 1, 2, 3 or 6.
 void fewer_keys(const std::vector<std::int64_t>& groups = {6, 2, 1}) {
   seed(1);
   const Tensor x = randn({2, 5, 12});

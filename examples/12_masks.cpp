@@ -3,10 +3,7 @@
 //   weights = softmax(scores, over the allowed keys)     hidden key: weight 0 and dscore 0
 //   out     = Σ weight · v, over the allowed keys        no allowed key: out 0, no gradient
 //
-// true = may attend. In pictures, rows are queries, columns are keys, and '#' is true. A mask is a
-// rule, not a T × S tensor. It also decides for blocks of pairs, so a kernel skips hidden blocks.
-//
-// In a debugger: break gradus::op::Softmax::forward, and print x: hidden scores are -inf.
+// true = may attend. In pictures, rows are queries, columns are keys, and '#' is true.
 
 #include <optional>
 
@@ -19,7 +16,7 @@ using namespace gradus::examples;
 
 namespace {
 
-/// T queries and S keys, at most 26; window ≥ 0; prefix 1 … 5.
+/// Draws masks of T queries and S keys, at most 26.
 void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
   draw({{"causal_mask()", causal_mask().picture(T, S)},
         {str_cat("causal_lower_right(", T, ", ", S, ")"), causal_lower_right(T, S).picture(T, S)},
@@ -27,7 +24,7 @@ void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
   expect(causal_mask().picture(2, 4) == "#...\n##..\n",
          "the first query is aligned with the first key");
   expect(causal_lower_right(2, 4).picture(2, 4) == "###.\n####\n",
-         "the last is aligned with the last");
+         "the last query is aligned with the last key");
   const Mask padding = padding_mask({5, 3}), prefix = causal_mask() | prefix_mask(prefix_length);
   const Mask blocks = block_sparse_mask({.length = 10, .block = 2, .window = 0, .random = 0});
   draw({{str_cat("window_mask(", window, ")"), window_mask(window).picture(5, 5)},
@@ -37,7 +34,7 @@ void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
         {"padding {5, 3}, example 1", padding.picture(4, 5, 1)},
         {"causal & padding, example 1", (causal_mask() & padding).picture(4, 5, 1)}});
   expect(prefix.picture(1, 5) == prefix_mask(prefix_length).picture(1, 5),
-         "|: at least one of the two allows it");
+         "a | b allows the pairs that a or b allows");
   // A ring buffer of 4 in which 4 and 5 replaced 0 and 1; a prompt with padding before it.
   const Mask ring = remap_positions(window_mask(2), {{5}}, {{4, 5, 2, 3}});
   const Mask left = remap_positions(causal_mask(), {{-1, 0, 1, 2}}, {{-1, 0, 1, 2}});
@@ -45,8 +42,7 @@ void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
   expect(ring.picture(1, 4) == "##.#\n", "positions decide, not the order in memory");
 }
 
-/// FormulaScope runs attention op by op, which shows its weights.
-/// causal_mask(offset); q and k [3, 4]. k is also v.
+/// Shows weights and gradients under causal_mask(offset). k is also v.
 void three_words(int offset = 0, const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}},
                  const Rows& k_values = {{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}}) {
   const FormulaScope as_formula;
@@ -71,7 +67,7 @@ void three_words(int offset = 0, const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2,
   }
 }
 
-/// The first query sees no key, and no query sees the last key, `hidden`: any value.
+/// The first query has no key, and no query attends to the last key, whose values are `hidden`.
 void nobody_and_nan(bool formula, double hidden = NAN) {
   std::optional<FormulaScope> as_formula;  // empty: the fused kernel
   if (formula) as_formula.emplace();
@@ -90,7 +86,8 @@ void nobody_and_nan(bool formula, double hidden = NAN) {
   const Tensor expected = scaled_dot_product_attention(q, clean, clean, causal_mask(-1));
   expect(same(out, expected), "hidden keys have no effect, even if they are NaN");
   expect(same(slice(out, 2, 0, 1), zeros({1, 1, 1, 2})), "a query without keys gives 0");
-  expect(same(slice(q.grad(), 2, 0, 1), zeros({1, 1, 1, 2})), "and gets no gradient");
+  expect(same(slice(q.grad(), 2, 0, 1), zeros({1, 1, 1, 2})),
+         "a query without keys gets no gradient");
   expect(same(slice(k.grad(), 2, 2, 3), zeros({1, 1, 1, 2})),
          "a key that no query sees gets no gradient");
 }

@@ -2,9 +2,7 @@
 //
 //   residual   y = x + f(x)              dx = dy + dy ∂f/∂x: dy always gets through
 //   norm       y = (x − μ) / σ           mean 0 and variance 1; dx has no part along 1 and y
-//   position   q_t, k_s turned by t, s   their product depends on t − s alone
-//
-// In a debugger: break gradus::op::RowNorm::backward, and print dy and statistics.
+//   position   q_t, k_s turned by t, s   their product depends only on t − s
 
 #include <array>
 
@@ -20,8 +18,8 @@ namespace {
 
 double rms(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
 
-/// Prints how much of dy is left after `depth` layers of tanh(W x), without and with residuals.
-/// Returns both for the last depth.
+/// Prints and, for the last depth, returns the size of the gradient behind `depth` layers of
+/// tanh(W x), without and with residuals.
 std::array<double, 2> why_residuals(const std::vector<int>& depths = {1, 4, 16, 64}) {
   constexpr std::int64_t kWidth = 64;
   std::printf("rms of the gradient that reaches the input\n");
@@ -60,7 +58,7 @@ void why_norms() {
   show("sum of dx · y, by rows", along_y);
   expect(max(abs(y[0] - y[1])).item() < 1e-4, "10 x has the same norm as x");
   expect(max(abs(along_1)).item() < 1e-12, "adding a constant to x changes nothing: Σ dx = 0");
-  expect(max(abs(along_y)).item() < 1e-5, "nor does scaling x: Σ dx y = 0");
+  expect(max(abs(along_y)).item() < 1e-5, "scaling x changes nothing: Σ dx y = 0");
 }
 
 void why_positions() {
@@ -78,8 +76,8 @@ void why_positions() {
   const double without = difference(plain), with = difference(rotary);
   std::printf("\nshuffle the words, and the outputs are the shuffled outputs, up to\n");
   std::printf("  %.3f without positions\n  %.3f with rotary positions\n", without, with);
-  expect(without < 1e-12, "attention alone does not know the order of words");
-  expect(with > 1e-3, "rotary positions tell it");
+  expect(without < 1e-12, "without positions, attention ignores the order of words");
+  expect(with > 1e-3, "rotary positions make the order matter");
 
   const Tensor q = randn({1, 1, 1, 8}), k = randn({1, 1, 1, 8});
   std::printf("q · k, each turned by its position\n   q at   k at    q · k\n");
@@ -102,7 +100,7 @@ void the_block() {
   const Tensor a = x + block.attention(block.norm1(x), causal_mask());
   const Tensor y = a + block.feed_forward(block.norm2(a));
   std::printf("\n%s", block.summary().c_str());
-  expect(same(block(x, causal_mask()), y), "two lines are the whole block");
+  expect(same(block(x, causal_mask()), y), "two lines compute the entire block");
 }
 
 }  // namespace

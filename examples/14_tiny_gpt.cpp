@@ -1,11 +1,9 @@
 // Lesson 14: a language model in four stages, from a table of pairs to a GPT.
 //
 //   bigram      scores the next character by this one: a table [V, V]
-//   average     also by the mean of all so far: attention with equal weights
-//   attention   by a weighted mean, whose weights are learned
+//   average     adds the mean of all characters so far: attention with equal weights
+//   attention   uses a weighted mean with learned weights
 //   GPT         adds residuals, norms, feed-forward networks, more heads and a second block
-//
-// Each stage trains on the same text for the same number of steps, then writes a few words.
 //
 //   14_tiny_gpt [FILE [STEPS]]
 

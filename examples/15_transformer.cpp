@@ -1,14 +1,12 @@
 // Lesson 15: a Transformer learns to write words backwards.
 //
-//   memory = encoder(source)                         every letter sees every letter
-//   logits = decoder(target so far, memory)          each sees those before it, and the memory:
+//   memory = encoder(source)                         letters attend to all letters
+//   logits = decoder(target so far, memory)          letters attend to earlier ones and the memory:
 //     cross-attention: Q from the target, K and V from the memory;  weights [T, S]
 //   loss   = −log p(next letter), for all positions at once: the causal mask hides the answers
 //
-// Position t must attend to position S − 1 − t of the source. The weights show that it learns this.
-// Writing letter by letter with a cache gives the same values.
-//
-// In a debugger: break gradus::nn::DecoderBlock::forward, and print x and memory.
+// Position t must attend to position S − 1 − t of the source. Decoding letter by letter with a
+// cache gives the same values.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -67,7 +65,7 @@ double accuracy(const nn::Translator& model, std::int64_t length) {
   return right / 200;
 }
 
-/// Checks the cache. True if position t attends most to S − 1 − t.
+/// Checks the cache. Returns whether each position t attends most to S − 1 − t.
 bool look_inside(const nn::Translator& model) {
   const NoGrad off;
   const Words words = draw(50, kLongest);
@@ -85,13 +83,13 @@ bool look_inside(const nn::Translator& model) {
   for (std::int64_t t = 0; t <= kLongest; ++t) {
     cache.advance(50, 1);
     const Tensor one = model.decode(slice(words.given, 1, t, t + 1), memory, {}, &cache);
-    expect(same(one, slice(logits, 1, t, t + 1)), "the cache changes nothing");  // [B, 1, V]
+    expect(same(one, slice(logits, 1, t, t + 1)), "the cache keeps all logits");  // [B, 1, V]
   }
   return mirrored;
 }
 
 struct Learned {
-  double worst;   // accuracy, of words of 3, 5 and 7 letters
+  double worst;   // lowest accuracy for words of 3, 5 and 7 letters
   bool mirrored;  // position t attends most to S − 1 − t
 };
 

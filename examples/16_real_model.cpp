@@ -7,13 +7,11 @@
 //   x = x + (silu(h Gᵀ) ⊗ (h Uᵀ)) Dᵀ                           h normed again; swiglu
 //   logits = norm(x) Wᵀ
 //
-// These six lines are Llama. The lesson computes them with single operations and compares with
-// nn::GPT. After each block, the last norm and projection show the token it would predict.
+// These six lines are Llama. The lesson computes them op by op and compares the results with
+// nn::GPT. After each block, the last norm and projection show the token that it would predict.
 //
-// Without arguments, it reads a small random model written by `transformers`. With a real one:
+// Without arguments, the lesson reads a small random model by `transformers`. For a real one:
 //   build/release/16_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
-//
-// In a debugger: break gradus::nn::load_mapped, and print map.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -34,7 +32,7 @@ struct Text {
   std::function<std::string(std::int64_t)> spell;  // text of an id
 };
 
-/// The small model has no tokenizer; its tokens are "#id".
+/// Tokens of the small model are "#id".
 Text read(const std::string& path, const std::string& words, const std::vector<std::int64_t>& ids) {
   if (path == kSmall) return {ids, [](std::int64_t id) { return str_cat("#", id); }};
   const auto tokenizer = std::make_shared<io::PretrainedTokenizer>(
@@ -43,7 +41,7 @@ Text read(const std::string& path, const std::string& words, const std::vector<s
           [tokenizer](std::int64_t id) { return tokenizer->bytes_of(id); }};
 }
 
-/// Equal up to f32 rounding: sums of a thousand products, 1e-7 each, in thirty blocks.
+/// Compares up to f32 rounding in sums of a thousand terms and thirty blocks.
 bool close(const Tensor& a, const Tensor& b) {
   return max(abs(a - b)).item() < 1e-4 * max(abs(b)).item();
 }
@@ -80,7 +78,7 @@ Tensor block_by_hand(const nn::Block& block, const Tensor& x, Tensor& weights) {
   return attended + linear(gated, down.weight, down.bias);
 }
 
-/// The next token if the model ended here.
+/// Returns the most likely next token if the model ended with x.
 std::string guess(const nn::GPT& model, const Tensor& x, const Text& text) {
   const Tensor last = select(model.norm(x), 1, -1);  // [1, C]
   const Tensor logits = linear(last, model.options.tied ? model.token.weight : model.head.weight);
@@ -113,7 +111,8 @@ void follow(const nn::GPT& model, const Text& text) {
   expect(close(logits, model(ids)), "all blocks together give the model's logits");
 }
 
-/// `words` for a model with a tokenizer; 1 to 29 `small_ids`, 0 … 36, for the small one.
+/// Follows the last token of `words`, or of `small_ids` for the small model, which has no
+/// tokenizer.
 void real_model(const std::string& path = kSmall, const std::string& words = kWords,
                 const std::vector<std::int64_t>& small_ids = {1, 5, 9, 0, 17, 3, 22}) {
   const NoGrad off;

@@ -2,8 +2,6 @@
 //
 //   finite differences   ∂f/∂x_i ≈ (f(x + h e_i) − f(x − h e_i)) / 2h
 //   check::vjp           compares a backward pass with them, and names a likely cause
-//
-// In a debugger: break gradus::op::ByHand::backward, print dy, then finish.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"
@@ -15,11 +13,11 @@ using examples::expect;
 namespace {
 
 struct Suspect {
-  const char *name, *line;  // of the backward pass
+  const char *name, *line;  // the function, and its backward pass as a formula
   check::Function forward;
   check::Vjp backward;
   Tensors inputs;
-  std::string cause;  // "": correct
+  std::string cause;  // expected cause; "" if correct
 };
 
 Tensor softmax_of(const Tensors& in) { return softmax(in[0]); }
@@ -98,6 +96,6 @@ int main() {
     if (!report && first) std::printf("\n%s\n", report.text().c_str());
     first = first && static_cast<bool>(report);
     expect(static_cast<bool>(report) == each.cause.empty(), "the checker decides correctly");
-    expect(cause == each.cause, "and names the cause");
+    expect(cause == each.cause, "the checker names the cause");
   }
 }

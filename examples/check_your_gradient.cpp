@@ -1,11 +1,9 @@
-// Checking a custom op: one call finds the error in a backward pass and names it.
+// One call finds the error in a custom op's backward pass and names the cause.
 //
 //   y_i = (x_i − μ) r,   μ = mean x,   r = 1 / √(mean (x − μ)² + ε)      for each row of x [N, C]
 //
-// A first try holds μ fixed:          dx = r (dy − y mean(dy y))
+// The first version holds μ fixed:    dx = r (dy − y mean(dy y))
 // But μ depends on every x_i as well: dx = r (dy − y mean(dy y) − mean dy)
-//
-// In a debugger: break mine::Standardize::backward, and print dy and y.
 
 #include <cstdio>
 #include <vector>
@@ -19,10 +17,10 @@ using examples::expect;
 
 namespace mine {
 
-/// The mean of each row, [N, 1].
+/// Returns the mean of each row, [N, 1].
 Tensor row_mean(const Tensor& x) { return mean(x, {-1}, true); }
 
-/// r of each row, [N, 1].
+/// Returns r of each row, [N, 1].
 Tensor one_over_deviation(const Tensor& x) {
   return rsqrt(row_mean(square(x - row_mean(x))) + 1e-5);
 }
@@ -60,7 +58,7 @@ int main() {
       {.names = {"x"}});
   std::printf("%s\n", wrong.text().c_str());
   expect(!wrong, "the checker detects that mean(dy) is missing");
-  expect(wrong.inputs[0].cause.name == "MISSING TERM", "and names the cause");
+  expect(wrong.inputs[0].cause.name == "MISSING TERM", "the checker names the cause");
 
   std::printf(
       "x_i moves the mean of its row by 1/C, and the mean moves each of the C y_j by -r:\n");

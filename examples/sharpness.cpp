@@ -1,9 +1,9 @@
 // Computes the largest eigenvalue λ of a trained network's Hessian H without forming H.
 //
-// Power iteration: repeated products H v turn v towards the eigenvector of λ, at about the cost of
-// two gradients each (hessian_vector_product). Along it, gradient descent with learning rate η
-// multiplies the error by 1 − η λ per step: it converges for η < 2 / λ and diverges above. The
-// program measures this.
+// Power iteration turns v toward the eigenvector of λ by repeated products H v, each at about the
+// cost of two gradients (hessian_vector_product). Along the eigenvector, gradient descent with
+// learning rate η multiplies the error by 1 − η λ per step, so it converges for η < 2 / λ and
+// diverges above.
 
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,7 @@ using namespace gradus;
 
 namespace {
 
-/// y ≈ net(x), in f64 to get close to the minimum.
+/// Approximates y. Runs in f64 to get close to the minimum.
 struct Net : nn::Layer<Net> {
   Net() : hidden(1, 8), out(8, 1) {}
   nn::Members members() override { return {{"hidden", hidden}, {"out", out}}; }
@@ -50,7 +50,8 @@ void move(std::vector<Tensor>& parameters, const std::vector<Tensor>& v, double 
 
 constexpr int kSteps = 20;
 
-/// How far kSteps of gradient descent from `push` · v move along v. Restores the parameters.
+/// Returns the displacement along v after kSteps of gradient descent from `push` · v. Restores the
+/// parameters.
 template <class Loss>
 double descend(const Loss& loss, std::vector<Tensor>& parameters, const std::vector<Tensor>& v,
                double learning_rate, double push) {
@@ -100,7 +101,7 @@ int run() {
         descend(loss, parameters, v, rate, push) - descend(loss, parameters, v, rate, 0);
     const double theory = push * std::pow(1 - rate * largest, kSteps);
     std::printf("  at %.1f of that rate: %9.2e   (theory: %9.2e)\n", part, away, theory);
-    // Third derivatives change λ by about the 4e-3 that the push grows to.
+    // The push grows to about 4e-3, which changes λ by a similar amount through third derivatives.
     examples::expect(std::abs(away - theory) < 0.05 * theory + 1e-9,
                      "the push grows or shrinks as the theory predicts");
   }

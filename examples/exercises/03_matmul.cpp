@@ -2,8 +2,8 @@
 //
 //   y_ij = Σ_k a_ik b_kj                   a [3, 4], b [4, 5], y and dy [3, 5]
 //
-// a_ik is in y_ij for every j, with factor b_kj: da_ik = Σ_j dy_ij b_kj. Which matmul is that?
-// Only one fits the shapes. Then do the same for b.
+// a_ik is in y_ij for every j, with factor b_kj: da_ik = Σ_j dy_ij b_kj. Which matmul computes
+// this sum? Only one fits the shapes. Then do the same for b.
 // Useful: matmul, transpose(t).
 #include "gradus/examples/exercises/exercises.h"
 

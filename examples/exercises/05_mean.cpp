@@ -2,7 +2,7 @@
 //
 //   y_ik = 1/n Σ_j x_ijk                   x [2, n 3, 5], y and dy [2, 5]
 //
-// A sum along one axis, and a factor. Put the axis that dy lacks back in its position.
+// The mean is a sum along one axis, times a factor. Insert the axis that dy lacks.
 // Useful: unsqueeze(t, axis) inserts an axis of size 1; n is static_cast<double>(x.size(1)).
 #include "gradus/examples/exercises/exercises.h"
 

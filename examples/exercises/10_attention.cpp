@@ -5,7 +5,7 @@
 //   y = p v                                v [B, S, E 2], y and dy [B, T, E]
 //
 // Go back in this order: y through a matmul (3), p through softmax (6), s through a factor and a
-// matmul (3). Write the shape behind each line.
+// matmul (3). Write the shape after each line.
 // Useful: std::sqrt from <cmath>; matmul and transpose keep the leading axis.
 #include "gradus/examples/exercises/exercises.h"
 

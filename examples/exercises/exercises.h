@@ -11,14 +11,14 @@ namespace gradus::exercises {
 
 using Tensors = std::vector<Tensor>;
 
-/// Returns no gradients, which marks an exercise as not done.
+/// Marks an exercise as not done.
 template <class... Given>
 Tensors not_done_yet(const Given&...) {
   return {};
 }
 
-// Each takes the inputs of forward, and dy = dL/dy with the shape of y. It returns dL/d of each
-// input in order, with its shape; Tensor{} for integer ids and targets.
+// Each function takes the inputs of forward, and the upstream gradient dy, with the shape of y. It
+// returns the gradient of each input in order, or Tensor{} for integer ids and targets.
 Tensors sum_backward(const Tensor& x, const Tensor& dy);
 Tensors multiply_backward(const Tensor& a, const Tensor& b, const Tensor& dy);
 Tensors matmul_backward(const Tensor& a, const Tensor& b, const Tensor& dy);

@@ -1,4 +1,3 @@
-// Grades backward passes with the gradient checker.
 #pragma once
 
 #include <string>
@@ -29,7 +28,7 @@ Grade grade(const Exercise& exercise);
 
 struct Result {
   std::size_t graded, done;
-  std::string text;  // a line for each, the first failure, and a summary
+  std::string text;  // a line per exercise, the first failure, and a summary
 };
 /// Grades all exercises, or `only` one by its name or number.
 Result grade_all(const std::vector<Exercise>& all, const std::string& only = "");

@@ -1,4 +1,3 @@
-// The exercises: forward, the backward to check, and the inputs.
 #include <cmath>
 #include <utility>
 

@@ -14,11 +14,11 @@ constexpr const char* kHelp =
     "  exercises              grade all, with a report on the first wrong one\n"
     "  exercises 4            grade one, by number or name: exercises relu\n"
     "  exercises --strict     exit with code 1 unless all are done\n"
-    "  exercises --hint 4     print a hint, by number or name; levels 2 and 3 say more:\n"
+    "  exercises --hint 4     print a hint, by number or name; levels 2 and 3 add detail:\n"
     "                         exercises --hint relu 3\n"
     "  exercises --help       print this help\n";
 
-/// The exercise with this name or number, or an empty string.
+/// Returns the exercise with this name or number, or "".
 std::string exercise_named(const std::vector<exercises::Exercise>& all, const std::string& word) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (word == all[i].name || word == std::to_string(i + 1)) return all[i].name;

@@ -3,8 +3,8 @@
 //   g++ -std=c++20 -O3 examples/nano/main.cpp -o nano
 //   ./nano FILE [STEPS]          learns to predict a text's next character, then writes some
 //
-// Each operation computes its result and puts its backward pass on the tape. dy is the gradient of
-// the loss with respect to y. Axes: B batch, T tokens, C width, H heads, D = C / H, V vocabulary.
+// Each operation pushes its backward pass onto the tape. dy is the gradient of the loss with
+// respect to y. Axes: B batch, T tokens, C width, H heads, D = C / H, V vocabulary.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -42,7 +42,7 @@ struct Tensor {
 
 std::vector<std::function<void()>> tape;  // backward passes so far
 
-/// Runs the tape in reverse: the chain rule needs the gradient of a result before its inputs'.
+/// Runs the tape in reverse, because a result's gradient must be complete before its inputs'.
 void backward(const Tensor& loss) {
   loss.grad[0] = 1;
   for (auto step = tape.rbegin(); step != tape.rend(); ++step) (*step)();
@@ -63,7 +63,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
   return y;
 }
 
-/// y = a b: [..., M, K] · [..., K, N] → [..., M, N]; a b [K, N] is shared by all of a.
+/// y = a b: [..., M, K] · [..., K, N] → [..., M, N]. A single b [K, N] serves all matrices of a.
 /// da += dy bᵀ,  db += aᵀ dy
 Tensor matmul(const Tensor& a, const Tensor& b) {
   const size_t K = b.shape[b.shape.size() - 2], N = b.shape.back();

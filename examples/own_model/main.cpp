@@ -1,4 +1,4 @@
-// A custom model: attention over characters. Trains, saves, loads and generates text.
+// Trains, saves and loads a custom model, attention over characters, and generates text.
 #include <gradus/gradus.h>
 
 #include <cstdio>

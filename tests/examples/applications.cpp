@@ -16,7 +16,7 @@ namespace gradus::examples {
 
 using testing::exchanged;
 
-/// Returns at most kMost examples, from another seed if the part is exchanged.
+/// Returns at most kMost examples, from another seed if `part` is the exchanged part.
 template <class Make>
 Labelled few(Make make, std::int64_t count, std::uint64_t seed, std::int64_t block) {
   constexpr std::int64_t kMost = 60;
@@ -79,8 +79,8 @@ std::string words(std::size_t bytes, std::uint64_t seed) {
   return text.substr(0, bytes);
 }
 
-/// Writes a text whose first line contains the entire alphabet. The last tenth is held out. Also
-/// writes both parts as separate files.
+/// Writes a text whose first line contains the entire alphabet, and its held-out tenth and other
+/// part as separate files.
 void write_text(const Workplace& here) {
   const std::string training = "abcdefgh\n" + words(1791, exchanged == Part::training ? 3 : 1);
   const std::string held_out = words(200, exchanged == Part::validation ? 4 : 2);

@@ -1,5 +1,5 @@
-// The applications as functions in the test process, with fewer examples. tests/CMakeLists.txt
-// renames the functions that the applications call.
+// Runs the applications in the test process with fewer examples. tests/CMakeLists.txt renames the
+// functions that they call.
 #pragma once
 
 #include <map>

@@ -1,4 +1,3 @@
-// The results of a training run.
 #pragma once
 
 #include <map>
@@ -11,9 +10,9 @@ namespace gradus::testing {
 
 struct Result {
   std::map<std::string, std::string> training;  // metrics by name
-  std::vector<std::string> judged;              // one line for each evaluation
-  std::string weights;                          // the best weights
-  std::string out;                              // the printed summary
+  std::vector<std::string> judged;              // a line per evaluation
+  std::string weights;                          // best weights
+  std::string out;                              // printed summary
 };
 
 std::vector<std::string> lines_of(const std::string& text);

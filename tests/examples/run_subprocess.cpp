@@ -1,5 +1,5 @@
-// Runs an application through a hidden test case of this program, because a plain fork would
-// inherit the memory of the tests. The child reports its own peak: ru_maxrss of wait4 includes the
+// Runs an application in a hidden test case of this program, because a fork would inherit the
+// memory of the tests. The child reports its peak, because ru_maxrss of wait4 includes the
 // parent's.
 #include "gradus/tests/examples/run_subprocess.h"
 

@@ -19,8 +19,7 @@ struct Ended {
   std::string err;
 };
 
-/// `limit` is the number of bytes for memory::set_limit. If it is set, a slow process receives
-/// Ctrl-C repeatedly.
+/// `limit` is for memory::set_limit. With a limit, a slow process receives Ctrl-C repeatedly.
 Ended run_subprocess(const Application& app, const Workplace& here,
                      const std::vector<std::string>& words, std::int64_t limit = 0);
 

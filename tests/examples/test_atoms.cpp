@@ -22,7 +22,7 @@ using Atoms = std::vector<std::int64_t>;
 struct Published {
   std::string reaction;
   double confidence;
-  Atoms reactant;  // for each product atom, its reactant atom
+  Atoms reactant;  // reactant atom of each product atom
 };
 const std::vector<Published> kPublished = {
     {"CC(C)S.CN(C)C=O.Fc1cccnc1F.O=C([O-])[O-].[K+].[K+]>>CC(C)Sc1ncccc1F",

@@ -1,5 +1,3 @@
-// Tests attention maps.
-
 #include "gradus/examples/apps/support/plot/attention_map.h"
 #include "gradus/examples/apps/support/plot/label.h"
 #include "gradus/ops/create.h"
@@ -81,7 +79,7 @@ TEST_CASE("a map rejects wrong weights and labels") {
     return message_of<Error>([&] { plot::svg(map); });
   };
   CHECK(contains(fault([](auto& m) { m.weights = ones({2}); }), "weights must be [T, S], got [2]"));
-  CHECK(contains(fault([](auto& m) { m.weights = ones({0, 3}); }), "[0, 3] is empty"));
+  CHECK(contains(fault([](auto& m) { m.weights = ones({0, 3}); }), "[0, 3] are empty"));
   CHECK(contains(fault([](auto& m) { m.keys.pop_back(); }),
                  "2 and 2 labels for weights [2, 3]. Pass one label per query and per key."));
   CHECK(contains(fault([](auto& m) { m.weights = m.weights * -1.0; }), "not negative, got -1"));

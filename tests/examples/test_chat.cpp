@@ -1,4 +1,3 @@
-// Tests gpt chat.
 #include <nlohmann/json.hpp>
 
 #include "gradus/io/pieces.h"

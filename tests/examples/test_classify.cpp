@@ -1,4 +1,3 @@
-// Tests the words and snippets of a source tree, and the classify program.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -39,7 +38,7 @@ TEST_CASE("text is split into words, marks, and line ends with their indentation
   CHECK(joined("").empty());
 }
 
-TEST_CASE("a vocabulary has the most frequent words and is restored from a file") {
+TEST_CASE("a vocabulary has the most frequent words and can be read from a file") {
   const WordList words = WordList::of({"b a b\n  c", "c b d"}, 4 + 3);
   CHECK(words.size() == 7);
   CHECK(words.encode("b c a d [MASK]") == Ids{4, 5, 3, 3, WordList::kMask});
@@ -184,7 +183,7 @@ TEST_CASE("classify trains in both phases, classifies and fills in words") {
       {"the files below . have changed since the run began"});
 }
 
-TEST_CASE("classify without pre-training reports that and fills in nothing") {
+TEST_CASE("classify fill rejects a model without pre-training") {
   const Workplace here;
   write_tree(here, 4);
   const Outcome bare = here.shell(kClassify +
@@ -201,7 +200,7 @@ TEST_CASE("classify reports usage errors in one line") {
   check_refused(here.shell(kClassify), {"subcommand"});
   check_refused(here.shell(kClassify + "train"), {".: holds 0 files of the kind", "3 are needed"});
   check_refused(here.shell(kClassify + "train --tree none"), {"none: not a directory"});
-  check_refused(here.shell(kClassify + "train --pretrain -1"), {"--pretrain -1: must not"});
+  check_refused(here.shell(kClassify + "train --pretrain -1"), {"--pretrain -1: must be 0"});
   check_refused(here.shell(kClassify + "train --length 1"), {"--length 1: must be 2 or more"});
   check_refused(here.shell(kClassify + "train --vocabulary 4"), {"--vocabulary 4: must be 5"});
   CHECK_FALSE(fs::exists(here.directory / "runs"));

@@ -1,5 +1,3 @@
-// Checks that quotes in the course and in docs/guides/custom_operation.md occur in the programs and
-// their outputs, in order.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -1,4 +1,3 @@
-// Tests runs that continue after a power loss or a full disk.
 #include "gradus/tests/examples/applications.h"
 #include "gradus/tests/support/crashes.h"
 

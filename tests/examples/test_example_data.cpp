@@ -1,5 +1,4 @@
-// Compares example data with tests/golden/example_data: saved seeds must make the same task in
-// every version.
+// Saved seeds must make the same task in every version (tests/golden/example_data).
 #include <cmath>
 #include <fstream>
 #include <sstream>

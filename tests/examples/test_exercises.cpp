@@ -1,4 +1,3 @@
-// Tests the exercises, their solutions, and plausible mistakes.
 #include <cmath>
 
 #include "gradus/examples/exercises/exercises.h"
@@ -95,7 +94,7 @@ std::vector<Mistake> mistakes() {
   };
 }
 
-/// True if the files of the exercises differ from the commit, because someone is working on them.
+/// True if someone has changed the files of the exercises.
 bool in_progress(const Workplace& place) {
   return place.shell("git -C '" GRADUS_SOURCE_DIR "' diff --quiet HEAD -- examples/exercises")
              .code == 1;
@@ -103,7 +102,7 @@ bool in_progress(const Workplace& place) {
 
 }  // namespace
 
-TEST_CASE("exercises: initially none is done, and the first is next") {
+TEST_CASE("exercises: at the start, none is done and the first is suggested") {
   const Workplace place;
   if (in_progress(place)) return;
   const Outcome outcome = place.shell(kProgram);
@@ -153,7 +152,7 @@ TEST_CASE("exercises: each has three hints, and the third is the derivation") {
     testing::check_refused(place.shell(kProgram + wrong), {"--hint needs", "1 to 3"});
 }
 
-TEST_CASE("exercises: the solutions pass all ten") {
+TEST_CASE("exercises: the solutions pass") {
   const Result result = grade_all(exercises());
   CAPTURE(result.text);
   CHECK(result.done == 10);
@@ -161,7 +160,7 @@ TEST_CASE("exercises: the solutions pass all ten") {
   CHECK(!has(result.text, "next:"));
 }
 
-TEST_CASE("exercises: an unfinished one is reported with its file") {
+TEST_CASE("exercises: the summary names the file of the next unfinished exercise") {
   const std::vector<Exercise> all = exercises();
   for (std::size_t number = 1; number <= all.size(); ++number) {
     const std::string text =
@@ -177,7 +176,7 @@ TEST_CASE("exercises: an unfinished one is reported with its file") {
   }
 }
 
-TEST_CASE("exercises: a plausible mistake in each is reported by name") {
+TEST_CASE("exercises: a plausible mistake in an exercise is reported by name") {
   const std::vector<Exercise> all = exercises();
   const std::vector<Mistake> wrong = mistakes();
   REQUIRE(wrong.size() == all.size());
@@ -194,7 +193,7 @@ TEST_CASE("exercises: a plausible mistake in each is reported by name") {
   CHECK(has(text_with(8, wrong[7].backward), "MISSING TERM"));
 }
 
-TEST_CASE("exercises: the first of several wrong ones gets its report") {
+TEST_CASE("exercises: only the first of several wrong exercises gets a report") {
   std::vector<Exercise> all = exercises();
   all[4].backward = mistakes()[4].backward;
   all[5].backward = mistakes()[5].backward;

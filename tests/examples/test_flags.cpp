@@ -1,4 +1,3 @@
-// Tests that each training flag has an effect.
 #include <map>
 #include <set>
 #include <sstream>
@@ -8,12 +7,12 @@
 namespace gradus::testing::test_flags {
 namespace {
 
-/// Other values of a flag, each of which must change the result differently.
+/// Values of a flag, each of which must give another result.
 struct Other {
   std::string flag;
   std::vector<std::string> values;
   bool learns = true;     // false: only evaluations change
-  std::string with = {};  // flags that it requires; they are also in the reference run
+  std::string with = {};  // required flags, also in the reference run
 };
 
 const std::vector<Other> kOfAll = {{"--steps", {"5"}},     {"--batch", {"5"}},
@@ -50,8 +49,7 @@ const std::map<std::string, std::vector<Other>> kOfOne = {
     {"listen", {{"--optimizer", {"adamw"}}, {"--tested", {"10"}, false}}},
     {"vision", {{"--optimizer", {"adamw"}}, {"--tested", {"10"}, false}, {"--patch", {"6"}}}}};
 
-/// Flags that do not affect what is learned: paths, time, memory, and --from and --config, which
-/// combine other flags.
+/// Flags that do not affect learning, and --from and --config, which combine other flags.
 const std::set<std::string> kElsewhere = {"--help",    "--out",      "--resume",
                                           "--minutes", "--no-trial", "--checkpoint",
                                           "--tree",    "--from",     "--config"};

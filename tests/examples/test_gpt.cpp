@@ -1,4 +1,3 @@
-// Tests the gpt program: exit codes, errors, and interrupted and resumed runs.
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"
@@ -71,7 +70,6 @@ TEST_CASE("a killed or interrupted run resumes bit for bit") {
       "train text.txt --steps 3000 --eval-every 100 --dropout 0.1 " + kSmall + "--out ";
   REQUIRE(here.gpt(train + "whole").code == 0);
 
-  // A run killed at any moment can be resumed.
   const Outcome killed = here.shell(Workplace::program() + " " + train + "killed & p=$!; " +
                                     saved("killed") + "sleep 0.1; kill -9 $p; wait $p");
   CHECK(killed.code == 137);
@@ -100,7 +98,7 @@ TEST_CASE("a loss that is not finite is traced to its operation") {
   for (const char* words : {"not finite at step", " made ", " from [", "(in GPT", "--lr"})
     CHECK(bad.err.find(words) != std::string::npos);
   CHECK(contents(here.directory / "run/metrics.jsonl").find("\"loss\": null") != std::string::npos);
-  // The checkpoint is valid: resuming from it reports the same error.
+  // The checkpoint is valid, so resuming reports the same error.
   const Outcome again = here.gpt("train --threads 1 --resume --out run");
   CHECK(again.code == 2);
   const std::size_t at = bad.err.find("gpt: the loss");

@@ -1,4 +1,3 @@
-// Tests gpt with a second process, a killed process, and a full disk.
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"
@@ -15,14 +14,13 @@ constexpr bool kThreadSanitizer = false;
 namespace gradus::testing::test_gpt_faults {
 namespace {
 
-/// Returns a shell command that starts a run in the background, with process id $p, and waits for
-/// its first checkpoint.
+/// Returns a shell command that starts a run with process id $p and waits for its first checkpoint.
 std::string in_background(const std::string& arguments, const std::string& directory) {
   return Workplace::program() + " train text.txt --no-trial " + kSmall + arguments + " --out " +
          directory + " 2>background & p=$!; " + saved(directory);
 }
 
-TEST_CASE("only one process may write into a run, and its lock ends with it") {
+TEST_CASE("only one process may write into a run, and its lock ends with the process") {
   const Workplace here;
   const std::string resume = "timeout 20 " + Workplace::program() + " train --resume --out run";
   const Outcome second =
@@ -32,7 +30,7 @@ TEST_CASE("only one process may write into a run, and its lock ends with it") {
   std::string owner = second.out.substr(6, second.out.find('.') - 6);
   check_refused(second, {"run: process " + owner + " ", "wait"});
 
-  // Resuming removes temporary files of the killed run, but not user files with similar names.
+  // Resuming removes temporary files, but not user files with similar names.
   here.write("run/checkpoint.safetensors.tmp-4711-0", "half a checkpoint");
   here.write("run/notes.txt.tmp-1-2", "mine");
   const Outcome third =
@@ -85,7 +83,7 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   // The runtime of the thread sanitizer maps a larger file.
   if (kThreadSanitizer) return;
 
-  // If there is no space for a checkpoint, the previous one must remain intact.
+  // Without space for a checkpoint, the previous one must remain intact.
   here.shell(in_background(sizes, "late") + "kill -9 $p; wait $p 2>background");
   const Outcome late = here.shell(blocks(checkpoint / 2) + "--resume --out late 2>all; code=$?; " +
                                   "tail -n 1 all >&2; exit $code");

@@ -1,4 +1,3 @@
-// Tests gpt with architectures other than GPT-2.
 #include <algorithm>
 #include <string>
 
@@ -8,7 +7,7 @@ namespace gradus::testing::test_gpt_models {
 namespace {
 
 const std::string kOther = "--kv-heads 1 --window 5 --activation swiglu --checkpoint ";
-/// The flags that select gpt's first architecture.
+/// Flags that select GPT-2's architecture.
 const std::string kFirst =
     "--positions learned --norm layer --qk-norm=false --bias --zero-init=false --optimizer adamw ";
 

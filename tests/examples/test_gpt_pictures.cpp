@@ -1,4 +1,3 @@
-// Tests gpt's attention maps and loss curve.
 #include <algorithm>
 #include <string>
 

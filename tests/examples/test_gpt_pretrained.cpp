@@ -1,4 +1,3 @@
-// Tests gpt with small pretrained models.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -108,7 +107,7 @@ TEST_CASE("gpt fine-tunes a pretrained model with adapters and exports the resul
   CHECK(adapters.size() == 2 * 2 * 3);  // layers · projections · (A, B and scale)
 }
 
-TEST_CASE("with given weights, the seed of gpt train selects the windows, and flags apply") {
+TEST_CASE("with --from, the seed of gpt train selects the windows, and other flags apply") {
   const Workplace here;
   write_model(here, "llama");
   write_text(here);

@@ -1,4 +1,3 @@
-// Tests gpt with a text of the user.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -26,7 +25,6 @@ const std::string kQuick = kSmall + "--no-trial --steps 4 --eval-every 2 ";
 
 TEST_CASE("gpt train needs only a text") {
   const Workplace here;
-  // 2,031 characters select the smallest sizes.
   Outcome done = here.gpt("train text.txt --steps 2");
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
@@ -51,7 +49,7 @@ TEST_CASE("gpt train needs only a text") {
   CHECK(has(done.err, "baby12, for texts of 10,000,000 or more characters"));
 }
 
-TEST_CASE("trial steps change nothing and estimate memory and time") {
+TEST_CASE("trial steps estimate memory and time, and do not affect the run") {
   const Workplace here;
   const std::string train =
       "train text.txt --layers 2 --width 64 --heads 2 --context 64 --batch 48 --threads 1 "
@@ -61,8 +59,7 @@ TEST_CASE("trial steps change nothing and estimate memory and time") {
   REQUIRE(here.gpt(train + "untried --no-trial").code == 0);
   check_same(here, "tried", "untried",
              {"metrics.jsonl", "model.safetensors", "checkpoint.safetensors"});
-  // Activations, weights and checkpoint take 60 MB in addition to the program's 15 MB. The
-  // allocator may add a fifth.
+  // The run takes 60 MB in addition to the program's 15 MB. The allocator may add a fifth.
   CAPTURE(tried.err);
   const double estimated = number_after(tried.err.substr(tried.err.find("estimate")), " and ");
   const double held = number_after(tried.err.substr(tried.err.find("took")), ", and ");
@@ -98,7 +95,7 @@ TEST_CASE("a run with --minutes takes about that time") {
   CHECK(number_after(settings, "\"seconds\"") == 3);
 }
 
-TEST_CASE("a run with --minutes that was killed or stopped has the steps of its log") {
+TEST_CASE("a killed or stopped run with --minutes resumes with a complete log") {
   const Workplace here;
   const std::string train = Workplace::program() + " train text.txt --minutes 0.05 " + kSmall;
   for (const std::string signal : {"9", "INT"}) {
@@ -113,7 +110,7 @@ TEST_CASE("a run with --minutes that was killed or stopped has the steps of its 
   }
 }
 
-TEST_CASE("the demo samples with its best weights and honors --minutes") {
+TEST_CASE("the demo samples with its best weights and stops after --minutes") {
   const Workplace here;
   std::string words;
   for (int i = 0; i < 90; ++i) words += "Step " + std::to_string(i * i % 89) + " is one.\n";
@@ -133,22 +130,22 @@ TEST_CASE("the demo samples with its best weights and honors --minutes") {
   check_refused(here.gpt("demo nowhere"), {"nowhere"});
 }
 
-TEST_CASE("a run that ends above the bigram line suggests changes") {
+TEST_CASE("a run that ends above the bigram loss suggests changes") {
   const Workplace here;
   const std::string train = "train text.txt --no-trial --eval-every 5 " + kSmall;
   const Outcome few = here.gpt(train + "--steps 5 --out few");
   CHECK(few.code == 0);
-  for (const char* words : {"above the bigram line", "more steps (20)", "--lr 0.03"})
+  for (const char* words : {"above the bigram loss", "more steps (20)", "--lr 0.03"})
     CHECK(has(few.err, words));
   const Outcome wild = here.gpt(train + "--steps 5 --optimizer adamw --lr 3 --out wild");
   CAPTURE(wild.err);
   for (const char* words :
-       {"above the bigram line", "the loss rose", "more steps", "warm-up", "--lr 0.001"})
+       {"above the bigram loss", "the loss rose", "more steps", "warm-up", "--lr 0.001"})
     CHECK(has(wild.err, words));
-  CHECK_FALSE(has(here.gpt(train + "--steps 400 --out good").err, "bigram line"));
+  CHECK_FALSE(has(here.gpt(train + "--steps 400 --out good").err, "bigram loss"));
 }
 
-TEST_CASE("texts with too many characters or invalid UTF-8 are read as bytes") {
+TEST_CASE("texts with many distinct characters or invalid UTF-8 are read as bytes") {
   const Workplace here;
   std::string bytes, many;
   for (int i = 0; i < 900; ++i) bytes += static_cast<char>(0x80 + i % 7);
@@ -187,7 +184,7 @@ TEST_CASE("a binary file is reported, unless bytes were requested") {
             "is not text"));
 }
 
-TEST_CASE("a misplaced run is rejected with the correct command") {
+TEST_CASE("a run given as a text or by --out is rejected with the correct command") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --out run " + kQuick).code == 0);
   for (const std::string command : {"sample", "info"})
@@ -222,7 +219,7 @@ TEST_CASE("the held-out tenth begins with a complete character") {
   CHECK(corpus.tokenizer->decode(corpus.training) + "é" == text);
 }
 
-TEST_CASE("the entropies of a text are those of single tokens and of pairs") {
+TEST_CASE("the entropies of a text come from counts of tokens and of pairs") {
   examples::Corpus corpus;
   corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
   corpus.training = corpus.tokenizer->encode("abac");
@@ -264,7 +261,7 @@ TEST_CASE("words and byte pairs work in train, resume, info, sample and eval") {
   }
 }
 
-TEST_CASE("a separate text can be held out") {
+TEST_CASE("a separate text can be held out by --val") {
   const Workplace here;
   here.write("val.txt", "the cat sat on mat 12, and so on.\n");
   here.write("greek.txt", "the cat sat on Ω\n");
@@ -323,10 +320,10 @@ TEST_CASE("a held-out loss that rises three times is reported once, and training
   const std::size_t warning = done.err.find("risen three times in a row");
   REQUIRE(warning != std::string::npos);
   CHECK(done.err.find("step 240/240", warning) != std::string::npos);
-  CHECK(has(done.err, "ended above the bigram line"));
+  CHECK(has(done.err, "ended above the bigram loss"));
   const std::string metrics = contents(here.directory / "run/metrics.jsonl");
   const double last = number_after(metrics.substr(metrics.rfind("held_out_loss")), ": ");
-  CHECK(std::abs(number_after(done.err, "above the bigram line, at") - last) < 1e-4);
+  CHECK(std::abs(number_after(done.err, "above the bigram loss, at") - last) < 1e-4);
   CHECK(last > number_after(done.out, "held-out loss") + 0.01);
   CHECK(has(done.err, "the loss rose; try --lr 0.00125"));
   const double step = number_after(done.err.substr(warning), "at step");
@@ -356,7 +353,7 @@ TEST_CASE("sample --follow prints complete characters as they are drawn") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --tokenizer byte --config cpu --no-trial --steps 1 --out run")
               .code == 0);
-  // Stops at the first output. Without --follow, it would be a buffer of 4096 bytes.
+  // Stops at the first output, which would be 4096 bytes without --follow.
   const Outcome seen = here.shell(
       Workplace::program() + " sample run --tokens 1000000 --follow >drawn & p=$!; " +
       until("[ -s drawn ]") + "kill -STOP $p; cp drawn part; kill -CONT $p; kill -INT $p; wait $p");

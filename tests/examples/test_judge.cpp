@@ -1,4 +1,3 @@
-// Tests the validation of settings.
 #include "gradus/examples/apps/support/judge.h"
 
 #include <cmath>
@@ -37,7 +36,7 @@ bool accepts(const char* key, double value) {
   }
 }
 
-TEST_CASE("numbers have inclusive ranges") {
+TEST_CASE("the ranges of settings include their limits") {
   struct Row {
     double least, most;
     std::vector<const char*> whole, real;
@@ -101,7 +100,7 @@ TEST_CASE("errors name the flag or field, and memory limits apply") {
   CHECK_THROWS_AS(judge.memory(machine * 1.1, {}), ValueError);
 }
 
-TEST_CASE("training memory covers weights, gradients, two moments, and the largest extra") {
+TEST_CASE("training memory covers weights, gradients, two moments, and the largest phase") {
   using examples::Need;
   CHECK(Need{.parameters = 100}.training() == 2800);  // in f32: 4 copies and 3 saved ones
   CHECK(Need{.parameters = 100, .step = 1201}.training() == 2801);
@@ -174,7 +173,7 @@ int check_fields(const Application& app, const Workplace& here) {
   return tried;
 }
 
-TEST_CASE("every number of every application is validated") {
+TEST_CASE("every application validates every numeric setting") {
   std::set<std::string> seen;
   for (const Application& app : applications()) {
     if (!seen.insert(app.name).second) continue;

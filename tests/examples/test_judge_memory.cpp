@@ -1,4 +1,3 @@
-// Compares estimated memory with actual memory.
 #include <regex>
 
 #include "gradus/engine/base/memory.h"
@@ -26,9 +25,8 @@ double estimate(const Application& app, const Workplace& here, const std::string
 }
 
 /// Sizes dominated by parameters, a step or an evaluation, and the allowed ratio of actual to
-/// estimated memory. In a step, a block keeps 14 to 20 widths per token. The estimate counts 8,
-/// which every option needs, so the ratio is 3. For evaluations, the estimate counts only gpt's
-/// head weights; other applications evaluate up to 250 examples together.
+/// estimated memory. In a step, a block saves 14 to 20 widths per token, but the estimate counts 8,
+/// which every option needs. For evaluations, the estimate counts only gpt's head weights.
 struct Size {
   std::string app, flags;
   double most = 3;

@@ -228,7 +228,7 @@ std::string summary_of(const Way& way, const Judged& judged) {
   return line;
 }
 
-TEST_CASE("metrics are per-example or per-token means, and the summary reports the best step") {
+TEST_CASE("metrics are means per example or token, and the summary reports the best step") {
   const Watching quick;
   bool apart = false;
   for (const Application& app : applications()) {
@@ -251,8 +251,8 @@ TEST_CASE("metrics are per-example or per-token means, and the summary reports t
       return way.judge(here, weights, part);
     };
     const std::string log = (here.directory / "run/metrics.jsonl").string();
-    // f32 sums of tens of terms near 1 have a relative error of 1e-6; chained sums have ten times
-    // that. A mean over batches of different sizes would be wrong by 1e-3 or more.
+    // f32 sums of tens of terms near 1 have a relative error of 1e-6, and chained sums 1e-5. A mean
+    // over batches of different sizes would be wrong by 1e-3 or more.
     const auto near = [](double a, double b) { return std::abs(a - b) < 1e-5 * (1 + std::abs(b)); };
     const Judged last = judge(last_of(here), Part::validation),
                  best = judge(best_of(here), Part::validation);
@@ -300,14 +300,14 @@ std::vector<std::string> plainly_translated(const nn::Translator& model, const T
   return out;
 }
 
-TEST_CASE("the summary of translate is about the best weights and the test examples") {
+TEST_CASE("the summary of translate reports the best weights on the test examples") {
   const Watching quick;
   const Application& app = *std::find_if(applications().begin(), applications().end(),
                                          [](auto& each) { return each.main == translate_main; });
   const Workplace here;
   REQUIRE(app.train(here, "run").code == 0);
   const Task task = make_task_of_test("dates", 40, kSeed);
-  seed(8);  // makes results differ from those of the run
+  seed(8);  // differs from the run's
   const nn::Translator kept = translator(task, {});
   io::save_safetensors((here.directory / "run/model.safetensors").string(), kept.state_dict());
   translations_wanted[Part::test] = plainly_translated(kept, task, task.test);
@@ -333,7 +333,8 @@ TEST_CASE("the second phase of classify begins with the weights of the first") {
   for (const Application& app : applications()) {
     if (app.main != classify_main) continue;
     const Workplace here;
-    // The last of three steps belongs to the second phase, and is too small to change a value.
+    // Only the last of three steps belongs to the second phase, and it is too small to change a
+    // value.
     REQUIRE(app.run(here,
                     "train --threads 1 --layers 1 --heads 2 --width 8 --pretrain 2 --steps 1 "
                     "--lr 1e-30 --length 6 --tree tree --out run")

@@ -1,4 +1,3 @@
-// Tests that each part of the data serves only its documented purpose.
 #include "gradus/tests/examples/result.h"
 
 namespace gradus::testing::test_leaks {

@@ -1,4 +1,3 @@
-// Tests synthetic sounds, spectra, WAV files, and the listen program.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -42,15 +41,14 @@ TEST_CASE("sounds have the pitches of their classes") {
                      0.5 * std::sin(2 * std::numbers::pi * 500 * time)) < 1e-6);
     if (time < 0 || time > 0.4) CHECK(tone[static_cast<std::size_t>(i)] == 0.0f);
   }
-  // One crossing more or less in 0.2 s changes the result by 5 per second.
+  // One crossing in 0.2 s changes the result by 5 per second.
   const auto pitches = [&](Sound sound, double first, double second) {
     const std::vector<float> samples = make_sound(sound, voice, {});
     CAPTURE(examples::kSoundNames[static_cast<std::size_t>(sound)]);
     CHECK(std::abs(crossings(samples, 0.1, 0.3) - first) <= 5.1);
     CHECK(std::abs(crossings(samples, 0.3, 0.5) - second) <= 5.1);
   };
-  // The mean frequency of the first half of a glide is an integral: ∫ f r^(t/d) dt = f d (r^(t/d))
-  // / ln r.
+  // The mean frequency of half a glide is an integral: ∫ f r^(t/d) dt = f d r^(t/d) / ln r.
   const double low = 500 * (std::sqrt(1.5) - 1) / (0.5 * std::log(1.5));
   pitches(Sound::tone, 500, 500);
   pitches(Sound::up, 500, 750);
@@ -73,7 +71,7 @@ TEST_CASE("sounds have the pitches of their classes") {
   CHECK(crossings(bursts, 0.151, 0.199) == 0);
 }
 
-TEST_CASE("voices have their ranges, noise its deviation, and a seed its sounds") {
+TEST_CASE("voices stay in their ranges, noise has its deviation, and a seed repeats sounds") {
   for (std::uint32_t i = 0; i < 200; ++i) {
     const Voice voice = examples::random_voice({1, i, 0});
     CHECK((0.3 <= voice.duration && voice.duration < 0.5 && 0 <= voice.onset));
@@ -94,7 +92,7 @@ TEST_CASE("voices have their ranges, noise its deviation, and a seed its sounds"
   CHECK(examples::sound_named("fall") == Sound::fall);
 }
 
-TEST_CASE("a spectrogram is the logarithm of Fourier sums") {
+TEST_CASE("a spectrogram equals the logarithm of naive Fourier sums") {
   constexpr std::int64_t N = 400, frames = 2;
   std::vector<float> x(2 * N);
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -116,7 +114,7 @@ TEST_CASE("a spectrogram is the logarithm of Fourier sums") {
           }
           power += std::norm(sum);
         }
-        // 256 rounding errors of 2⁻²⁴ of terms below 2, for a power of at least 0.01
+        // The bound allows 256 rounding errors of terms below 2, for a power of at least 0.01.
         CHECK(std::abs(
                   found[static_cast<std::size_t>((b * examples::kBands + band) * frames + frame)] -
                   0.5 * std::log(power + 1e-2)) < 2e-3);

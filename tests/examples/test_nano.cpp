@@ -1,4 +1,3 @@
-// Checks that examples/nano/main.cpp computes the same as the library.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -33,8 +32,7 @@ Tensor matrix(const nano::Tensor& x, Field field) {
   return tensor(std::vector<double>(first, first + x.size), {rows, columns});
 }
 
-/// Returns values or gradients by the names that the library uses, with nano's [in, out] matrices
-/// transposed.
+/// Returns values or gradients by the library's names, with nano's [in, out] matrices transposed.
 std::map<std::string, Tensor> by_name(const nano::GPT& model, Field field) {
   const auto turned = [&](const nano::Tensor& x) { return transpose(matrix(x, field), 0, 1); };
   std::map<std::string, Tensor> all = {{"token.weight", matrix(model.token, field)},
@@ -81,8 +79,7 @@ TEST_CASE("nano's loss and gradients equal the library's to the last digits") {
   const Tensor loss = model.loss(ids(x), ids(y));
   loss.backward();
 
-  // Sums have at most a hundred terms, in some twenty successive ops: a few 1e-15 of the largest
-  // value.
+  // The bound covers rounding in sums of a hundred terms and twenty successive ops.
   const double tolerance = 1e-13;
   CHECK(std::abs(loss.item() / small_loss.value[0] - 1) < tolerance);
   std::map<std::string, Tensor> gradients = by_name(small, &nano::Tensor::grad);

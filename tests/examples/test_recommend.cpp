@@ -1,4 +1,3 @@
-// Tests the synthetic data, metrics and program of recommend.
 #include <cmath>
 
 #include "gradus/engine/base/error.h"
@@ -56,10 +55,10 @@ TEST_CASE("histories follow the rules of the synthetic world") {
     on += std::max(steps[0], steps[1]);
     back += std::min(steps[0], steps[1]);
   }
-  CHECK(three_alike < triples / 10);  // caused only by fashion
-  CHECK(on > returns * 3 / 4);        // the next item on the shelf
-  CHECK(back < returns / 20);         // opposite to the user's direction
-  CHECK(far_returns > returns / 10);  // to shelves that were left long ago
+  CHECK(three_alike < triples / 10);  // only fashionable items cause these
+  CHECK(on > returns * 3 / 4);        // most returns take the next item on the shelf
+  CHECK(back < returns / 20);         // few go against the user's direction
+  CHECK(far_returns > returns / 10);  // some go to shelves left long ago
 }
 
 TEST_CASE("ranks, hit rate and NDCG follow their definitions") {
@@ -67,7 +66,7 @@ TEST_CASE("ranks, hit rate and NDCG follow their definitions") {
   scores[0] = 100;  // padding must be ignored
   scores[5] = 3, scores[6] = 2, scores[7] = 2, scores[8] = 1;
   CHECK(rank_of(5, scores) == 1);
-  CHECK(rank_of(6, scores) == 3);  // ties count as better items
+  CHECK(rank_of(6, scores) == 3);  // other tied items rank higher
   CHECK(rank_of(8, scores) == 4);
   CHECK(rank_of(9, scores) == kItems);
   const Quality quality = quality_of({1, 3, 10, 11, 200});
@@ -85,7 +84,7 @@ TEST_CASE("popularity and Markov baselines rank by their counts") {
   CHECK(rank_of(3, chain.after(2)) == 1);  // 2 → 3 twice, 2 → 4 once
   CHECK(rank_of(4, chain.after(2)) == 2);
   CHECK(rank_of(2, chain.after(1)) == 1);
-  CHECK(rank_of(3, chain.after(1)) == 2);  // an unseen pair, so the most popular item
+  CHECK(rank_of(3, chain.after(1)) == 2);  // 1 → 3 is unseen, so popularity decides
   CHECK(rank_of(3, chain.after(9, 2)) == 1);
   CHECK(rank_of(4, chain.after(1, 2)) == 2);  // each follows once; after 2, item 3 is more likely
   CHECK(rank_of(3, chain.after(8, 2)) == 1);  // the pair is unseen, so only item 2 counts

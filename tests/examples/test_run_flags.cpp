@@ -1,4 +1,3 @@
-// Tests behavior common to all applications.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,7 +168,7 @@ TEST_CASE("an application reports usage errors in one line") {
   CHECK(run(here, {"--help"}).code == 0);
 }
 
-TEST_CASE("a directory that another process uses is rejected with the number of that process") {
+TEST_CASE("a directory that another process uses is rejected with its process id") {
   const Folder here;
   const std::string directory = here / "run";
   int held[2], end[2];
@@ -200,7 +199,7 @@ TEST_CASE("a directory that another process uses is rejected with the number of 
 }
 
 #ifdef F_SETLEASE
-/// Starts a run in another process, which exits with code 3 if the run is rejected.
+/// Starts a run in another process. Its exit code is 3 if the run is rejected.
 pid_t begin_elsewhere(const std::string& directory) {
   const pid_t child = ::fork();
   if (child != 0) return child;

@@ -1,4 +1,3 @@
-// Tests the sentences and embeddings of the search program.
 #include <cmath>
 #include <string>
 #include <vector>

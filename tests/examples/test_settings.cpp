@@ -1,4 +1,3 @@
-// Tests that each field of gpt's settings.json is restored.
 #include <CLI/CLI.hpp>
 #include <sstream>
 

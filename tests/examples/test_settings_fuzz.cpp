@@ -1,6 +1,5 @@
-// Checks that random settings and flags cause a one-line error, or a run within its memory limit.
-// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select other inputs; then
-// none may take longer than a second.
+// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select other inputs. Then
+// no input may take longer than a second.
 #include <nlohmann/json.hpp>
 #include <random>
 

@@ -1,4 +1,3 @@
-// Tests GRADUS_TRACE=FILE.html with unmodified programs.
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,7 +14,7 @@ std::string tape_of(const std::string& page) {
   return page.substr(at, page.find("</script>", at) - at);
 }
 
-TEST_CASE("a lesson writes the page of its first backward") {
+TEST_CASE("a lesson writes a page of its first backward pass") {
   const Workplace here;
   const std::string lesson = std::string(GRADUS_BINARY_DIR) + "/10_attention";
   const Outcome plain = here.shell(lesson), traced = here.shell("GRADUS_TRACE=x.html " + lesson);

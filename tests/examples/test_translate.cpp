@@ -1,4 +1,3 @@
-// Tests the synthetic data and the program of translate.
 #include "gradus/engine/base/error.h"
 #include "gradus/examples/apps/translate/dates.h"
 #include "gradus/examples/apps/translate/sentences.h"
@@ -41,7 +40,7 @@ TEST_CASE("dates are written in their format") {
   CHECK_REFUSES(ValueError, write_date("{4th}", date_of(0)), "style");
 }
 
-TEST_CASE("no text means two dates") {
+TEST_CASE("no text can be read as two dates") {
   std::map<std::string, std::string> meaning;
   const std::vector<std::string> formats = date_formats();
   CHECK(std::set<std::string>(formats.begin(), formats.end()).size() == formats.size());
@@ -61,7 +60,7 @@ TEST_CASE("no text means two dates") {
   CHECK(longest <= 60);
 }
 
-TEST_CASE("held-out days are new, and a task is a function of its seed") {
+TEST_CASE("held-out days are not in the training pairs, and the seed determines a task") {
   const Task task = make_task("dates", 2000, 5), again = make_task("dates", 3000, 5);
   std::set<std::string> learnt;
   for (const Example& each : again.training) learnt.insert(each.target);
@@ -77,7 +76,7 @@ TEST_CASE("held-out days are new, and a task is a function of its seed") {
     CHECK(task.source.decode(task.source.encode(each.source)) == each.source);
 }
 
-TEST_CASE("templates fill in the digits of known formats") {
+TEST_CASE("templates compute dates from the digits of known formats") {
   const Templates templates({{"3 May '86", "1986-05-03"},
                              {"7 May '71", "1971-05-07"},
                              {"9 May '04", "2004-05-09"},
@@ -163,7 +162,7 @@ TEST_CASE("translate reports usage errors in one line with exit code 2") {
   CHECK_FALSE(fs::exists(here.directory / "x"));
 
   REQUIRE(run(here, "train --task sentences --steps 4 --eval-every 2" + kTiny + "run").code == 0);
-  check_refused(run(here, "run run 'the old cow sleeps'"), {"the word \"cow\"", "learned"});
+  check_refused(run(here, "run run 'the old cow sleeps'"), {"the word \"cow\"", "vocabulary"});
   check_refused(run(here, "run run ''"), {"\"\"", "nothing to translate"});
   std::string many;
   for (int i = 0; i < 81; ++i) many += "dog ";

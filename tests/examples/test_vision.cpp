@@ -1,4 +1,3 @@
-// Tests synthetic digits and the vision program.
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -24,7 +23,7 @@ float ink(const std::vector<float>& picture, std::int64_t x, std::int64_t y) {
 }
 
 TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
-  // The digit 1 has a stem, from 8 pixels above to 8 below the center (11.5, 11.5), and a foot. A
+  // The digit 1 has a foot, and a stem from 8 pixels above to 8 below the center (11.5, 11.5). A
   // pen of width 2 covers all points within distance 1.
   const std::vector<float> one = draw_digit(1, Hand{}, {});
   CHECK(ink(one, 11, 11) == 1.0f);
@@ -52,7 +51,7 @@ TEST_CASE("a digit is drawn along its lines, as wide as the pen") {
   CHECK_REFUSES(ValueError, draw_digit(10, Hand{}, {}), "digit 10", "0", "9");
 }
 
-TEST_CASE("noise has its deviation, hands their ranges, and a seed its pictures") {
+TEST_CASE("hands stay in their ranges, noise has its deviation, and a seed repeats pictures") {
   std::vector<float> noisy = draw_digit(7, Hand{.down = 100, .noise = 0.1}, {3, 0, 0});
   double squares = 0;  // clipping at 0 halves the variance
   for (const float each : noisy) squares += each * each;

@@ -1,5 +1,5 @@
-// atoms: maps the atoms of a reaction's products to those of its reactants, by one attention head
-// of RXNMapper, a model trained only to fill in masked parts of reactions.
+// atoms: maps a reaction's product atoms to its reactant atoms by an attention head of RXNMapper, a
+// model trained only to fill in masked parts of reactions.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -27,8 +27,7 @@ struct Asked {
   std::vector<std::string> reactions;
 };
 
-/// Returns the token ids between [CLS] and [SEP]; tokens that are not in the vocabulary become
-/// [UNK].
+/// Returns [CLS], the token ids and [SEP]. Unknown tokens become [UNK].
 std::vector<std::int64_t> ids_of(const std::string& vocabulary,
                                  const std::vector<std::string>& tokens) {
   std::map<std::string, std::int64_t> id_of;
@@ -53,7 +52,7 @@ int run(const Asked& asked) {
               model.bert.options.block.heads > kHead,
           asked.model, ": has ", model.bert.options.layers, " layers of ",
           model.bert.options.block.heads,
-          " heads, but the map is in layer 10, head 5, of RXNMapper");
+          " heads, but maps need layer 10, head 5; give the directory of RXNMapper");
   for (const std::string& text : asked.reactions) {
     const Reaction reaction = read_reaction(text);
     const std::vector<std::int64_t> ids = ids_of(asked.model + "/vocab.txt", reaction.tokens);

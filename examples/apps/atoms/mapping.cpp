@@ -13,8 +13,7 @@ constexpr double kNothingLeft = 1e-8;  // weights below this leave no candidate
 
 using Matrix = std::vector<std::vector<double>>;  // [P][R]
 
-/// Returns the attention in both directions between atoms of the same element, and 0 between
-/// others.
+/// Returns the attention in both directions between atoms of the same element, else 0.
 Matrix looks(const Reaction& reaction, const Tensor& weights) {
   const std::vector<float> seen = weights.to_vector<float>();
   const std::int64_t T = weights.size(0), R = reaction.reactant_atoms;
@@ -41,7 +40,7 @@ struct Pair {
   double confidence = 0;
 };
 
-/// Returns the position of the largest element, after each row is divided by its sum.
+/// Returns the position of the largest share of a row.
 Pair surest(const Matrix& matrix) {
   Pair best;
   for (std::size_t p = 0; p < matrix.size(); ++p) {

@@ -6,17 +6,17 @@
 namespace gradus::examples {
 
 struct AtomMap {
-  std::vector<std::int64_t> reactant;  // reactant atom of each product atom; −1: unmapped
-  std::vector<double> confidence;      // confidence for each product atom; 1 if unmapped
+  std::vector<std::int64_t> reactant;  // by product atom; −1: unmapped
+  std::vector<double> confidence;      // by product atom; 1 if unmapped
   double all = 1;                      // product of the confidences
 };
 
-/// Maps atoms as in Schwaller et al. 2021. `weights` [T, T] are the attention weights of one head
-/// over "[CLS]", the tokens and "[SEP]". Each step maps the most confident pair of atoms of the
+/// Maps atoms as in Schwaller et al. 2021. `weights` [T, T] are one head's attention over "[CLS]",
+/// the tokens and "[SEP]". Each step maps the most confident pair of atoms of the
 /// same element, and multiplies the weights of the pair's neighbors by 90.
 AtomMap map_atoms(const Reaction& reaction, const Tensor& weights);
 
-/// Returns the reaction with atom numbers, which are equal for mapped atoms.
+/// Returns the reaction with equal numbers for mapped atoms.
 std::string mapped_text(const Reaction& reaction, const AtomMap& map);
 
 }  // namespace gradus::examples

@@ -74,7 +74,7 @@ class Bonds {
   void end() {
     require(branches_.empty(), "SMILES: a \"(\" has no \")\"");
     require(rings_.empty(), "SMILES: ring ", rings_.empty() ? "" : rings_.begin()->first,
-            " is not closed");
+            " is not closed; write its number twice");
     previous_ = -1;
   }
 
@@ -84,7 +84,8 @@ class Bonds {
     reaction_.neighbours[static_cast<std::size_t>(b)].push_back(a);
   }
   void ring(const std::string& number) {
-    require(previous_ >= 0, "SMILES: ring ", number, " begins before any atom");
+    require(previous_ >= 0, "SMILES: ring ", number,
+            " begins before any atom; write its number after an atom");
     const auto open = rings_.find(number);
     if (open == rings_.end()) {
       rings_[number] = previous_;

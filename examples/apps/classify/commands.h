@@ -1,4 +1,3 @@
-// Flags and commands of classify.
 #pragma once
 
 #include <string>
@@ -30,7 +29,7 @@ struct ClassifyFlags : ModelFlags {
 
 int learn(ClassifyFlags& flags);
 
-/// Classifies a file, or the string `text` if there is no such file.
+/// Classifies the file `text`, or the string itself if there is no such file.
 int name_kind(ClassifyFlags& flags, const std::string& directory, const std::string& text);
 
 /// Prints the most likely pieces for each [MASK] in `text`.

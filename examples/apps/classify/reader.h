@@ -1,4 +1,3 @@
-// The model of classify and its predictions.
 #pragma once
 
 #include <string>
@@ -22,8 +21,7 @@ struct Reader final : nn::Module {
   nn::TextClassifier classifier;
 };
 
-/// Shares of masked pieces that are filled in correctly, by the model and by the most frequent
-/// piece.
+/// Accuracy on masked pieces, by the model and by the most frequent piece.
 struct FilledIn {
   double right, most_frequent;
 };

@@ -1,5 +1,4 @@
-// classify train: the first --pretrain steps train filling in masked words, the other steps
-// classification.
+// The first --pretrain steps train on masked words, the other steps on classification.
 #include <cstdio>
 
 #include "commands.h"
@@ -39,7 +38,7 @@ struct Texts {
   SnippetSource training, validation, test;
 };
 
-/// Returns a schedule with two phases, each of which warms up and decays to 0.
+/// Returns a schedule with a warm-up and a decay to 0 in each phase.
 optim::Schedule two_lessons(std::int64_t pretrain, std::int64_t steps) {
   const optim::Schedule second = optim::warmup_linear(steps / 10, steps);
   if (pretrain == 0) return [=](std::int64_t step) { return 0.5 * second(step); };

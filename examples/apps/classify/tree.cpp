@@ -73,9 +73,10 @@ std::vector<SourceFile> read_tree(const std::string& tree) {
     std::vector<SourceFile*> same;
     for (SourceFile& file : files)
       if (file.kind == kind) same.push_back(&file);
-    require<FileError>(same.size() >= 3, tree, ": holds ", same.size(), " files of the kind ",
-                       io::quote(kKindNames[static_cast<std::size_t>(kind)]),
-                       ", but 3 are needed for training, validation and test");
+    require<FileError>(
+        same.size() >= 3, tree, ": holds ", same.size(), " files of the kind ",
+        io::quote(kKindNames[static_cast<std::size_t>(kind)]),
+        ", but 3 are needed for training, validation and test; choose another --tree");
     split_kind(same);
   }
   return files;
@@ -105,7 +106,8 @@ SnippetSource::SnippetSource(const std::vector<SourceFile>& files, Part part,
   }
   for (std::size_t kind = 0; kind < kKinds; ++kind)
     require<FileError>(!places_[kind].empty(), "the files of the kind ",
-                       io::quote(kKindNames[kind]), " contain too little text");
+                       io::quote(kKindNames[kind]),
+                       " contain too little text; choose another --tree");
 }
 
 Snippets SnippetSource::gather(const std::vector<std::pair<std::int64_t, Place>>& places) const {
@@ -154,7 +156,7 @@ Snippets SnippetSource::some(std::int64_t most) const {
 
 Snippets snippets_of(std::string_view text, const WordList& vocabulary, std::int64_t length) {
   const Ids ids = vocabulary.encode(text);
-  require(!ids.empty(), "the text is empty");
+  require(!ids.empty(), "the text is empty; give a text or a file");
   std::vector<Ids> texts;
   for (std::int64_t at = 0; at < std::ssize(ids); at += length - 1)
     texts.push_back(snippet(ids, static_cast<std::size_t>(at), length));

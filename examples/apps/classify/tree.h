@@ -1,4 +1,3 @@
-// Reads a directory tree as snippets, each with the type of its file.
 #pragma once
 
 #include <array>
@@ -16,8 +15,7 @@ constexpr std::int64_t kKinds = 6;
 constexpr std::array<const char*, kKinds> kKindNames = {
     "C++ header", "C++ implementation", "C++ test", "Python", "Markdown", "build script"};
 
-/// Returns the type of a path below the tree, or −1. C++ files below tests/ are tests. Build
-/// scripts are CMake and shell files.
+/// Returns the type of a path, or −1. Build scripts are CMake and shell files.
 std::int64_t kind_of(const std::string& path);
 
 struct SourceFile {
@@ -26,9 +24,9 @@ struct SourceFile {
   Part part;
 };
 
-/// Returns files of known type, sorted by path. Skips hidden folders, build/ and runs/. For each
-/// type, a hash of the path selects a fifth for testing and a tenth for validation. Throws
-/// FileError if the directory is missing or there are fewer than 3 files of a type.
+/// Returns files of known type, sorted by path. In each type, a hash of the path selects a fifth
+/// for testing and a tenth for validation. Throws FileError if the directory is missing or a type
+/// has fewer than 3 files.
 std::vector<SourceFile> read_tree(const std::string& tree);
 
 std::string digest_of(const std::vector<SourceFile>& files);
@@ -40,7 +38,7 @@ struct Snippets {
   Tensor kinds;                       // i64 [B]
 };
 
-/// Draws snippets, which begin at any line of the files of one part.
+/// Draws snippets, which begin at lines of the files of one part.
 class SnippetSource {
  public:
   SnippetSource(const std::vector<SourceFile>& files, Part part, const WordList& vocabulary,

@@ -1,4 +1,3 @@
-// Implements classify text and classify fill.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -1,4 +1,3 @@
-// Splits sources and documents into pieces.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +9,15 @@
 namespace gradus::examples {
 
 /// "  return kMaxSize_2;\n  }" → return|k|Max|Size|_|2|;|\n  |}
-/// Words are split at capital letters. Each digit and punctuation mark is one piece. A line end and
-/// the indentation after it are one piece. Other whitespace is dropped. "[MASK]" is one piece.
+/// Words are split at capital letters. A line end with the next indentation is one piece, and so is
+/// "[MASK]". Other whitespace is dropped.
 std::vector<std::string_view> pieces_of(std::string_view text);
 
 class WordList {
  public:
   static constexpr std::int64_t kPadding = 0, kStart = 1, kMask = 2, kUnknown = 3, kFirst = 4;
 
-  /// Returns the most frequent pieces of `texts`, with ties in byte order. `size` includes the
-  /// special ids.
+  /// Returns the most frequent pieces, with ties in byte order. `size` includes the special ids.
   static WordList of(const std::vector<std::string>& texts, std::int64_t size);
   explicit WordList(std::vector<std::string> pieces);
 

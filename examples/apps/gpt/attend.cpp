@@ -1,4 +1,3 @@
-// gpt attend: draws attention weights.
 #include <cstdio>
 
 #include "commands.h"

@@ -1,5 +1,4 @@
-// gpt chat: talks with a pretrained model. The cache stores the conversation, so each turn costs
-// only its new tokens.
+// The cache stores the conversation, so each turn costs only its new tokens.
 #include <cstdio>
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// Flags of all commands except `train`, in a separate file because CLI11 takes seconds to compile.
+// In a separate file because CLI11 takes seconds to compile.
 #include <CLI/CLI.hpp>
 
 #include "pretrained.h"
@@ -37,7 +37,7 @@ void DemoFlags::add_to(CLI::App& app) {
 }
 
 void LogitsFlags::add_to(CLI::App& app) {
-  option(app, "--ids", &ids, "token ids: 1,5,9").required();
+  option(app, "--ids", &ids, "token ids, such as 1,5,9").required();
 }
 
 void ExportFlags::add_to(CLI::App& app) {
@@ -50,7 +50,7 @@ void ChatFlags::add_to(CLI::App& app) {
   options.sampling.top_p = 0.9;
   SampleFlags::add_to(app);
   option(app, "--system", &system,
-         "system message, which tells the model how to behave (default: its template's)");
+         "system message with instructions (default: the chat template's)");
   app.get_option("--prompt")
       ->description("message to answer before exiting; otherwise, each input line is a message");
 }

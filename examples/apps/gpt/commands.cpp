@@ -19,7 +19,7 @@
 namespace gradus::examples {
 namespace {
 
-/// Returns "2026-03-01 14:05" in local time, or "?" if the file is missing.
+/// Returns "2026-03-01 14:05", or "?" if the file is missing.
 std::string when_written(const std::string& path) {
   std::error_code error;
   const auto time = std::filesystem::last_write_time(path, error);

@@ -1,4 +1,4 @@
-// The commands of gpt. Each loads a run's settings into `flags` and returns the exit code.
+// The commands of gpt. Each loads a run's settings and returns the exit code.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,6 @@ struct AttendFlags : Options {
   std::optional<std::int64_t> layer, head;
   void add_to(CLI::App& app);
 };
-/// Writes a page with all attention heads, or a picture of one head.
 int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how);
 
 /// Writes to standard output, and flushes it if `at_once`. Throws FileError.
@@ -34,7 +33,6 @@ void write_out(const std::string& text, bool at_once);
 
 int evaluate(GptFlags& flags, const std::string& directory, const std::string& file);
 
-/// Prints a summary of a run.
 int info(GptFlags& flags, const std::string& directory);
 
 struct DemoFlags : Options {

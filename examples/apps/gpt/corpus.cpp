@@ -37,7 +37,7 @@ std::unique_ptr<io::Tokenizer> choose_tokenizer(const std::string& text, const G
   return std::make_unique<io::ByteTokenizer>();
 }
 
-/// Removes the last tenth of `text`, in complete characters, and returns it.
+/// Removes and returns the last tenth of `text`, in complete characters.
 std::string cut_last_tenth(std::string& text) {
   std::size_t at = text.size() - text.size() / 10;
   while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0u) == 0x80u) ++at;

@@ -1,4 +1,3 @@
-// Reads, splits and tokenizes the text of a run.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +11,18 @@
 namespace gradus::examples {
 
 struct Corpus {
-  std::string digest;    // digest of all files
-  std::string not_text;  // with `auto`, the first file that is not text, and why
+  std::string digest;    // of all files
+  std::string not_text;  // with `auto`: the first file that is not text, and the reason
   std::unique_ptr<io::Tokenizer> tokenizer;
   std::vector<std::int64_t> training, held_out;
 
   std::int64_t size() const { return std::ssize(training) + std::ssize(held_out); }
 };
 
-/// Reads the text. `auto` uses characters if the text is UTF-8 with at most 512 distinct
-/// characters, otherwise bytes. Words and byte pairs are learned from the training part, characters
-/// from the entire text. A resumed run requires the same text and reads its own tokenizer. Throws
-/// FileError for files that are missing, unreadable or empty, for `char` if the text is not UTF-8,
-/// and for characters that occur only in --val.
-/// missing, unreadable or empty, for `char` without UTF-8, and for characters only in --val.
+/// Reads the text. Words and byte pairs are learned from the training part, characters from the
+/// entire text. A resumed run requires the same text and reads its own tokenizer. Throws FileError
+/// for missing, unreadable or empty files, for `char` if the text is not UTF-8, and for characters
+/// that occur only in --val.
 Corpus read_corpus(const GptFlags& flags);
 
 /// Nats per token of predictions from token frequencies (unigram) or the previous token (bigram).

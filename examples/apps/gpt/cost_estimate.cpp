@@ -30,8 +30,7 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
   return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
 }
 
-/// Measures the mean time of a step, without the first step, which fills caches and allocates
-/// memory.
+/// Measures the mean time of a step without the first, which allocates memory.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
   const ScopedPause trial;  // keeps the trial out of traces
   const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);
@@ -51,8 +50,8 @@ void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const
   cost.step_seconds = seconds / static_cast<double>(cost.steps - 1);
 }
 
-/// Returns the bytes that only the run needs: tokens, an evaluation (training.cpp) and a
-/// checkpoint, which contains weights and two moments in f32.
+/// Returns the bytes that only the run needs: tokens, an evaluation and a checkpoint of weights and
+/// two moments.
 std::int64_t bytes_to_come(const nn::GPT& model, const Corpus& corpus) {
   const auto token = static_cast<std::int64_t>(sizeof(std::int64_t));
   const nn::GPTOptions& o = model.options;

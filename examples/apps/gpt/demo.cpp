@@ -1,4 +1,3 @@
-// gpt demo: trains for a minute and samples.
 #include <cstdio>
 
 #include "commands.h"

@@ -45,8 +45,6 @@ Kept one_of(const Names<E>& names) {
   return kept;
 }
 
-/// Selects the size by the text: large models memorize small texts, and small models lack the
-/// capacity for large ones.
 constexpr ConfigForText kConfigs[] = {
     {"toy", "up to 10,000", 10'000},
     {"cpu", "10,000 to 10,000,000", 10'000'000},
@@ -96,7 +94,7 @@ void GptFlags::describe_text(CLI::App& app) {
           {.field = "validation", .may_differ = true})
       .type_name("FILE");
   setting(app, "--tokenizer", &tokenizer,
-          "tokenizer: char, byte, word or bpe; auto: char for at most 512 characters, else byte",
+          "char, byte, word or bpe; auto: char for at most 512 different characters, else byte",
           {.may_differ = true, .choices = {"auto", "char", "byte", "word", "bpe"}})
       .type_name("KIND");
   setting(app, "--vocab", &tokenizer_vocab,
@@ -118,7 +116,7 @@ void GptFlags::describe_model(CLI::App& app) {
   setting(app, "--kv-heads", &kv_heads,
           "key and value heads; must divide --heads (default: --heads)", {.optional = true});
   setting(app, "--window", &window,
-          "tokens in the attention window, including the current one; 0: all (0)",
+          "tokens in the attention window, including the current one (default: 0, all tokens)",
           {.optional = true});
   setting(app, "--norm", &norm, "normalization: layer or rms", one_of(kNorms))
       .type_name("KIND")
@@ -126,11 +124,11 @@ void GptFlags::describe_model(CLI::App& app) {
   setting(app, "--activation", &activation,
           "activation function: gelu, gelu_erf, relu, relu2, silu or swiglu", one_of(kActivations))
       .type_name("KIND");
-  setting(app, "--qk-norm", &qk_norm, "RMS norms for queries and keys (on; --qk-norm=false: off)",
-          {.optional = true});
-  setting(app, "--bias", &bias, "biases in layers and norms (off)", {.optional = true});
+  setting(app, "--qk-norm", &qk_norm,
+          "RMS norms for queries and keys (default: on; --qk-norm=false: off)", {.optional = true});
+  setting(app, "--bias", &bias, "biases in layers and norms (default: off)", {.optional = true});
   setting(app, "--zero-init", &zero_init,
-          "initialize blocks to have no effect (on; --zero-init=false: as in GPT-2)",
+          "start with blocks that have no effect (default: on; --zero-init=false: as in GPT-2)",
           {.optional = true});
   setting(
       app, "--checkpoint", &checkpoint,
@@ -139,12 +137,13 @@ void GptFlags::describe_model(CLI::App& app) {
   setting(app, "--from", &from, "pretrained model to start from: a directory or a .gguf file",
           {.optional = true, .may_differ = true})
       .type_name("MODEL");
-  setting(app, "--freeze", &freeze, "parameters to freeze: token.*,blocks.0.*", {.optional = true})
-      .type_name("PATTERN");
-  setting(app, "--lora", &lora, "layers to train only by LoRA adapters: *.qkv_proj",
+  setting(app, "--freeze", &freeze, "parameters to freeze, such as token.*,blocks.0.*",
           {.optional = true})
       .type_name("PATTERN");
-  setting(app, "--lora-rank", &lora_rank, "rank of the LoRA adapters (8)", {.optional = true});
+  setting(app, "--lora", &lora, "layers to train only by LoRA adapters, such as *.qkv_proj",
+          {.optional = true})
+      .type_name("PATTERN");
+  setting(app, "--lora-rank", &lora_rank, "rank of the LoRA adapters", {.optional = true});
 }
 
 void GptFlags::describe_recipe(CLI::App& app) {
@@ -337,7 +336,6 @@ void GptFlags::choose_config(const std::string& name) {
   choose_recipe();
 }
 
-/// Selects Muon, and a model whose loss is lower than GPT-2's after the same number of steps.
 void GptFlags::choose_recipe() {
   const auto choose = [&](const char* flag, auto& setting, const auto& chosen) {
     if (!given(flag)) setting = chosen;

@@ -1,5 +1,4 @@
-// Settings of a gpt run. Each is described once, for the command line, settings.json and
-// validation.
+// The settings of a gpt run, for the command line, settings.json and validation.
 #pragma once
 
 #include <optional>
@@ -19,18 +18,18 @@ class GptFlags : public ModelFlags {
 
   std::vector<std::string> texts;  // files, concatenated
   std::string validation;          // held-out file; "" selects the last tenth of the text
-  std::string text_digest;         // checked on resume
+  std::string text_digest;
   std::string tokenizer = "auto";
-  std::int64_t tokenizer_vocab = 0;  // vocabulary size of word and bpe tokenizers
-  std::string config;                // preset of the sizes; "" selects by the text's size
+  std::int64_t tokenizer_vocab = 0;  // for word and bpe
+  std::string config;                // preset; "" selects by the text's size
   std::int64_t vocab = 0, context = 0, kv_heads = 0, window = 0;
   // Defaults of older runs. choose_recipe() sets the defaults of new runs.
   std::string positions = "learned", norm = "layer", activation = "gelu";
   bool bias = true, qk_norm = false, zero_init = false;
-  bool checkpoint = false;   // gradient checkpointing
-  std::string from;          // pretrained model to start from; "" if none
+  bool checkpoint = false;
+  std::string from;          // pretrained model; "" if none
   std::string architecture;  // config.json of `from`, for options that have no flag
-  std::string freeze, lora;  // patterns of frozen parameters, and of layers with adapters
+  std::string freeze, lora;  // patterns: frozen parameters; layers with adapters
   std::int64_t lora_rank = 8;
   train::TimeLimit time;  // if set, `steps` is the initial plan
   std::int64_t warmup = 100;
@@ -40,17 +39,16 @@ class GptFlags : public ModelFlags {
   std::optional<double> minutes;
   bool no_trial = false;
   std::string weights = "f32";  // precision for inference, or "auto"
-  std::string cache = "f32";    // precision of keys and values
+  std::string cache = "f32";
   /// Adds --weights, and --cache if the command generates text.
   void add_weights_to(CLI::App& command, bool writes);
   Precision precision(const nn::GPT& model) const;
   Precision cache_precision() const;
 
-  /// Returns --out, or runs/book for texts/book.txt. Throws ValueError if neither is given.
+  /// Returns --out, or runs/book for texts/book.txt. Throws ValueError without both.
   std::string directory() const;
-  /// Sets the sizes of a preset, except those given by flags. Throws ValueError for unknown names.
+  /// Sets sizes that no flag gives. Throws ValueError for unknown presets.
   void choose_config(const std::string& name);
-  /// Validates a new run before its text is read, using the minimum memory.
   void judge_before_text();
   /// Sets the values that depend on the text. Call judge() afterwards.
   void take(const Corpus& corpus);
@@ -58,7 +56,7 @@ class GptFlags : public ModelFlags {
   nn::GPTOptions model() const;
   /// Loads `from`, or draws random weights. Applies --freeze and --lora.
   nn::GPT make_model(bool load) const;
-  /// Describes the differences from GPT-2: ", rotary positions, 2 key heads".
+  /// Returns a text such as ", rotary positions, 2 key heads".
   std::string non_default_options() const;
   std::string tokenizer_file() const { return out + "/tokenizer.json"; }
 

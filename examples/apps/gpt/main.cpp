@@ -1,4 +1,3 @@
-// gpt: trains, samples and evaluates small GPTs. See `gpt --help`.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

@@ -21,8 +21,7 @@
 namespace gradus::examples {
 namespace {
 
-/// Limits of the context and the evaluation window, because a model's full context could take
-/// gigabytes.
+/// These limits save memory, because a model's full context could take gigabytes.
 constexpr std::int64_t kMostAtOnce = 2048, kWindow = 256;
 
 std::vector<std::int64_t> numbers_in(const std::string& list) {
@@ -36,7 +35,7 @@ std::vector<std::int64_t> numbers_in(const std::string& list) {
       used = std::string::npos;
     }
     require(used == part.size(), "--ids ", io::quote(list), ": ", io::quote(part),
-            " is not a token id; give them as 1,5,9");
+            " is not a token id; give ids as 1,5,9");
   }
   require(!numbers.empty(), "--ids is empty; give token ids as 1,5,9");
   return numbers;

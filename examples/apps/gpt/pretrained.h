@@ -1,4 +1,4 @@
-// Uses a pretrained model, a Hugging Face directory or GGUF file, in place of a run.
+// Uses a Hugging Face directory or GGUF file in place of a run.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,10 @@ namespace gradus::examples {
 /// Reads tokenizer.json, or the tokenizer in a GGUF file. Throws FileError.
 std::unique_ptr<io::Tokenizer> tokenizer_of(const std::string& model);
 
-/// Reads a run's tokenizer.json, or the tokenizer of the GGUF file from which the run started.
+/// Reads a run's tokenizer.json, or the tokenizer of its GGUF file.
 std::unique_ptr<io::Tokenizer> tokenizer_of_run(const GptFlags& flags);
 
 struct TrainedModel;
-/// Loads a pretrained model, and sets the sizes in `flags`.
 TrainedModel load_pretrained(GptFlags& flags, const std::string& model);
 int info_of_pretrained(const std::string& model);
 
@@ -24,7 +23,7 @@ struct LogitsFlags : Options {
   std::string ids;  // "1,5,9"
   void add_to(CLI::App& app);
 };
-/// Prints the logits of each position as a JSON array. Needs no tokenizer.
+/// Prints the logits of each position as a JSON array.
 int logits(GptFlags& flags, const std::string& model, const LogitsFlags& how);
 
 struct ExportFlags : Options {
@@ -32,8 +31,7 @@ struct ExportFlags : Options {
   bool adapters = false;
   void add_to(CLI::App& app);
 };
-/// Writes config.json, tokenizer.json and model.safetensors with merged adapters; or only the
-/// adapters.
+/// Writes a Hugging Face directory with merged adapters, or only the adapters.
 int export_model(GptFlags& flags, const std::string& run, const ExportFlags& how);
 
 struct ChatFlags : SampleFlags {

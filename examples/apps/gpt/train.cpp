@@ -1,4 +1,3 @@
-// gpt train: prints the plan and its cost, trains, and prints the results.
 #include <cstdio>
 #include <iomanip>
 
@@ -15,7 +14,7 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kEvaluationsInTime = 10;  // evaluations of a run with --minutes
+constexpr std::int64_t kEvaluationsInTime = 10;  // with --minutes
 
 std::string three_digits(double value) { return str_cat(std::setprecision(3), value); }
 
@@ -66,7 +65,7 @@ void describe_run(const GptFlags& flags, const Corpus& corpus, const train::Trai
   say("run", flags.out, named ? "" : ", named after the text (--out changes it)");
 }
 
-/// Loads the settings of the run. Flags must not contradict them, but texts may have moved.
+/// Loads the run's settings. Flags must not contradict them, but texts may have moved.
 DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   const std::vector<std::string> texts = flags.texts;
   const std::string validation = flags.validation, tokenizer = flags.tokenizer;
@@ -88,7 +87,6 @@ DirectoryLock resume_with(GptFlags& flags, bool& finished) {
   return lock;
 }
 
-/// Sets the values that depend on the text, or checks them on resume.
 void take_text(GptFlags& flags, const Corpus& corpus) {
   const std::int64_t kinds = corpus.tokenizer->vocab_size();
   require<FileError>(!flags.resume || kinds == flags.vocab, flags.settings_file(), ": vocab ",

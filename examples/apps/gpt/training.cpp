@@ -29,7 +29,7 @@ train::TrainOptions options_for(const GptFlags& flags, const io::Tokenizer& toke
   return options;
 }
 
-/// Logs the entropy, span and largest weight of each head on the first window of the held-out text.
+/// Logs each head's entropy, span and largest weight on the first held-out window.
 void log_heads(train::Metrics& metrics, const nn::GPT& model,
                const std::vector<std::int64_t>& held_out, std::int64_t T) {
   nn::AttentionRecord record;
@@ -43,7 +43,6 @@ void log_heads(train::Metrics& metrics, const nn::GPT& model,
   }
 }
 
-/// Prints advice if the loss is not below the bigram entropy.
 void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram) {
   const double last = trainer.last(), rate = flags.learning_rate;
   if (last < bigram) return;
@@ -56,7 +55,8 @@ void advise(const GptFlags& flags, const train::Trainer& trainer, double bigram)
                      ", more steps for a longer warm-up, or --dropout against overfitting")
            : str_cat("try more steps (", io::grouped(4 * trainer.step()),
                      ") or another learning rate than --lr ", rate);
-  std::fprintf(stderr, "gpt: ended above the bigram line, at %.4f: %s\n", last, what.c_str());
+  std::fprintf(stderr, "gpt: the held-out loss ended above the bigram loss, at %.4f: %s\n", last,
+               what.c_str());
 }
 
 void print_losses(const GptFlags& flags, const Corpus& corpus, const train::Trainer& trainer) {

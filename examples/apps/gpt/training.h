@@ -1,12 +1,12 @@
-// A training run of gpt and its directory:
+// The directory of a run:
 //
 //   settings.json
 //   tokenizer.json
-//   metrics.jsonl            one line per step
+//   metrics.jsonl
 //   model.safetensors        best weights, with PyTorch-like names
 //   checkpoint.safetensors   state for --resume
-//   loss.svg                 loss curves, at the end
-//   run.lock                 lock of the writing process
+//   loss.svg                 written at the end
+//   run.lock
 #pragma once
 
 #include <functional>
@@ -16,17 +16,16 @@
 
 namespace gradus::examples {
 
-/// Trains after flags.begin(). Prints the best loss, the losses of simpler models, and advice.
-/// Returns the exit code. Throws FileError if the disk is full; the run can then be resumed.
+/// Trains after flags.begin() and prints the results. Returns the exit code. Throws FileError if
+/// the disk is full; the run can then be resumed.
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun = {});
 
-/// Returns an optimizer of all parameters that are not frozen.
 std::unique_ptr<optim::Optimizer> make_optimizer(const GptFlags& flags, const nn::GPT& model);
 optim::Schedule make_schedule(const GptFlags& flags);
 
-/// The tokenizer, best weights and settings of a run, or a pretrained model (pretrained.h). Loading
-/// throws FileError if `directory` is neither.
+/// A run's tokenizer and best weights, or a pretrained model. Loading throws FileError if
+/// `directory` is neither.
 struct TrainedModel {
   std::unique_ptr<io::Tokenizer> tokenizer;
   std::unique_ptr<nn::GPT> model;  // in eval mode
@@ -36,6 +35,6 @@ TrainedModel load_trained(GptFlags& flags, const std::string& directory);
 /// Returns the mean nats per token, processing `batch` windows at a time.
 double mean_loss(const nn::GPT& model, const std::vector<std::int64_t>& tokens, std::int64_t batch,
                  std::int64_t window);
-std::int64_t evaluation_batch(const GptFlags& flags);  // the `batch` of mean_loss during training
+std::int64_t evaluation_batch(const GptFlags& flags);  // `batch` during training
 
 }  // namespace gradus::examples

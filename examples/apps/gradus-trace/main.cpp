@@ -1,4 +1,3 @@
-// gradus-trace diff A.html B.html: finds the first value that differs between two traces.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,8 +17,8 @@ namespace {
 using Json = nlohmann::json;
 using Row = std::map<std::string, Json>;
 
-/// Returns the tape in a page (docs/reference/trace_format.md). Throws FileError if the page is
-/// missing or was changed.
+/// Returns a page's trace (docs/reference/trace_format.md). Throws FileError if the page is missing
+/// or was changed.
 Json tape_of(const std::string& path) {
   const std::string page = io::read_text(path);
   const std::string before = "id=\"tape\" data-crc32=\"";
@@ -31,7 +30,7 @@ Json tape_of(const std::string& path) {
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x", io::crc32(text.data(), text.size()));
   require<FileError>(written == sum, path, ": its checksum is ", sum, ", but it was written with ",
-                     written, "; the file was changed");
+                     written, "; the file was changed. Record the trace again");
   return Json::parse(text);
 }
 
@@ -62,7 +61,7 @@ class Tape {
   Json json_;
 };
 
-/// An entry of a trace. Corresponding entries of two traces have the same `name`.
+/// Corresponding entries of two traces have the same `name`.
 struct Entry {
   std::string name;
   std::size_t tensor;

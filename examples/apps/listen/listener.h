@@ -13,9 +13,8 @@ struct ConvolutionBlockOptions {
   std::int64_t kernel = 5;  // width in frames; odd
 };
 
-/// x = x + gelu(convolution(norm(x)));   x = block(x), [B, T, C] → [B, T, C]. The zero-padded,
-/// depthwise convolution mixes neighboring frames; attention mixes distant frames. After Gulati et
-/// al. 2020 (Conformer), without the gates.
+/// x = x + gelu(convolution(norm(x)));   x = block(x), [B, T, C] → [B, T, C]. The depthwise
+/// convolution mixes neighboring frames. From Gulati et al. 2020 (Conformer), without gates.
 class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
  public:
   explicit ConvolutionBlock(const ConvolutionBlockOptions& options);
@@ -31,15 +30,14 @@ class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
 };
 
 struct ListenerOptions {
-  std::int64_t bands = 0, frames = 0;  // sizes of a spectrogram; `frames` is the maximum
+  std::int64_t bands = 0, frames = 0;  // bands, and the most frames
   std::int64_t classes = 0;
   std::int64_t layers = 1, heads = 1, width = 0, kernel = 5;
   double dropout = 0;
 };
 
-/// Classifies spectrograms [B, bands, T], and returns logits [B, classes]: two convolutions, the
-/// second with stride 2, sinusoidal positions, convolution blocks, a norm, the mean over time, and
-/// a head.
+/// Spectrograms [B, bands, T] → logits [B, classes]: two convolutions, the second with stride 2,
+/// sinusoidal positions, convolution blocks, a norm, the mean over time, and a head.
 class Listener : public nn::Layer<Listener> {
  public:
   explicit Listener(const ListenerOptions& options);

@@ -1,13 +1,9 @@
-// listen: classifies generated sounds of eight classes: tones, glides up and down, bursts of noise,
-// trills, chords, and two pitches in either order.
+// listen: classifies generated sounds of eight classes (sounds.h).
 //
 //   listen train                             trains in about a minute, into runs/listen
 //   listen make rise.wav --class rise        writes a sound
 //   listen to runs/listen rise.wav           classifies it, and shows the spectrogram
 //   listen to runs/listen --class trill      the same for a new sound
-//
-// With the defaults, more than 97 of 100 new sounds are classified correctly. With logistic
-// regression on the mean spectrum, which ignores order in time, about 37 are correct.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 

@@ -29,18 +29,18 @@ Sound sound_named(const std::string& name);  // throws ValueError
 
 struct Voice {
   double onset = 0.1, duration = 0.4;  // seconds
-  double pitch = 500, ratio = 1.5;     // lower pitch in Hz; ratio of the higher to the lower pitch
+  double pitch = 500, ratio = 1.5;     // lower pitch in Hz; higher / lower pitch
   double loudness = 0.5;               // amplitude, at most 1
   double noise = 0;                    // standard deviation of the noise
 };
-/// Draws a voice: duration 0.3 … 0.5, an onset such that the sound fits, pitch 300 … 1400, ratio
-/// 1.3 … 2.2, loudness 0.15 … 0.6, noise 0.02 … 0.15.
+/// Draws a voice: duration 0.3 … 0.5, pitch 300 … 1400, ratio 1.3 … 2.2, loudness 0.15 … 0.6, noise
+/// 0.02 … 0.15.
 Voice random_voice(const RandomStream& random);
 
 /// Returns kSamples values in [−1, 1].
 std::vector<float> make_sound(Sound sound, const Voice& voice, const RandomStream& random);
 
-/// Returns `count` random sounds: x [count, kSamples], y [count]. Depends only on the arguments.
+/// Returns x [count, kSamples] and y [count]. Depends only on the arguments.
 Labelled make_sounds(std::int64_t count, std::uint64_t seed, std::int64_t block);
 
 std::vector<float> make_one(Sound sound, std::uint64_t seed);

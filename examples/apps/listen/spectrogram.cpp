@@ -17,8 +17,8 @@
 namespace gradus::examples {
 namespace {
 
-/// Returns a matrix of shape [kFrame, 2 · 2 kBands]. Column k is Hann's window times cos(2π (k + 1)
-/// n / kFrame); the second half has sines. Each band has two frequencies.
+/// Returns [kFrame, 2 · 2 kBands]: Hann's window times cos(2π (k + 1) n / kFrame), then times
+/// sines. Each band has two frequencies.
 Tensor fourier() {
   constexpr std::int64_t pitches = 2 * kBands;
   std::vector<float> numbers(kFrame * 2 * pitches);

@@ -43,15 +43,18 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-/// Returns the sampling rate. Throws unless the chunk describes 16-bit PCM with one channel.
+/// Returns the sampling rate.
 std::int64_t read_format(std::span<const std::byte> chunk, const std::string& name) {
   Reader reader(chunk, name);
   const std::uint32_t format = reader.number(2), channels = reader.number(2),
                       rate = reader.number(4), second = reader.number(4), frame = reader.number(2),
                       bits = reader.number(2);
-  require<FileError>(format == 1, name, ": has format ", format, ", but only PCM (1) is supported");
-  require<FileError>(channels == 1, name, ": has ", channels, " channels, but must have one");
-  require<FileError>(bits == 16, name, ": has ", bits, " bits per sample, but must have 16");
+  require<FileError>(format == 1, name, ": has format ", format,
+                     ", but only PCM (1) is supported; convert it");
+  require<FileError>(channels == 1, name, ": has ", channels,
+                     " channels, but must have one; convert it");
+  require<FileError>(bits == 16, name, ": has ", bits,
+                     " bits per sample, but must have 16; convert it");
   require<FileError>(rate > 0 && frame == 2 && second == 2 * rate, name, ": ", rate,
                      " samples of 2 bytes per second contradict ", second, " bytes per second and ",
                      frame, " per sample");

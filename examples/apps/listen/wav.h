@@ -1,4 +1,4 @@
-// Reads and writes WAV files with 16 bits per sample and one channel.
+// Reads and writes WAV files with 16 bits and one channel.
 #pragma once
 
 #include <cstdint>

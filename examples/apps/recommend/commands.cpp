@@ -1,5 +1,4 @@
-// As in the paper, the last item of each history is for testing, and the item before it for
-// validation.
+// The last item of each history is for testing, and the item before it for validation.
 #include "commands.h"
 
 #include <algorithm>
@@ -35,7 +34,7 @@ Recommender model_for(const RecommendFlags& flags) {
                       .dropout = flags.dropout});
 }
 
-/// Returns a batch. `next` contains the items to predict; 0 means none.
+/// Returns a batch. `next` has the items to predict; 0 means none.
 train::Batch batch_of(const std::vector<History>& known, const std::vector<History>& next) {
   std::vector<std::int64_t> x, y;
   for (const History& each : known) x.insert(x.end(), each.begin(), each.end());
@@ -44,7 +43,7 @@ train::Batch batch_of(const std::vector<History>& known, const std::vector<Histo
   return {tensor(x, shape), tensor(y, shape)};
 }
 
-/// Returns a batch that predicts the next item at each position, without the last two items.
+/// Returns a training batch, without the last two items of each history.
 train::Batch batch_at(const std::vector<History>& all, const train::LengthBuckets& order,
                       std::int64_t step) {
   std::vector<History> known, next;
@@ -56,7 +55,7 @@ train::Batch batch_at(const std::vector<History>& all, const train::LengthBucket
   return batch_of(known, next);
 }
 
-/// Ranks and mean loss of the items at distance `back` from the end, given the items before them.
+/// Ranks and mean loss of the items at distance `back` from the end, given earlier items.
 struct Judged {
   std::vector<std::int64_t> ranks;
   double loss = 0;

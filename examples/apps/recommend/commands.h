@@ -1,4 +1,4 @@
-// The commands of recommend. Each returns the exit code.
+// Each command returns the exit code.
 #pragma once
 
 #include <string>

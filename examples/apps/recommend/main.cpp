@@ -1,12 +1,8 @@
-// recommend: a Transformer (recommender.h, after SASRec) that predicts which item a user of a
-// generated world chooses next.
+// recommend: a Transformer that predicts which item a user of a generated world chooses next.
 //
 //   recommend train                                        trains, and compares with baselines
 //   recommend for runs/recommend "Silent Harbour" "Amber Harbour" 42      recommends items
 //   recommend eval runs/recommend                          prints the metrics again
-//
-// Start with world.h (how users choose), train() in commands.cpp, and ranking.cpp (metrics and
-// baselines).
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

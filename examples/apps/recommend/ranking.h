@@ -1,4 +1,3 @@
-// Metrics and baselines of rankings.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +11,21 @@ namespace gradus::examples {
 
 using Scores = std::vector<double>;  // scores of items 0 … kItems; 0 is padding
 
-/// Means over users of 1 (hit_rate) and of 1 / log2(1 + rank) (ndcg), with 0 for ranks above 10
-/// (Järvelin & Kekäläinen 2002).
+/// Means over users of 1 (hit_rate) and of 1 / log2(1 + rank) (ndcg), where ranks above 10 count as
+/// 0 (Järvelin & Kekäläinen 2002).
 struct Quality {
   double hit_rate = 0, ndcg = 0;
 };
 constexpr std::int64_t kTop = 10;
 
-/// Returns the rank, starting with 1. Other items with an equal score rank higher.
+/// Returns the rank, from 1. Tied items rank higher.
 std::int64_t rank_of(std::int64_t item, const Scores& scores);
-/// Returns the means for `ranks`, one rank per user.
 Quality quality_of(const std::vector<std::int64_t>& ranks);
 
 Scores popularity(const std::vector<History>& histories);
 
-/// A Markov chain: counts which items follow the last two items, or the last one. Ties are broken
-/// by the counts for the last item, then by popularity.
+/// Counts which items follow the last two items, or the last one. Counts for the last item break
+/// ties, then popularity.
 class Markov {
  public:
   explicit Markov(const std::vector<History>& histories);

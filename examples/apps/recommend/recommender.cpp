@@ -42,7 +42,7 @@ Tensor Recommender::forward(const Tensor& items) const {
                       items.defined() ? to_string(items.shape()) : "undefined");
   const std::int64_t T = items.size(1);
   require<ShapeError>(T <= options.context, "Recommender: histories of ", T,
-                      " items, but the context is ", options.context, ". Pass the last ones.");
+                      " items, but the context is ", options.context, ". Pass only the latest.");
   const Tensor there = unsqueeze(not_equal(items, 0), 1);  // [B, 1, T]: not padding
   const Mask mask = causal_mask() & dense_mask(expand(there, {items.size(0), T, T}));
   const double scale = std::sqrt(static_cast<double>(options.width));

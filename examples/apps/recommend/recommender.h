@@ -14,11 +14,10 @@ struct RecommenderOptions {
   double dropout = 0;
 };
 
-/// Predicts the next item from a history. SASRec (Kang & McAuley 2018): item · √C + learned
-/// position, causal blocks, and the dot product of each item's embedding with the last vector. Maps
-/// histories i64 [B, T], with padding first, to scores of the next item at each position, [B, T,
-/// items + 1]; item 0 has score −∞. Positions count from the first item, so padding does not affect
-/// the scores.
+/// Predicts the next item. SASRec (Kang & McAuley 2018): item · √C + learned position, causal
+/// blocks, and dot products with the items' embeddings. Maps histories i64 [B, T], with padding
+/// first, to scores [B, T, items + 1], −∞ for item 0. Positions count from the first item, so
+/// padding does not affect the scores.
 class Recommender : public nn::Layer<Recommender> {
  public:
   explicit Recommender(const RecommenderOptions& options);

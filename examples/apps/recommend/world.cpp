@@ -67,8 +67,7 @@ class Walk {
     return 1 + rank * 137 % kItems;  // spreads the items over the shelves
   }
 
-  /// Returns another genre that the user likes. A genre is more likely the longer ago it was
-  /// visited.
+  /// Returns another genre that the user likes, more likely one visited long ago.
   std::size_t another() {
     std::int64_t total = 0;
     for (std::size_t i = 0; i < genres_.size(); ++i) total += i == current_ ? 0 : weight(i);

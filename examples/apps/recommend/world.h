@@ -4,8 +4,7 @@
 // position on each of their shelves, and moves either up or down on all of them. After two items of
 // one genre the user switches to another. Otherwise the user stays, or returns to a liked genre
 // (more likely the longer ago it was left) and continues there. One item in ten is a fashionable
-// one. So the next item depends on the last two items, the direction, and earlier positions. The
-// last item by itself says little.
+// one. So the next item depends on the last two items, the direction, and earlier positions.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +18,12 @@ using History = std::vector<std::int64_t>;  // items 1 … kItems, in order of t
 constexpr std::int64_t kGenres = 16, kShelf = 16, kItems = kGenres * kShelf;
 constexpr std::int64_t kLength = 40;  // items per user
 
-/// Returns a name such as "Silent Harbour": an adjective for the position, a noun for the genre.
+/// Returns a name such as "Silent Harbour", from the position and the genre.
 std::string name_of(std::int64_t item);
 /// Finds an item by its name, in any case, or by its number. Throws ValueError.
 std::int64_t item_of(const std::string& name_or_number);
 
-/// Depends only on the seed. A smaller number of users returns the first of them.
+/// Depends only on the seed. The first users are the same for any number of users.
 std::vector<History> histories(std::int64_t users, std::int64_t seed);
 
 }  // namespace gradus::examples

@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
       ->required();
   app.add_option("question", asked.question, "question to search for");
   app.add_option("files", asked.files, "documents to search");
-  app.add_option("--best", asked.best, "number of sentences printed (3)");
+  app.add_option("--best", asked.best, "number of sentences printed (default: 3)");
   app.add_option("--vectors", asked.vectors, "print the vector of each line of a file, and exit")
       ->type_name("FILE");
   return program(app, "search", argc, argv, [&] { return run(asked); });

@@ -1,4 +1,3 @@
-// Splits documents into sentences and computes the sentences' vectors.
 #pragma once
 
 #include <string>
@@ -12,15 +11,14 @@ namespace gradus::examples {
 struct SourceSentence {
   std::string text;
   std::string file;
-  std::int64_t line;  // number of the first line, from 1
+  std::int64_t line;  // first line, from 1
 };
 
-/// Returns sentences of at least four words, except Markdown's code, tables and headings. A
-/// sentence ends with ".", "!" or "?" before whitespace, or at the end of its paragraph.
+/// Returns sentences of at least four words, without Markdown's code, tables and headings.
 std::vector<SourceSentence> sentences_of(const std::string& text, const std::string& file);
 
-/// Returns the normalized means of the last layer over the tokens, [N, C] (Reimers & Gurevych
-/// 2019). Truncates texts after 256 tokens.
+/// Returns the normalized means of the last layer over at most 256 tokens, [N, C] (Reimers &
+/// Gurevych 2019).
 Tensor vectors_of(const std::vector<std::string>& texts, const nn::BERT& model,
                   const io::PretrainedTokenizer& tokenizer);
 

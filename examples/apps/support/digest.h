@@ -1,4 +1,3 @@
-// Computes a digest of texts, to detect changes.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +5,7 @@
 
 namespace gradus::examples {
 
-/// 64-bit FNV-1a. `before` is the digest of the preceding text.
+/// Returns the FNV-1a hash of a text that continues the text with digest `before`.
 inline std::uint64_t digest(std::string_view text, std::uint64_t before = 14695981039346656037u) {
   for (const char c : text) before = (before ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return before;

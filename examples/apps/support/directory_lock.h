@@ -1,16 +1,13 @@
-// A lock that allows one writer per run.
 #pragma once
 
 #include <string>
 
 namespace gradus::examples {
 
-/// Holds DIRECTORY/run.lock, a POSIX record lock that is released at the latest when the process
-/// ends.
+/// Allows one writer per run: holds DIRECTORY/run.lock, a POSIX lock that ends with the process.
 class DirectoryLock {
  public:
-  /// Creates the directory if needed. Throws FileError if that fails or another process holds the
-  /// lock.
+  /// Creates the directory. Throws FileError if that fails or another process holds the lock.
   explicit DirectoryLock(const std::string& directory);
   DirectoryLock() : file_(-1) {}  // another process of the run has the lock
   ~DirectoryLock();
@@ -21,8 +18,8 @@ class DirectoryLock {
   int file_;  // −1: no lock
 };
 
-/// Returns the id of the process that holds the lock, or 0. Not for a directory locked by this
-/// process: POSIX drops a lock when any handle on its file is closed.
+/// Returns the id of the process that holds the lock, or 0. Do not call it for a directory that
+/// this process has locked, because closing any handle on the file releases the lock.
 int lock_holder(const std::string& directory);
 
 }  // namespace gradus::examples

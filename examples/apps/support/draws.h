@@ -1,4 +1,3 @@
-// Draws a sequence of random choices from one stream.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Signal handling for the example programs: after a signal, the training loop finishes the current
-// step and saves.
+// After a signal, the training loop finishes the current step and saves.
 #pragma once
 
 #include <csignal>
@@ -24,7 +23,7 @@ inline void catch_interrupts() {
   std::signal(SIGPIPE, SIG_IGN);  // `gpt train … | head` must not kill the run
 #endif
 #ifdef SIGXFSZ
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // makes a file-size limit an error like a full disk
 #endif
 }
 

@@ -14,9 +14,9 @@
 namespace gradus::examples {
 namespace {
 
-/// An inclusive range. The upper limits keep products of counts within 64 bits: steps · batch and
-/// batch · context are at most 10¹⁸, and 2 · (steps + pretrain) fits into the 32 bits that number a
-/// stream.
+/// An inclusive range. Upper limits keep products of counts within 64 bits: steps · batch and
+/// batch · context are at most 10¹⁸. Stream numbers reach 2 · (steps + pretrain) and fit into
+/// 32 bits.
 struct Range {
   double least, most;
   const char* rule;
@@ -31,7 +31,7 @@ constexpr Range kRate{kTiny, std::numeric_limits<double>::max(), "must be positi
 constexpr Range kShare{0, kBelow1, "must be in [0, 1)"};
 constexpr Range kPart{0, 1, "must be in [0, 1]"};
 constexpr Range kPositive{kTiny, 1e9, "must be positive, at most 1,000,000,000"};
-constexpr Range kFromZero{0, 1e9, "must not be negative, nor above 1,000,000,000"};
+constexpr Range kFromZero{0, 1e9, "must be 0 to 1,000,000,000"};
 
 const std::map<std::string, Range>& ranges() {
   static const std::map<std::string, Range> all = {
@@ -71,7 +71,7 @@ const std::map<std::string, Range>& ranges() {
       {"top_p", {kTiny, 1, "must be in (0, 1]"}},
       {"tested", {1, 1e6, "must be 1 to 1,000,000"}},
       {"beams", {1, 1e3, "must be positive, at most 1,000"}},
-      {"pretrain", {0, 1e9, "must not be negative, nor above 1,000,000,000"}},
+      {"pretrain", {0, 1e9, "must be 0 to 1,000,000,000"}},
       {"length", {2, 1e6, "must be 2 or more, at most 1,000,000"}},
       {"vocabulary", {5, 1e6, "must be 5 or more, at most 1,000,000"}}};
   return all;

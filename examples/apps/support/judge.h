@@ -1,4 +1,4 @@
-// Validates settings and the memory they need before anything is allocated.
+// Validates settings and memory before anything is allocated.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace gradus::examples {
 
 /// A lower bound of a run's memory in bytes. Doubles avoid overflow.
 struct Need {
-  double parameters = 0;  // number of f32 values
-  double step = 0;        // bytes saved for backward
-  double evaluation = 0;  // bytes held by an evaluation
-  double data = 0;        // bytes of training data
-  /// Returns the bytes of weights, gradients, two moments and data, plus the largest of step,
-  /// evaluation and checkpoint.
+  double parameters = 0;  // count, not bytes
+  double step = 0;        // tensors saved for backward
+  double evaluation = 0;
+  double data = 0;
+  /// Includes weights, gradients, two moments, data, and the largest of step, evaluation and
+  /// checkpoint.
   double training() const;
   double using_it() const { return 4 * parameters; }
 };
@@ -31,7 +31,7 @@ inline constexpr const char* kWayOn = "; restore the original files, or start a 
 
 class Judge {
  public:
-  /// `file` is a run's settings.json; empty means the command line.
+  /// `file` is settings.json, or "" for the command line.
   explicit Judge(std::string file = "") : file_(std::move(file)) {}
 
   /// Returns "--eval-every" or "runs/x/settings.json: eval_every".
@@ -41,18 +41,16 @@ class Judge {
   void number(const std::string& key, double value) const;
   void number(const std::string& key, std::int64_t value) const;
 
-  /// Throws if `word` is not in `choices`. If `choices` is empty, any word is accepted.
+  /// Throws if `word` is not in `choices`, unless `choices` is empty.
   void choice(const std::string& key, const std::string& word,
               const std::vector<std::string>& choices) const;
 
-  /// Throws unless `holds`. `parts` describe the problem and a fix.
   template <class T, class... Parts>
   void require(bool holds, const std::string& key, const T& value, const Parts&... parts) const {
     if (!holds) refuse(str_cat(name(key), " ", value, parts...));
   }
 
-  /// Throws if `bytes` are not available. `sizes` are settings that could be reduced: {{"batch",
-  /// 64}, …}.
+  /// Throws if `bytes` are not available. The message names `sizes`, such as {{"batch", 64}}.
   void memory(double bytes, const std::vector<std::pair<const char*, std::int64_t>>& sizes) const;
 
  private:
@@ -60,8 +58,8 @@ class Judge {
   std::string file_;
 };
 
-/// Reads settings.json. Throws a one-line FileError for invalid JSON, wrong types, missing fields
-/// and, in finish(), unknown fields.
+/// Reads settings.json. Throws FileError for invalid JSON, wrong types, missing fields and, in
+/// finish(), unknown fields.
 class SettingsFile {
  public:
   SettingsFile(const std::string& text, std::string file, std::string program);
@@ -76,7 +74,7 @@ class SettingsFile {
   void read_if_there(const std::string& key, T& to) {
     if (has(key)) read(key, to);
   }
-  SettingsFile part(const std::string& key);  // returns a nested object
+  SettingsFile part(const std::string& key);  // a nested object
   void finish() const;
 
  private:

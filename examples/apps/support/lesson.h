@@ -1,4 +1,3 @@
-// Helpers of the lessons: checked claims, tables, pictures, statistics and recorded ops.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +31,8 @@ inline void expect(bool holds, const char* claim) {
   std::exit(1);
 }
 
-/// True if the f64 tensors a and b are equal up to rounding: within 1e-12 of the largest value, or
-/// of 1. A thousand or more roundings could add up to that, but any mistake is far larger.
+/// Returns whether a and b differ by less than 1e-12 times the largest value or 1, which is more
+/// than rounding but less than any mistake.
 inline bool same(const Tensor& a, const Tensor& b) {
   const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
   double largest = 1;
@@ -53,18 +52,17 @@ inline Row flat(const Rows& rows) {
   return values;
 }
 
-/// Returns a matrix of shape [rows, columns].
 inline Tensor matrix(const Rows& rows) {
   return squeeze(tensor(flat(rows), {1, std::ssize(rows), std::ssize(rows.at(0))}), 0);
 }
 
-/// Returns a leaf of shape [B 1, H 1, rows, width]: one example, one head.
+/// Returns a leaf of shape [B 1, H 1, rows, width].
 inline Tensor head(const Rows& rows) {
   const Tensor x = matrix(rows);
   return reshape(x, {1, 1, x.size(0), x.size(1)}).requires_grad_();
 }
 
-/// Prints an f64 tensor as a table whose columns are the last axis, with optional row labels:
+/// Prints an f64 tensor as a table with optional row labels:
 ///
 ///   scores = q kᵀ / √D   [1, 1, 2, 3]
 ///     cat      1.000    2.500   -0.500
@@ -97,7 +95,7 @@ inline void draw(const std::vector<std::pair<std::string, std::string>>& drawing
   }
 }
 
-/// Draws weights [T, S] with a row for each letter written and a column for each letter read.
+/// Draws weights of shape [T, S] with a row per written letter and a column per read letter.
 inline void draw_weights(const Tensor& weights, const std::string& read,
                          const std::string& written) {
   std::printf("\ncross-attention weights: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());
@@ -109,8 +107,8 @@ inline void draw_weights(const Tensor& weights, const std::string& read,
   }
 }
 
-/// Standard deviation of the scores; mean of the largest weights; mean |d scores| for d weights of
-/// variance 1.
+/// The scores' standard deviation, the mean largest weight, and the mean |d scores| for d weights
+/// of variance 1.
 struct Spread {
   double deviation, largest, gradient;
 
@@ -124,13 +122,13 @@ struct Spread {
   }
 };
 
-/// Records each op's result y and the gradient dy that arrives at it.
+/// Records each op's result y and its gradient dy.
 struct Recorder : Observer {
   struct Entry {
     std::string name;
     Tensor y, dy;
   };
-  std::map<std::uint64_t, Entry> entries;  // by node id, in the order of the ops
+  std::map<std::uint64_t, Entry> entries;  // by node id
 
   void on_op_end(const Op& op, std::span<const Tensor* const>, const Tensor& y) override {
     if (y.requires_grad()) entries[y.node()->id] = {op.name(), y, {}};

@@ -9,9 +9,8 @@
 
 namespace gradus::examples {
 
-/// Returns the optimizer that the flags describe: AdamW at --lr, or Muon at --lr. With Muon, AdamW
-/// updates embeddings, heads and norms at a tenth of --lr, and matrices have the first group's
-/// weight decay.
+/// Returns AdamW or Muon. With Muon, AdamW updates embeddings, heads and norms at a tenth of --lr,
+/// and matrices have the first group's weight decay.
 std::unique_ptr<optim::Optimizer> make_optimizer(const ModelFlags& flags,
                                                  std::vector<optim::Group> groups,
                                                  std::array<double, 2> betas = {0.9, 0.98});

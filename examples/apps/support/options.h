@@ -22,7 +22,7 @@ namespace gradus::examples {
 
 /// How settings.json stores a setting.
 struct Kept {
-  std::string field = "";                 // name of the field; default: the flag's
+  std::string field = "";                 // default: the flag's name
   bool optional = false;                  // older runs may not contain it
   bool may_differ = false;                // --resume accepts and ignores another value
   std::vector<std::string> choices = {};  // allowed words; empty: any word
@@ -39,17 +39,16 @@ class Options {
       std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<std::string>*>;
   /// Adds a flag. The help shows its default unless the default is 0 or empty.
   CLI::Option& option(CLI::App& app, const std::string& flag, Value value, const std::string& help);
-  bool given(const std::string& flag) const;  // true if given on the command line
-  /// Throws if a value is out of range or not one of the choices.
+  bool given(const std::string& flag) const;  // on the command line
   void judge_values(const Judge& judge) const;
 
  protected:
   struct Setting {
     std::string flag;  // "--eval-every"; "" for a field without a flag
-    Kept kept;         // field name, "eval_every"
+    Kept kept;
     Value value;
     const CLI::Option* option;
-    bool in_file = false;  // stored in settings.json
+    bool in_file = false;  // in settings.json
   };
   Setting& described(const std::string& flag);
 

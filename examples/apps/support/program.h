@@ -1,5 +1,3 @@
-// Startup and error handling for all example programs.
-//
 // Exit codes: 0 success; 2 wrong flags, files or values, or a full disk; 130 stopped by Ctrl-C
 // after saving.
 #pragma once
@@ -18,8 +16,7 @@ CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::
                              std::string& directory);
 
 /// Adds --threads and --build-info, parses the command line, handles Ctrl-C, connects the processes
-/// and calls `work`. An exception is reported in one line that starts with `name`, and ends all
-/// processes.
+/// and calls `work`. An exception ends all processes with one line that starts with `name`.
 int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work);
 

@@ -1,4 +1,3 @@
-// Helpers for programs that train.
 #pragma once
 
 #include <cstdio>
@@ -19,10 +18,8 @@ void say(const char* topic, const Parts&... parts) {
 /// Returns a command such as "translate train --out runs/x --resume".
 std::string resume_command(const std::string& program, const std::string& directory);
 
-/// Throws FileError if the directory contains a run.
 void require_no_run(const std::string& program, const train::RunFiles& files);
 
-/// Throws if a flag differs from the run's setting.
 template <class T>
 void must_agree(const std::string& flag, const T& given, const T& run,
                 const std::string& directory) {
@@ -36,7 +33,7 @@ inline void must_agree(const std::string& flag, bool given, bool run,
       ", which was started without it: leave the flag out to resume that run, or start a new one");
 }
 
-/// Loads a run's best weights and sets eval mode. Throws FileError if none are saved yet.
+/// Loads the best weights and sets eval mode. Throws FileError if none are saved yet.
 void load_best(nn::Module& model, const train::RunFiles& files);
 
 /// Calls load(). Throws a one-line FileError if the shapes differ.

@@ -1,4 +1,4 @@
-// Reads and writes settings.json: {"program": "translate", "steps": 1500, …}, one field per flag.
+// settings.json has one field per flag: {"program": "translate", "steps": 1500, …}.
 #include "run_flags.h"
 
 #include <CLI/CLI.hpp>
@@ -26,8 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Removes partial files of killed processes, FILE.tmp-PROCESS-NUMBER. The caller must hold the
-/// lock.
+/// Removes partial files of killed processes, FILE.tmp-PROCESS-NUMBER. Requires the lock.
 void remove_leftovers(const std::string& directory, const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
@@ -57,12 +56,11 @@ int end_of_run(train::TrainEnd end, const std::string& program, const train::Run
 
 constexpr std::int64_t kMostBatches = 1'000'000'000;
 
-/// Describes the machine. Results also depend on the thread count and the matmul backend.
+/// Returns facts that results depend on in addition to the settings.
 std::string describe_machine() {
   return str_cat("threads: ", num_threads(), "\nmatmul: ", gemm::describe(), "\n");
 }
 
-/// Prints the bytes sent and the time waited per step.
 void say_traffic(const train::Trainer& trainer, std::int64_t steps, double seconds, double waited) {
   if (processes().size() == 1 || steps == 0) return;
   const auto a_step = [&](double all) { return 1e3 * all / static_cast<double>(steps); };
@@ -180,7 +178,7 @@ void RunFlags::from_json(const std::string& json, bool flags_must_agree) {
   std::string program = "gpt";  // older gpt runs lack the field
   file.read_if_there("program", program);
   require<FileError>(program == program_, out, ": is a run of ", io::quote(program), ", not of ",
-                     program_);
+                     program_, "; give a run of ", program_);
   for (const Setting& each : settings_)
     std::visit(
         [&]<class T>(T* at) {

@@ -1,4 +1,4 @@
-// Flags that the `train` commands share, and the run that they describe.
+// The flags of `train` commands, and the run that they describe.
 //
 //   struct Flags : ModelFlags {
 //     std::int64_t examples = 10'000;
@@ -43,24 +43,22 @@ class RunFlags : public Options {
   /// Adds a field of settings.json that no flag sets.
   void fact(const std::string& field, Value value);
 
-  /// Validates ranges, check(), and the memory for need(). Errors name the flag, or the field of
-  /// the file.
+  /// Validates ranges, check(), and the memory for need().
   void judge(const Judge& judge, bool to_train = true) const;
   void judge_memory(const Judge& judge, bool to_train) const;
-  /// Checks rules that involve multiple settings, such as divisibility.
+  /// Checks rules between settings, such as divisibility.
   virtual void check(const Judge&) const {}
   virtual Need need() const { return {}; }
 
-  /// Validates the settings and locks the directory. Then writes settings.json, or reads it to
-  /// resume. Only rank 0 does this; the other ranks read the file. Throws FileError if the
-  /// directory is locked, already contains a run, or contains none to resume. Throws ValueError if
-  /// a flag is out of range or contradicts the run.
+  /// Validates the settings, locks the directory, and writes settings.json, or reads it to resume.
+  /// Ranks other than 0 only read the file. Throws FileError if the directory is locked, already
+  /// contains a run, or contains none to resume, and ValueError for wrong flags.
   DirectoryLock begin();
 
   /// Loads the settings of the run in `directory`. Throws FileError.
   void load(const std::string& directory);
 
-  /// Converts to and from settings.json. from_json throws a one-line FileError.
+  /// Convert to and from settings.json. from_json throws FileError.
   std::string to_json() const;
   void from_json(const std::string& json, bool flags_must_agree = false);
 
@@ -69,11 +67,10 @@ class RunFlags : public Options {
   train::RunFiles files() const { return {out}; }
   std::string settings_file() const { return out + "/settings.json"; }
   std::vector<std::string> all_files() const;
-  /// Sets directory, steps, eval_every, shards, transport, program and stop.
   train::TrainOptions options() const;
   static bool writes();  // true for rank 0
 
-  /// Called before the first step (also of a resumed run), and after the last step.
+  /// Called before the first step of a new or resumed run, and after the last step.
   struct Report {
     std::function<void()> begun, finished;
   };
@@ -82,16 +79,15 @@ class RunFlags : public Options {
             const train::Trainer::Evaluate& evaluate, const Report& report = {}) const;
 
  protected:
-  /// Called for a new run before validation. Sets defaults that depend on other flags.
+  /// Sets defaults that depend on other flags. Called for a new run before validation.
   virtual void choose_defaults() {}
-  /// Reads fields that contain more than one value.
+  /// Reads fields with several values.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}
   /// Changes how settings.json stores an existing setting.
   void keep(const std::string& flag, const Kept& kept);
-  /// Returns the additional files that the program writes.
   virtual std::vector<std::string> more_files() const { return {}; }
-  /// Returns the sizes to name in an error about memory.
+  /// Returns the sizes that an error about memory names.
   virtual std::vector<std::pair<const char*, std::int64_t>> sizes() const;
 
  private:
@@ -106,15 +102,15 @@ class ModelFlags : public RunFlags {
   double dropout = 0;
   std::string optimizer = "adamw";     // default of older runs
   std::string new_optimizer = "muon";  // default of new runs
-  double muon_rate = 0.02;  // default of --lr for Muon; learning_rate is initially AdamW's
+  double muon_rate = 0.02;             // default --lr for Muon; learning_rate starts as AdamW's
 
   void add_to(CLI::App& app);
   void check(const Judge& judge) const override;
 
  protected:
   void choose_defaults() override;
-  /// Returns the memory of a model with `tokens` per example, `outputs` logits per token, and
-  /// `rows` of parameters outside the blocks.
+  /// Returns the memory for `tokens` per example, `outputs` logits per token, and `rows` of
+  /// parameters outside the blocks.
   Need transformer(double tokens, double rows, double outputs) const;
 };
 

@@ -1,4 +1,4 @@
-// The commands of translate. Each returns the exit code.
+// Each command returns the exit code.
 #pragma once
 
 #include <string>
@@ -19,7 +19,6 @@ struct TranslateFlags : ModelFlags {
 };
 
 int train(TranslateFlags& flags);
-/// Prints the `beams` best translations of each text.
 int translate(TranslateFlags& flags, const std::string& directory,
               const std::vector<std::string>& texts, std::int64_t beams);
 /// Prints the accuracy on held-out texts, and some errors.

@@ -16,8 +16,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Patterns that share the same styles. Dates must be unambiguous, so a two-digit year never comes
-/// first, and formats that begin with a numeric day or month state their order.
+/// Patterns with the same styles. To avoid ambiguity, a two-digit year never comes first, and
+/// formats that begin with a numeric day or month state their order.
 struct Group {
   Words patterns, weekdays, days, months, years;
 };
@@ -131,7 +131,6 @@ std::string spelled_year(unsigned year) {
   return "twenty " + spelled(rest);
 }
 
-/// Returns a part of the date in this style.
 std::string piece(const std::string& style, const Date& date) {
   const unsigned d = static_cast<unsigned>(date.day()), m = static_cast<unsigned>(date.month());
   const unsigned y = static_cast<unsigned>(static_cast<int>(date.year()));

@@ -1,4 +1,4 @@
-// Dates in many formats. A format is written as the date Thursday, 3 September 1998 in that format:
+// Writes dates in many formats. The name of a format is Thursday, 3 September 1998 in that format:
 //
 //   "{Thursday}, the {3rd} of {September}, {1998}"    "{9}/{3}/{98} (m/d/y)"    "{3}-{IX}-{1998}"
 #pragma once

@@ -1,12 +1,9 @@
-// translate: an encoder-decoder Transformer (nn/models/translator.h) that learns from generated
-// pairs of texts.
+// translate: a Transformer (nn/models/translator.h) that learns from generated pairs of texts.
 //
 //   translate train --task dates        dates in 1,684 formats, to ISO 8601, by characters
 //   translate train --task sentences    simple English to a language with the verb last, by words
 //   translate run runs/translate "May 3, '98" "3-V-1998" --beams 3
 //   translate eval runs/translate             held-out accuracy and a baseline
-//
-// Start with task.h, dates.cpp, sentences.cpp, train() in commands.cpp, and translation.cpp.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

@@ -18,10 +18,10 @@ struct Word {
 };
 struct VerbWord {
   const char *base, *present, *past, *stem;
-  int objects;  // 0: sleeps; 1: sees somebody; 2: gives somebody something
+  int objects;  // 0, such as "sleeps"; 1, "sees"; 2, "gives" with a receiver and an object
 };
 
-constexpr int kPersons = 12;  // the first nouns are persons, the others things
+constexpr int kPersons = 12;  // the other nouns are things
 const std::vector<NounWord> kNouns = {
     {"dog", "dogs", "kel", 'o'},           {"cat", "cats", "mir", 'o'},
     {"bird", "birds", "pel", 'a'},         {"horse", "horses", "darn", 'o'},

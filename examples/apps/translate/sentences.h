@@ -1,7 +1,6 @@
-// Generates sentences in two languages: one like English, and Nolu, which is invented. In Nolu the
+// Generates sentences in a language like English and in Nolu, an invented language. In Nolu the
 // location comes first, the verb last, and the receiver before the object. Adjectives and
-// possessives follow their noun and take its ending (class, number, case). Relative clauses precede
-// the noun:
+// possessives follow their noun and take its ending. Relative clauses precede the noun:
 //
 //   the old dog that saw my bird gives two books to the friend in the garden
 //   hamasu     pelam enam vekakjeo  kelo tavo  lanake     tivarim dva  donen
@@ -47,11 +46,10 @@ struct Sentence {
 
 std::string english(const Sentence& sentence);
 std::string nolu(const Sentence& sentence);
-/// True if the sentence contains a pair of adjective and noun, or of verb and object, that is never
-/// in training.
+/// True if an adjective and its noun, or a verb and its object, never occur together in training.
 bool is_new(const Sentence& sentence);
 
-/// Translates each word by a dictionary, in the order of the source: a baseline without reordering.
+/// Translates word by word with a dictionary.
 std::string word_by_word(const std::string& source);
 
 Task sentences_task(std::int64_t count, std::int64_t seed);

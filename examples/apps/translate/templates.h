@@ -1,5 +1,4 @@
-// A baseline that builds targets from the digits of the source, by rules learned from sources of
-// the same shape.
+// A baseline that computes targets from the digits of the source by learned rules.
 #pragma once
 
 #include <map>
@@ -17,8 +16,8 @@ class Templates {
   std::string fill(const std::string& source) const;
 
  private:
-  /// For each position of the target, by majority: a character (≥ 0), or −1 − n to copy position n
-  /// of the source.
+  /// For each position of the target: a character (≥ 0), or −1 − n to copy position n of the
+  /// source.
   std::map<std::string, std::vector<int>> rules_;  // rules by shape: "May 3, '98" → "May 9, '99"
 };
 

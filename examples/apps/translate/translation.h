@@ -1,4 +1,3 @@
-// Encodes pairs in batches; greedy decoding and beam search.
 #pragma once
 
 #include <string>

@@ -41,7 +41,7 @@ Ids Vocabulary::encode(const std::string& text) const {
   for (const std::string& token : split(unit_, text)) {
     const auto at = ids_.find(token);
     require(at != ids_.end(), io::quote(text), ": the ", unit(), " ", io::quote(token),
-            " is not among the ", tokens_.size(), " that the model has learned");
+            " is not among the ", tokens_.size(), " in the vocabulary; replace it");
     ids.push_back(at->second);
   }
   return ids;

@@ -1,4 +1,3 @@
-// Vocabularies of characters or words.
 #pragma once
 
 #include <cstdint>

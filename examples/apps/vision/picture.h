@@ -1,4 +1,3 @@
-// Reads and draws pictures, and the model's attention to them.
 #pragma once
 
 #include <string>
@@ -9,19 +8,17 @@
 
 namespace gradus::examples {
 
-/// Loads kSide × kSide values in [0, 1] as a tensor of shape [1, 1, kSide, kSide]. Throws
-/// FileError.
+/// Loads values in [0, 1] as a tensor of shape [1, 1, kSide, kSide]. Throws FileError.
 Tensor load_picture(const std::string& file);
 
 struct Looked {
   std::vector<std::pair<std::int64_t, double>> guess;  // digits, most likely first
   std::vector<double> where;  // kSide² values up to 1: attention of the class token
 };
-/// Classifies a picture. `where` is the attention in the last block, averaged over the heads.
+/// Classifies a picture. `where` is the last block's attention, averaged over the heads.
 Looked look_at(const nn::VisionTransformer& model, const Tensor& picture);
 
-/// Draws `picture` and `where` next to each other with two characters per pixel, from ' ' for 0 to
-/// '@' for 1.
+/// Draws `picture` next to `where`, two characters per pixel, from ' ' for 0 to '@' for 1.
 std::string side_by_side(const Tensor& picture, const std::vector<double>& where);
 
 }  // namespace gradus::examples

@@ -1,4 +1,4 @@
-// Every element receives dy.
+// dx_i = dy.
 #include "gradus/examples/exercises/exercises.h"
 
 namespace gradus::exercises {

@@ -16,12 +16,11 @@ namespace {
 
 constexpr int kColours = 64;
 constexpr std::int64_t kMostCells = 128;  // largest number per side
-constexpr double kSide = 520;             // approximate length of the longer side, in pixels
-constexpr double kLetter = 6.6;           // pixels per letter
+constexpr double kSide = 520;             // longer side in pixels
+constexpr double kLetter = 6.6;           // width in pixels
 
 using Colour = std::array<std::uint8_t, 3>;
 
-/// Interpolates between four colors, from white to dark blue.
 Colour colour(int i) {
   constexpr double anchors[4][3] = {{255, 255, 255}, {158, 202, 225}, {49, 130, 189}, {8, 48, 107}};
   const double x = 3.0 * i / (kColours - 1);
@@ -123,7 +122,8 @@ std::string legend(double largest, double height) {
 void check(const AttentionMap& map) {
   require<ShapeError>(map.weights.defined() && map.weights.rank() == 2,
                       "attention map: weights must be [T, S], got ", map.weights.shape());
-  require<ShapeError>(map.weights.numel() > 0, "attention map: ", map.weights.shape(), " is empty");
+  require<ShapeError>(map.weights.numel() > 0, "attention map: the weights ", map.weights.shape(),
+                      " are empty");
   require(
       std::ssize(map.queries) == map.weights.size(0) && std::ssize(map.keys) == map.weights.size(1),
       "attention map: ", map.queries.size(), " and ", map.keys.size(), " labels for weights ",
@@ -174,13 +174,12 @@ AttentionMap head_of(const AttentionLayer& layer, std::int64_t head,
                       " must be [H, T, S] or [B, H, T, S], got ", weights.shape());
   weights = weights.detach();
   if (weights.rank() == 4) {
-    require<IndexError>(0 <= example && example < weights.size(0),
-                        "attention map: there is no example ", example, " in the weights ",
-                        weights.shape());
+    require<IndexError>(0 <= example && example < weights.size(0), "attention map: example ",
+                        example, " is not in the weights ", weights.shape());
     weights = select(weights, 0, example);
   }
   require<IndexError>(0 <= head && head < weights.size(0), "attention map: layer ", layer.name,
-                      " has no head ", head, ", only ", weights.size(0), " heads");
+                      " has no head ", head, ". Use 0 to ", weights.size(0) - 1);
   return {str_cat(layer.name, ", head ", head), select(weights, 0, head), queries, keys};
 }
 

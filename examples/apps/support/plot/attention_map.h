@@ -8,9 +8,7 @@
 
 namespace gradus::plot {
 
-/// Weights of one head: a row per query, a column per key. Weights must be finite and not negative.
-/// Labels may contain any bytes: spaces and control characters become symbols, long labels are
-/// shortened.
+/// The weights of one head, which must be finite and not negative. Labels may contain any bytes.
 struct AttentionMap {
   std::string title;
   Tensor weights;                          // [T, S]
@@ -20,7 +18,7 @@ struct AttentionMap {
 void check(const AttentionMap& map);  // throws if invalid; all functions call it
 
 /// Returns an SVG document in which white is 0 and dark blue the largest weight. With more than 128
-/// rows or columns, each cell shows the largest of multiple weights.
+/// rows or columns, a cell shows the largest of several weights.
 std::string svg(const AttentionMap& map);
 
 /// Weights of a layer, [H, T, S] or [B, H, T, S].

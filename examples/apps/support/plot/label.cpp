@@ -16,7 +16,6 @@ bool wide(char32_t c) {
 
 std::int64_t width(char32_t c) { return wide(c) ? 2 : 1; }
 
-/// Returns a symbol for an invisible character.
 char32_t visible_form(char32_t c) {
   if (c == ' ') return U'␣';
   if (c == '\n') return U'↵';

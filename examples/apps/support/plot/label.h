@@ -1,4 +1,3 @@
-// Formats tokens as labels in pictures.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +6,7 @@
 
 namespace gradus::plot {
 
-/// Replaces spaces and control characters with symbols (␣ ↵ ⇥ …) and truncates the label to 14
-/// columns.
+/// Replaces spaces and control characters with symbols (␣ ↵ ⇥ …) and truncates to 14 columns.
 std::string label(const std::string& token);
 
 /// Returns the width in columns. Wide characters (CJK, emoji) take two.

@@ -1,4 +1,4 @@
-// Training and baselines for programs that classify generated examples.
+// Trains and compares programs that classify generated examples.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Labelled {
   Tensor x, y;
 };
 
-/// Examples for training, for selecting weights, and for the final accuracy.
+/// Validation selects the weights.
 enum class Part { training, validation, test };
 
 /// Returns a different seed for each part, so that no example is in two parts.
@@ -37,24 +37,23 @@ struct Classification {
   std::int64_t classes;
   /// Returns block `block` of `count` examples. Depends only on its arguments.
   std::function<Labelled(std::int64_t count, Part part, std::int64_t block)> make;
-  std::function<Tensor(const Tensor& x)> scores;  // logits of the model: [N, …] → [N, classes]
-  std::function<Tensor(const Tensor& x)> features;  // features of x for logistic regression
+  std::function<Tensor(const Tensor& x)> scores;    // [N, …] → logits [N, classes]
+  std::function<Tensor(const Tensor& x)> features;  // for logistic regression
   std::string model_name, features_name;            // "Transformer", "pixels"
 };
 
-/// Trains on new examples in each step, and keeps the weights that are best on validation examples.
-/// Prints the test accuracies of the model and the baselines. Returns the exit code.
+/// Trains on new examples in each step, keeps the weights with the best validation accuracy, and
+/// prints the test accuracies. Returns the exit code.
 int train_classifier(const ClassifierFlags& flags, nn::Module& model, const Classification& task);
 
-/// Returns the share of rows of `scores` [N, classes] whose largest score is at the class y [N].
+/// Returns the share of rows whose largest score, of [N, classes], is at y [N].
 double accuracy(const Tensor& scores, const Tensor& y);
 
-/// Returns the accuracy of always predicting the most frequent class of `training`, the lowest if
-/// tied.
+/// Returns the accuracy of always predicting the most frequent class, the lowest if tied.
 double majority_accuracy(const Labelled& training, const Labelled& test);
 
-/// Returns the accuracy of softmax(W x + b), trained on all of `training` by 300 steps of AdamW
-/// from W = 0. Features are scaled to mean 0 and variance 1.
+/// Returns the accuracy of softmax(W x + b), trained from zero weights by 300 steps of AdamW on all
+/// of `training`, with features scaled to mean 0 and variance 1.
 double logistic_accuracy(const Labelled& training, const Labelled& test, std::int64_t classes);
 
 /// Prints lines such as "  majority  0.100".
