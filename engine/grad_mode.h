@@ -16,7 +16,7 @@ struct NoGrad : GradMode {
   [[nodiscard]] NoGrad() : GradMode(false) {}
 };
 
-/// RAII guard under which fused ops run as their formula. Attention runs as matmul, scale, mask,
+/// RAII guard under which fused ops run as their formula: attention runs as matmul, scale, mask,
 /// softmax, matmul, each a node that you can step through. GRADUS_FORMULA=1 has the same effect.
 struct FormulaScope : ScopedValue<bool> {
   [[nodiscard]] explicit FormulaScope(bool on = true) : ScopedValue(thread_state.formula, on) {}

@@ -9,8 +9,7 @@ std::uint64_t next_id() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-/// Nodes that are released while another is being deleted are queued in this list, which avoids
-/// deep recursion.
+/// Nodes released during another node's deletion. This list avoids deep recursion.
 thread_local Node* pending_deletion = nullptr;
 thread_local bool deleting = false;
 

@@ -1,4 +1,4 @@
-// Nodes of the autograd graph. A node records which op computed a tensor, and its inputs.
+// Nodes of the autograd graph.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct LeafHook {
   bool removed = false;
 };
 
-/// A graph node: an Op with its bookkeeping. Inputs are created first, so they have lower ids.
+/// A graph node: an Op with its inputs. Inputs are created first, so they have lower ids.
 class Node {
  public:
   explicit Node(const Tensor& leaf) : Node(leaf, nullptr) {}

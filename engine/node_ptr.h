@@ -9,8 +9,7 @@ namespace gradus {
 class Node;
 
 /// A reference-counted pointer to a Node. The count is inside the node, so node and op need one
-/// allocation and the pointer is half the size of a shared_ptr. This saves a quarter of the cost of
-/// recording.
+/// allocation and the pointer is half the size of a shared_ptr.
 class NodePtr {
  public:
   NodePtr() = default;

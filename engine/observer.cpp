@@ -8,7 +8,7 @@
 namespace gradus {
 namespace {
 
-// Set at program start, so that all messages include the layer and the op in backward.
+// Set at program start, so that all messages include the running layer.
 const auto no_context_before = error_context.exchange(current_context);
 
 }  // namespace

@@ -51,8 +51,8 @@ class Observer {
   virtual void on_update_end(const Update&) {}
   virtual void on_optimizer_created() {}
   virtual void on_step_end(std::int64_t /*step*/) {}  // end of an optimizer step; numbered from 1
-  /// Returns where the paths from a parameter without a gradient end, or "" if unknown. Used in the
-  /// warning that the optimizer prints in its first step.
+  /// Returns where the paths from a parameter without a gradient end, or "" if unknown. The
+  /// optimizer prints it as a warning in its first step.
   virtual std::string path_end(const Tensor& /*parameter*/) const { return ""; }
 
  private:
@@ -145,8 +145,7 @@ class Scope {
   ScopedValue<const Scope*> entered_;  // restored even if on_scope_begin throws
 };
 
-/// Returns the running layer and, in backward, the op: "Encoder blocks.0.attention". Returns ""
-/// outside layers.
+/// Returns the running layer and, in backward, the op: "Encoder blocks.0.attention", or "".
 std::string current_context();
 
 }  // namespace gradus

@@ -47,7 +47,7 @@ class Gradient {
 /// The result of Op::backward: one gradient per input, in order.
 using Gradients = std::vector<Gradient>;
 
-/// Tells backward which gradients it must compute: needs_grad(i) is true for input i.
+/// The gradients that backward must compute: needs_grad(i) is true for input i.
 class NeedsGrad {
  public:
   NeedsGrad(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
@@ -78,14 +78,13 @@ class Op {
   virtual const char* name() const = 0;
 
   /// Returns dL/dx for each input of apply(), given dL/dy, or Gradient{} where needs_grad(i) is
-  /// false. Backward in public ops is differentiable; do not call kernels while
-  /// GradMode::enabled(). `dy` may have any strides. Overwrite its buffer only through
-  /// reuse_or_empty(dy).
+  /// false. Do not call kernels if GradMode::enabled(). `dy` may have any strides. Overwrite its
+  /// buffer only through reuse_or_empty(dy).
   virtual Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad);
 
-  /// Return true if consumers may drop this op's output and recompute it. Only cheap ops (norms,
-  /// activations) whose saved input is_stored() should do so; otherwise, a chain of ops would be
-  /// recomputed back to its start.
+  /// Return true if consumers may drop this op's output and recompute it. Suitable for cheap ops
+  /// (norms, activations) whose saved input is_stored(). Otherwise, a chain of ops would be
+  /// recomputed.
   virtual bool is_recomputable() const { return false; }
   virtual Tensor recompute() const { return {}; }
 

@@ -5,7 +5,7 @@
 namespace gradus {
 
 Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim) {
-  require<ValueError>(x.defined(), op, ": the tensor is undefined (it was never assigned a value)");
+  require<ValueError>(x.defined(), op, ": the tensor is undefined. Assign a value first.");
   std::array<bool, kMaxRank> gone{};
   for (const std::int64_t given : axes) {
     const auto axis =

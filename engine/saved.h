@@ -1,4 +1,4 @@
-// Saved: a tensor that an op keeps for backward.
+// Saved: stores a tensor for backward.
 #pragma once
 
 #include <cstdint>

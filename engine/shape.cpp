@@ -51,11 +51,12 @@ std::int64_t numel(const Shape& shape) {
   std::int64_t count = 1;
   bool empty = false;
   for (const std::int64_t size : shape) {
-    require<ShapeError>(size >= 0, "shape ", shape, " has a negative size, ", size);
+    require<ShapeError>(size >= 0, "shape ", shape, " has a negative size, ", size,
+                        ". Sizes must be at least 0.");
     if (size == 0)
       empty = true;
     else if (count > std::numeric_limits<std::int64_t>::max() / size)
-      fail<ShapeError>("shape ", shape, " has more than 2^63 - 1 elements");
+      fail<ShapeError>("shape ", shape, " has more than 2^63 - 1 elements. Use smaller sizes.");
     else
       count *= size;
   }
@@ -73,7 +74,8 @@ Strides contiguous_strides(const Shape& shape) {
 }
 
 int normalize_axis(const char* op, int axis, int rank) {
-  require<IndexError>(rank > 0, op, ": axis ", axis, " is out of range: the tensor is a scalar");
+  require<IndexError>(rank > 0, op, ": axis ", axis, " is out of range because the tensor is a ",
+                      "scalar. Pass a tensor with at least one axis.");
   require<IndexError>(-rank <= axis && axis < rank, op, ": axis ", axis,
                       " is out of range for a tensor with ", rank, rank == 1 ? " axis" : " axes",
                       ". Use ", -rank, " to ", rank - 1, ".");

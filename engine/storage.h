@@ -10,14 +10,14 @@
 
 namespace gradus {
 
-/// A buffer of tensor values and its owner. Its version counts writes.
+/// A buffer and its owner.
 class Storage {
  public:
   /// Allocates an uninitialized buffer from the pool. Throws MemoryError.
   explicit Storage(std::size_t bytes) : data_(memory::allocate(bytes)), bytes_(bytes) {}
 
-  /// Borrows a buffer and keeps `owner` alive. If `owner` is null, the caller must keep the buffer
-  /// alive.
+  /// Borrows a buffer and keeps `owner` alive, or if it is null, requires that the caller keep the
+  /// buffer alive.
   Storage(void* data, std::size_t bytes, std::shared_ptr<const void> owner)
       : data_(data), bytes_(bytes), borrowed_(true), owner_(std::move(owner)) {}
 
@@ -31,7 +31,7 @@ class Storage {
   std::size_t bytes() const { return bytes_; }
   bool borrowed() const { return borrowed_; }  // code outside Gradus can access the buffer
 
-  /// Write counter, from which backward detects writes to saved tensors.
+  /// Number of writes. Backward compares it to detect writes to saved tensors.
   std::uint32_t version() const { return version_; }
   SourceLocation last_write() const { return last_write_; }
   void written(SourceLocation where) {

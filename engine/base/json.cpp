@@ -1,4 +1,4 @@
-// Escapes strings, and formats numbers with to_chars, which ignores the locale.
+// Escapes strings. Formats numbers with to_chars, which ignores the locale.
 #include "gradus/engine/base/json.h"
 
 #include <array>

@@ -11,16 +11,15 @@ namespace gradus::platform {
 /// Maps zeroed pages, as huge pages if possible. Returns nullptr if out of memory.
 void* map_pages(std::size_t bytes);
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
-/// Returns the bytes that this process may use: the minimum over the machine, cgroup and RLIMIT_AS.
-/// Returns 0 if unknown. `root` is the parent directory of /proc and /sys.
+/// Returns the bytes that this process may use, or 0 if unknown: the minimum over the machine,
+/// cgroup and RLIMIT_AS. `root` is the parent directory of /proc and /sys.
 std::size_t physical_memory(const std::string& root = "");
 
 /// Returns the number of physical cores within the affinity mask and cgroup quota. At least 1.
 /// `root` as in physical_memory().
 int usable_cores(const std::string& root = "");
 
-/// Looks up a function in any loaded library by name (openblas_set_num_threads …). Returns nullptr
-/// if absent.
+/// Looks up a function in any loaded library by name (openblas_set_num_threads …), or nullptr.
 void* find_symbol(const char* name);
 
 /// Returns the system's name, for example "Linux 6.1.0 x86_64".
@@ -46,7 +45,7 @@ struct Frame {
 };
 
 /// Finds the frames of each call with addr2line, inlined functions first. Returns an empty list
-/// without addr2line. Takes a few tenths of a second. Accepts at most 4,000 calls.
+/// without addr2line. Takes tenths of a second. Accepts at most 4,000 calls.
 std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls);
 
 }  // namespace gradus::platform

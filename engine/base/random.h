@@ -1,7 +1,7 @@
 // Counter-based random numbers: a pure function of (seed, stream, index).
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Numbers do
-// not depend on threads or evaluation order; a recomputed forward draws the same ones.
+// not depend on threads or evaluation order.
 #pragma once
 
 #include <array>

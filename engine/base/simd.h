@@ -2,10 +2,10 @@
 //
 //   template <class T> GRADUS_INLINE void add_rows(T* y, const T* x, std::int64_t n) { … a loop … }
 //   simd::run<add_rows<T>>(y, x, n);
+//
 // `run` contains add_rows compiled for three levels and calls the widest that the processor and
-// GRADUS_SIMD allow. We do not use `target_clones`: it selects before main(), so tests could not
-// run narrower versions, and clang does not support it on templates.
-// versions, and clang does not support it on templates.
+// GRADUS_SIMD allow. Unlike `target_clones`, it can run narrower versions in tests, and works for
+// templates in clang.
 //
 // Without GRADUS_KERNEL_CLONES (sanitizers, the `step` preset), run calls the function directly.
 #pragma once
@@ -66,7 +66,7 @@ inline std::atomic<int> chosen{-1};  // −1: not chosen yet
 Level choose();
 
 #if GRADUS_DISPATCHES
-// flatten also inlines lambdas that the compiler considers too large to inline three times.
+// `flatten` also inlines lambdas that the compiler considers too large to inline.
 template <auto kernel, class... Arguments>
 GRADUS_TARGET_AVX512 __attribute__((flatten)) auto run_avx512(Arguments... arguments) {
   return kernel(arguments...);
@@ -109,8 +109,8 @@ auto run_one(Arguments... arguments) {
 }
 
 /// Runs kernel(arguments…) for level(). The kernel and its callees must be GRADUS_INLINE. Kernels
-/// with pointers to double or int64_t are compiled once only: their speed matters less, and each
-/// version takes seconds to compile.
+/// with pointers to double or int64_t are compiled only once, because each version takes seconds to
+/// compile.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
   if constexpr ((detail::is_wide<Arguments> || ...))

@@ -3,7 +3,7 @@
 
 namespace gradus {
 
-/// A file and line. As a default argument, current() returns the location of the call.
+/// A file and line. As a default argument, current() returns the caller's location.
 class SourceLocation {
  public:
   SourceLocation() = default;

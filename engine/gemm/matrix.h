@@ -26,7 +26,7 @@ struct Matrix {
   Matrix(T* first, std::int64_t height, std::int64_t width, Stride apart)
       : data(first), rows(height), columns(width), stride(apart.value) {}
 
-  // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read
+  // NOLINTNEXTLINE(google-explicit-constructor): a writable view is readable
   operator Matrix<const T>() const requires(!std::is_const_v<T>) {
     Matrix<const T> same(data, rows, columns, Stride{stride});
     same.transposed = transposed;

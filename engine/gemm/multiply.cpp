@@ -1,5 +1,5 @@
-// Runs one slab per thread of our pool. For large matmuls this is as fast as the library's threads,
-// and up to 1.7 times as fast for small models. A busy core delays only one slab.
+// Runs one slab per thread of our pool, which is at least as fast as the library's threads. A busy
+// core delays only one slab.
 #include "gradus/engine/gemm/multiply.h"
 
 #include <algorithm>
