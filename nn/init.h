@@ -34,8 +34,8 @@ void xavier_normal_(Tensor& weight, double gain = 1);
 void kaiming_uniform_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 void kaiming_normal_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 
-/// RAII guard under which random initializers on this thread draw nothing. Used for parameters that
-/// are then loaded or copied.
+/// RAII guard under which random initializers on this thread draw nothing, for parameters that are
+/// then loaded or copied.
 struct Skip : ScopedValue<bool> {
   [[nodiscard]] Skip();
 };

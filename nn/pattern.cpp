@@ -1,5 +1,5 @@
-// Matches by edit distance, where * costs nothing. Matching names have distance 0; the nearest
-// other names become suggestions.
+// Matches by edit distance, where * costs nothing. Distance 0 is a match. The nearest other names
+// become suggestions.
 #include "gradus/nn/pattern.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ std::size_t distance(std::string_view pattern, std::string_view name) {
   if (const std::size_t comma = pattern.find(','); comma != std::string_view::npos)
     return std::min(distance(pattern.substr(0, comma), name),
                     distance(pattern.substr(comma + 1), name));
-  std::vector<std::size_t> row(name.size() + 1), above;  // distances of the pattern's prefix …
-  std::iota(row.begin(), row.end(), std::size_t{0});     // … to each prefix of the name
+  std::vector<std::size_t> row(name.size() + 1), above;  // from a pattern prefix to name prefixes
+  std::iota(row.begin(), row.end(), std::size_t{0});
   for (const char c : pattern) {
     above = row;
     const bool any = c == '*';

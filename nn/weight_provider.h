@@ -9,8 +9,8 @@
 namespace gradus::nn {
 
 /// Replaces the weight W of a Linear or Embedding with an adapter (nn/extras/lora.h) or a packed
-/// copy (nn/extras/packing.h). Providers can be chained: by default, a provider forwards to
-/// `inner`, or uses W if there is none.
+/// copy (nn/extras/packing.h). By default, a provider forwards to `inner`, or uses W if `inner` is
+/// null.
 class WeightProvider {
  public:
   virtual ~WeightProvider() = default;
@@ -19,7 +19,7 @@ class WeightProvider {
   /// Returns rows of W: ids [...] → [..., width].
   virtual Tensor embedding(const Tensor& weight, const Tensor& ids,
                            std::optional<std::int64_t> padding_idx) const;
-  /// Returns members to add to those of the layer. `inner` lists its own.
+  /// Returns members to add to those of the layer, without those of `inner`.
   virtual Members members() { return {}; }
   /// Returns a provider with the same members and without `inner`, for clone().
   virtual std::unique_ptr<WeightProvider> same_architecture() const = 0;

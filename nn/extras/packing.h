@@ -6,7 +6,7 @@
 
 namespace gradus::nn {
 
-/// Provides the weight of a packed layer, whose own `weight` is undefined.
+/// Provides the weight of a packed layer, whose `weight` is undefined.
 struct PackedWeight final : WeightProvider {
   explicit PackedWeight(PackedMatrix packed) : matrix(std::move(packed)) {}
   Tensor linear(const Tensor& x, const Tensor&, const Tensor& bias) const override {
@@ -28,7 +28,7 @@ struct PackedWeight final : WeightProvider {
 /// Stores the weight of every Linear and Embedding below `module` in this precision; f32 changes
 /// nothing. All other tensors, and the arithmetic, stay in f32. Packed layers propagate no
 /// gradient, and their state_dict() throws. Throws ValueError if the format cannot represent a
-/// weight, GraphError if a weight is already packed. If it throws, nothing has changed.
+/// weight, and GraphError if a weight is already packed, without changing the module.
 void pack(Module& module, Precision precision);
 
 /// Returns the precision that decodes fastest without visible loss of perplexity: bf16, or f32 if
