@@ -22,7 +22,7 @@
 namespace gradus {
 namespace op {
 
-/// a + b. `buffer` is that of b if the result may overwrite it.
+/// a + b. `buffer` is b's buffer if the result may overwrite it.
 struct Add final : Op {
   Tensor buffer;
 

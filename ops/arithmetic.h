@@ -53,8 +53,7 @@ Tensor pow(const Tensor& x, const Tensor& exponent);
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 
-/// Converts x to another dtype, or returns x if it already has it. Differentiable between f32 and
-/// f64.
+/// Converts x to `dtype`, or returns x if it has that dtype. Differentiable between f32 and f64.
 Tensor to(const Tensor& x, Dtype dtype);
 
 }  // namespace gradus

@@ -30,9 +30,9 @@ class Reached : public Observer {
   }
   void note(const char* by, const Tensor& x) {
     if (!x.requires_grad() || x.node()->id > start_->id) return;
-    require<GraphError>(x.is_leaf(), "checkpoint: the function uses a tensor ", x.shape(), " in ",
-                        by, " that ", x.node()->name(), " (node ", x.node()->id,
-                        ") computed outside it. Pass the tensor as one of the inputs.");
+    require<GraphError>(x.is_leaf(), "checkpoint: the function uses a tensor of shape ", x.shape(),
+                        " in ", by, " that ", x.node()->name(), " (node ", x.node()->id,
+                        ") computed outside the function. Pass the tensor as an input.");
     const auto same = [&](const Tensor& known) { return known.node() == x.node(); };
     if (std::none_of(leaves.begin(), leaves.end(), same)) leaves.push_back(x);
   }
@@ -43,8 +43,7 @@ class Reached : public Observer {
   ObserverScope scope_;
 };
 
-/// Scope of the second run. Labels messages, and prevents modules from treating the run as a root
-/// call.
+/// Scope of the second run. Labels messages, and prevents modules from treating it as a root call.
 struct Again : Scoped {
   std::string name_of(const Scoped&) const override { return ""; }
   std::string type_name() const override { return "checkpoint"; }
@@ -81,7 +80,7 @@ Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tens
   require<GraphError>(y.defined() && y.shape() == dy.shape() && y.dtype() == dy.dtype(),
                       "checkpoint: the function returned ",
                       y.defined() ? to_string(y.shape()) : "nothing", " when recomputed, but ",
-                      dy.shape(), " the first time. It must compute the same each time.");
+                      dy.shape(), " the first time. Return the same shape in each run.");
   if (!y.requires_grad()) return Tensors(by.size());
   return grad({y}, by, {dy}, {.create_graph = create_graph, .allow_unused = true});
 }

@@ -17,8 +17,8 @@ namespace gradus {
 ///
 /// f and its captures are kept until backward, and objects that they refer to must live as long. f
 /// must be repeatable: a batch norm would update its running statistics twice. Throws ValueError if
-/// f returns no tensor. Throws GraphError if f uses a tensor computed outside (pass it as an
-/// input), or if the second run returns another shape or dtype.
+/// f returns no tensor, and GraphError if f uses a tensor computed outside (pass it as an input) or
+/// if the second run returns another shape or dtype.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs);
 
 /// Like checkpoint, but passes the inputs as separate arguments:

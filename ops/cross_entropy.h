@@ -21,7 +21,7 @@ struct CrossEntropyOptions {
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options = {});
 
-/// Returns −log_probabilities[target], the second half of cross_entropy().
+/// Returns −log_probabilities[target]. cross_entropy() is nll_loss() of log_softmax().
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
                 const CrossEntropyOptions& options = {});
 

@@ -25,8 +25,8 @@ struct ValueAndGradients {
 /// on. dy must have the shape of f's result. An undefined dy is 1, and f must then return one
 /// element.
 ///
-/// Here and below, inputs must be floating-point and need not require a gradient. The inputs and
-/// their grad() are not changed.
+/// The inputs of all functions below must be floating-point and need not require a gradient. The
+/// inputs and their grad() are not changed.
 ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                       const Tensor& dy = {}, DerivativeOptions options = {});
 
@@ -35,8 +35,8 @@ struct ValueAndTangent {
   Tensor value, tangent;  // f(inputs), J v
 };
 /// Returns f(inputs) and J v = Σ_i ∂f/∂inputs[i] · v[i], the change of f along v (one tangent per
-/// input, of equal shape and dtype). Applies reverse mode twice: u ↦ uᵀJ is linear, and its own
-/// vᵀ(·) is J v (Townsend 2017, "A new trick for calculating Jacobian vector products").
+/// input, of equal shape and dtype). Applies reverse mode twice: differentiates the linear map u ↦
+/// uᵀJ (Townsend 2017, "A new trick for calculating Jacobian vector products").
 ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                     const std::vector<Tensor>& tangents, DerivativeOptions options = {});
 

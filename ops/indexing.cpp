@@ -145,13 +145,13 @@ struct IndexSelect final : Op {
       dy = index_select(dy, axis, kept);
       at = index_select(at, 0, kept);
     }
-    // Returns only these rows: the gradient of the others is 0.
+    // Returns only these rows, because the gradient of all other rows is 0.
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
   }
 
-  /// Returns the positions where `at` is not padding_idx, or an undefined tensor if these are all
-  /// positions.
+  /// Returns the positions where `at` is not padding_idx, or an undefined tensor if `at` has no
+  /// padding.
   Tensor without_padding(const Tensor& at) const {
     if (!padding_idx) return {};
     const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();

@@ -1,4 +1,4 @@
-// linear: y = x Wᵀ + b. This op performs most of a Transformer's arithmetic.
+// linear: y = x Wᵀ + b, most of a Transformer's arithmetic.
 //
 //   forward     y = x Wᵀ + b                    x [N, in], W [out, in], y [N, out]
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n

@@ -18,7 +18,7 @@
 namespace gradus {
 namespace {
 
-constexpr std::int64_t kChunk = 64;  // balances the costs of pairs in a chunk and of its sums
+constexpr std::int64_t kChunk = 64;  // balances the costs of a chunk's pairs and sums
 
 /// Σ_{j ≤ i} (q_i · k_j) v_j: q, k [B, H, T, F], v [B, H, T, D] → [B, H, T, D].
 Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -54,8 +54,8 @@ void check_sizes(const char* name, const Tensor& q, const Tensor& k, const Tenso
   const bool fit = q.size(0) == k.size(0) && q.size(1) == k.size(1) && q.size(3) == k.size(3) &&
                    k.size(0) == v.size(0) && k.size(1) == v.size(1) && k.size(2) == v.size(2);
   require<ShapeError>(fit, name, ": q ", q.shape(), ", k ", k.shape(), " and v ", v.shape(),
-                      " do not fit. Batch and heads must be equal, the widths of q and k, and the ",
-                      "lengths of k and v.");
+                      " do not fit. Batch sizes, heads, the widths of q and k, and the lengths of ",
+                      "k and v must be equal.");
   require<ShapeError>(!causal || q.size(2) == k.size(2), name, ": causal attention needs as many ",
                       "queries as keys, got ", q.size(2), " and ", k.size(2));
 }

@@ -25,8 +25,7 @@
 namespace gradus {
 namespace {
 
-/// y[i] = c[i] ? a[i] : b[i]. Loads both values, and reads bools as bytes, so that compilers
-/// vectorize the loop.
+/// y[i] = c[i] ? a[i] : b[i]. Loads both values, and bools as bytes, so that the loop vectorizes.
 template <class T>
 GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, StridedRow<T> b, T* y,
                               std::int64_t n) {

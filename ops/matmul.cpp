@@ -140,7 +140,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                       " include a scalar. Multiply with *.");
   if (a.rank() == 1) {
     require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ",
-                        b.shape(), " have different lengths");
+                        b.shape(), " have different lengths. Pass vectors of equal length.");
     return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);

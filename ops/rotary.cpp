@@ -70,7 +70,7 @@ void check_rotate(const Tensor& x, std::int64_t positions, const RotaryOptions& 
   const std::int64_t B = x.size(0), T = x.size(2);
   require<ShapeError>(positions == T || positions == B * T, "apply_rotary: ", positions,
                       " positions do not fit x ", x.shape(), ". Pass ", T,
-                      ", or that many for each of ", B, " examples.");
+                      " shared positions, or ", B * T, " for separate examples.");
   require(options.base > 0, "apply_rotary: base must be positive, got ", options.base);
 }
 

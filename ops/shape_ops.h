@@ -1,4 +1,4 @@
-// Joins, repeats, flips, pads, and takes triangles of tensors. Throw ValueError for an undefined
+// Ops that join, repeat, flip and pad tensors, or take triangles. Throw ValueError for an undefined
 // tensor, IndexError for an invalid axis.
 #pragma once
 

@@ -151,7 +151,8 @@ struct Multinomial final : Op {
     const std::int64_t needed = replacement ? 1 : count;
     require(positive >= needed, "multinomial: row ", row, " has ", positive,
             " weights above 0, but ", needed,
-            replacement ? " is needed" : " are to be drawn without replacement");
+            replacement ? " is needed. Pass a positive weight."
+                        : " are to be drawn without replacement. Draw fewer.");
   }
 
   void draw_with(std::int64_t row, std::span<const double> w, std::int64_t* y) const {

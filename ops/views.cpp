@@ -132,7 +132,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   if (computed >= 0) {
     require<ShapeError>(others > 0 && x.numel() % others == 0, "reshape: ", x.shape(), " has ",
                         x.numel(), " elements, which do not fill ", shape,
-                        " with any size in place of -1");
+                        " for any value of -1. The other sizes must divide ", x.numel(), ".");
     to[computed] = x.numel() / others;
   }
   require<ShapeError>(numel(to) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
@@ -155,7 +155,7 @@ Tensor flatten(const Tensor& x, int first, int last) {
   first = normalize_axis("flatten", first, x.rank());
   last = normalize_axis("flatten", last, x.rank());
   require<ShapeError>(first <= last, "flatten: axis ", first, " comes after axis ", last, " in ",
-                      x.shape());
+                      x.shape(), ". Exchange them.");
   Shape shape = x.shape();
   for (int axis = first; axis < last; ++axis) {
     shape[first] *= shape[first + 1];

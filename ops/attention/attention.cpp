@@ -218,8 +218,8 @@ AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dt
     require<DtypeError>(bias.dtype() == dtype, "attention: the bias is ", bias.dtype(),
                         " but q is ", dtype, ". Convert one with to(x, dtype).");
     require<ShapeError>(broadcast_shapes("attention bias", bias.shape(), scores) == scores,
-                        "attention: the bias ", bias.shape(),
-                        " does not broadcast to [B, H, T, S] = ", scores);
+                        "attention: the bias ", bias.shape(), " does not broadcast to the scores, ",
+                        scores, ". Pass [B, H, T, S] or sizes of 1.");
     p.bias = kernel::strided_view(
         bias, scores, broadcast_strides(bias.shape(), bias.strides(), scores), bias.offset());
   }

@@ -37,8 +37,8 @@ struct AttentionOutput {
 AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
                                        const Mask& mask = {}, const AttentionOptions& options = {});
 
-/// Returns [B, T, C] as [B, H, T, D] with D = C / H, a view; merge_heads() reverses it, copying
-/// unless heads are contiguous.
+/// Returns a view of [B, T, C] as [B, H, T, D] with D = C / H. merge_heads() reverses it, and
+/// copies unless heads are contiguous.
 Tensor split_heads(const Tensor& x, std::int64_t heads);
 Tensor merge_heads(const Tensor& x);
 

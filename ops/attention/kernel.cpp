@@ -180,8 +180,8 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace {
 
-/// Buffers of one part. dk and dv have dense rows, because the power-of-two stride of a projection
-/// causes cache-set conflicts.
+/// Buffers of one part. dk and dv have dense rows, because a power-of-two stride causes cache-set
+/// conflicts.
 template <class T>
 struct PartBuffers {
   Tensor memory, sums;
@@ -282,8 +282,8 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
     backward_block(p, block_of(p, part, item), x, g, buffers);
 }
 
-/// Writes the first part of a head to `to`, surrounded by zeros, and adds the other parts.
-/// Gradients that are not needed have no columns.
+/// Writes the first part of a head to `to`, surrounded by zeros, and adds the other parts. Unneeded
+/// gradients have no columns.
 template <class T>
 void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool first) {
   if (first) {

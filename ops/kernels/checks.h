@@ -11,7 +11,7 @@ namespace gradus {
 template <std::same_as<Tensor>... X>
 void check_defined(const char* op, const X&... x) {
   require<ValueError>((x.defined() && ...), op,
-                      ": a tensor is undefined (it was never assigned a value)");
+                      ": a tensor is undefined. Assign a value first.");
 }
 
 /// Checks that x is defined and has the axis. Returns the nonnegative axis.

@@ -1,7 +1,6 @@
 // map and zip: apply an element-wise function to tensors with any strides.
 //
-// The function is a generic lambda that calls GRADUS_INLINE functions. It is compiled for each
-// instruction set.
+// The function is a generic lambda that calls GRADUS_INLINE functions.
 #pragma once
 
 #include "gradus/engine/base/simd.h"

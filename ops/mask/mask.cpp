@@ -160,7 +160,7 @@ class Combined final : public Mask::Rule {
 };
 
 /// True if `allowed` [T, T] is true exactly above the diagonal: a causal mask in which true hides.
-/// For T < 3 this may be chance; [1, T, T] may be data.
+/// Returns false for T < 3, where this may be chance, and for [1, T, T].
 bool only_later(const Tensor& allowed) {
   if (allowed.rank() != 2 || allowed.size(0) != allowed.size(1) || allowed.size(0) < 3)
     return false;
@@ -264,7 +264,7 @@ Mask dense_mask(const Tensor& allowed) {
       "[queries, keys], [batch, queries, keys] or [batch, heads, queries, keys], got ",
       allowed.shape());
   require(!only_later(allowed),
-          "dense_mask: the mask looks inverted, as each query may attend only ",
+          "dense_mask: the mask looks inverted, because each query may attend only ",
           "to later keys (true = may attend). Use logical_not() or causal_mask().");
   return Mask(std::make_shared<Dense>(allowed));
 }

@@ -81,7 +81,7 @@ struct BlockSparse {
   std::int64_t length;      // maximum number of queries and keys
   std::int64_t block = 64;  // queries and keys per block
   std::int64_t window = 1;  // visible blocks on each side
-  std::int64_t global = 1;  // number of first blocks that see all keys and are seen by all queries
+  std::int64_t global = 1;  // first blocks whose rows and columns are entirely visible
   std::int64_t random = 2;  // additional random blocks for each block of queries
   std::uint64_t seed = 0;   // seed of the random blocks
   std::int64_t heads = 1;   // 1: heads share them; otherwise each head draws its own
@@ -100,7 +100,8 @@ Mask dense_mask(const Tensor& allowed);
 using Positions = std::vector<std::vector<std::int64_t>>;
 /// Applies `mask` to rows at positions other than 0, 1, 2, …: behind a cache, in a ring buffer, or
 /// with unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1 marks an
-/// empty row, which is hidden as a key and sees nothing as a query. Throws ValueError below −1.
+/// empty row, which is hidden as a key and attends to nothing as a query. Throws ValueError below
+/// −1.
 Mask remap_positions(const Mask& mask, const Positions& queries, const Positions& keys);
 
 std::ostream& operator<<(std::ostream& out, const Mask& mask);
