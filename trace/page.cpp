@@ -113,7 +113,8 @@ std::string attention_page(const std::string& title,
                            const std::vector<nn::AttentionRecord::Entry>& maps,
                            const std::vector<std::string>& queries,
                            const std::vector<std::string>& keys) {
-  require<ValueError>(!maps.empty(), "attention_page: no attention was recorded");
+  require<ValueError>(!maps.empty(),
+                      "attention_page: no attention was recorded. Run the model first.");
   Tape tape(kMostBytes);
   tape.labels = {{"T", queries}, {"S", keys}};
   for (const nn::AttentionRecord::Entry& each : maps) {

@@ -20,9 +20,9 @@ struct TraceOptions {
   std::size_t most_bytes = 4'000'000;  // size of the values; a page has at most 8 MB
 };
 
-/// While alive, records what this thread computes: ops, layers, backward passes with every sum of
-/// gradients, hooks, updates. Results remain bit-identical. write() creates a
-/// self-contained HTML file that shows every value:
+/// While alive, records the ops, layers, backward passes with every sum of gradients, hooks and
+/// updates of this thread. Results remain bit-identical. write() creates a self-contained HTML file
+/// that shows every value:
 ///
 ///   Trace trace({.title = "one head, three tokens"});
 ///   trace.labels("T", {"the", "cat", "sat"});

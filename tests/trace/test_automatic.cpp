@@ -79,7 +79,7 @@ TEST_CASE("without an optimizer, a step ends with its backward pass") {
         "was written.\n");
   CHECK(
       traced(5, three) ==
-      "none\nnone\ngradus: GRADUS_TRACE_STEP is 5, but the program only made 3 steps. No trace was "
+      "none\nnone\ngradus: GRADUS_TRACE_STEP is 5, but the program made only 3 steps. No trace was "
       "written.\n");
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("at exit, the page shows the unfinished step") {
         "none\nstep 2: tanh, 0 visits, 0 updates\ngradus: trace of step 2: x.html\n");
   CHECK(
       traced(2, [](Automatic&) { exp(leaf()); }) ==
-      "none\nnone\ngradus: GRADUS_TRACE_STEP is 2, but the program only made 0 steps. No trace was "
+      "none\nnone\ngradus: GRADUS_TRACE_STEP is 2, but the program made only 0 steps. No trace was "
       "written.\n");
   CHECK(traced(
             1, [](Automatic&) { exp(leaf()); }, "none/x.html") ==
