@@ -123,8 +123,8 @@ KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Te
   if (const KeysValues* known = cache ? cache->cross(*this) : nullptr) {
     require<ShapeError>(known->keys.size(0) == x.size(0) && known->keys.size(2) == keys.size(1),
                         "CrossAttention: the cache holds a memory of ", known->keys.size(0),
-                        " examples and ", known->keys.size(2),
-                        " positions, but the new memory is ", keys.shape(), ". Make a new cache.");
+                        " examples and ", known->keys.size(2), " positions, but the new memory is ",
+                        keys.shape(), ". Make a new cache.");
     return *known;
   }
   const std::int64_t G = options.kv_heads.value_or(options.heads);

@@ -256,9 +256,8 @@ void RootCall::on_op_begin(const Op& op, std::span<const Tensor* const> inputs) 
     if (!unlisted_.empty() || !x->requires_grad() || !x->is_leaf()) continue;
     const auto same = [x](const Tensor& known) { return known.node() == x->node(); };
     if (std::none_of(known_.begin(), known_.end(), same))
-      unlisted_ =
-          str_cat("a parameter of shape ", x->shape(), " used by ", op.name(), " in ",
-                  current_context());
+      unlisted_ = str_cat("a parameter of shape ", x->shape(), " used by ", op.name(), " in ",
+                          current_context());
   }
 }
 

@@ -22,8 +22,7 @@ Choice rule(Library library) {
   if (library == Library::mkl || library == Library::blis)
     return by(Backend::library, "chosen by the build configuration");
   if (library != Library::openblas) return by(Backend::builtin, "the library's speed is unknown");
-  if (GRADUS_HAS_LEVELS)
-    return by(Backend::builtin, "OpenBLAS can be slow on new processors");
+  if (GRADUS_HAS_LEVELS) return by(Backend::builtin, "OpenBLAS can be slow on new processors");
   return by(Backend::library, "the built-in kernels are not measured on this architecture");
 }
 

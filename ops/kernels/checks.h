@@ -10,8 +10,7 @@ namespace gradus {
 
 template <std::same_as<Tensor>... X>
 void check_defined(const char* op, const X&... x) {
-  require<ValueError>((x.defined() && ...), op,
-                      ": a tensor is undefined. Assign a value first.");
+  require<ValueError>((x.defined() && ...), op, ": a tensor is undefined. Assign a value first.");
 }
 
 /// Checks that x is defined and has the axis. Returns the nonnegative axis.
