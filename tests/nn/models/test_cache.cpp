@@ -25,7 +25,7 @@ TEST_CASE("a cache works with a checkpointed model in training mode") {
   check_equal(model(slice(ids, 1, 3, 8), &cache), slice(expected, 1, 3, 8));
 }
 
-TEST_CASE("a cache gives the positions of queries and keys") {
+TEST_CASE("a cache returns the positions of queries and keys") {
   nn::KVCache cache({.capacity = 3, .sliding = true});
   cache.advance(2, 2, {2, 1});
   CHECK(cache.queries() == Positions{{0, 1}, {-1, 0}});
@@ -44,7 +44,7 @@ TEST_CASE("a cache gives the positions of queries and keys") {
   CHECK(cache.length() == 7);
 }
 
-TEST_CASE("a cache supports values of another width than keys") {
+TEST_CASE("a cache supports keys and values of different widths") {
   const NoGrad off;
   const nn::Linear layer(1, 1);
   nn::KVCache cache({.capacity = 3});
