@@ -48,7 +48,7 @@ struct Counter : Observer {
 
 }  // namespace
 
-TEST_CASE("checkpoint changes no bit of values and gradients, with dropout and captured leaves") {
+TEST_CASE("checkpoint keeps all bits of values and gradients, with dropout and captured leaves") {
   const Outcome with = outcome(true), without = outcome(false);
   CHECK(with.y == without.y);
   CHECK(with.dx == without.dx);

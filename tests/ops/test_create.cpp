@@ -70,7 +70,7 @@ TEST_CASE("tensor accepts values that fill the shape and rejects others") {
   CHECK_REFUSES(ShapeError, text(eye(-1)), "-1", "negative");
 }
 
-TEST_CASE("arange gives integer, fractional and empty ranges and rejects endless ones") {
+TEST_CASE("arange returns integer, fractional and empty ranges and rejects endless ranges") {
   constexpr double kHuge = 1.7e308;
   constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // not representable in f32
   CHECK(text(arange(0)) == "[0] i64:");

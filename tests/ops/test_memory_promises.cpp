@@ -60,7 +60,7 @@ TEST_CASE("addition and dropout reuse temporaries") {
   CHECK(bytes_of([&] { return dropout(x * 2.0, 0.5); }).peak <= kBuffer);
 }
 
-TEST_CASE("a deep network keeps no layer under NoGrad") {
+TEST_CASE("a deep network stores no activation under NoGrad") {
   const Tensor x = buffer();
   const NoGrad off;
   const Bytes b = bytes_of([&] {
@@ -73,7 +73,7 @@ TEST_CASE("a deep network keeps no layer under NoGrad") {
   CHECK(b.kept <= kBuffer);
 }
 
-TEST_CASE("dropout keeps no mask, and relu no copy of its output") {
+TEST_CASE("dropout stores no mask, and relu stores no copy of its output") {
   const Tensor x = leaf();
   CHECK(bytes_of([&] { return dropout(x, 0.5); }).kept <= kBuffer);
   CHECK(bytes_of([&] { return relu(x); }).kept <= kBuffer);
