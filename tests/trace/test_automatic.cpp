@@ -203,7 +203,7 @@ TEST_CASE("a backward pass of earlier operations is a step") {
                  "step 1:, 1 visits, 0 updates"));
 }
 
-TEST_CASE("without a step number the first step is traced") {
+TEST_CASE("without a step number, the first step is traced") {
   const NoPrograms quick;
   const Folder folder;
   const std::string path = folder / "x.html";

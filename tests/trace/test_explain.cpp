@@ -131,7 +131,7 @@ TEST_CASE("explain prints all nodes, or the given number of lines and a note") {
   }
 }
 
-TEST_CASE("explain keeps its number of lines if no nodes form a chain") {
+TEST_CASE("explain respects its line limit if no nodes form a chain") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor y = x;
   for (int i = 0; i < 20'000; ++i) y = y * w;  // the shared w is printed last

@@ -190,7 +190,7 @@ TEST_CASE("gradients that overflow when accumulated are found") {
   CHECK(has(found_in([&] { sum(twice * c).backward(); }), "or it was not finite before"));
 }
 
-TEST_CASE("a NaN in the given starting gradient is reported as such") {
+TEST_CASE("a NaN in a given initial gradient is reported as such") {
   const Tensor y = exp(leaf({0, 1}));
   CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was passed to backward()"));
   const auto after_another = [] {  // the other graph's nodes are newer
@@ -271,7 +271,7 @@ TEST_CASE("a NaN in the input is reported as such when it reaches the loss") {
   CHECK(found_in([&] { sum(layer(masked_fill(data, isnan(data), 0))).backward(); }) == kNothing);
 }
 
-TEST_CASE("with a callback the program continues, and the callback runs once") {
+TEST_CASE("with a callback, the program continues, and the callback runs once") {
   std::vector<std::string> reports;
   const Model m;
   NanFinder finder([&](const std::string& report) { reports.push_back(report); });
@@ -353,7 +353,7 @@ TEST_CASE("gradients inside a parallel loop are not checked") {
             "the gradient of leaf"));
 }
 
-TEST_CASE("a NaN starting gradient is recognized in every new backward pass") {
+TEST_CASE("a NaN initial gradient is recognized in every new backward pass") {
   const Tensor x = leaf({0, 1});
   const std::string message = found_in([&] {
     const Tensor older = exp(x);
