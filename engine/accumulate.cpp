@@ -28,7 +28,6 @@ namespace {
 template <class T>
 GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
                            std::int64_t n) {
-  // The compiler vectorizes this loop.
   if (step == 1 && source_step == 1)
     for (std::int64_t i = 0; i < n; ++i) target[i] += source[i];
   else
@@ -53,7 +52,6 @@ void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   });
 }
 
-/// Checks that a partial gradient is inside `shape`.
 void check_region(const Shape& shape, const Gradient& gradient) {
   const Gradient::Region& region = gradient.region();
   const Shape& part = gradient.part().shape();

@@ -8,7 +8,7 @@ namespace gradus {
 
 /// Adds `gradient` to `sum`, the gradient of a tensor of `shape` and `dtype`, in place if a buffer
 /// is unshared. An undefined `sum` counts as zero. Sums a broadcast gradient down to `shape`.
-/// Records the addition if `differentiable`. Throws ShapeError or DtypeError on a mismatch.
+/// Records the addition if `differentiable`. Throws ShapeError or DtypeError.
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable);
 

@@ -1,11 +1,10 @@
 // The backward pass. Visits nodes in decreasing order of id. Inputs are created before outputs, so
 // a node's gradient is complete when it is visited.
 //
-// Intermediate gradients belong to the Walk, not to the nodes, because an Op::backward or a hook
-// may start another backward pass. Leaves receive their gradients at the end, and only if nothing
-// throws. A leaf with a post-accumulate hook receives its gradient earlier, as soon as it is
-// complete, so that the hook can free it.
-// complete, so that the hook can use and free it.
+// Intermediate gradients belong to the Walk, because an Op::backward or a hook may start another
+// pass. Leaves receive their gradients at the end, and only if nothing throws. A leaf with a
+// post-accumulate hook receives its gradient as soon as it is complete, so that the hook can free
+// it.
 
 #include "gradus/engine/backward.h"
 
@@ -96,8 +95,7 @@ class Walk {
 
 thread_local Walk* innermost_walk = nullptr;
 
-/// Collects the nodes with a priority queue. A node enters the queue once per consumer, and all its
-/// entries leave the queue consecutively.
+/// Collects the nodes with a priority queue, which contains a node once per consumer.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
     : create_graph_(create_graph),
       keep_graph_(keep_graph || create_graph),
@@ -189,8 +187,7 @@ bool Walk::find_wanted(const Step& step) {
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
 
-/// Runs the hooks. Each hook receives the previous hook's result. Hooks added meanwhile run in the
-/// next pass.
+/// Runs the hooks, each on the previous result. Hooks added meanwhile run in the next pass.
 void run_hooks(const Node& node, Tensor& dy) {
   const std::vector<std::function<Tensor(const Tensor&)>> hooks = node.extra_or_null()->hooks;
   for (const auto& hook : hooks) {
@@ -258,8 +255,7 @@ void Walk::visit(Step& step) {
 
 Tensor own(Tensor x) { return is_own(x) ? std::move(x) : kernel::copy(x); }
 
-/// Adds the gradient to the leaf's grad(), which has its own buffer. Locks the leaf while its hooks
-/// run.
+/// Adds to the leaf's grad(), which has its own buffer. Locks the leaf while its hooks run.
 void Walk::accumulate_leaf(Step& step) const {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
@@ -283,8 +279,7 @@ void Walk::accumulate_leaf(Step& step) const {
   extra.drop_removed_hooks();
 }
 
-/// Adds the gradients to their leaves. Copies all gradients first, so no leaf changes if memory
-/// runs out.
+/// Copies all gradients before adding them, so no leaf changes if memory runs out.
 void Walk::accumulate_leaves() {
   const auto waits = [](const Step& step) { return !step.node->op_name && step.dy; };
   for (Step& step : steps) {
@@ -297,7 +292,7 @@ void Walk::accumulate_leaves() {
     if (waits(step)) accumulate_leaf(step);
 }
 
-/// Releases the ops in order of ascending id, so that each node is still alive when it is reached.
+/// Releases the ops in ascending id, while each node is still alive.
 void Walk::release() {
   Walk* outermost = this;
   while (outermost->outer_) outermost = outermost->outer_;
@@ -310,8 +305,7 @@ void Walk::release() {
   }
 }
 
-/// Returns the initial gradients. A missing gradient defaults to 1 and requires a one-element
-/// output.
+/// Returns the initial gradients. A missing gradient is 1 and requires a one-element output.
 std::vector<Tensor> initial_grads(const char* name, const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& given) {
   require<GraphError>(!outputs.empty(), name, ": no output was given. Pass at least one output.");

@@ -15,9 +15,9 @@ struct GradOptions {
   bool allow_unused = false;  // undefined gradients for unused inputs, instead of an error
 };
 
-/// Returns Σ_k ∂outputs[k]/∂inputs[i] · grad_outputs[k] for each input, leaf or not. Does not
-/// change `.grad`. A missing grad_outputs[k] defaults to 1, which requires a one-element output.
-/// Throws GraphError if no output depends on an input.
+/// Returns Σ_k ∂outputs[k]/∂inputs[i] · grad_outputs[k] for each input, leaf or not, without
+/// changing `.grad`. A missing grad_outputs[k] is 1, which requires a one-element output. Throws
+/// GraphError if no output depends on an input.
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const std::vector<Tensor>& grad_outputs = {}, GradOptions options = {});
 

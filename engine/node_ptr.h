@@ -8,8 +8,8 @@ namespace gradus {
 
 class Node;
 
-/// A reference-counted pointer to a Node. The count is inside the node, so node and op need one
-/// allocation and the pointer is half the size of a shared_ptr.
+/// A reference-counted pointer to a Node, which contains the count. It is half the size of a
+/// shared_ptr.
 class NodePtr {
  public:
   NodePtr() = default;

@@ -22,9 +22,9 @@ struct Update {
 };
 
 /// Receives events from operations, layers and gradients on its thread while attached. Observers
-/// are called in order of attachment. No end event is sent if an operation throws. Operations
-/// inside a parallel_for are not reported. Reading a tensor is safe; holding a handle may prevent
-/// the reuse of its buffer.
+/// are called in order of attachment. An operation that throws sends no end event. Operations
+/// inside a parallel_for are not reported. Holding a tensor handle may prevent the reuse of its
+/// buffer.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -78,13 +78,12 @@ class Op {
   virtual const char* name() const = 0;
 
   /// Returns dL/dx for each input of apply(), given dL/dy, or Gradient{} where needs_grad(i) is
-  /// false. Do not call kernels if GradMode::enabled(). `dy` may have any strides. Overwrite its
+  /// false. Must not call kernels if GradMode::enabled(). `dy` may have any strides. Overwrite its
   /// buffer only through reuse_or_empty(dy).
   virtual Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad);
 
-  /// Return true if consumers may drop this op's output and recompute it. Suitable for cheap ops
-  /// (norms, activations) whose saved input is_stored(). Otherwise, a chain of ops would be
-  /// recomputed.
+  /// True if consumers may drop this op's output and recompute it. Suitable for cheap ops (norms,
+  /// activations) whose saved input is_stored().
   virtual bool is_recomputable() const { return false; }
   virtual Tensor recompute() const { return {}; }
 

@@ -16,8 +16,8 @@ class Saved {
   Saved() = default;
   Saved(const Tensor& x);  // NOLINT: implicit, an op saves by `x_ = x`
 
-  /// Returns the tensor with its graph node, for second derivatives. Throws GraphError, naming the
-  /// location, if the tensor was written to after it was saved.
+  /// Returns the tensor with its graph node, for second derivatives. Throws GraphError with the
+  /// location of a write after it was saved.
   Tensor value() const;
 
   /// Returns value() and drops the saved tensor unless the graph is kept. The caller may overwrite

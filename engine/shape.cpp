@@ -1,4 +1,3 @@
-// Element counts with overflow checks, strides, broadcasting.
 #include "gradus/engine/shape.h"
 
 #include <algorithm>
@@ -83,7 +82,7 @@ int normalize_axis(const char* op, int axis, int rank) {
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
-  if (a == b) return a;  // fast path with the same result
+  if (a == b) return a;  // fast path
   Shape out = a.rank() >= b.rank() ? a : b;
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const std::int64_t m = a[a.rank() - i], n = b[b.rank() - i];

@@ -1,4 +1,3 @@
-// Tensor members: construction, access, views, autograd entry points.
 #include "gradus/engine/tensor.h"
 
 #include <algorithm>
@@ -47,7 +46,7 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
         if (copy_transposed(to, strides[0], from, strides[1], target.shape())) return;
       for_each_row(target.shape(), strides,
                    [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-                     // Fast path with the same result.
+                     // fast path
                      if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
                        std::copy_n(from + at[1], n, to + at[0]);
                      else

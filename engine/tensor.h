@@ -42,10 +42,9 @@ class HookHandle {
   std::shared_ptr<LeafHook> hook_;
 };
 
-/// A handle to an array. Copies share the values and the graph node; views (reshape, transpose,
-/// slice, expand …) share the values. `x += y` rebinds x. Only copy_, fill_, mutable_data,
-/// optimizers, and `parameter -= …` under NoGrad write in place. Members call the free function of
-/// the same name.
+/// A handle to an array. Copies share the values and the graph node; views share the values. `x +=
+/// y` rebinds x. Only copy_, fill_, mutable_data, optimizers, and `parameter -= …` under NoGrad
+/// write in place. Members call the free function of the same name.
 class [[nodiscard]] Tensor {
  public:
   Tensor() = default;  // undefined: "no tensor", such as a missing bias
@@ -153,9 +152,9 @@ class [[nodiscard]] Tensor {
 
   /// True if backward() propagates a gradient to or through this tensor.
   bool requires_grad() const;
-  /// Makes this tensor a leaf that requires a gradient, or freezes it. Also affects copies made
-  /// after the first call. Throws GraphError if an operation computed the tensor, and DtypeError if
-  /// it is not floating-point.
+  /// Makes this tensor a leaf that requires a gradient, or freezes it. Also affects later copies.
+  /// Throws GraphError if an operation computed the tensor, and DtypeError if it is not
+  /// floating-point.
   Tensor& requires_grad_(bool wanted = true);
   bool is_leaf() const;
 
@@ -173,7 +172,7 @@ class [[nodiscard]] Tensor {
   /// Calls f with the complete gradient. If f returns a defined tensor, it replaces the gradient.
   void register_hook(std::function<Tensor(const Tensor&)> f) const;
   /// Calls f(grad) as soon as a backward pass has added this leaf's complete gradient to grad(). To
-  /// free the gradient, f may set grad to an undefined tensor. f runs on one thread at a time.
+  /// free the gradient, f may set grad to an undefined tensor. Calls of f do not overlap.
   HookHandle register_post_accumulate_hook(std::function<void(Tensor&)> f) const;
 
   const NodePtr& node() const { return node_; }

@@ -12,8 +12,7 @@ namespace {
 
 std::vector<std::int64_t> up_to(std::int64_t n) { return arange(n).to_vector<std::int64_t>(); }
 
-/// Computes softmax(q kᵀ / √D + bias, masked) v. Adds the weights to the current AttentionRecord,
-/// if any.
+/// Adds the attention weights to the current AttentionRecord, if any.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options) {
   AttentionRecord* record = AttentionRecord::current();
@@ -38,7 +37,7 @@ std::int64_t checked_head_width(const char* layer, const Options& options,
   return given.value_or(C / H);
 }
 
-/// Returns the bias of the scores, [H, T, S] or [B, H, T, S], or an undefined tensor.
+/// Returns the bias [H, T, S] or [B, H, T, S], or an undefined tensor.
 template <class Layer>
 Tensor position_bias(const Layer& layer, HeadPosition position, const KVCache::FlatPositions& at,
                      Dtype dtype) {
@@ -117,7 +116,7 @@ CrossAttention::CrossAttention(const CrossAttentionOptions& given) : options(giv
     relative = RelativeBias(options.heads, options.relative);
 }
 
-/// Returns keys and values of the memory, [B, G, S, D] each, from the cache if it contains them.
+/// Returns the memory's keys and values [B, G, S, D], from the cache if possible.
 KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Tensor& values,
                                    KVCache* cache) const {
   if (const KeysValues* known = cache ? cache->cross(*this) : nullptr) {

@@ -8,9 +8,8 @@
 
 namespace gradus::nn {
 
-/// RAII guard that collects the weights of each attention layer that runs on this thread. Among
-/// nested guards, only the innermost collects. The weights are part of the graph, so a loss may use
-/// them.
+/// RAII guard that collects the weights of each attention layer that runs on this thread. Only the
+/// innermost guard collects. The weights are part of the graph.
 ///
 ///   nn::AttentionRecord record;
 ///   model(ids);

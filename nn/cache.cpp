@@ -18,7 +18,7 @@ Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
   return index_select(x, 0, tensor(examples));
 }
 
-/// Returns the selected examples of a buffer [B, G, capacity, D] with `held` slots in use.
+/// Selects examples of a buffer [B, G, capacity, D] with `held` used slots.
 Tensor picked(const Tensor& buffer, const std::vector<std::int64_t>& examples, std::int64_t held) {
   Shape shape = buffer.shape();
   shape[0] = std::ssize(examples);
@@ -27,14 +27,13 @@ Tensor picked(const Tensor& buffer, const std::vector<std::int64_t>& examples, s
   return y;
 }
 
-/// Writes `fresh` into the slots starting at `first`.
 void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
   if (!kept.has_unique_storage()) kept = kernel::copy(kept);  // copy on write
   Tensor at = slice(kept, 2, first, first + fresh.size(2));
   at.copy_(fresh);
 }
 
-/// Encodes rows of x [B, G, S, D] as i64 [B, G, S, words], which can be sliced like any tensor.
+/// Encodes x [B, G, S, D] as i64 [B, G, S, words], which can be sliced.
 Tensor packed(const Tensor& x, Precision precision) {
   const Tensor rows = kernel::contiguous(kernel::convert(x, Dtype::f32));
   const std::int64_t D = x.size(3), bytes = gemm::row_bytes(precision, D);
@@ -182,7 +181,7 @@ KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor
           unpacked(keep(mine.kept.values, v), values, as)};
 }
 
-/// Stores a layer's new keys or values and returns all that the queries may attend to.
+/// Stores a layer's new keys or values and returns all visible ones.
 Tensor KVCache::keep(Tensor& kept, const Tensor& latest) const {
   if (way_ == Way::slide) {  // keeps the last `capacity`, oldest first
     Tensor all =

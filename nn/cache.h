@@ -27,9 +27,9 @@ struct CacheOptions {
   Precision precision = Precision::f32;
 };
 
-/// Key/value cache for the attention layers of a model. The model calls advance() and then its
-/// layers, which attend to cached and new tokens. Masks, rotations and biases take their positions
-/// from the cache. Requires NoGrad, because keys are written in place.
+/// Key/value cache for a model's attention layers, which attend to cached and new tokens. Masks,
+/// rotations and biases take their positions from the cache. Requires NoGrad, because keys are
+/// written in place.
 ///
 ///   nn::KVCache cache({.capacity = 64});
 ///   model(prompt, cache);                          // [B, T] ids

@@ -52,7 +52,7 @@ void normal(const char* name, Tensor& x, double mean, double deviation) {
   fill(name, x, [=](std::int64_t i) { return mean + deviation * stream.normal(i); });
 }
 
-/// Returns the cumulative distribution function of normal(0, 1) at z.
+/// The cumulative distribution function of normal(0, 1).
 double below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 double xavier_deviation(const Tensor& weight, double gain) {

@@ -19,8 +19,8 @@ void normal_(Tensor& x, double mean = 0, double deviation = 1);  // Gaussian
 void truncated_normal_(Tensor& x, double mean = 0, double deviation = 1, double low = -2,
                        double high = 2);
 
-/// Fan of a weight [out, in, …]: fan in = in · (product of the remaining sizes), fan out = out ·
-/// (the same product). Throws ShapeError if the rank is below 2.
+/// Fan of a weight [out, in, …]. Fan in is `in` times the remaining sizes, fan out is `out` times
+/// the remaining sizes. Throws ShapeError if the rank is below 2.
 enum class Fan { in, out };
 std::int64_t fan_of(const Tensor& weight, Fan fan);
 
@@ -29,8 +29,8 @@ std::int64_t fan_of(const Tensor& weight, Fan fan);
 void xavier_uniform_(Tensor& weight, double gain = 1);
 void xavier_normal_(Tensor& weight, double gain = 1);
 
-/// Initializes with variance gain² / fan. Fan::in preserves the variance of values, Fan::out that
-/// of gradients. The gain √2 is for relu. He et al. 2015.
+/// Initializes with variance gain² / fan. Fan::in preserves the variance of values, Fan::out the
+/// variance of gradients. The gain √2 is for relu. He et al. 2015.
 void kaiming_uniform_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 void kaiming_normal_(Tensor& weight, Fan fan = Fan::in, double gain = std::sqrt(2.0));
 

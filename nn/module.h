@@ -90,8 +90,8 @@ class Module : public Scoped {
     return *this;
   }
 
-  /// Lists parameters, buffers and children, for optimizers, checkpoints, train() and error
-  /// messages. If a parameter is used but not listed, the first training call throws.
+  /// Lists parameters, buffers and children. If a parameter is used but not listed, the first
+  /// training call throws.
   virtual Members members() = 0;
 
   /// Returns the parameters (or buffers) of this module and all modules below it. Tied parameters
@@ -189,9 +189,9 @@ class Layer : public Module {
     return result;
   }
 
-  /// Returns a copy without drawing random numbers. A class without a constructor from public
-  /// `options` must define same_architecture(), which returns a module of the same sizes, or clone
-  /// throws ValueError. Throws GraphError if a member is Unsaved.
+  /// Returns a copy without drawing random numbers. Throws ValueError if the class has neither a
+  /// constructor from public `options` nor same_architecture(), which returns a module of the same
+  /// sizes. Throws GraphError if a member is Unsaved.
   Derived clone() const {
     const std::unique_ptr<Module> made = copy();
     return std::move(static_cast<Derived&>(*made));

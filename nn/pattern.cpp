@@ -1,5 +1,4 @@
-// Matches by edit distance, where * costs nothing. Distance 0 is a match. The nearest other names
-// become suggestions.
+// Matches by edit distance, where * costs nothing. The nearest names become suggestions.
 #include "gradus/nn/pattern.h"
 
 #include <algorithm>
@@ -12,8 +11,7 @@ namespace {
 
 constexpr std::size_t kNear = 3;  // names to list in the error
 
-/// Returns the fewest character changes, insertions and deletions after which the pattern matches
-/// the name.
+/// Returns the fewest edits after which the pattern matches the name.
 std::size_t distance(std::string_view pattern, std::string_view name) {
   if (const std::size_t comma = pattern.find(','); comma != std::string_view::npos)
     return std::min(distance(pattern.substr(0, comma), name),

@@ -35,8 +35,7 @@ class LearnedPosition : public Layer<LearnedPosition> {
 };
 
 /// Learned bias of attention scores for each head and bucket of distances, initialized from
-/// normal(0, 0.02). Pass it as AttentionOptions::bias. Layers may share a RelativeBias. Raffel et
-/// al. 2020.
+/// normal(0, 0.02). Pass it as AttentionOptions::bias. Raffel et al. 2020.
 class RelativeBias : public Layer<RelativeBias> {
  public:
   RelativeBias() = default;  // undefined until assigned

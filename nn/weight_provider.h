@@ -8,9 +8,8 @@
 
 namespace gradus::nn {
 
-/// Replaces the weight W of a Linear or Embedding with an adapter (nn/extras/lora.h) or a packed
-/// copy (nn/extras/packing.h). By default, a provider forwards to `inner`, or uses W if `inner` is
-/// null.
+/// Replaces the weight W of a Linear or Embedding with an adapter or a packed copy. By default,
+/// forwards to `inner`, or uses W if `inner` is null.
 class WeightProvider {
  public:
   virtual ~WeightProvider() = default;

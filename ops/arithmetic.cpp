@@ -149,8 +149,7 @@ struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {negative(dy)}; }
 };
 
-/// At a tie, each operand receives half of the gradient. The share is constant almost everywhere,
-/// so second derivatives ignore it.
+/// At a tie, each operand gets half of the gradient. Second derivatives ignore the share.
 template <class Self>
 struct Extremum : Binary<Self, Numbers::all> {
   Saved a, b;

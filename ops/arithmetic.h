@@ -2,8 +2,8 @@
 // the tensor's dtype. Shapes broadcast as in NumPy. Supports f32 and f64; + − × maximum minimum
 // also support i64.
 //
-// Throw ValueError for an undefined tensor, and ShapeError if shapes do not broadcast. Throw
-// DtypeError for different or unsupported dtypes, and for an i64 tensor with a non-integer number.
+// Throw ValueError for an undefined tensor, ShapeError if shapes do not broadcast, and DtypeError
+// for different or unsupported dtypes or an i64 tensor with a non-integer number.
 #pragma once
 
 #include "gradus/engine/broadcast.h"  // sum_to, expand

@@ -1,5 +1,4 @@
-// batch_norm: normalizes each channel to mean 0 and variance 1 over the batch, then scales and
-// shifts.
+// batch_norm: normalizes each channel over the batch, then scales and shifts.
 //
 //   y = x̂ w_c + b_c,   x̂ = (x − μ) / √(σ² + eps)   for the n values of channel c
 //

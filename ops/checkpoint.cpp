@@ -21,7 +21,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-/// Observer that collects the inputs of ops that are older than this object.
+/// Collects the inputs of ops that are older than this object.
 class Reached : public Observer {
  public:
   explicit Reached(const Tensor& any) : start_(make_leaf(any)), scope_(*this) {}
@@ -68,8 +68,8 @@ struct Replay {
 
 using Places = std::vector<std::size_t>;
 
-/// Returns the gradients of f with respect to the `wanted` entries of x (detached inputs, then
-/// leaves). A gradient is undefined if f does not depend on the entry.
+/// Returns the gradients of f with respect to the `wanted` entries of x (inputs, then leaves).
+/// Unused entries have undefined gradients.
 Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tensor& dy,
                   bool create_graph) {
   const GradMode recorded(true);

@@ -51,9 +51,8 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
               Dtype dtype = default_dtype());
 Tensor indices(std::initializer_list<std::int64_t> values);  // i64
 
-/// Copies row-major `values` into a tensor of `shape` (default: a vector). T determines the dtype:
-/// float, double, int64_t and bool are kept, other integers become i64. Throws ShapeError if the
-/// count does not match.
+/// Copies row-major `values` into a tensor of `shape` (default: a vector). Integers other than
+/// int64_t and bool become i64. Throws ShapeError if the count does not match.
 template <class T>
 Tensor tensor(std::span<const T> values, const Shape& shape);
 template <class T>

@@ -17,7 +17,7 @@ struct CrossEntropyOptions {
 };
 /// Returns −log softmax(logits)[target] for logits [..., V] and target i64 [...] in [0, V) or
 /// ignored. If all targets are ignored, the mean is 0 with gradient 0. Throws ShapeError,
-/// DtypeError, IndexError for an invalid class, ValueError for an invalid label_smoothing.
+/// DtypeError, IndexError for an invalid class, or ValueError for an invalid label_smoothing.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options = {});
 

@@ -2,9 +2,8 @@
 //
 //   dx = dropout(dy) with the same mask
 //
-// Saves only the number of the random stream. The mask depends on that number and on an element's
-// row-major index, so backward draws it again. Backward is the same op, so derivatives of any order
-// exist.
+// Saves only the number of the random stream, from which backward draws the mask again. Backward is
+// the same op, so derivatives of any order exist.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>

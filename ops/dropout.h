@@ -8,8 +8,8 @@ namespace gradus {
 
 /// Zeroes each element with probability p and scales the others by 1 / (1 − p). Returns x if p = 0
 /// or not training. The mask depends only on the stream drawn from generator() and the element's
-/// index, not on threads. Overwrites x if it is a temporary. Throws ValueError unless 0 ≤ p < 1.
-/// Srivastava et al. 2014.
+/// index. Overwrites x if it is a temporary. Throws ValueError unless 0 ≤ p < 1. Srivastava et al.
+/// 2014.
 Tensor dropout(Tensor x, double p, bool training = true);
 
 /// Dropout mask for ops that contain dropout. Keeps element `index` if word(index) ≥ threshold.

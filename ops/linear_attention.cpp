@@ -70,8 +70,7 @@ Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 
-/// Exponents are at most max |w|² / 2. With a shift that is 60 less, all keys and their sums fit
-/// into f32.
+/// Exponents are at most max |w|² / 2. A shift 60 below keeps all keys and their sums within f32.
 double safe_shift(const Tensor& projection) {
   return std::max(0.0, 0.5 * max(sum(square(projection), {1})).item() - 60);
 }

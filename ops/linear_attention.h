@@ -25,8 +25,8 @@ struct LinearAttentionOptions {
 };
 
 /// Linear attention (Katharopoulos et al. 2020): q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] →
-/// [B, H, T, Dv]. A query with no keys or a zero divisor has output 0. Padding is ignored, even if
-/// NaN.
+/// [B, H, T, Dv]. The output is 0 for a query with no keys or a zero divisor. Ignores padding, even
+/// if NaN.
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                         const LinearAttentionOptions& options = {});
 
@@ -42,7 +42,7 @@ struct PerformerOptions {
 ///
 /// Exponents are shifted by one value per query and one for all keys of a head. The shifts cancel,
 /// so the derivative treats them as constants. If causal, the key shift depends only on the
-/// projection, so later keys do not affect earlier results.
+/// projection.
 Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& projection, const PerformerOptions& options = {});
 

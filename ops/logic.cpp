@@ -256,7 +256,6 @@ Tensor quantify(bool every, const Tensor& x, int axis, bool keepdim) {
   return apply(op::Quantifier{every, reduced(name, x, {axis}, keepdim)}, x);
 }
 
-/// True if any element equals `wanted`.
 bool contains(const char* op, const Tensor& input, bool wanted) {
   check_bool(op, input);
   const Tensor x = kernel::contiguous(input);

@@ -30,7 +30,6 @@ D leading_axes(const D& dims) {
   return D(std::span(dims).first(static_cast<std::size_t>(dims.rank() - 2)));
 }
 
-/// One operand, with the layout of its matrices.
 struct Operand {
   Tensor x;
   bool transposed = false;
@@ -45,7 +44,6 @@ struct Operand {
     batch = broadcast_strides(leading_axes(x.shape()), leading_axes(x.strides()), leading);
   }
 
-  /// Returns the matrix at `index` of the leading axes.
   template <class T>
   Matrix<const T> matrix(std::int64_t index, const Shape& leading) const {
     std::int64_t at = 0;
@@ -82,7 +80,7 @@ void check_inner(const Tensor& a, const Tensor& b) {
                                         "second-to-last of the second.");
 }
 
-/// Computes a b over broadcast batches. Both must have rank ≥ 2.
+/// Both operands must have rank ≥ 2.
 Tensor batched_matmul(const Tensor& a, const Tensor& b) {
   check_inner(a, b);
   const Shape leading =

@@ -68,7 +68,7 @@ Tensor products_of_others(const Tensor& x) {
   return slice(reshape(outside, even.shape()), 1, 0, n);
 }
 
-/// Returns all axes with the reduced ones last, so that groups are rows.
+/// Returns all axes with the reduced ones last.
 Axes reduced_last(const Reduced& r) {
   Axes order;
   for (int axis = 0; axis < r.from.rank(); ++axis)
@@ -228,7 +228,7 @@ struct Prod final : OverAxes {
   }
 };
 
-/// Computes the cumulative sum along r's only axis, accumulated in double.
+/// Computes the cumulative sum along r's only axis, in double.
 template <class T>
 void cumulate(const Groups& g, T* y) {
   const T* x = g.x.data<T>();

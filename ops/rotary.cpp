@@ -74,7 +74,6 @@ void check_rotate(const Tensor& x, std::int64_t positions, const RotaryOptions& 
   require(options.base > 0, "apply_rotary: base must be positive, got ", options.base);
 }
 
-/// Swaps the two columns of each pair.
 Tensor swapped(const Tensor& x, bool interleaved) {
   Shape pairs = x.shape();
   pairs[3] = interleaved ? x.size(3) / 2 : 2;

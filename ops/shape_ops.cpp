@@ -106,8 +106,7 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
   }
 }
 
-/// Zeroes x [..., m, n] above a diagonal (below it if not `lower`). Positive `diagonal` moves it
-/// right.
+/// tril() if `lower`, else triu().
 Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagonal) {
   check_defined(op, x);
   require<ShapeError>(x.rank() >= 2, op, ": ", x.shape(),

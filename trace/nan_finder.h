@@ -79,8 +79,7 @@ class NanFinder final : public Observer {
 };
 
 /// Attaches a NanFinder permanently and returns true if GRADUS_CHECK_NAN=1 and there is no
-/// observer. Runs before main() in programs that include this header (directly or by
-/// <gradus/gradus.h>).
+/// observer. Runs before main() in programs that include this header.
 bool check_nan_from_env();
 inline const bool nan_is_checked = check_nan_from_env();
 

@@ -19,7 +19,7 @@
 namespace gradus::trace {
 namespace {
 
-/// Returns a hash for the Content-Security-Policy, which allows only this script and style.
+/// Returns a hash for the Content-Security-Policy.
 std::string policy_hash(const char* hexadecimal) {
   std::string bytes;
   for (const char* at = hexadecimal; *at; at += 2)

@@ -64,8 +64,8 @@ class ScopedPause {
 namespace trace {
 
 /// Returns a page with the attention maps of every head of every layer, for the first example.
-/// `queries` and `keys` name rows and columns. Throws ValueError if there are no maps, or the names
-/// do not match their sizes.
+/// `queries` and `keys` name rows and columns. Throws ValueError if there are no maps, or sizes
+/// differ.
 std::string attention_page(const std::string& title,
                            const std::vector<nn::AttentionRecord::Entry>& maps,
                            const std::vector<std::string>& queries,

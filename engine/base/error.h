@@ -10,8 +10,8 @@
 
 namespace gradus {
 
-/// Base class of all exceptions that Gradus throws. If a layer is running, the message ends with
-/// the layer's path: "matmul: [2, 3] x [4, 5]: … (in encoder.blocks.0.attention)".
+/// Base class of all Gradus exceptions. The message ends with the running layer's path: "matmul:
+/// [2, 3] x [4, 5]: … (in encoder.blocks.0.attention)".
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what);

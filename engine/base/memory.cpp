@@ -55,8 +55,7 @@ struct Big {
   bool free;
 };
 
-/// The reason why an allocation failed. The exception is constructed after the pool is unlocked,
-/// because its message may allocate.
+/// Why an allocation failed. Thrown after the pool is unlocked, because the message may allocate.
 struct Refusal {
   const char* reason = nullptr;
   std::int64_t most = 0;

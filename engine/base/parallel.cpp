@@ -38,14 +38,14 @@ int wait_while(const std::atomic<int>& value, int old) {
   return value.load();
 }
 
-/// The chunks assigned to one thread. Each share has its own cache line.
+/// The chunks of one thread, in their own cache line.
 struct alignas(64) Share {
   std::atomic<std::int64_t> next{0};
   std::int64_t end = 0;
 };
 
-/// State of one parallel_for. Each thread starts with the same part of every loop, which its core's
-/// cache may hold. It then takes chunks from other shares.
+/// State of one parallel_for. A thread starts with the same part of every loop, which its cache may
+/// hold, then takes chunks from other shares.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
@@ -79,8 +79,8 @@ struct Loop {
 
 class ThreadPool {
  public:
-  /// Runs the loop and rethrows its first exception. Returns false without running the loop if
-  /// another thread uses the pool or no thread can be created.
+  /// Runs the loop and rethrows its first exception. Returns false without running it if another
+  /// thread uses the pool or no thread can be created.
   bool run(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body,
            int threads) {
     const std::unique_lock lock(busy_, std::try_to_lock);

@@ -9,10 +9,9 @@
 namespace gradus {
 
 /// Runs body(begin, end) on the thread pool over [0, n) in chunks of `grain`. Chunks depend only on
-/// n and grain, so partial results do not depend on the number of threads. Threads that finish
-/// early take chunks from the others. Runs serially if n ≤ grain, with one thread, or inside
-/// another parallel_for. Rethrows the first exception. The body runs with the caller's
-/// thread_state, but without observers.
+/// n and grain, so partial results do not depend on the number of threads. Runs serially if n ≤
+/// grain, with one thread, or inside another parallel_for. Rethrows the first exception. The body
+/// runs with the caller's thread_state, but without observers.
 void parallel_for(std::int64_t n, std::int64_t grain,
                   FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
 

@@ -46,7 +46,7 @@ void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   }
 }
 
-// Returns the CPU quota of the control groups in cores, or infinity without a quota.
+// Returns the CPU quota in cores, or infinity.
 double cpu_quota(const std::string& root) {
   double cores = INFINITY;
   double quota = 0, period = 0;
@@ -60,7 +60,7 @@ double cpu_quota(const std::string& root) {
   return cores;
 }
 
-// Returns the bytes of an entry such as "VmRSS:  1234 kB", or 0 without /proc.
+// Returns the bytes of an entry such as "VmRSS:  1234 kB", or 0.
 std::size_t status_bytes(const char* name) {
   std::ifstream status("/proc/self/status");
   std::size_t kilobytes = 0;

@@ -107,8 +107,7 @@ GRADUS_INLINE void mix_all(Each& each, const Key& key, std::index_sequence<v...>
   (each[v].mix(key), ...);
 }
 
-// Parameter packs unroll rounds and vectors, which keeps blocks in registers. GCC unrolls only the
-// innermost of nested loops.
+// Parameter packs unroll rounds and vectors. GCC unrolls only the innermost of nested loops.
 template <int bytes, std::size_t... v, std::size_t... round>
 GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std::int64_t groups,
                                 Word* words, std::index_sequence<v...> all,
@@ -133,7 +132,6 @@ GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std:
   }
 }
 
-// Computes the words of kGroup · groups blocks, starting at `block`.
 template <int bytes, int vectors>
 GRADUS_INLINE void fill(RandomStream s, std::uint64_t block, std::int64_t groups, Word* words) {
   fill_vectors<bytes>(s, block, groups, words, std::make_index_sequence<vectors>{},
@@ -150,7 +148,7 @@ void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups
 }
 #endif
 
-// Combines 53 bits of two words into a number in [0, 1).
+// Combines 53 bits of two words into [0, 1).
 double unit(Word a, Word b) { return ((a >> 5) * 0x1p26 + (b >> 6)) * 0x1p-53; }
 
 Generator global_generator;

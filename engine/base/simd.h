@@ -4,8 +4,8 @@
 //   simd::run<add_rows<T>>(y, x, n);
 //
 // `run` contains add_rows compiled for three levels and calls the widest that the processor and
-// GRADUS_SIMD allow. Unlike `target_clones`, it can run narrower versions in tests, and works for
-// templates in clang.
+// GRADUS_SIMD allow. Unlike `target_clones`, it supports templates in clang, and narrower versions
+// in tests.
 //
 // Without GRADUS_KERNEL_CLONES (sanitizers, the `step` preset), run calls the function directly.
 #pragma once
@@ -48,8 +48,8 @@ namespace gradus::simd {
 /// Vector width: 16 bytes (SSE2, NEON), 32 bytes with fused multiply-add, or 64 bytes.
 enum class Level { baseline, avx2, avx512 };
 
-/// Returns the level in use: the processor's widest, unless GRADUS_SIMD=avx512|avx2|baseline
-/// selects a lower one. Computed once. Throws ValueError if GRADUS_SIMD is invalid or unsupported.
+/// Returns the processor's widest level, or the one that GRADUS_SIMD=avx512|avx2|baseline selects.
+/// Computed once. Throws ValueError if GRADUS_SIMD is invalid or unsupported.
 Level level();
 Level widest();  // the processor's widest level, regardless of GRADUS_SIMD
 
@@ -109,8 +109,7 @@ auto run_one(Arguments... arguments) {
 }
 
 /// Runs kernel(arguments…) for level(). The kernel and its callees must be GRADUS_INLINE. Kernels
-/// with pointers to double or int64_t are compiled only once, because each version takes seconds to
-/// compile.
+/// with pointers to double or int64_t are compiled only once, to save compile time.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
   if constexpr ((detail::is_wide<Arguments> || ...))

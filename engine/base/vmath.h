@@ -217,8 +217,7 @@ GRADUS_INLINE T gelu_erf_derivative(T x) {
 }
 
 // Reductions. The order depends only on n: 32 running values of type float, or 16 of type double,
-// are folded in halves at the end. A sum has a rounding depth of n/32 + 5. Up to 8 values are
-// combined one by one, which is faster.
+// are folded in halves at the end. A sum has a rounding depth of n/32 + 5.
 
 /// Returns combine(f(0), … f(n-1)), or `nothing` if n is 0.
 template <class T, class F, class Combine>

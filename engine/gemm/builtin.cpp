@@ -9,11 +9,11 @@
 namespace gradus::gemm {
 namespace {
 
-// Number of rows of B to prefetch while packing.
+// Rows of B to prefetch while packing.
 constexpr std::int64_t kFetched = 16;
-// Maximum number of strips of C for which packing B does not pay off.
+// Maximum number of strips for which packing B does not pay off.
 constexpr std::int64_t kFewStrips = 5;
-// Maximum number of rows or columns of C for which dot products are faster than tiles.
+// Maximum sizes of C for which dot products are faster than tiles.
 constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
 
 /// Copies n values. For few values, memcpy would be slower.
@@ -87,7 +87,7 @@ struct Panels {
   const T* edge;        // packed last panel if it is narrower than a tile
 };
 
-/// Writes one element of C. `sum` already includes alpha.
+/// Writes one element of C. `sum` includes alpha.
 template <class T>
 GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int64_t j, T sum,
                                     const Options<T>& options) {
@@ -99,7 +99,6 @@ GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int
   *to = sum;
 }
 
-/// Multiplies a strip of A with each panel of B.
 template <class Set, bool transposed_a, class T>
 GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>& strip,
                                          const Panels<T>& b, const Options<T>& options,
@@ -208,8 +207,7 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The matmul on one thread. Dots and tiles are separate functions that do not compete for
-/// registers.
+/// The matmul on one thread. Dots and tiles are separate, so they do not compete for registers.
 template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {

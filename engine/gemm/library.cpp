@@ -82,8 +82,8 @@ int size(std::int64_t value) {
   return static_cast<int>(value);
 }
 
-/// Computes one row or column of C with gemv, which does not copy the matrix. Clears c first,
-/// because not every gemv clears NaN at beta = 0.
+/// Computes one row or column of C with gemv, which does not copy the matrix. Clears c, because not
+/// every gemv clears NaN at beta = 0.
 template <class T>
 void vector_product(const Matrix<const T>& matrix, T alpha, const T* x, std::int64_t x_stride,
                     T beta, T* y, std::int64_t y_stride) {

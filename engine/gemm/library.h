@@ -16,7 +16,7 @@ Library linked_library();
 std::string describe_library();
 
 /// Like multiply, but on the calling thread. Sizes must be at least 1. Throws ValueError for a size
-/// above 2³¹ − 1, and MemoryError if OpenBLAS could not allocate its buffers.
+/// above 2³¹ − 1, and MemoryError if OpenBLAS has no memory for buffers.
 template <class T>
 void library_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
                      const Options<T>& options);
@@ -25,7 +25,7 @@ void library_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<
 void set_library_threads(int threads);
 
 /// If true (default), the first library call sets the pthread build of OpenBLAS to one thread,
-/// because its spinning pool slows down matmuls. Call this function before that first call.
+/// because its spinning pool slows down matmuls.
 void set_manage_blas_threads(bool allowed);
 
 }  // namespace gradus::gemm

@@ -33,11 +33,10 @@ struct Options {
 };
 
 /// Computes C [m, n] = alpha · A [m, k] B [k, n] + beta · C + bias + residual in f32 or f64. C must
-/// not be transposed or overlap A or B. Sizes may be 0; for k = 0, A B is 0. Throws ShapeError if
-/// sizes do not match, ValueError for a stride shorter than a row or a size above 2³¹ − 1 in a
-/// 32-bit library. Large matmuls run as one slab per thread along the longer side. The summation
-/// order depends only on k. Built-in results do not depend on the number of threads; library
-/// results depend only on the library's number of threads.
+/// not be transposed or overlap A or B. Sizes may be 0. Throws ShapeError if sizes do not match,
+/// ValueError for a stride shorter than a row or a size above 2³¹ − 1 in a 32-bit library. The
+/// summation order depends only on k. Built-in results do not depend on the number of threads;
+/// library results depend only on the library's number of threads.
 template <class T>
 requires(!std::is_const_v<T>) void multiply(Matrix<T> c, std::type_identity_t<Matrix<const T>> a,
                                             std::type_identity_t<Matrix<const T>> b,

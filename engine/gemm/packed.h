@@ -21,7 +21,7 @@ const char* name(Precision precision);  // for example "bf16"
 /// Returns the bytes of a packed row of n values, a multiple of 8. Scales follow the values.
 std::int64_t row_bytes(Precision precision, std::int64_t n);
 /// Packs a row and returns n. If the format cannot represent a value (NaN, ∞, above 65504 in f16),
-/// returns the index of the first such value and writes nothing.
+/// writes nothing and returns the value's index.
 std::int64_t write_row(Precision precision, const float* from, std::int64_t n, std::byte* to);
 void read_row(Precision precision, const std::byte* from, std::int64_t n, float* to);
 

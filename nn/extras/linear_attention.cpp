@@ -16,7 +16,6 @@ void check_heads(const char* layer, std::int64_t width, std::int64_t heads) {
           " heads do not divide a width of ", width, ". Choose heads that divide the width.");
 }
 
-/// Returns q, k and v of x [B, T, C], each [B, H, T, D].
 std::vector<Tensor> packed_heads(const Tensor& x, const Linear& qkv_proj, std::int64_t heads) {
   std::vector<Tensor> parts = chunk(qkv_proj(x), 3, -1);       // 3 × [B, T, C]
   for (Tensor& part : parts) part = split_heads(part, heads);  // [B, H, T, D]

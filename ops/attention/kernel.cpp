@@ -86,7 +86,7 @@ DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int6
 
 // ---- forward ----
 
-/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place. All blocks of queries share them.
+/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place, shared by all blocks.
 template <class T>
 struct KeyHead {
   Tensor packed;
@@ -109,7 +109,7 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   return {packed, {kt, p.D, p.S, Stride{stride}}, {values, p.S, p.Dv}};
 }
 
-/// Divides o by the sums. The output of a query without visible keys is 0.
+/// Divides o by the sums, or sets it to 0 without visible keys.
 template <class T>
 void finish_rows(const Matrix<T>& o, const T* m, const T* l, T* lse) {
   for (std::int64_t r = 0; r < o.rows; ++r) {
@@ -180,8 +180,7 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace {
 
-/// Buffers of one part. dk and dv have dense rows, because a power-of-two stride causes cache-set
-/// conflicts.
+/// Buffers of one part. dk and dv have dense rows to avoid cache-set conflicts.
 template <class T>
 struct PartBuffers {
   Tensor memory, sums;

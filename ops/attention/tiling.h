@@ -23,7 +23,7 @@ inline std::int64_t block_size(const AttentionProblem& p) {
 }
 
 /// Returns the keys per span: all keys if few are visible, otherwise the number that fits into the
-/// L1 cache. The widest span is fastest below two tiles.
+/// L1 cache.
 inline std::int64_t span_size(const AttentionProblem& p) {
   const std::int64_t room = kSpanNumbers / std::max<std::int64_t>({p.D, p.Dv, 1}) / kTile * kTile;
   return p.narrow || room < 2 * kTile ? kMaxSpan : std::min(room, kMaxSpan);
@@ -106,7 +106,7 @@ inline Range keys_of(const AttentionProblem& p, const Part& part) {
 }
 
 /// Returns one part for each key head, or multiple if there are few heads. Depends only on sizes
-/// and mask, so that sums are reproducible.
+/// and mask, which makes sums reproducible.
 inline std::vector<Part> parts_of(const AttentionProblem& p, std::int64_t least = kPartWork) {
   const std::int64_t heads = p.B * p.Hk;
   const std::int64_t items = (p.T + block_size(p) - 1) / block_size(p) * p.group();

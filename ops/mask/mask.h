@@ -86,9 +86,8 @@ struct BlockSparse {
   std::uint64_t seed = 0;   // seed of the random blocks
   std::int64_t heads = 1;   // 1: heads share them; otherwise each head draws its own
 };
-/// Returns a block-sparse mask. For a causal one, use block_sparse_mask(pattern) & causal_mask().
-/// Throws ValueError for a negative length or number of blocks, or if `block` or `heads` is below
-/// 1.
+/// Returns a block-sparse mask. Combine it with causal_mask() by &. Throws ValueError for a
+/// negative length or number of blocks, or if `block` or `heads` is below 1.
 Mask block_sparse_mask(const BlockSparse& pattern);
 
 /// Mask from a bool tensor of shape [queries, keys], [B, queries, keys] or [B, H, queries, keys]; B
@@ -100,8 +99,7 @@ Mask dense_mask(const Tensor& allowed);
 using Positions = std::vector<std::vector<std::int64_t>>;
 /// Applies `mask` to rows at positions other than 0, 1, 2, …: behind a cache, in a ring buffer, or
 /// with unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1 marks an
-/// empty row, which is hidden as a key and attends to nothing as a query. Throws ValueError below
-/// −1.
+/// empty row, which is hidden and attends to nothing. Throws ValueError below −1.
 Mask remap_positions(const Mask& mask, const Positions& queries, const Positions& keys);
 
 std::ostream& operator<<(std::ostream& out, const Mask& mask);
