@@ -41,7 +41,7 @@ class Observer {
   virtual void on_hook(const Node&, const Tensor& /*before*/, const Tensor& /*dy*/) {}
   virtual void on_backward_begin(const Node&, const Tensor& /*dy*/) {}
   virtual void on_backward_end(const Node&, const Gradients&) {}
-  /// Called after gradient k of `node` was added to its input's gradient, which is now `sum`.
+  /// Called after gradient k of `node` was added to its input's gradient; `sum` is the result.
   virtual void on_grad_accumulate(const Node& /*node*/, std::size_t /*k*/, const Tensor& /*sum*/) {}
   /// Called before and after dy is added to the leaf's grad().
   virtual void on_leaf_grad(const Node& /*leaf*/, const Tensor& /*dy*/) {}

@@ -10,7 +10,8 @@ Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim)
   for (const std::int64_t given : axes) {
     const auto axis =
         static_cast<std::size_t>(normalize_axis(op, static_cast<int>(given), x.rank()));
-    require(!gone[axis], op, ": axis ", given, " appears twice in ", axes);
+    require(!gone[axis], op, ": axis ", given, " appears twice in ", axes,
+            ". Name each axis once.");
     gone[axis] = true;
   }
   Reduced r;

@@ -20,7 +20,7 @@ Self Dims<Self>::filled(int rank, std::int64_t value) {
 template <class Self>
 void Dims<Self>::insert(int axis, std::int64_t number) {
   require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank,
-                      " axes, so none can be added to ", *this);
+                      " axes, so none can be added to ", *this, ". Merge axes first.");
   assert(0 <= axis && axis <= rank_);
   std::copy_backward(begin() + axis, end(), numbers_.data() + rank_ + 1);
   ++rank_;

@@ -214,7 +214,7 @@ void KVCache::select(const std::vector<std::int64_t>& examples) {
                       "KVCache: no example is selected. Select one, or make a new cache.");
   for (const std::int64_t example : examples)
     require<IndexError>(0 <= example && example < batch_, "KVCache: example ", example,
-                        " is out of range for a batch of ", batch_);
+                        " is out of range for a batch of ", batch_, ". Select existing examples.");
   const auto pick = [&](auto& lists) {
     std::remove_reference_t<decltype(lists)> chosen;
     for (const std::int64_t example : examples)

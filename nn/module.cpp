@@ -32,7 +32,8 @@ void tie(Tensor& alias, const Tensor& original) {
   require<GraphError>(original.requires_grad() && original.is_leaf(),
                       "tie: the original must be a parameter");
   require<ShapeError>(!alias.defined() || alias.shape() == original.shape(), "tie: shapes ",
-                      alias.shape(), " and ", original.shape(), " differ");
+                      alias.shape(), " and ", original.shape(),
+                      " differ. Tie tensors of equal shape.");
   alias = original;
   original.node()->extra().tied = true;
 }

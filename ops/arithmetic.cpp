@@ -222,7 +222,7 @@ Tensor to(const Tensor& x, Dtype dtype) {
 
 namespace {
 
-/// Rebinds x to `value`. If x is a parameter, copies in place instead.
+/// Rebinds x to `value`, or copies in place if x is a parameter.
 Tensor& assign(const char* op, Tensor& x, const Tensor& value) {
   if (!x.requires_grad() || !x.is_leaf()) return x = value;
   require<GraphError>(!GradMode::enabled(), op, ": ", x.shape(), " is a leaf that requires a ",

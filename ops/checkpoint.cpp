@@ -2,7 +2,7 @@
 //
 //   forward     runs f unrecorded; an observer collects the leaves that it uses
 //   backward    runs f again, recorded, on detached x, and differentiates it with grad()
-//   again       the gradients, joined in one row, are in turn a checkpoint of (dy, x)
+//   again       the gradients, joined in one row, are a checkpoint of (dy, x)
 //
 // Saved: the inputs, the leaves, and the random generator's state.
 #include "gradus/ops/checkpoint.h"

@@ -134,7 +134,8 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
     if (t[i] == ignored) continue;
     if (t[i] < 0 || t[i] >= classes) [[unlikely]]
       fail<IndexError>(name, ": target ", t[i], " at ", unravel_index(i, target.shape()),
-                       " is neither a class in [0, ", classes, ") nor ignore_index, ", ignored);
+                       " is neither a class in [0, ", classes, ") nor ignore_index, ", ignored,
+                       ". Map it to a class, or set ignore_index.");
     total += weight.empty() ? 1 : weight[static_cast<std::size_t>(t[i])];
   }
   return total;

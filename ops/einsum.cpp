@@ -64,7 +64,8 @@ std::string letters_of(std::string_view formula, const std::string& term, const 
   const bool dots = term.find("...") != std::string::npos;
   const auto named = static_cast<std::int64_t>(term.size()) - (dots ? 3 : 0);
   require<ShapeError>(dots ? x.rank() >= named : x.rank() == named, "einsum: \"", term, "\" names ",
-                      named, " axes, but operand ", number, " is ", x.shape());
+                      named, " axes, but operand ", number, " is ", x.shape(),
+                      ". Write one letter per axis.");
   return spell(formula, term, x.rank() - named);
 }
 
@@ -108,8 +109,8 @@ void check_sizes(std::string_view formula, const std::string& la, const Tensor& 
 
 void check_result(std::string_view formula, const std::string& result, const std::string& have) {
   for (const char c : result)
-    require(in(have, c), "einsum: '", c, "' of the result appears in no operand of \"", formula,
-            "\"");
+    require(in(have, c), "einsum: '", c, "' of the result does not appear in an operand of \"",
+            formula, "\". Use letters of the operands.");
   for (const char c : have)
     require(is_letter(c) || in(result, c), "einsum: \"", formula,
             "\" has \"...\" in an operand but not in the result. Add it to the result.");

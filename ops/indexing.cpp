@@ -290,7 +290,7 @@ Tensor Tensor::operator[](const Tensor& index) const {
     if (axis >= index.rank()) shape.push_back(size(axis));
   }
   require<ShapeError>(index.rank() <= rank(), "[]: a mask ", index.shape(), " has more axes than ",
-                      shape_);
+                      shape_, ". Use at most as many axes.");
   const std::vector<bool> chosen = index.to_vector<bool>();
   std::vector<std::int64_t> rows;
   for (std::size_t i = 0; i < chosen.size(); ++i)

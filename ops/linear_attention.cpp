@@ -83,7 +83,7 @@ Tensor mask_padding(const Tensor& x, const std::vector<std::int64_t>& lengths) {
                       x.defined() ? to_string(x.shape()) : "an undefined tensor");
   for (const std::int64_t length : lengths)
     require<ShapeError>(length <= x.size(2), "mask_padding: a length of ", length, " exceeds the ",
-                        x.size(2), " positions of x ", x.shape());
+                        x.size(2), " positions of x ", x.shape(), ". Pass shorter lengths.");
   const Tensor seen = padding_mask(lengths).dense({x.size(0), 1, 1, x.size(2)});  // [B, 1, 1, S]
   return masked_fill(x, transpose(logical_not(seen)), 0);
 }

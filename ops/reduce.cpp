@@ -49,7 +49,7 @@ double divisor(const char* op, const Reduced& r, int correction) {
 
 const Reduced& require_nonempty(const char* op, const Reduced& r) {
   require<ShapeError>(r.n > 0, op, ": ", r.from, " has no elements along axes ", r.axes,
-                      ", so its ", op, " is undefined");
+                      ", so its ", op, " is undefined. Reduce axes with elements.");
   return r;
 }
 

@@ -185,7 +185,8 @@ namespace {
 
 Tensor arg_extreme(const char* op, const Tensor& x, bool largest, int axis, bool keepdim) {
   const Reduced r = reduced(op, x, {axis}, keepdim);
-  require<ShapeError>(r.n > 0, op, ": ", x.shape(), " has no elements along axis ", axis);
+  require<ShapeError>(r.n > 0, op, ": ", x.shape(), " has no elements along axis ", axis,
+                      ". Pass an axis with elements.");
   return apply(op::Positions(op, static_cast<int>(r.axes[0]), 1, r.shape, {largest, true}), x);
 }
 

@@ -223,12 +223,12 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& size
   for (const std::int64_t size : sizes) {
     require<ShapeError>(size >= 0 && size <= x.shape()[axis] - start, "split: part ", parts.size(),
                         " of size ", size, " does not fit into axis ", axis, " of ", x.shape(),
-                        " from ", start);
+                        " from ", start, ". The sizes must add up to ", x.shape()[axis], ".");
     parts.push_back(slice(x, axis, start, start + size));
     start += size;
   }
   require<ShapeError>(start == x.shape()[axis], "split: the sizes add up to ", start, " but axis ",
-                      axis, " of ", x.shape(), " has ", x.shape()[axis]);
+                      axis, " of ", x.shape(), " has ", x.shape()[axis], ". They must be equal.");
   return parts;
 }
 
@@ -253,7 +253,7 @@ Tensor Tensor::operator[](std::initializer_list<Index> indices) const {
   check_defined("[]", *this);
   require<IndexError>(static_cast<int>(indices.size()) <= rank(), "[]: ", indices.size(),
                       " indices for ", shape_, ", which has ", rank(),
-                      rank() == 1 ? " axis" : " axes");
+                      rank() == 1 ? " axis" : " axes", ". Pass at most one index per axis.");
   Tensor part = *this;
   int axis = 0;
   for (const Index& index : indices) {

@@ -35,7 +35,8 @@ Formula parse(std::string_view given) {
               "term. Use a different letter for each axis, also in place of \"...\".");
   for (const char c : out.result)
     require(in(out.operands.front() + out.operands.back(), c), "derive: '", c,
-            "' in the result does not appear in an operand of \"", given, "\"");
+            "' in the result does not appear in an operand of \"", given,
+            "\". Use letters of the operands.");
   return out;
 }
 

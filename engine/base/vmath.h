@@ -80,7 +80,7 @@ GRADUS_INLINE float exp(float x) {
 /// eˣ - 1 without cancellation near 0.
 GRADUS_INLINE float expm1(float x) {
   const auto [q, n] = detail::reduce(x);
-  const float half = detail::power_of_two(n - 1);  // 2ⁿ itself would overflow for the largest x
+  const float half = detail::power_of_two(n - 1);  // 2ⁿ would overflow for the largest x
   const float y = 2.0f * (half * q + (half - 0.5f));
   const float bounded = x > 88.8f ? detail::kInfinity : (x < -20.0f ? -1.0f : y);
   return std::abs(x) < 1e-8f ? x : bounded;  // keeps -0, and denormals, which halving would round

@@ -51,10 +51,11 @@ class Lengths final : public Mask::Rule {
   void check_sizes(const MaskSizes& sizes, bool whole) const override {
     const std::int64_t have = std::ssize(lengths_);
     require<ShapeError>(one_ || (whole ? have == sizes.examples : have >= sizes.examples), what_,
-                        "_mask: got ", have, " lengths for a batch of ", sizes.examples);
+                        "_mask: got ", have, " lengths for a batch of ", sizes.examples,
+                        ". Pass one length per example.");
     for (const std::int64_t length : lengths_)
       require(0 <= length && (length <= sizes.keys || !whole), what_, "_mask: a length of ", length,
-              " is out of range for ", sizes.keys, " keys");
+              " is out of range for ", sizes.keys, " keys. Use 0 to ", sizes.keys, ".");
   }
   std::string describe() const override {
     const std::string what = what_ == std::string("padding") ? "lengths " : "prefix ";
@@ -142,7 +143,7 @@ class Combined final : public Mask::Rule {
   }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
-    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // either side decides
+    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one side decides
     if (a == decides || b == decides) return decides;
     return b == Coverage::some ? b : a;
   }

@@ -132,7 +132,7 @@ TEST_CASE("an exception from a hook reaches the caller, and the next backward is
     return {};
   });
   CHECK_THROWS_AS(sum(x * 2.0).backward(), ValueError);
-  CHECK((x * 2.0).requires_grad());  // recording is enabled again
+  CHECK((x * 2.0).requires_grad());  // recording is enabled
   angry = false;
   sum(x * 2.0).backward();
   CHECK(numbers(x.grad()) == List{2});

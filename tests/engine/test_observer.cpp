@@ -75,7 +75,7 @@ TEST_CASE("an observer receives operations and gradients in order") {
                        "begin multiply of 2", "end multiply [1]", "done multiply 2",
                        "leaf has -2"});
   negative(x).backward();
-  CHECK(lines.size() == 13);  // the recorder is no longer notified
+  CHECK(lines.size() == 13);  // the recorder is detached
 }
 
 TEST_CASE("an observer receives the accumulated gradient of a leaf, not the last part") {

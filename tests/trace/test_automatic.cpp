@@ -112,7 +112,7 @@ TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
     CHECK(traced(3, run) ==
           page("step 3: square sum, 2 visits, 1 updates") + "gradus: trace of step 3: x.html\n");
   }
-  CHECK(traced(2, [](Automatic& automatic) {  // backward before this was step 1
+  CHECK(traced(2, [](Automatic& automatic) {  // an earlier backward was step 1
           backward_of(exp);
           tanh(leaf());
           automatic.on_optimizer_created();

@@ -36,7 +36,7 @@ TEST_CASE("a cache returns the positions of queries and keys") {
   CHECK(cache.keys() == Positions{{0, 1, 2}, {-1, 0, 1}});
   cache.advance(2, 1);  // overwrites the oldest key
   CHECK(cache.keys() == Positions{{3, 1, 2}, {2, 0, 1}});
-  cache.advance(2, 2);  // all are visible, and the oldest is first again
+  cache.advance(2, 2);  // all are visible, the oldest first
   CHECK(cache.keys() == Positions{{1, 2, 3, 4, 5}, {0, 1, 2, 3, 4}});
   CHECK(cache.size() == 3);
   cache.advance(2, 1);
