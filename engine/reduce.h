@@ -110,8 +110,8 @@ GRADUS_INLINE void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
   }
 }
 
-/// Folds x[0 … n, j] into y[j]; rows are `stride` apart. `centers` may be null. Four rows at a
-/// time, which saves memory traffic.
+/// Folds x[0 … n, j] into y[j]; rows are `stride` apart. `centers` may be null. Processes four
+/// rows at a time to save memory traffic.
 template <class Rule, class T>
 GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
                                 std::int64_t columns, const typename Rule::Value* centers,

@@ -17,7 +17,7 @@ class Saved {
   Saved(const Tensor& x);  // NOLINT: implicit, an op saves by `x_ = x`
 
   /// Returns the tensor with its graph node, for second derivatives. Throws GraphError with the
-  /// location of a write after it was saved.
+  /// location of a later write.
   Tensor value() const;
 
   /// Returns value() and drops the saved tensor unless the graph is kept. The caller may overwrite

@@ -16,8 +16,8 @@ class Storage {
   /// Allocates an uninitialized buffer from the pool. Throws MemoryError.
   explicit Storage(std::size_t bytes) : data_(memory::allocate(bytes)), bytes_(bytes) {}
 
-  /// Borrows a buffer and keeps `owner` alive, or if it is null, requires that the caller keep the
-  /// buffer alive.
+  /// Borrows a buffer and keeps `owner` alive. If `owner` is null, the caller must keep the buffer
+  /// alive.
   Storage(void* data, std::size_t bytes, std::shared_ptr<const void> owner)
       : data_(data), bytes_(bytes), borrowed_(true), owner_(std::move(owner)) {}
 

@@ -44,7 +44,7 @@ class KVCache {
   void advance(std::int64_t batch, std::int64_t tokens,
                const std::vector<std::int64_t>& lengths = {});
 
-  /// Returns length() after such an advance(), with the same checks.
+  /// Returns length() after advance() with these arguments. Throws the same errors.
   std::int64_t length_after(std::int64_t batch, std::int64_t tokens,
                             const std::vector<std::int64_t>& lengths = {}) const;
 

@@ -7,7 +7,7 @@
 namespace gradus::nn::init {
 namespace {
 
-constexpr std::int64_t kRandomCost = 32;  // cost of a random number, in cheap elements
+constexpr std::int64_t kRandomCost = 32;  // cost of a random number, in cheap element ops
 
 thread_local bool skipped = false;
 
@@ -39,7 +39,7 @@ void constant(const char* name, Tensor& x, double value) {
 
 void uniform(const char* name, Tensor& x, double low, double high) {
   require(std::isfinite(low) && std::isfinite(high) && low <= high, name, ": [", low, ", ", high,
-          ") is not a valid range. Pass finite low ≤ high.");
+          ") is not a valid range. Pass finite bounds with low ≤ high.");
   const RandomStream stream = generator().next();
   fill(name, x, [=](std::int64_t i) { return low + (high - low) * stream.uniform(i); });
 }

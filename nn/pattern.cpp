@@ -16,7 +16,7 @@ std::size_t distance(std::string_view pattern, std::string_view name) {
   if (const std::size_t comma = pattern.find(','); comma != std::string_view::npos)
     return std::min(distance(pattern.substr(0, comma), name),
                     distance(pattern.substr(comma + 1), name));
-  std::vector<std::size_t> row(name.size() + 1), above;  // from a pattern prefix to name prefixes
+  std::vector<std::size_t> row(name.size() + 1), above;  // distances to prefixes of the name
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (const char c : pattern) {
     above = row;

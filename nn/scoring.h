@@ -64,7 +64,7 @@ class AttentionPooling : public Layer<AttentionPooling> {
   Members members() override { return {{"query", query}}; }
   AttentionPooling same_architecture() const { return AttentionPooling(query.numel()); }
 
-  Tensor query;  // [C], initialized from normal(0, 0.02), which is close to a mean
+  Tensor query;  // [C], initialized from normal(0, 0.02), so pooling starts as a mean
 };
 
 }  // namespace gradus::nn

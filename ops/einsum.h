@@ -8,7 +8,7 @@
 namespace gradus {
 
 /// Einstein summation: einsum("bhtd,bhsd->bhts", q, k) multiplies the operands and sums over
-/// letters missing in the result, which must be explicit. A letter denotes an axis of one size;
+/// letters missing in the result, which must be explicit. Equal letters denote equal sizes;
 /// "..." denotes the axes in between, which broadcast. Uses matmul if both operands share a summed
 /// letter. Throws ShapeError for mismatched sizes, ValueError for an invalid formula.
 Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b);

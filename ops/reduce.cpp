@@ -40,7 +40,7 @@ Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Fi
   });
 }
 
-/// Returns n − correction, but at least 0, which yields 0 / 0 = NaN.
+/// Returns n − correction, or 0 if negative, because a divisor of 0 yields NaN.
 double divisor(const char* op, const Reduced& r, int correction) {
   require(correction >= 0, op, ": correction must not be negative, got ", correction,
           ". Use 1 or 0.");

@@ -44,7 +44,7 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
 /// Returns the gradient: `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
 Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t start,
                         std::int64_t step) {
-  // The rest is 0.
+  // All other positions have gradient 0.
   if (!GradMode::enabled()) return Gradient::slice(dy, axis, start, step);
   const std::int64_t count = dy.size(axis);
   if (step == 1) return pad(dy, axis, start, n - start - count);

@@ -12,8 +12,7 @@ namespace gradus {
 /// Returns x with the given shape; one size may be −1 and is then computed. Returns a view if
 /// strides allow, otherwise a copy. Throws ShapeError if the element counts differ.
 Tensor reshape(const Tensor& x, const Shape& shape);
-Tensor view(const Tensor& x,
-            const Shape& shape);  // never copies; throws ShapeError if it cannot view
+Tensor view(const Tensor& x, const Shape& shape);  // never copies, but may throw ShapeError
 /// Merges axes first … last. Throws ShapeError if first comes after last.
 Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 

@@ -64,8 +64,8 @@ class ScopedPause {
 namespace trace {
 
 /// Returns a page with the attention maps of every head of every layer, for the first example.
-/// `queries` and `keys` name rows and columns. Throws ValueError if there are no maps, or sizes
-/// differ.
+/// `queries` and `keys` name rows and columns. Throws ValueError if there are no maps, or the
+/// numbers of names differ from their sizes.
 std::string attention_page(const std::string& title,
                            const std::vector<nn::AttentionRecord::Entry>& maps,
                            const std::vector<std::string>& queries,

@@ -13,7 +13,7 @@ enum class Variable {
   check_nan,        // GRADUS_CHECK_NAN=1: trace/nan_finder.h
   trace,            // GRADUS_TRACE=FILE.html: trace/on_request.cpp
   trace_step,       // GRADUS_TRACE_STEP=N
-  silence           // GRADUS_SILENCE=SECONDS until a silent process counts as lost
+  silence           // GRADUS_SILENCE=SECONDS, after which a silent process counts as lost
 };
 
 /// Returns the variable's value, or "" if it is not set.

@@ -1,6 +1,6 @@
 // Small blocks come from large regions, with one free list per size class. Each block above 4 MiB
 // has its own mapping, which is reused for similar sizes. Mappings return to the system on request
-// or when memory is short. Regions never do. Their size lets them consist of huge pages.
+// or when memory is short. Regions never do, and consist of huge pages.
 #include "gradus/engine/base/memory.h"
 
 #include <pthread.h>

@@ -160,7 +160,8 @@ std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
     void* map = nullptr;
     if (dladdr1(calls[i], &info, &map, RTLD_DL_LINKMAP) == 0) continue;
     const auto* linked = static_cast<link_map*>(map);
-    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;  // it calls main()
+    // libc only calls main().
+    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;
     auto& [addresses, which] =
         asked[*linked->l_name ? linked->l_name : str_cat("/proc/", getpid(), "/exe")];
     addresses +=

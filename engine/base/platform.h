@@ -19,7 +19,7 @@ std::size_t physical_memory(const std::string& root = "");
 /// `root` as in physical_memory().
 int usable_cores(const std::string& root = "");
 
-/// Looks up a function in any loaded library by name (openblas_set_num_threads …), or nullptr.
+/// Returns a function of any loaded library by name (openblas_set_num_threads …), or nullptr.
 void* find_symbol(const char* name);
 
 /// Returns the system's name, for example "Linux 6.1.0 x86_64".

@@ -4,8 +4,8 @@
 //   simd::run<add_rows<T>>(y, x, n);
 //
 // `run` contains add_rows compiled for three levels and calls the widest that the processor and
-// GRADUS_SIMD allow. Unlike `target_clones`, it supports templates in clang, and narrower versions
-// in tests.
+// GRADUS_SIMD allow. Unlike `target_clones`, it supports templates in clang and lets tests run
+// narrower versions.
 //
 // Without GRADUS_KERNEL_CLONES (sanitizers, the `step` preset), run calls the function directly.
 #pragma once

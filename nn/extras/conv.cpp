@@ -16,7 +16,8 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
           "Conv1d: ", options.groups, " groups do not divide ", in, " and ", out,
           " channels. Choose groups that divide both.");
   require(!options.causal || options.padding == 0,
-          "Conv1d: padding must be 0 if causal, which pads the start, got ", options.padding);
+          "Conv1d: padding must be 0 if causal, because causal pads the start, got ",
+          options.padding);
   weight = parameter(Tensor::empty({out, in / options.groups, kernel}, default_dtype()));
   const double bound = 1 / std::sqrt(static_cast<double>(init::fan_of(weight, init::Fan::in)));
   init::uniform_(weight, -bound, bound);

@@ -12,7 +12,7 @@ inline constexpr std::int64_t kMaxQueries = 64;     // per block: scores fit int
 inline constexpr std::int64_t kTile = 32;           // keys per tile: granularity of mask skipping
 inline constexpr std::int64_t kMaxSpan = 512;       // keys in the widest matmul
 inline constexpr std::int64_t kSpanNumbers = 8192;  // values per span: fits into the L1 cache
-inline constexpr std::int64_t kFewQueries = 4;      // packing keys does not pay off
+inline constexpr std::int64_t kFewQueries = 4;      // too few to pack keys, as in decoding
 inline constexpr std::int64_t kParts = 8;           // parts of the backward pass, over all heads
 inline constexpr std::int64_t kPartWork = 1 << 21;  // minimum pairs · widths in a part
 

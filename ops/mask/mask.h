@@ -86,7 +86,7 @@ struct BlockSparse {
   std::uint64_t seed = 0;   // seed of the random blocks
   std::int64_t heads = 1;   // 1: heads share them; otherwise each head draws its own
 };
-/// Returns a block-sparse mask. Combine it with causal_mask() by &. Throws ValueError for a
+/// Returns a block-sparse mask. For a causal mask, add & causal_mask(). Throws ValueError for a
 /// negative length or number of blocks, or if `block` or `heads` is below 1.
 Mask block_sparse_mask(const BlockSparse& pattern);
 
