@@ -1,4 +1,3 @@
-// accumulate: the only place where the engine adds gradients.
 #pragma once
 
 #include "gradus/engine/op.h"

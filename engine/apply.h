@@ -1,4 +1,3 @@
-// apply: runs an operation and records it in the graph.
 #pragma once
 
 #include <concepts>

@@ -12,7 +12,7 @@ namespace gradus {
 struct GradOptions {
   bool create_graph = false;  // gradients can be differentiated again (implies keep_graph)
   bool keep_graph = false;    // keeps the graph for another backward pass
-  bool allow_unused = false;  // undefined gradients for unused inputs, instead of an error
+  bool allow_unused = false;  // unused inputs get undefined gradients, not an error
 };
 
 /// Returns Σ_k ∂outputs[k]/∂inputs[i] · grad_outputs[k] for each input, leaf or not, without
@@ -25,7 +25,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
 std::vector<Tensor> grad(std::initializer_list<Tensor> outputs,
                          std::initializer_list<Tensor> inputs, GradOptions options = {});
 
-/// Overload of grad for one output and one input.
+/// Overload of grad for one pair.
 Tensor grad(const Tensor& output, const Tensor& input, GradOptions options = {});
 
 /// Like Tensor::backward, but for multiple outputs.

@@ -1,4 +1,3 @@
-// Element types, and dispatch on them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// Thread-local scopes that control recording and the use of fused ops.
 #pragma once
 
 #include "gradus/engine/base/environment.h"

@@ -52,12 +52,12 @@ class Node {
   struct Extra {  // mostly for leaves
     Tensor grad;
     bool retains_grad = false;
-    bool tied = false;      // set by modules: multiple names share this leaf on purpose
+    bool tied = false;      // set by modules: this leaf has multiple names
     bool replaced = false;  // set by modules: replaced by another leaf
     std::vector<std::function<Tensor(const Tensor&)>> hooks;
     std::vector<std::shared_ptr<LeafHook>> post_accumulate_hooks;
     bool runs_hooks = false;
-    std::recursive_mutex mutex;  // held while a leaf's gradient is added and its hooks run
+    std::recursive_mutex mutex;  // held during accumulation and hooks
     void drop_removed_hooks();   // does nothing while hooks run
   };
   Extra& extra();
@@ -80,7 +80,7 @@ Tensor apply(O op, const X&... x);
 template <class O>
 Tensor apply(O op, std::span<const Tensor> x);
 
-/// A node that stores its op and N inputs (dynamic_extent: any number) in one allocation.
+/// A node that stores its op and N inputs (dynamic_extent: any number).
 template <class O, std::size_t N>
 class OpNode final : public Node {
  public:

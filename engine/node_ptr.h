@@ -1,4 +1,3 @@
-// NodePtr: a shared reference to a graph node.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Observers receive events; scopes name the running layer. When unused, each costs one null check.
+// Observers receive events. Scopes name the running layer.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ class ObserverScope {
   Observer& observer_;
 };
 
-/// Calls f on each attached observer, in order of attachment.
+/// Calls f on each observer, in order of attachment.
 class Observers {
  public:
   template <class F>

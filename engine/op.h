@@ -1,4 +1,3 @@
-// Op: the mathematics of an operation, and the tensors that it saves for backward.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +52,7 @@ class NeedsGrad {
   NeedsGrad(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
   bool operator()(int input) const { return inputs_[static_cast<std::size_t>(input)] != 0; }
 
-  const bool last;  // the graph is not kept: saved buffers may be reused
+  const bool last;  // true: saved buffers may be reused
 
  private:
   std::span<const std::uint8_t> inputs_;
@@ -87,8 +86,7 @@ class Op {
   virtual bool is_recomputable() const { return false; }
   virtual Tensor recompute() const { return {}; }
 
-  /// Recomputes a fused op's intermediate tensors for observers: those of forward, and those of
-  /// backward if dy is defined.
+  /// Recomputes a fused op's intermediate tensors of forward and, if dy is defined, of backward.
   virtual std::vector<std::pair<const char*, Tensor>> intermediates(const Tensor& dy) const;
 
  protected:

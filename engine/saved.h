@@ -1,4 +1,3 @@
-// Saved: stores a tensor for backward.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@ namespace gradus {
 
 class NeedsGrad;
 
-/// A tensor that an op keeps for backward. Detects later writes to it. Drops values that are
+/// A tensor that an op stores for backward. Detects later writes to it. Drops values that are
 /// cheaper to recompute (Op::is_recomputable).
 class Saved {
  public:

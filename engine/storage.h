@@ -1,4 +1,3 @@
-// Storage: a buffer of tensor values.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// AttentionRecord: collects the attention weights of a forward pass.
 #pragma once
 
 #include <string>

@@ -1,4 +1,3 @@
-// KVCache: stores keys and values of earlier tokens for decoding.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Module: a function with parameters. Only ops define a backward.
 #pragma once
 
 #include <atomic>
@@ -26,7 +25,7 @@ struct Buffer {
 };
 inline Buffer buffer(Tensor& tensor) { return {tensor}; }
 
-/// A member that cannot be saved: {"weight", Unsaved{"is packed: …"}}. Makes state_dict(),
+/// A member that cannot be saved: {"weight", Unsaved{"is packed: …"}}. state_dict(),
 /// load_state_dict() and clone() throw.
 struct Unsaved {
   const char* reason;

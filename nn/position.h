@@ -1,4 +1,3 @@
-// Position embeddings.
 #pragma once
 
 #include "gradus/nn/module.h"

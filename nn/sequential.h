@@ -1,4 +1,3 @@
-// Sequential: layers and functions, applied in order.
 #pragma once
 
 #include <concepts>

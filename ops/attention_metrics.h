@@ -1,4 +1,3 @@
-// Statistics of attention weights: entropy and distance.
 #pragma once
 
 #include "gradus/ops/position_bias.h"

@@ -1,4 +1,3 @@
-// Batch normalization.
 #pragma once
 
 #include "gradus/engine/tensor.h"

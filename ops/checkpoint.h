@@ -1,4 +1,3 @@
-// Gradient checkpointing: recomputes activations instead of storing them.
 #pragma once
 
 #include <concepts>

@@ -1,11 +1,10 @@
-// Losses that compare logits or log-probabilities with target classes.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-/// How to combine the losses of the elements that are not ignored.
+/// Reduction of the losses that are not ignored.
 enum class Reduction { mean, sum, none };
 
 /// Options of cross_entropy() and nll_loss(). Defaults are as in PyTorch.

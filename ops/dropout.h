@@ -1,4 +1,3 @@
-// Dropout with counter-based masks, which are not stored.
 #pragma once
 
 #include "gradus/engine/base/random.h"

@@ -1,4 +1,3 @@
-// Einstein summation.
 #pragma once
 
 #include <string_view>

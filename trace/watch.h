@@ -56,7 +56,6 @@ class Watch final : public Observer {
   struct Layer {
     std::string model, path;   // "Tiny", "blocks.0.attention"; "" outside any layer
     std::string text() const;  // "Tiny blocks.0.attention"
-    // clang-tidy 14 warns of the 0 with which a defaulted <=> compares.
     friend auto operator<=>(const Layer&, const Layer&) = default;  // NOLINT(modernize-use-nullptr)
   };
   const Layer& layer(const Event& event) const { return layers_[event.layer]; }

@@ -1,4 +1,3 @@
-// Reports the leaves that a gradient reaches, and where the other paths end.
 #pragma once
 
 #include <string>

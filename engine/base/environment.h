@@ -1,9 +1,9 @@
-// Environment variables that Gradus reads. No other file reads them.
+// The only file that reads environment variables.
 #pragma once
 
 namespace gradus::environment {
 
-/// The environment variables.
+/// The environment variables that Gradus reads.
 enum class Variable {
   num_threads,      // GRADUS_NUM_THREADS: engine/base/num_threads.h
   omp_num_threads,  // OMP_NUM_THREADS, used if GRADUS_NUM_THREADS is not set

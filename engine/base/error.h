@@ -1,5 +1,4 @@
-// Exception types and `require`. An error message names the failure, the offending values, the
-// layer, and a fix.
+// Exception types and `require`.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// parallel_for: all multithreading in Gradus goes through this function, which uses OpenMP.
+// All multithreading in Gradus goes through parallel_for, which uses OpenMP.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ int usable_cores(const std::string& root = "");
 /// Returns a function of any loaded library by name (openblas_set_num_threads …), or nullptr.
 void* find_symbol(const char* name);
 
-/// Returns the system's name, for example "Linux 6.1.0 x86_64".
+/// Returns for example "Linux 6.1.0 x86_64".
 std::string system_name();
 
 /// Demangles typeid(x).name() or a function name, for example to "gradus::nn::Linear".
@@ -36,7 +36,7 @@ bool is_terminal(std::FILE* file);
 /// Writes flushed data to disk. Returns false and sets errno on failure.
 bool sync_file(std::FILE* file);
 
-/// Returns the addresses of the calling functions, innermost first. Null pointers if unsupported.
+/// Returns the calling functions' addresses, innermost first, or null pointers if unsupported.
 std::vector<void*> stack_trace();
 
 struct Frame {

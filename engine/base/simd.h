@@ -90,7 +90,6 @@ inline Level level() {
 
 inline namespace GRADUS_RUN_NAMESPACE {
 
-/// Runs the kernel version for level().
 template <auto avx512, auto avx2, auto baseline, class... Arguments>
 auto run_one(Arguments... arguments) {
 #if GRADUS_DISPATCHES

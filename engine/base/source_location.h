@@ -1,4 +1,4 @@
-// SourceLocation: the caller's file and line. Replaces std::source_location, which clang 14 lacks.
+// Replaces std::source_location, which clang 14 lacks.
 #pragma once
 
 namespace gradus {

@@ -1,4 +1,4 @@
-// Transposes matrices in 8×8 blocks held in registers. Also copies and prefetches rows.
+// Transposes matrices in registers, and copies and prefetches rows.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// A BLAS library as a matmul backend, through CBLAS and functions looked up by name.
 #pragma once
 
 #include <string>

@@ -1,4 +1,3 @@
-// A matrix view with a row stride and a transpose flag.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +5,7 @@
 
 namespace gradus::gemm {
 
-/// Distance between stored rows, in elements. A separate type prevents confusion with a size.
+/// Distance between stored rows, in elements. Not to be confused with a size.
 struct Stride {
   std::int64_t value;
 };
@@ -56,7 +55,6 @@ struct Matrix {
     return block(0, begin, rows, end - begin);
   }
 
-  /// Returns the length of a stored row.
   std::int64_t stored_columns() const { return transposed ? rows : columns; }
 };
 

@@ -39,11 +39,11 @@ struct Tile {
   // Returns the rows of the next smaller tile: half as many, except 8 after 14.
   static constexpr std::int64_t fewer(std::int64_t left) { return left == 14 ? 8 : left / 2; }
   static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // in full vectors
-  // Terms per pass, chosen so that a tile's part of A fits into the L1 cache.
+  // Terms per pass: a tile's part of A fits into the L1 cache.
   static constexpr std::int64_t depth = 256;
   // Columns of B packed together: half an L2 cache of 1 MiB with AVX-512, or of 512 KiB otherwise.
   static constexpr std::int64_t panel_columns = (Set::bytes == 64 ? 512 : 256) * 4 / sizeof(T);
-  // Row stride of the copy of A. A power of two would cause cache-set conflicts.
+  // Row stride of the copy of A, not a power of two because of cache-set conflicts.
   static constexpr std::int64_t strip_stride = depth + 64 / sizeof(T);
   // Terms per prefetch. Prefetching for each term would be slower.
   static constexpr std::int64_t fetch_interval = 8;

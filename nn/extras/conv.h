@@ -1,4 +1,3 @@
-// Conv1d: a convolution along the sequence.
 #pragma once
 
 #include "gradus/nn/module.h"

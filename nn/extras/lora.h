@@ -1,4 +1,3 @@
-// LoRA: low-rank adapters.
 #pragma once
 
 #include <string>

@@ -1,4 +1,3 @@
-// Packing: stores weights in less memory, for inference.
 #pragma once
 
 #include "gradus/nn/weight_provider.h"

@@ -1,4 +1,3 @@
-// Description of an attention call, shared by the formula and the kernel.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Row kernels that run between the matmuls of attention.
 #pragma once
 
 #include <cmath>

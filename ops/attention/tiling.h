@@ -1,4 +1,4 @@
-// Splits attention into tiles and determines the keys that are visible to a block.
+// Splits attention into tiles and finds the visible keys of a block.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,7 @@ inline constexpr std::int64_t kFewQueries = 4;      // too few to pack keys, as 
 inline constexpr std::int64_t kParts = 8;           // parts of the backward pass, over all heads
 inline constexpr std::int64_t kPartWork = 1 << 21;  // minimum pairs · widths in a part
 
-/// Returns the queries per block. Short causal inputs and narrow windows use half blocks, which
-/// skip more.
+/// Returns the queries per block, half as many for short causal inputs and narrow windows.
 inline std::int64_t block_size(const AttentionProblem& p) {
   return p.S <= kMaxSpan || p.narrow ? kMaxQueries / 2 : kMaxQueries;
 }

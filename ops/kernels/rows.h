@@ -1,4 +1,3 @@
-// Views a tensor as rows along its last axis.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +24,7 @@ struct StridedRow {
   std::int64_t stride;
 };
 
-/// Runs body(begin, end) over the rows in parallel. `cost` is an element's cost relative to a cheap
-/// one.
+/// Runs body(begin, end) over the rows in parallel. `cost` is an element's relative cost.
 template <class Body>
 void for_rows(const Rows& rows, std::int64_t cost, Body&& body) {
   parallel_for(rows.count, rows_grain(rows.length * cost), body);

@@ -1,4 +1,3 @@
-// Differentiates a fused op through its formula.
 #pragma once
 
 #include <vector>

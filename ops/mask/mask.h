@@ -1,4 +1,3 @@
-// Mask: determines which queries may attend to which keys. true always means "may attend".
 #pragma once
 
 #include <cstdint>
@@ -26,11 +25,11 @@ struct MaskSizes {
   std::int64_t examples, heads, queries, keys;
 };
 
-/// How many pairs of a block the mask allows.
+/// The share of a block's pairs that the mask allows.
 enum class Coverage { none, some, all };
 
-/// Determines visibility for pairs and for blocks, so that kernels skip hidden keys without a T × S
-/// tensor. Combine masks with & and |. The default allows everything.
+/// Determines which queries may attend to which keys, for pairs and for blocks, so that kernels skip
+/// hidden keys. true means "may attend". Combine masks with & and |. The default allows everything.
 class Mask {
  public:
   class Rule;  // ops/mask/rule.h
@@ -95,7 +94,7 @@ Mask block_sparse_mask(const BlockSparse& pattern);
 /// causal mask in which true hides. Other inverted masks are not detected.
 Mask dense_mask(const Tensor& allowed);
 
-/// Positions of rows: one list for all examples, or one list for each.
+/// Positions of rows: one list for all examples, or one for each.
 using Positions = std::vector<std::vector<std::int64_t>>;
 /// Applies `mask` to rows at positions other than 0, 1, 2, …: behind a cache, in a ring buffer, or
 /// with unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1 marks an

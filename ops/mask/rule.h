@@ -1,4 +1,3 @@
-// Interface that mask types implement (mask.cpp, pattern.cpp, remap.cpp).
 #pragma once
 
 #include "gradus/ops/mask/mask.h"
