@@ -1,4 +1,3 @@
-// Assigns node ids, and destroys long chains without recursion.
 #include "gradus/engine/node.h"
 
 namespace gradus {

@@ -1,4 +1,3 @@
-// All calls to the BLAS library.
 #include "gradus/engine/gemm/library.h"
 
 #include <algorithm>
