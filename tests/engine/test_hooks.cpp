@@ -91,7 +91,7 @@ TEST_CASE("a post-accumulate hook runs after accumulation and may clear the grad
   CHECK(!free.grad().defined());
 }
 
-TEST_CASE("a hook may run backward on another graph and on the same one") {
+TEST_CASE("a hook may run backward on another graph and on the same graph") {
   const Tensor x = leaf({2}), other = leaf({5});
   const Tensor y = x * 3.0;
   y.register_hook([&](const Tensor& dy) {

@@ -53,7 +53,7 @@ TEST_CASE("backward stops where an op returns no gradient") {
          "one gradient for each input");
 }
 
-TEST_CASE("an op with 70 inputs gives each its own gradient") {
+TEST_CASE("an op with 70 inputs returns a separate gradient for each") {
   std::vector<Tensor> x;
   for (int k = 0; k < 70; ++k) x.push_back(leaf({static_cast<double>(k)}));
   const auto all = [&] { return apply(op::Many{}, std::span<const Tensor>(x)); };

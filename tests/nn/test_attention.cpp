@@ -92,7 +92,7 @@ TEST_CASE("values in padding do not change the outputs of attention") {
   CHECK(tokens(example(other, 0), 0, 3) != tokens(example(y, 0), 0, 3));
 }
 
-TEST_CASE("cross-attention token by token equals all tokens at once") {
+TEST_CASE("cross-attention token by token equals cross-attention of all tokens") {
   const NoGrad off;
   const Tensor x = randn({2, 4, 6}), memory = randn({2, 5, 5});
   // Sums f32 terms of order 1, about ten of them, twice.

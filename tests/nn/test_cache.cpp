@@ -155,7 +155,7 @@ Tensor call(const nn::MultiHeadAttention& layer, nn::KVCache& cache) {
 
 }  // namespace
 
-TEST_CASE("a layer at a destroyed layer's address does not read that layer's keys") {
+TEST_CASE("a layer does not read the keys of a destroyed layer at its address") {
   const NoGrad off;
   nn::KVCache cache({.capacity = 8});
   std::optional<nn::MultiHeadAttention> layer(attention());

@@ -104,7 +104,7 @@ TEST_CASE("arithmetic: infinities and NaN follow IEEE 754") {
   CHECK(of(round(tensor({0.5, 1.5, 2.5, -0.5}, Dtype::f64))) == List{0, 2, 2, 0});  // ties to even
 }
 
-TEST_CASE("arithmetic: maximum and minimum return NaN and give it the gradient") {
+TEST_CASE("arithmetic: maximum and minimum return NaN, which receives the gradient") {
   const Tensor a = leaf({kNan, 1, kNan, 1}), b = leaf({1, kNan, kNan, 2});
   for (const bool larger : {true, false}) {
     const Tensor y = larger ? maximum(a, b) : minimum(a, b);

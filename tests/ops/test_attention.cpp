@@ -286,7 +286,7 @@ TEST_CASE("window attention that is split into parts equals the formula") {
 }
 
 /// Each of the four heads has two parts.
-TEST_CASE("attention in parts computes a single gradient as it computes all of them") {
+TEST_CASE("attention in parts computes the same gradient separately and with the others") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
   const std::vector<Numbers> all = x.run({});
   against_the_formula(x, {}, {}, "two parts of each head");

@@ -103,7 +103,7 @@ TEST_CASE("arange returns integer, fractional and empty ranges and rejects endle
   CHECK_REFUSES(ShapeError, text(linspace(0, 1, -1)), "-1", "negative");
 }
 
-TEST_CASE("random tensors follow their formulas from one stream each") {
+TEST_CASE("each random tensor follows its formula and draws one stream") {
   seed(77);
   std::uint32_t place = 0;
   const auto next = [&] { return RandomStream{77, place++, 0}; };

@@ -92,7 +92,7 @@ TEST_CASE("rows of a mask are equal in pieces, and can exceed any buffer") {
   CHECK(!row[2]);
 }
 
-TEST_CASE("dense() gives a bool tensor of every example and head") {
+TEST_CASE("dense() returns a bool tensor for every example and head") {
   const Tensor dense = (causal_mask() & padding_mask({1, 2})).dense({2, 3, 2, 2});
   CHECK(dense.shape() == Shape{2, 3, 2, 2});
   CHECK(dense.dtype() == Dtype::bool_);

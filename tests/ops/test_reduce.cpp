@@ -98,7 +98,7 @@ TEST_CASE("max and min: NaN wins at any position") {
   }
 }
 
-TEST_CASE("logsumexp: infinities give their limits") {
+TEST_CASE("logsumexp: infinite inputs give the limits") {
   CHECK(logsumexp(leaf({-kInfinity, -kInfinity})).item() == -kInfinity);
   CHECK(logsumexp(leaf({1, kInfinity})).item() == kInfinity);
   CHECK(std::isnan(logsumexp(leaf({1, kNan})).item()));

@@ -61,7 +61,7 @@ TEST_CASE("registry: inputs may have any strides", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(layouts(sample) == ""); });
 }
 
-TEST_CASE("registry: upstream gradients may have any strides, one value, or be zero", "[kernel]") {
+TEST_CASE("registry: upstream gradients may be strided, expanded or zero", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(upstream(sample) == ""); });
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("at exit, the page shows the unfinished step") {
         "The previous contents are unchanged.\n");
 }
 
-TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
+TEST_CASE("with an optimizer, the page covers only one step") {
   const auto page = [](const char* text) { return std::string(text) + "\n" + text + "\n"; };
   for (const bool in_backward : {false, true}) {
     const auto run = [&](Automatic& automatic) { train(automatic, in_backward); };
@@ -146,7 +146,7 @@ TEST_CASE("a step ends with its outermost backward, unless that throws or is not
   CHECK(traced(1, paused).starts_with("step 1: tanh sum, 2 visits"));
 }
 
-TEST_CASE("steps before and after the requested one are not kept") {
+TEST_CASE("steps before and after the requested step are not kept") {
   const NoPrograms quick;
   const Folder folder;
   const auto ops = [](Automatic& automatic) { return ReadTape(automatic.json()).count("ops"); };
@@ -183,7 +183,7 @@ TEST_CASE("a step has all operations since the first optimizer and all its backw
   CHECK(contains(traced(2, once_in_backward), "step 2: tanh sum square sum, 4 visits, 1 updates"));
 }
 
-TEST_CASE("an automatic trace has the rows of an explicit one") {
+TEST_CASE("an automatic trace has the rows of an explicit trace") {
   const NoPrograms quick;
   Trace trace;
   Automatic automatic("none.html", 1);

@@ -60,7 +60,7 @@ TEST_CASE("explain shows a shared node once, below its last use") {
   CHECK(lines[3].rfind(id(shared) + " exp", 0) == 0);  // the shared node
 }
 
-TEST_CASE("explain indents all inputs but one, which continues at its depth") {
+TEST_CASE("explain indents all inputs except one") {
   const Tensor a = leaf({1, 2}), b = leaf({3, 4});
   const Tensor older = exp(a), newer = tanh(b);
   const std::vector<std::string> lines = lines_of(explain(older * newer));

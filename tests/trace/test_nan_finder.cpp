@@ -248,7 +248,7 @@ TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   CHECK(has(guarded, "backward of log"));
 }
 
-TEST_CASE("an infinity is reported with the layer that made it, or as data") {
+TEST_CASE("an infinity is reported with the layer that produced it, or as input data") {
   const Logs logs;
   const std::string message = found_in([&] {
     const Tensor x = logs(leaf({0, 0.5}));
@@ -284,7 +284,7 @@ TEST_CASE("with a callback, the program continues, and the callback runs once") 
   CHECK(has(reports[0], "(in Model shares)"));
 }
 
-TEST_CASE("training under the finder gives the same numbers and no report") {
+TEST_CASE("training under the finder gives the same values and no report") {
   const auto losses = [] {
     seed(3);
     nn::Linear layer(4, 3);
