@@ -1,5 +1,4 @@
-// Recorded addition runs an op: y = a + b with da = db = dy. Otherwise, gradients are added in
-// place if one of the buffers is unshared.
+// Adds gradients in place if one of the buffers is unshared. A recorded addition runs an op.
 #include "gradus/engine/accumulate.h"
 
 #include "gradus/engine/apply.h"
@@ -29,7 +28,6 @@ namespace {
 template <class T>
 GRADUS_INLINE void add_row(T* target, std::int64_t step, const T* source, std::int64_t source_step,
                            std::int64_t n) {
-  // A separate loop that the compiler vectorizes.
   if (step == 1 && source_step == 1)
     for (std::int64_t i = 0; i < n; ++i) target[i] += source[i];
   else
@@ -54,7 +52,6 @@ void add_rows(Tensor& sum, const Tensor& part, const Tensor& index) {
   });
 }
 
-/// Checks that a partial gradient is inside `shape`.
 void check_region(const Shape& shape, const Gradient& gradient) {
   const Gradient::Region& region = gradient.region();
   const Shape& part = gradient.part().shape();
@@ -79,7 +76,8 @@ void check_region(const Shape& shape, const Gradient& gradient) {
   require<ShapeError>(has_axis && part == rest && region.start >= 0 && region.step >= 1 &&
                           (count == 0 || last < shape[region.axis]),
                       "a partial gradient ", part, " (axis ", region.axis, ", start ", region.start,
-                      ", step ", region.step, ") does not fit its tensor ", shape);
+                      ", step ", region.step, ") does not fit a tensor of shape ", shape,
+                      ". Keep every position inside the axis.");
 }
 
 void accumulate_part(Tensor& sum, const Shape& shape, Dtype dtype, const Gradient& gradient) {
@@ -123,7 +121,7 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
   gradient = {};  // leaves `part` as the only owner, if possible
   require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
                       " but its tensor has shape ", shape,
-                      ". A gradient may be larger only by broadcasting.");
+                      ". Return a gradient of that shape, or one broadcast from it.");
   part = sum_to(part, shape);
   if (!sum.defined()) {
     sum = part;

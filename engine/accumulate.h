@@ -1,4 +1,3 @@
-// accumulate: the only place where the engine adds gradients.
 #pragma once
 
 #include "gradus/engine/op.h"
@@ -6,14 +5,13 @@
 
 namespace gradus {
 
-/// Adds `gradient` to `sum`, the gradient of a tensor of `shape` and `dtype`. An undefined `sum`
-/// counts as zero. Adds in place if one of the buffers is unshared. Sums a broadcast gradient down
-/// to `shape`. Records the addition if `differentiable`. Throws ShapeError or DtypeError on a
-/// mismatch.
+/// Adds `gradient` to `sum`, the gradient of a tensor of `shape` and `dtype`, in place if a buffer
+/// is unshared. An undefined `sum` counts as zero. Sums a broadcast gradient down to `shape`.
+/// Records the addition if `differentiable`. Throws ShapeError or DtypeError.
 void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                 bool differentiable);
 
-/// True if no other tensor shares x's buffer and x is contiguous, so that it may be overwritten.
+/// True if x is contiguous and no other tensor shares its buffer, so x may be overwritten.
 bool is_own(const Tensor& x);
 
 /// Adds source to target in place. Shape and dtype must match.

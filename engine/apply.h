@@ -1,4 +1,3 @@
-// apply: runs an operation and records it in the graph.
 #pragma once
 
 #include <concepts>
@@ -19,8 +18,8 @@ inline bool wants_gradient(std::span<const Tensor* const> inputs) {
   return false;
 }
 
-/// Runs `op` and attaches a Node to its output if an input requires a gradient; otherwise makes no
-/// heap allocation. `forward` calls op.forward(…).
+/// Runs `op`, and attaches a Node to its output if an input requires a gradient. `forward` calls
+/// op.forward(…).
 template <class O, std::size_t N, class Forward>
 Tensor record(O& op, std::span<const Tensor* const, N> inputs, Forward&& forward) {
   ++thread_state.operations;

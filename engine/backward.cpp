@@ -1,10 +1,10 @@
-// The backward pass. Visits each node that the outputs depend on once, in decreasing order of id.
-// Inputs are created before outputs, so a node's gradient is complete when it is visited.
+// The backward pass. Visits nodes in decreasing order of id. Inputs are created before outputs, so
+// a node's gradient is complete when it is visited.
 //
-// Intermediate gradients belong to the Walk, not to the nodes, because an Op::backward or a hook
-// may start another backward pass. Leaves receive their gradients at the end, or none if anything
-// throws. Exception: a leaf with a post-accumulate hook receives its gradient as soon as that is
-// complete, so that the hook can use and free it.
+// Intermediate gradients belong to the Walk, because an Op::backward or a hook may start another
+// pass. Leaves receive their gradients at the end, and only if nothing throws. A leaf with a
+// post-accumulate hook receives its gradient as soon as it is complete, so that the hook can free
+// it.
 
 #include "gradus/engine/backward.h"
 
@@ -23,10 +23,10 @@
 namespace gradus {
 namespace {
 
-/// State of one node during the backward pass. Kept small: a graph may have a million nodes.
+/// State of one node during the backward pass.
 struct Step {
   Node* node;
-  std::size_t first_edge;      // first edge to an input; see Walk::input()
+  std::size_t first_edge;      // index of the first input's edge in Walk::edges_
   std::unique_ptr<Tensor> dy;  // accumulated gradient
   std::uint32_t uses = 0;      // number of unvisited consumers
   bool wanted = false;         // a gradient must flow through this node
@@ -38,9 +38,8 @@ struct Step {
   Tensor take() { return std::move(*std::exchange(dy, nullptr)); }
 };
 
-/// Detects backwards that cannot be differentiated. With create_graph, a backward that recorded no
-/// operation must have returned dy or zeros. Otherwise it used a kernel, and the next derivative
-/// would silently miss it.
+/// With create_graph, throws if backward recorded no op and returned neither dy nor zeros. It must
+/// have used a kernel, whose second derivative would silently be missing.
 void check_differentiable(const Node& node, const Tensor& dy, const Gradients& dx) {
   for (const Gradient& each : dx) {
     if (!each.defined() || each.part().storage() == dy.storage() || each.part().node()) continue;
@@ -62,12 +61,12 @@ class Walk {
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
 
-  Step* find(const Node* node);  // nullptr if no output depends on it
+  Step* find(const Node* node);  // nullptr if no output depends on `node`
   void mark_leaves();
   void mark_paths(const std::vector<Tensor>& inputs);
   void seed(std::size_t k, const Tensor& output, const Tensor& gradient);
-  void run();                // leaves dy in the steps of leaves and of wanted inputs
-  void accumulate_leaves();  // moves them from there to the leaves' grad()
+  void run();                // leaves dy in the steps of leaves and wanted inputs
+  void accumulate_leaves();  // moves dy to the leaves' grad()
   void release();
 
   std::vector<Step> steps;  // in order of descending ids
@@ -85,8 +84,8 @@ class Walk {
   bool records_ = GradMode::enabled();  // the mode in which leaf hooks run
   bool to_inputs_ = false;              // grad(): intermediate tensors may be targets
   std::vector<const Node*> targets_;
-  std::vector<std::uint8_t> wanted_;  // for the visited node: is input k wanted?
-  /// Inputs that nested passes released. They are kept alive for the outermost pass, whose steps
+  std::vector<std::uint8_t> wanted_;  // [k]: the visited node's input k needs a gradient
+  /// Inputs that nested passes released. The outermost pass keeps them alive, because its steps
   /// point to them.
   std::vector<NodePtr> released_;
   const Node* running_ = nullptr;
@@ -96,8 +95,7 @@ class Walk {
 
 thread_local Walk* innermost_walk = nullptr;
 
-/// Collects the nodes with a priority queue. A node enters the queue once for each consumer, and
-/// these entries leave it consecutively.
+/// Collects the nodes with a priority queue, which contains a node once per consumer.
 Walk::Walk(const std::vector<Tensor>& outputs, bool create_graph, bool keep_graph)
     : create_graph_(create_graph),
       keep_graph_(keep_graph || create_graph),
@@ -189,16 +187,16 @@ bool Walk::find_wanted(const Step& step) {
   return std::find(wanted_.begin(), wanted_.end(), 1) != wanted_.end();
 }
 
-/// Runs the hooks. Each hook receives the previous hook's result. A hook that is added meanwhile
-/// runs in the next pass.
+/// Runs the hooks, each on the previous result. Hooks added meanwhile run in the next pass.
 void run_hooks(const Node& node, Tensor& dy) {
   const std::vector<std::function<Tensor(const Tensor&)>> hooks = node.extra_or_null()->hooks;
   for (const auto& hook : hooks) {
     const Tensor changed = hook(dy);
     if (!changed.defined()) continue;
     require<ShapeError>(changed.shape() == node.shape, "register_hook: the hook of ", node.name(),
-                        " (node ", node.id, ") returned ", changed.shape(), " for a gradient ",
-                        node.shape, ". Return a gradient of the same shape.");
+                        " (node ", node.id, ") returned shape ", changed.shape(),
+                        " for a gradient of shape ", node.shape,
+                        ". Return a gradient of the same shape.");
     require<DtypeError>(changed.dtype() == node.dtype, "register_hook: the hook of ", node.name(),
                         " (node ", node.id, ") returned ", changed.dtype(), " for a gradient of ",
                         node.dtype, ". Return a gradient of the same dtype.");
@@ -220,8 +218,8 @@ bool Walk::complete(Step& step) {
                       "Pass {.keep_graph = true} to the first one, or run the forward again.");
   for (const Walk* walk = outer_; walk; walk = walk->outer_)
     require<GraphError>(walk->running_ != &node, "backward: ", node.name(), " (node ", node.id,
-                        ") is running its backward, which started this nested one. A nested ",
-                        "backward cannot visit that node.");
+                        ") is running its backward, which started this nested backward. Detach ",
+                        "the nested outputs from that node.");
   return find_wanted(step);  // false for a target without wanted inputs
 }
 
@@ -257,8 +255,7 @@ void Walk::visit(Step& step) {
 
 Tensor own(Tensor x) { return is_own(x) ? std::move(x) : kernel::copy(x); }
 
-/// Adds the gradient to the leaf's grad(), which has its own buffer. Locks the leaf, so that no
-/// other thread changes the gradient while hooks run.
+/// Adds to the leaf's grad(), which has its own buffer. Locks the leaf while its hooks run.
 void Walk::accumulate_leaf(Step& step) const {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
@@ -282,8 +279,7 @@ void Walk::accumulate_leaf(Step& step) const {
   extra.drop_removed_hooks();
 }
 
-/// Adds the gradients to their leaves. Copies all of them first: if memory runs out, no leaf has
-/// changed.
+/// Copies all gradients before adding them, so no leaf changes if memory runs out.
 void Walk::accumulate_leaves() {
   const auto waits = [](const Step& step) { return !step.node->op_name && step.dy; };
   for (Step& step : steps) {
@@ -296,7 +292,7 @@ void Walk::accumulate_leaves() {
     if (waits(step)) accumulate_leaf(step);
 }
 
-/// Releases the ops in order of ascending id, so that each node is still alive when it is reached.
+/// Releases the ops in ascending id, while each node is still alive.
 void Walk::release() {
   Walk* outermost = this;
   while (outermost->outer_) outermost = outermost->outer_;
@@ -309,10 +305,10 @@ void Walk::release() {
   }
 }
 
-/// Returns the initial gradients. A missing one is 1 and requires a one-element output.
+/// Returns the initial gradients. A missing gradient is 1 and requires a one-element output.
 std::vector<Tensor> initial_grads(const char* name, const std::vector<Tensor>& outputs,
                                   const std::vector<Tensor>& given) {
-  require<GraphError>(!outputs.empty(), name, ": no output was given. Pass at least one.");
+  require<GraphError>(!outputs.empty(), name, ": no output was given. Pass at least one output.");
   require<GraphError>(given.empty() || given.size() == outputs.size(), name, ": ", outputs.size(),
                       " outputs but ", given.size(),
                       " gradients for them. Pass one gradient per output.");
@@ -325,9 +321,11 @@ std::vector<Tensor> initial_grads(const char* name, const std::vector<Tensor>& o
         "requires_grad_() on a leaf, and check that no NoGrad or detach() cuts the path.");
     if (!given.empty() && given[k].defined()) {
       require<ShapeError>(given[k].shape() == y.shape(), name, ": the output has shape ", y.shape(),
-                          " but its gradient has shape ", given[k].shape());
+                          " but its gradient has shape ", given[k].shape(),
+                          ". Pass a gradient of the output's shape.");
       require<DtypeError>(given[k].dtype() == y.dtype(), name, ": the output is ", y.dtype(),
-                          " but its gradient is ", given[k].dtype());
+                          " but its gradient is ", given[k].dtype(),
+                          ". Convert the gradient to the output's dtype.");
       out.push_back(given[k]);
       continue;
     }

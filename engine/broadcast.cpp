@@ -62,10 +62,10 @@ bool broadcasts_to(const Shape& shape, const Shape& target) {
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {
-  require<ValueError>(x.defined(), "expand: the tensor is undefined");
+  require<ValueError>(x.defined(), "expand: the tensor is undefined. Assign a value first.");
   const int added = shape.rank() - x.rank();
   require<ShapeError>(added >= 0, "expand: the new shape ", shape,
-                      " has fewer axes than the tensor's ", x.shape());
+                      " has fewer axes than the tensor's ", x.shape(), ". Keep every axis.");
   Shape to = shape;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const std::int64_t size = axis >= added ? x.shape()[axis - added] : 1;
@@ -78,7 +78,7 @@ Tensor expand(const Tensor& x, const Shape& shape) {
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {
-  require<ValueError>(x.defined(), "sum_to: the tensor is undefined");
+  require<ValueError>(x.defined(), "sum_to: the tensor is undefined. Assign a value first.");
   if (x.shape() == shape) return x;
   require<ShapeError>(
       broadcasts_to(shape, x.shape()), "sum_to: ", x.shape(), " is not a broadcast of ", shape,

@@ -1,4 +1,3 @@
-// Element types, and dispatch on them.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +43,7 @@ inline constexpr Dtype dtype_of = [] {
   }
 }();
 
-/// Returns the dtype of new tensors for which none is specified. Initially f32.
+/// Returns the dtype of new tensors if none is specified. Initially f32.
 Dtype default_dtype();
 void set_default_dtype(Dtype dtype);  // throws DtypeError unless f32 or f64
 

@@ -1,4 +1,3 @@
-// Thread-local scopes that control recording and the use of fused ops.
 #pragma once
 
 #include "gradus/engine/base/environment.h"
@@ -16,7 +15,7 @@ struct NoGrad : GradMode {
   [[nodiscard]] NoGrad() : GradMode(false) {}
 };
 
-/// RAII guard under which fused ops run as their formula. Attention runs as matmul, scale, mask,
+/// RAII guard under which fused ops run as their formula: attention runs as matmul, scale, mask,
 /// softmax, matmul, each a node that you can step through. GRADUS_FORMULA=1 has the same effect.
 struct FormulaScope : ScopedValue<bool> {
   [[nodiscard]] explicit FormulaScope(bool on = true) : ScopedValue(thread_state.formula, on) {}

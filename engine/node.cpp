@@ -1,4 +1,3 @@
-// Assigns node ids, and destroys long chains without recursion.
 #include "gradus/engine/node.h"
 
 namespace gradus {
@@ -9,8 +8,7 @@ namespace {
 
 std::uint64_t next_id() { return detail::last_node_id.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-/// Nodes that are released while another is being deleted are queued in this list, which avoids
-/// deep recursion.
+/// Nodes released during another node's deletion. This list avoids deep recursion.
 thread_local Node* pending_deletion = nullptr;
 thread_local bool deleting = false;
 

@@ -1,4 +1,4 @@
-// Nodes of the autograd graph. A node records which op computed a tensor, and its inputs.
+// Nodes of the autograd graph.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct LeafHook {
   bool removed = false;
 };
 
-/// A graph node: an Op with its bookkeeping. Inputs are created first, so they have lower ids.
+/// A graph node: an Op with its inputs. Inputs are created first, so they have lower ids.
 class Node {
  public:
   explicit Node(const Tensor& leaf) : Node(leaf, nullptr) {}
@@ -57,12 +57,12 @@ class Node {
   struct Extra {  // mostly for leaves
     Tensor grad;
     bool retains_grad = false;
-    bool tied = false;      // set by modules: multiple names share this leaf on purpose
+    bool tied = false;      // set by modules: this leaf has multiple names
     bool replaced = false;  // set by modules: replaced by another leaf
     std::vector<std::function<Tensor(const Tensor&)>> hooks;
     std::vector<std::shared_ptr<LeafHook>> post_accumulate_hooks;
     bool runs_hooks = false;
-    std::recursive_mutex mutex;  // held while a leaf's gradient is added and its hooks run
+    std::recursive_mutex mutex;  // held during accumulation and hooks
     void drop_removed_hooks();   // does nothing while hooks run
   };
   Extra& extra();
@@ -85,7 +85,7 @@ Tensor apply(O op, const X&... x);
 template <class O>
 Tensor apply(O op, std::span<const Tensor> x);
 
-/// A node that stores its op and N inputs (dynamic_extent: any number) in one allocation.
+/// A node that stores its op and N inputs (dynamic_extent: any number).
 template <class O, std::size_t N>
 class OpNode final : public Node {
  public:

@@ -1,4 +1,3 @@
-// NodePtr: a shared reference to a graph node.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +7,8 @@ namespace gradus {
 
 class Node;
 
-/// A reference-counted pointer to a Node. The count is inside the node, so node and op need one
-/// allocation and the pointer is half the size of a shared_ptr. This saves a quarter of the cost of
-/// recording.
+/// A reference-counted pointer to a Node, which contains the count. It is half the size of a
+/// shared_ptr.
 class NodePtr {
  public:
   NodePtr() = default;

@@ -8,14 +8,16 @@
 namespace gradus {
 namespace {
 
-// Set at program start, so that all messages include the layer and the op in backward.
+// Set at program start, so that all messages include the running layer.
 const auto no_context_before = error_context.exchange(current_context);
 
 }  // namespace
 
 ObserverScope::ObserverScope(Observer& observer) : observer_(observer) {
   for (const Observer* each = thread_state.observer; each; each = each->outer_)
-    require(each != &observer, "ObserverScope: this observer is already attached to this thread");
+    require(each != &observer,
+            "ObserverScope: this observer is already attached to this thread. "
+            "Attach it once.");
   observer.outer_ = thread_state.observer;
   thread_state.observer = &observer;
 }

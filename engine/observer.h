@@ -1,4 +1,4 @@
-// Observers receive events; scopes name the running layer. When unused, each costs one null check.
+// Observers receive events. Scopes name the running layer.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Update {
 };
 
 /// Receives events from operations, layers and gradients on its thread while attached. Observers
-/// are called in order of attachment. No end event is sent if an operation throws. Operations
-/// inside a parallel_for are not reported. Reading a tensor is safe; holding a handle may prevent
-/// the reuse of its buffer.
+/// are called in order of attachment. An operation that throws sends no end event. Operations
+/// inside a parallel_for are not reported. Holding a tensor handle may prevent the reuse of its
+/// buffer.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -41,7 +41,7 @@ class Observer {
   virtual void on_hook(const Node&, const Tensor& /*before*/, const Tensor& /*dy*/) {}
   virtual void on_backward_begin(const Node&, const Tensor& /*dy*/) {}
   virtual void on_backward_end(const Node&, const Gradients&) {}
-  /// Called after gradient k of `node` was added to its input's gradient, which is now `sum`.
+  /// Called after gradient k of `node` was added to its input's gradient; `sum` is the result.
   virtual void on_grad_accumulate(const Node& /*node*/, std::size_t /*k*/, const Tensor& /*sum*/) {}
   /// Called before and after dy is added to the leaf's grad().
   virtual void on_leaf_grad(const Node& /*leaf*/, const Tensor& /*dy*/) {}
@@ -51,8 +51,8 @@ class Observer {
   virtual void on_update_end(const Update&) {}
   virtual void on_optimizer_created() {}
   virtual void on_step_end(std::int64_t /*step*/) {}  // end of an optimizer step; numbered from 1
-  /// Returns where the paths from a parameter without a gradient end, or "" if unknown. Used in the
-  /// warning that the optimizer prints in its first step.
+  /// Returns where the paths from a parameter without a gradient end, or "" if unknown. The
+  /// optimizer prints it as a warning in its first step.
   virtual std::string path_end(const Tensor& /*parameter*/) const { return ""; }
 
  private:
@@ -73,7 +73,7 @@ class ObserverScope {
   Observer& observer_;
 };
 
-/// Calls f on each attached observer, in order of attachment.
+/// Calls f on each observer, in order of attachment.
 class Observers {
  public:
   template <class F>
@@ -145,8 +145,7 @@ class Scope {
   ScopedValue<const Scope*> entered_;  // restored even if on_scope_begin throws
 };
 
-/// Returns the running layer and, in backward, the op: "Encoder blocks.0.attention". Returns ""
-/// outside layers.
+/// Returns the running layer and, in backward, the op: "Encoder blocks.0.attention", or "".
 std::string current_context();
 
 }  // namespace gradus

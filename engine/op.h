@@ -1,4 +1,3 @@
-// Op: the mathematics of an operation, and the tensors that it saves for backward.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +46,13 @@ class Gradient {
 /// The result of Op::backward: one gradient per input, in order.
 using Gradients = std::vector<Gradient>;
 
-/// Tells backward which gradients it must compute: needs_grad(i) is true for input i.
+/// The gradients that backward must compute: needs_grad(i) is true for input i.
 class NeedsGrad {
  public:
   NeedsGrad(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}
   bool operator()(int input) const { return inputs_[static_cast<std::size_t>(input)] != 0; }
 
-  const bool last;  // the graph is not kept: saved buffers may be reused
+  const bool last;  // true: saved buffers may be reused
 
  private:
   std::span<const std::uint8_t> inputs_;
@@ -78,19 +77,16 @@ class Op {
   virtual const char* name() const = 0;
 
   /// Returns dL/dx for each input of apply(), given dL/dy, or Gradient{} where needs_grad(i) is
-  /// false. Backward in public ops is differentiable; do not call kernels while
-  /// GradMode::enabled(). `dy` may have any strides. Overwrite its buffer only through
-  /// reuse_or_empty(dy).
+  /// false. Must not call kernels if GradMode::enabled(). `dy` may have any strides. Overwrite its
+  /// buffer only through reuse_or_empty(dy).
   virtual Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad);
 
-  /// Return true if consumers may drop this op's output and recompute it. Only cheap ops (norms,
-  /// activations) whose saved input is_stored() should do so; otherwise, a chain of ops would be
-  /// recomputed back to its start.
+  /// True if consumers may drop this op's output and recompute it. Suitable for cheap ops (norms,
+  /// activations) whose saved input is_stored().
   virtual bool is_recomputable() const { return false; }
   virtual Tensor recompute() const { return {}; }
 
-  /// Recomputes a fused op's intermediate tensors for observers: those of forward, and those of
-  /// backward if dy is defined.
+  /// Recomputes a fused op's intermediate tensors of forward and, if dy is defined, of backward.
   virtual std::vector<std::pair<const char*, Tensor>> intermediates(const Tensor& dy) const;
 
  protected:

@@ -51,7 +51,6 @@ struct Printer {
     };
     if (is_float(x.dtype())) each_number(0, 0, look);
     scientific = largest >= 1e8 || (!whole && (largest >= 1e5 || smallest < 1e-4));
-    // number() pads to the width measured so far.
     const auto measure = [&](std::int64_t at) { width = number(at).size(); };
     each_number(0, 0, measure);
   }

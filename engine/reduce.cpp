@@ -5,12 +5,13 @@
 namespace gradus {
 
 Reduced reduced(const char* op, const Tensor& x, const Axes& axes, bool keepdim) {
-  require<ValueError>(x.defined(), op, ": the tensor is undefined (it was never assigned a value)");
+  require<ValueError>(x.defined(), op, ": the tensor is undefined. Assign a value first.");
   std::array<bool, kMaxRank> gone{};
   for (const std::int64_t given : axes) {
     const auto axis =
         static_cast<std::size_t>(normalize_axis(op, static_cast<int>(given), x.rank()));
-    require(!gone[axis], op, ": axis ", given, " appears twice in ", axes);
+    require(!gone[axis], op, ": axis ", given, " appears twice in ", axes,
+            ". Name each axis once.");
     gone[axis] = true;
   }
   Reduced r;

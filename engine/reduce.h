@@ -41,8 +41,7 @@ Groups groups_of(const Tensor& x, const Reduced& r);
 template <class T>
 using SumType = std::conditional_t<std::is_same_v<T, std::int64_t>, std::int64_t, double>;
 
-// Rules for folding: start value, transformation, combination. `center` is, for example, the
-// group's mean or maximum.
+// Rules for folding. `center` is, for example, the group's mean or maximum.
 
 /// Sum.
 template <class T>
@@ -110,8 +109,8 @@ GRADUS_INLINE void fold_rows(const T* x, std::int64_t rows, std::int64_t n,
   }
 }
 
-/// Folds x[0 … n, j] into y[j]; rows are `stride` apart. `centers` may be null. Processes four rows
-/// at a time, so y is read and written a quarter as often.
+/// Folds x[0 … n, j] into y[j]; rows are `stride` apart. `centers` may be null. Processes four
+/// rows at a time to save memory traffic.
 template <class Rule, class T>
 GRADUS_INLINE void fold_columns(const T* x, std::int64_t n, std::int64_t stride,
                                 std::int64_t columns, const typename Rule::Value* centers,
@@ -150,14 +149,14 @@ std::vector<typename Rule::Value> fold(const Groups& g,
     const std::int64_t rows = std::min(length, g.n - i), at = (o * g.n + i) * g.inner + j;
     const Value* c = centers ? centers + o * g.inner + j : nullptr;
     Value* const y = values.data() + block * g.inner + j;
-    if (g.inner == 1)  // Fast path with the same result.
+    if (g.inner == 1)  // fast path
       simd::run<fold_rows<Rule, T>>(x + at, 1, rows, c, y);
     else
       simd::run<fold_columns<Rule, T>>(x + at, rows, g.inner, std::min(columns, g.inner - j), c, y);
   };
   const std::int64_t grain = rows_grain(std::min(g.n, length) * columns);
   parallel_for(g.outer * blocks * strips, grain, [&](std::int64_t begin, std::int64_t end) {
-    if (g.inner == 1 && blocks == 1)  // Fast path with the same result.
+    if (g.inner == 1 && blocks == 1)  // fast path
       return simd::run<fold_rows<Rule, T>>(x + begin * g.n, end - begin, g.n,
                                            centers ? centers + begin : nullptr,
                                            values.data() + begin);

@@ -31,9 +31,9 @@ Tensor Saved::value() const {
   }
   if (tensor_.defined() && tensor_.storage()->version() != version_) {
     const SourceLocation by = tensor_.storage()->last_write();
-    fail<GraphError>("a tensor ", shape(), " that backward needs was saved at version ", version_,
-                     " and later written to (now version ", tensor_.storage()->version(), ") at ",
-                     by.file_name(), ":", by.line(),
+    fail<GraphError>("a tensor of shape ", shape(), " that backward needs was saved at version ",
+                     version_, " and later written to (now version ", tensor_.storage()->version(),
+                     ") at ", by.file_name(), ":", by.line(),
                      ". Write before the forward, or to a clone().");
   }
   return tensor_;

@@ -1,4 +1,3 @@
-// Saved: a tensor that an op keeps for backward.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +8,15 @@ namespace gradus {
 
 class NeedsGrad;
 
-/// A tensor that an op keeps for backward. Detects later writes to it. Drops values that are
+/// A tensor that an op stores for backward. Detects later writes to it. Drops values that are
 /// cheaper to recompute (Op::is_recomputable).
 class Saved {
  public:
   Saved() = default;
   Saved(const Tensor& x);  // NOLINT: implicit, an op saves by `x_ = x`
 
-  /// Returns the tensor with its graph node, for second derivatives. Throws GraphError, naming the
-  /// location, if the tensor was written to after it was saved.
+  /// Returns the tensor with its graph node, for second derivatives. Throws GraphError with the
+  /// location of a later write.
   Tensor value() const;
 
   /// Returns value() and drops the saved tensor unless the graph is kept. The caller may overwrite

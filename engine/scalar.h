@@ -1,4 +1,3 @@
-// Scalar: a C++ number, for example to fill a tensor with.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,3 @@
-// Element counts with overflow checks, strides, broadcasting.
 #include "gradus/engine/shape.h"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ Self Dims<Self>::filled(int rank, std::int64_t value) {
 template <class Self>
 void Dims<Self>::insert(int axis, std::int64_t number) {
   require<ShapeError>(rank_ < kMaxRank, "a tensor has at most ", kMaxRank,
-                      " axes, so none can be added to ", *this);
+                      " axes, so none can be added to ", *this, ". Merge axes first.");
   assert(0 <= axis && axis <= rank_);
   std::copy_backward(begin() + axis, end(), numbers_.data() + rank_ + 1);
   ++rank_;
@@ -51,11 +50,12 @@ std::int64_t numel(const Shape& shape) {
   std::int64_t count = 1;
   bool empty = false;
   for (const std::int64_t size : shape) {
-    require<ShapeError>(size >= 0, "shape ", shape, " has a negative size, ", size);
+    require<ShapeError>(size >= 0, "shape ", shape, " has a negative size, ", size,
+                        ". Sizes must be at least 0.");
     if (size == 0)
       empty = true;
     else if (count > std::numeric_limits<std::int64_t>::max() / size)
-      fail<ShapeError>("shape ", shape, " has more than 2^63 - 1 elements");
+      fail<ShapeError>("shape ", shape, " has more than 2^63 - 1 elements. Use smaller sizes.");
     else
       count *= size;
   }
@@ -73,7 +73,8 @@ Strides contiguous_strides(const Shape& shape) {
 }
 
 int normalize_axis(const char* op, int axis, int rank) {
-  require<IndexError>(rank > 0, op, ": axis ", axis, " is out of range: the tensor is a scalar");
+  require<IndexError>(rank > 0, op, ": axis ", axis, " is out of range because the tensor is a ",
+                      "scalar. Pass a tensor with at least one axis.");
   require<IndexError>(-rank <= axis && axis < rank, op, ": axis ", axis,
                       " is out of range for a tensor with ", rank, rank == 1 ? " axis" : " axes",
                       ". Use ", -rank, " to ", rank - 1, ".");
@@ -81,7 +82,7 @@ int normalize_axis(const char* op, int axis, int rank) {
 }
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
-  if (a == b) return a;  // fast path with the same result
+  if (a == b) return a;  // fast path
   Shape out = a.rank() >= b.rank() ? a : b;
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const std::int64_t m = a[a.rank() - i], n = b[b.rank() - i];

@@ -15,8 +15,7 @@ namespace gradus {
 
 inline constexpr int kMaxRank = 8;
 
-/// One number per axis, at most kMaxRank of them, stored without allocation. Shape, Strides and
-/// Axes do not convert to each other.
+/// Up to kMaxRank numbers, one per axis. Shape, Strides and Axes do not convert to each other.
 template <class Self>
 class Dims {
  public:
@@ -88,8 +87,7 @@ Strides contiguous_strides(const Shape& shape);
 /// Maps −rank ≤ axis < rank to a nonnegative axis. Throws IndexError otherwise.
 int normalize_axis(const char* op, int axis, int rank);
 
-/// Returns the broadcast shape, as in NumPy: aligned right, sizes must be equal or one of them 1.
-/// Throws ShapeError otherwise.
+/// Returns the broadcast shape, as in NumPy. Throws ShapeError if sizes differ and neither is 1.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 
 /// Returns strides that view an array of `shape` as `target`: 0 along repeated axes.

@@ -1,4 +1,3 @@
-// Storage: a buffer of tensor values.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 
 namespace gradus {
 
-/// A buffer of tensor values and its owner. Its version counts writes.
+/// A buffer and its owner.
 class Storage {
  public:
   /// Allocates an uninitialized buffer from the pool. Throws MemoryError.
@@ -31,7 +30,7 @@ class Storage {
   std::size_t bytes() const { return bytes_; }
   bool borrowed() const { return borrowed_; }  // code outside Gradus can access the buffer
 
-  /// Write counter, from which backward detects writes to saved tensors.
+  /// Number of writes. Backward compares it to detect writes to saved tensors.
   std::uint32_t version() const { return version_; }
   SourceLocation last_write() const { return last_write_; }
   void written(SourceLocation where) {

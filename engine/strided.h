@@ -20,7 +20,7 @@ void for_each_row(
     const Shape& shape, std::span<const Strides> operands,
     FunctionRef<void(const Offsets& offsets, std::int64_t n, const Offsets& steps)> body);
 
-/// Tensor kernels, which are not recorded. The public ops of the same name are.
+/// Tensor kernels. Unlike the public ops of the same name, they are not recorded.
 namespace kernel {
 
 /// Returns a row-major tensor over `storage`, which must be large enough.
@@ -28,7 +28,7 @@ Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype);
 Tensor copy(const Tensor& x);                  // contiguous, unshared
 Tensor contiguous(const Tensor& x);            // copies only if x is not contiguous
 Tensor convert(const Tensor& x, Dtype dtype);  // copies only if the dtype differs
-/// Returns a view with other sizes, strides and offset (in elements). Throws ShapeError if the view
+/// Returns a view with other sizes, strides and offset (in elements). Throws ShapeError if it
 /// exceeds x's storage.
 Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
                     std::int64_t offset);

@@ -1,4 +1,3 @@
-// Tensor members: construction, access, views, autograd entry points.
 #include "gradus/engine/tensor.h"
 
 #include <algorithm>
@@ -25,8 +24,7 @@ T convert(S x) {
   return static_cast<T>(x);
 }
 
-/// Copies a column-major matrix to a row-major one in blocks, two to three times as fast as by
-/// elements. Returns false for other layouts.
+/// Copies a column-major matrix to a row-major one in blocks. Returns false for other layouts.
 template <class T>
 bool copy_transposed(T* to, const Strides& target, const T* from, const Strides& source,
                      const Shape& shape) {
@@ -48,7 +46,7 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
         if (copy_transposed(to, strides[0], from, strides[1], target.shape())) return;
       for_each_row(target.shape(), strides,
                    [&](const Offsets& at, std::int64_t n, const Offsets& step) {
-                     // Fast path with the same result.
+                     // fast path
                      if (std::is_same_v<T, S> && step[0] == 1 && step[1] == 1)
                        std::copy_n(from + at[1], n, to + at[0]);
                      else
@@ -60,11 +58,11 @@ void copy_elements(Tensor& target, const Tensor& source, SourceLocation where) {
 }
 
 void check_writable(const char* name, const Tensor& x) {
-  require<GraphError>(x.defined(), name, ": the tensor is undefined");
+  require<GraphError>(x.defined(), name, ": the tensor is undefined. Assign a value first.");
   require<GraphError>(
       !GradMode::enabled() || !x.requires_grad(), name, ": an in-place write to a tensor of shape ",
-      x.shape(), " that requires a gradient would not be recorded. Write to a leaf under NoGrad, ",
-      "to others through a clone().");
+      x.shape(), " that requires a gradient would not be recorded. Write to leaves under NoGrad, ",
+      "and to a clone() of other tensors.");
 }
 
 void check_wanted(const char* name, bool holds) {
@@ -84,8 +82,9 @@ void set_default_dtype(Dtype dtype) {
 
 Tensor Tensor::empty(const Shape& shape, Dtype dtype) {
   const std::int64_t count = gradus::numel(shape);
-  require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor ", shape, " of ", dtype,
-                       " would have ", count, " elements, more than fit in any memory");
+  require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor of shape ", shape, " and dtype ",
+                       dtype, " would have ", count,
+                       " elements, which exceed any memory. Use smaller sizes.");
   const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype);
   return kernel::over(std::make_shared<Storage>(bytes), shape, dtype);
 }
@@ -106,7 +105,7 @@ bool Tensor::is_contiguous() const {
 }
 
 const void* Tensor::address(Dtype wanted) const {
-  require<GraphError>(defined(), "data: the tensor is undefined");
+  require<GraphError>(defined(), "data: the tensor is undefined. Assign a value first.");
   require<DtypeError>(wanted == dtype_, "data: requested ", wanted, " but the tensor ", shape_,
                       " is ", dtype_, ". Convert it with to(x, dtype).");
   return static_cast<const std::byte*>(storage_->data()) +
@@ -120,7 +119,7 @@ void* Tensor::mutable_address(Dtype wanted, SourceLocation where) {
 }
 
 void Tensor::check_one_element() const {
-  require<GraphError>(defined(), "item: the tensor is undefined");
+  require<GraphError>(defined(), "item: the tensor is undefined. Assign a value first.");
   require<ShapeError>(numel() == 1, "item: the tensor must have one element, got shape ", shape_,
                       " with ", numel(), " elements");
 }
@@ -138,9 +137,9 @@ template std::vector<bool> Tensor::to_vector() const;
 
 Tensor& Tensor::copy_(const Tensor& source, SourceLocation where) {
   check_writable("copy_", *this);
-  require<GraphError>(source.defined(), "copy_: the source is undefined");
+  require<GraphError>(source.defined(), "copy_: the source is undefined. Assign a value first.");
   require<ShapeError>(source.shape() == shape_, "copy_: the target is ", shape_,
-                      " but the source is ", source.shape());
+                      " but the source is ", source.shape(), ". Pass a source of equal shape.");
   // Views of one storage may overlap, so copy the source first.
   copy_elements(*this, source.storage_ == storage_ ? kernel::copy(source) : source, where);
   return *this;
@@ -181,7 +180,7 @@ Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype) {
 }
 
 Tensor copy(const Tensor& x) {
-  require<GraphError>(x.defined(), "copy: the tensor is undefined");
+  require<GraphError>(x.defined(), "copy: the tensor is undefined. Assign a value first.");
   Tensor out = Tensor::empty_like(x);
   copy_elements(out, x, SourceLocation::current());
   return out;
@@ -204,7 +203,8 @@ Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,
   const auto room = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   require<ShapeError>(numel(shape) == 0 || (first >= 0 && last < room), "strided_view: ", shape,
                       " with strides ", strides, " and offset ", offset, " covers elements ", first,
-                      " to ", last, ", outside a storage of ", room, " elements");
+                      " to ", last, ", outside a storage of ", room,
+                      " elements. Choose a view inside the storage.");
   return TensorAccess::make(x.storage(), x.dtype(), shape, strides, offset);
 }
 
@@ -229,7 +229,8 @@ Tensor sliced(const Tensor& x, int axis, std::int64_t start, std::int64_t count,
 
 Tensor reshaped(const Tensor& x, const Shape& shape) {
   require<ShapeError>(numel(shape) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
-                      " elements but the new shape ", shape, " has ", numel(shape));
+                      " elements but the new shape ", shape, " has ", numel(shape),
+                      ". The numbers of elements must be equal.");
   const Tensor packed = contiguous(x);
   return TensorAccess::make(packed.storage(), packed.dtype(), shape, contiguous_strides(shape),
                             packed.offset());
@@ -244,11 +245,12 @@ bool Tensor::requires_grad() const { return node_ && node_->requires_grad; }
 bool Tensor::is_leaf() const { return !node_ || !node_->op_name; }
 
 Tensor& Tensor::requires_grad_(bool wanted) {
-  require<GraphError>(defined(), "requires_grad_: the tensor is undefined");
+  require<GraphError>(defined(), "requires_grad_: the tensor is undefined. Assign a value first.");
   require<DtypeError>(is_float(dtype_),
-                      "requires_grad_: only f32 and f64 tensors have gradients, not ", dtype_);
-  require<GraphError>(is_leaf(), "requires_grad_: this tensor ", shape_,
-                      " is not a leaf but the output of ", node_ ? node_->name() : "",
+                      "requires_grad_: only f32 and f64 tensors have gradients, not ", dtype_,
+                      ". Convert with to(x, Dtype::f32).");
+  require<GraphError>(is_leaf(), "requires_grad_: this tensor of shape ", shape_,
+                      " is the output of ", node_ ? node_->name() : "", ", not a leaf",
                       ". Call detach() first.");
   if (!node_ && wanted) node_ = make_leaf(*this);
   if (node_) node_->requires_grad = wanted;
@@ -263,9 +265,11 @@ Tensor Tensor::grad() const {
 void Tensor::set_grad(const Tensor& gradient) {
   check_wanted("set_grad", node_ != nullptr);
   require<ShapeError>(!gradient.defined() || gradient.shape() == shape_, "set_grad: the tensor is ",
-                      shape_, " but the gradient is ", gradient.shape());
+                      shape_, " but the gradient is ", gradient.shape(),
+                      ". Pass a gradient of the tensor's shape.");
   require<DtypeError>(!gradient.defined() || gradient.dtype() == dtype_, "set_grad: the tensor is ",
-                      dtype_, " but the gradient is ", gradient.dtype());
+                      dtype_, " but the gradient is ", gradient.dtype(),
+                      ". Convert the gradient to the tensor's dtype.");
   node_->extra().grad = gradient.detach();
 }
 
@@ -320,7 +324,7 @@ void HookHandle::remove() {
 
 bool Tensor::has_unique_storage() const {
   if (storage_.use_count() != 1 || storage_->borrowed()) return false;
-  // Orders reads that another thread made through a released handle before our writes.
+  // Orders another thread's reads through a released handle before our writes.
   std::atomic_thread_fence(std::memory_order_acquire);
   return true;
 }

@@ -1,4 +1,3 @@
-// Tensor: an n-dimensional array with an optional graph node.
 #pragma once
 
 #include <cstdint>
@@ -42,10 +41,9 @@ class HookHandle {
   std::shared_ptr<LeafHook> hook_;
 };
 
-/// A handle to an array. Copies share the values and the graph node; views (reshape, transpose,
-/// slice, expand …) share the values. `x += y` rebinds x. Only copy_, fill_, mutable_data,
-/// optimizers, and `parameter -= …` under NoGrad write in place. Members such as x.sum() call the
-/// free function of the same name.
+/// A handle to an array. Copies share the values and the graph node; views share the values. `x +=
+/// y` rebinds x. Only copy_, fill_, mutable_data, optimizers, and `parameter -= …` under NoGrad
+/// write in place. Members call the free function of the same name.
 class [[nodiscard]] Tensor {
  public:
   Tensor() = default;  // undefined: "no tensor", such as a missing bias
@@ -62,7 +60,7 @@ class [[nodiscard]] Tensor {
   bool defined() const { return storage_ != nullptr; }
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
-  std::int64_t offset() const { return offset_; }  // offset of the first element, in elements
+  std::int64_t offset() const { return offset_; }  // of the first element, in elements
   Dtype dtype() const { return dtype_; }
   int rank() const { return shape_.rank(); }
   std::int64_t size(int axis) const { return shape_[normalize_axis("size", axis, rank())]; }
@@ -153,9 +151,9 @@ class [[nodiscard]] Tensor {
 
   /// True if backward() propagates a gradient to or through this tensor.
   bool requires_grad() const;
-  /// Makes this tensor a leaf that requires a gradient, or freezes it. Copies follow, unless made
-  /// before the first call. Throws GraphError if an operation computed the tensor, and DtypeError
-  /// if it is not floating-point.
+  /// Makes this tensor a leaf that requires a gradient, or freezes it. Also affects later copies.
+  /// Throws GraphError if an operation computed the tensor, and DtypeError if it is not
+  /// floating-point.
   Tensor& requires_grad_(bool wanted = true);
   bool is_leaf() const;
 
@@ -173,14 +171,13 @@ class [[nodiscard]] Tensor {
   /// Calls f with the complete gradient. If f returns a defined tensor, it replaces the gradient.
   void register_hook(std::function<Tensor(const Tensor&)> f) const;
   /// Calls f(grad) as soon as a backward pass has added this leaf's complete gradient to grad(). To
-  /// free the gradient, f may set grad to an undefined tensor. If backward throws, only leaves with
-  /// such hooks may have received gradients. f runs on one thread at a time.
+  /// free the gradient, f may set grad to an undefined tensor. Calls of f do not overlap.
   HookHandle register_post_accumulate_hook(std::function<void(Tensor&)> f) const;
 
   const NodePtr& node() const { return node_; }
   void set_node(NodePtr node) { node_ = std::move(node); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
-  Tensor metadata_only() const;  // an undefined tensor with this shape and dtype
+  Tensor metadata_only() const;  // undefined, with this shape and dtype
   /// True if no other tensor or outside code can access these values.
   bool has_unique_storage() const;
 
@@ -198,8 +195,7 @@ class [[nodiscard]] Tensor {
   NodePtr node_;  // null if no gradient is required
 };
 
-/// Prints like NumPy: nested brackets, aligned columns, "…" in long axes. Does not change the
-/// stream's state.
+/// Prints like NumPy: nested brackets, aligned columns, "…" in long axes.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 std::string to_string(const Tensor& x);
 

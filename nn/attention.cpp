@@ -12,8 +12,7 @@ namespace {
 
 std::vector<std::int64_t> up_to(std::int64_t n) { return arange(n).to_vector<std::int64_t>(); }
 
-/// Computes softmax(q kᵀ / √D + bias, masked) v. Adds the weights to the current AttentionRecord,
-/// if there is one.
+/// Adds the attention weights to the current AttentionRecord, if any.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options) {
   AttentionRecord* record = AttentionRecord::current();
@@ -31,13 +30,14 @@ std::int64_t checked_head_width(const char* layer, const Options& options,
   require(!given || *given > 0, layer, ": the head width must be positive, got ",
           given.value_or(0));
   require(C > 0 && H > 0 && (given || C % H == 0), layer, ": ", H,
-          " heads do not divide a width of ", C);
-  require(G > 0 && H % G == 0, layer, ": ", G, " kv_heads do not divide ", H, " heads");
+          " heads do not divide a width of ", C, ". Choose heads that divide the width.");
+  require(G > 0 && H % G == 0, layer, ": ", G, " kv_heads do not divide ", H,
+          " heads. Choose kv_heads that divide the heads.");
   check_dropout(layer, options.dropout);
   return given.value_or(C / H);
 }
 
-/// Returns the bias of the scores, [H, T, S] or [B, H, T, S], or an undefined tensor.
+/// Returns the bias [H, T, S] or [B, H, T, S], or an undefined tensor.
 template <class Layer>
 Tensor position_bias(const Layer& layer, HeadPosition position, const KVCache::FlatPositions& at,
                      Dtype dtype) {
@@ -116,13 +116,13 @@ CrossAttention::CrossAttention(const CrossAttentionOptions& given) : options(giv
     relative = RelativeBias(options.heads, options.relative);
 }
 
-/// Returns keys and values of the memory, [B, G, S, D] each, from the cache if it contains them.
+/// Returns the memory's keys and values [B, G, S, D], from the cache if possible.
 KeysValues CrossAttention::project(const Tensor& x, const Tensor& keys, const Tensor& values,
                                    KVCache* cache) const {
   if (const KeysValues* known = cache ? cache->cross(*this) : nullptr) {
     require<ShapeError>(known->keys.size(0) == x.size(0) && known->keys.size(2) == keys.size(1),
                         "CrossAttention: the cache holds a memory of ", known->keys.size(0),
-                        " examples and ", known->keys.size(2), " positions, but this one is ",
+                        " examples and ", known->keys.size(2), " positions, but the new memory is ",
                         keys.shape(), ". Make a new cache.");
     return *known;
   }
@@ -146,7 +146,7 @@ Tensor CrossAttention::forward(const Tensor& x, const Tensor& keys, const Tensor
   KVCache::FlatPositions at =
       cache ? cache->flat_positions() : KVCache::FlatPositions{up_to(x.size(1)), {}, 0};
   at.keys = places;
-  for (std::int64_t b = 1; b < at.examples; ++b)  // memory positions are the same in each
+  for (std::int64_t b = 1; b < at.examples; ++b)  // all examples have the same memory positions
     at.keys.insert(at.keys.end(), places.begin(), places.end());
   const AttentionOptions how{.bias = position_bias(*this, options.position, at, x.dtype()),
                              .dropout = options.dropout,

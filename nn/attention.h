@@ -45,8 +45,8 @@ struct MultiHeadAttentionOptions {
 };
 
 /// Self-attention: Concat(head_1 … head_H) W_O, where head_i = attention(x W_Q, x W_K, x W_V) on D
-/// = C / H columns. Vaswani et al. 2017, §3.2.2. With G < H, it is grouped-query attention (Ainslie
-/// et al. 2023); with G = 1, multi-query attention (Shazeer 2019).
+/// = C / H columns. Vaswani et al. 2017, §3.2.2. Grouped-query attention if G < H (Ainslie et al.
+/// 2023), multi-query attention if G = 1 (Shazeer 2019).
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);

@@ -34,7 +34,7 @@ const Tensor& AttentionRecord::weights(const std::string& layer) const {
 }
 
 Tensor AttentionRecord::mean_entropy() const {
-  require(!entries_.empty(), "AttentionRecord: no attention layer has run, so there is no entropy");
+  require(!entries_.empty(), "AttentionRecord: nothing was recorded. Run the model first.");
   Tensor total;
   for (const Entry& each : entries_) {
     const Tensor entropy = mean(attention_entropy(each.weights));

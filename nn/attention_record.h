@@ -1,4 +1,3 @@
-// AttentionRecord: collects the attention weights of a forward pass.
 #pragma once
 
 #include <string>
@@ -8,9 +7,8 @@
 
 namespace gradus::nn {
 
-/// RAII guard that collects the weights of each attention layer that runs on this thread. If guards
-/// are nested, only the innermost collects. The weights are part of the graph, so a loss may use
-/// them.
+/// RAII guard that collects the weights of each attention layer that runs on this thread. Only the
+/// innermost guard collects. The weights are part of the graph.
 ///
 ///   nn::AttentionRecord record;
 ///   model(ids);

@@ -8,7 +8,7 @@
 
 namespace gradus::nn {
 
-/// Whether norms come before each branch or after each residual sum; see Block.
+/// Places norms before each branch (pre) or after each residual sum (post).
 enum class NormPlacement { pre, post };
 
 /// Options of a block. BERT and Translator use other defaults for `activation` and `norm`.

@@ -18,7 +18,7 @@ Tensor picked(const Tensor& x, const std::vector<std::int64_t>& examples) {
   return index_select(x, 0, tensor(examples));
 }
 
-/// Returns the selected examples of a buffer [B, G, capacity, D] with `held` slots in use.
+/// Selects examples of a buffer [B, G, capacity, D] with `held` used slots.
 Tensor picked(const Tensor& buffer, const std::vector<std::int64_t>& examples, std::int64_t held) {
   Shape shape = buffer.shape();
   shape[0] = std::ssize(examples);
@@ -27,14 +27,13 @@ Tensor picked(const Tensor& buffer, const std::vector<std::int64_t>& examples, s
   return y;
 }
 
-/// Writes `fresh` into the slots starting at `first`.
 void put(Tensor& kept, std::int64_t first, const Tensor& fresh) {
   if (!kept.has_unique_storage()) kept = kernel::copy(kept);  // copy on write
   Tensor at = slice(kept, 2, first, first + fresh.size(2));
   at.copy_(fresh);
 }
 
-/// Encodes rows of x [B, G, S, D] as i64 [B, G, S, words], which can be sliced like any tensor.
+/// Encodes x [B, G, S, D] as i64 [B, G, S, words], which can be sliced.
 Tensor packed(const Tensor& x, Precision precision) {
   const Tensor rows = kernel::contiguous(kernel::convert(x, Dtype::f32));
   const std::int64_t D = x.size(3), bytes = gemm::row_bytes(precision, D);
@@ -77,15 +76,16 @@ void KVCache::check_advance(std::int64_t batch, std::int64_t tokens,
                       tokens, " and ", batch);
   require<ShapeError>(batch_ == 0 || batch == batch_, "KVCache: a batch of ", batch,
                       " does not fit the cache, which holds a batch of ", batch_,
-                      ". Call select() on it, or make a new cache.");
+                      ". Call select(), or make a new cache.");
   require<ShapeError>(lengths.empty() || std::ssize(lengths) == batch, "KVCache: got ",
-                      lengths.size(), " lengths for a batch of ", batch);
+                      lengths.size(), " lengths for a batch of ", batch,
+                      ". Pass one length per example.");
   for (const std::int64_t length : lengths)
     require(0 <= length && length <= tokens, "KVCache: lengths must be in [0, ", tokens, "], got ",
             length);
   require<ShapeError>(options_.sliding || held_ + tokens <= options_.capacity, "KVCache: ", tokens,
                       " tokens after ", held_, " exceed the capacity of ", options_.capacity,
-                      ". Make it larger, or sliding.");
+                      ". Increase the capacity, or set `sliding`.");
 }
 
 void KVCache::advance(std::int64_t batch, std::int64_t tokens,
@@ -125,7 +125,8 @@ void KVCache::advance(std::int64_t batch, std::int64_t tokens,
 }
 
 void KVCache::check_ready() const {
-  require<GraphError>(advances_ > 0, "KVCache: call advance(batch, tokens) before the layers");
+  require<GraphError>(advances_ > 0, "KVCache: a layer ran before advance(). Call ",
+                      "advance(batch, tokens) first.");
 }
 
 KVCache::FlatPositions KVCache::flat_positions() const {
@@ -165,12 +166,12 @@ KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor
   require<ShapeError>(
       keys.rank() == 4 && keys.size(0) == batch_ && keys.size(2) == std::ssize(queries_[0]),
       "KVCache: keys ", keys.shape(), " do not fit advance(), which announced ", batch_,
-      " examples of ", queries_[0].size(), " tokens");
+      " examples of ", queries_[0].size(), " tokens. Pass the keys of these tokens.");
   const auto known = layers_.find(layer.id());
   const std::int64_t calls = known == layers_.end() ? 0 : known->second.advances;
   require<GraphError>(calls + 1 == advances_, "KVCache: this ", layer.type_name(), " ran in ",
                       calls, " of ", advances_ - 1,
-                      " earlier calls, so the cache belongs to another model");
+                      " earlier calls, so the cache belongs to another model. Make a new cache.");
   Layer& mine = layers_[layer.id()];
   mine.advances = advances_;
   const Precision as = options_.precision;
@@ -180,7 +181,7 @@ KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor
           unpacked(keep(mine.kept.values, v), values, as)};
 }
 
-/// Stores a layer's new keys or values and returns all that the queries may attend to.
+/// Stores a layer's new keys or values and returns all visible ones.
 Tensor KVCache::keep(Tensor& kept, const Tensor& latest) const {
   if (way_ == Way::slide) {  // keeps the last `capacity`, oldest first
     Tensor all =
@@ -210,10 +211,10 @@ void KVCache::set_cross(const Scoped& layer, KeysValues memory) {
 
 void KVCache::select(const std::vector<std::int64_t>& examples) {
   require<ShapeError>(!examples.empty(),
-                      "KVCache: no example is selected. Make a new cache instead.");
+                      "KVCache: no example is selected. Select one, or make a new cache.");
   for (const std::int64_t example : examples)
     require<IndexError>(0 <= example && example < batch_, "KVCache: example ", example,
-                        " is out of range for a batch of ", batch_);
+                        " is out of range for a batch of ", batch_, ". Select existing examples.");
   const auto pick = [&](auto& lists) {
     std::remove_reference_t<decltype(lists)> chosen;
     for (const std::int64_t example : examples)

@@ -1,4 +1,3 @@
-// KVCache: stores keys and values of earlier tokens for decoding.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +26,9 @@ struct CacheOptions {
   Precision precision = Precision::f32;
 };
 
-/// Key/value cache for the attention layers of a model. The model calls advance() and then its
-/// layers, which attend to cached and new tokens. Masks, rotations and biases take their positions
-/// from the cache. Requires NoGrad, because keys are written in place. Copies are independent.
+/// Key/value cache for a model's attention layers, which attend to cached and new tokens. Masks,
+/// rotations and biases take their positions from the cache. Requires NoGrad, because keys are
+/// written in place.
 ///
 ///   nn::KVCache cache({.capacity = 64});
 ///   model(prompt, cache);                          // [B, T] ids
@@ -44,7 +43,7 @@ class KVCache {
   void advance(std::int64_t batch, std::int64_t tokens,
                const std::vector<std::int64_t>& lengths = {});
 
-  /// Returns the length() that this advance() would lead to, with the same checks.
+  /// Returns length() after advance() with these arguments. Throws the same errors.
   std::int64_t length_after(std::int64_t batch, std::int64_t tokens,
                             const std::vector<std::int64_t>& lengths = {}) const;
 
@@ -52,8 +51,8 @@ class KVCache {
   const Positions& queries() const { return queries_; }
   /// Returns the positions [B][S] of the keys that extend() returns; −1 marks padding.
   const Positions& keys() const { return keys_; }
-  /// queries() and keys() as flat lists with all examples concatenated, or as one list (`examples`
-  /// is 0) if all examples are equal. Padding has position 0.
+  /// queries() and keys() as flat lists: all examples concatenated, or if they are equal, one list
+  /// and `examples` = 0. Padding has position 0.
   struct FlatPositions {
     std::vector<std::int64_t> queries, keys;
     std::int64_t examples;

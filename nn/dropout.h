@@ -1,4 +1,3 @@
-// Dropout layer.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,3 @@
-// Embedding: token vectors.
 #pragma once
 
 #include <optional>

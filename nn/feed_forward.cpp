@@ -24,7 +24,8 @@ Tensor activate(const Tensor& x, Activation activation) {
       return swiglu(halves[0], halves[1]);
     }
   }
-  fail<ValueError>("unknown activation ", static_cast<int>(activation));
+  fail<ValueError>("activate: unknown activation ", static_cast<int>(activation),
+                   ". Use a value of Activation.");
 }
 
 FeedForward::FeedForward(const FeedForwardOptions& given) : options(given) {

@@ -1,4 +1,3 @@
-// FeedForward: the two-layer network in a block.
 #pragma once
 
 #include <optional>

@@ -7,12 +7,12 @@
 namespace gradus::nn::init {
 namespace {
 
-constexpr std::int64_t kRandomCost = 32;  // of a random number, in cheap element operations
+constexpr std::int64_t kRandomCost = 32;  // cost of a random number, in cheap element ops
 
 thread_local bool skipped = false;
 
 void check_tensor(const char* name, const Tensor& x) {
-  require(x.defined(), name, ": the tensor is undefined");
+  require(x.defined(), name, ": the tensor is undefined. Assign a value first.");
   require<DtypeError>(is_float(x.dtype()), name, ": expected f32 or f64, got ", x.dtype());
   require(x.is_contiguous(), name, ": the tensor must be contiguous, got a view ", x.shape(),
           " with strides ", x.strides());
@@ -39,7 +39,7 @@ void constant(const char* name, Tensor& x, double value) {
 
 void uniform(const char* name, Tensor& x, double low, double high) {
   require(std::isfinite(low) && std::isfinite(high) && low <= high, name, ": [", low, ", ", high,
-          ") is not a valid range");
+          ") is not a valid range. Pass finite bounds with low ≤ high.");
   const RandomStream stream = generator().next();
   fill(name, x, [=](std::int64_t i) { return low + (high - low) * stream.uniform(i); });
 }
@@ -52,7 +52,7 @@ void normal(const char* name, Tensor& x, double mean, double deviation) {
   fill(name, x, [=](std::int64_t i) { return mean + deviation * stream.normal(i); });
 }
 
-/// Returns the cumulative distribution function of normal(0, 1) at z.
+/// The cumulative distribution function of normal(0, 1).
 double below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 double xavier_deviation(const Tensor& weight, double gain) {
@@ -96,7 +96,7 @@ void truncated_normal_(Tensor& x, double mean, double deviation, double low, dou
 }
 
 std::int64_t fan_of(const Tensor& weight, Fan fan) {
-  require(weight.defined(), "init: the weight is undefined");
+  require(weight.defined(), "init: the weight is undefined. Assign a value first.");
   require<ShapeError>(weight.rank() >= 2 && weight.numel() > 0,
                       "init: the weight must be [out, in, …] and not empty, got ", weight.shape());
   const std::int64_t out = weight.size(0), in = weight.size(1);

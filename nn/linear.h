@@ -1,4 +1,3 @@
-// Linear layer.
 #pragma once
 
 #include "gradus/nn/module.h"

@@ -15,8 +15,7 @@
 namespace gradus::nn {
 namespace {
 
-/// True if a and b are bitwise equal (even NaN) after b is converted to the dtype of a. Files may
-/// use another dtype.
+/// True if a and b are bitwise equal (even NaN) after b is converted to the dtype of a.
 bool same(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape()) return false;
   const Tensor x = kernel::contiguous(a), y = kernel::contiguous(kernel::convert(b, a.dtype()));
@@ -33,12 +32,13 @@ void tie(Tensor& alias, const Tensor& original) {
   require<GraphError>(original.requires_grad() && original.is_leaf(),
                       "tie: the original must be a parameter");
   require<ShapeError>(!alias.defined() || alias.shape() == original.shape(), "tie: shapes ",
-                      alias.shape(), " and ", original.shape(), " differ");
+                      alias.shape(), " and ", original.shape(),
+                      " differ. Tie tensors of equal shape.");
   alias = original;
   original.node()->extra().tied = true;
 }
 
-/// Calls f(name, member) for this module and all modules below it, in the order of members().
+/// Calls f(name, member) for this module and those below it, in the order of members().
 template <class F>
 void Module::each_member(const std::string& prefix, F&& f) const {
   for (const Member& member : const_cast<Module*>(this)->members()) {
@@ -64,7 +64,7 @@ std::vector<NamedTensor> Module::parameters() const {
       require<GraphError>(
           p->node()->extra().tied, "parameters ", at.first->second, " and ", name, " of ",
           type_name(),
-          " are one tensor. Call clone() to have two, or tie(a, b) to share on purpose.");
+          " are one tensor. Call clone() for separate tensors, or tie(a, b) to share one.");
   });
   return found;
 }
@@ -188,7 +188,8 @@ void Module::copy_members(const Module& from, Copies& copies) {
   };
   require<GraphError>(std::equal(own.begin(), own.end(), others.begin(), others.end(), alike),
                       "clone: the new ", type_name(),
-                      ", from same_architecture() or its options, has other members");
+                      ", from same_architecture() or its options, has other members. ",
+                      "Construct it with the same options.");
   training_ = from.training_;
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (const Tensor* b = others[i].buffer())
@@ -256,8 +257,8 @@ void RootCall::on_op_begin(const Op& op, std::span<const Tensor* const> inputs) 
     if (!unlisted_.empty() || !x->requires_grad() || !x->is_leaf()) continue;
     const auto same = [x](const Tensor& known) { return known.node() == x->node(); };
     if (std::none_of(known_.begin(), known_.end(), same))
-      unlisted_ =
-          str_cat("a parameter ", x->shape(), " used by ", op.name(), " in ", current_context());
+      unlisted_ = str_cat("a parameter of shape ", x->shape(), " used by ", op.name(), " in ",
+                          current_context());
   }
 }
 

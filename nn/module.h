@@ -1,4 +1,3 @@
-// Module: a function with parameters. Only ops define a backward.
 #pragma once
 
 #include <atomic>
@@ -26,7 +25,7 @@ struct Buffer {
 };
 inline Buffer buffer(Tensor& tensor) { return {tensor}; }
 
-/// A member that cannot be saved: {"weight", Unsaved{"is packed: …"}}. Makes state_dict(),
+/// A member that cannot be saved: {"weight", Unsaved{"is packed: …"}}. state_dict(),
 /// load_state_dict() and clone() throw.
 struct Unsaved {
   const char* reason;
@@ -75,7 +74,7 @@ Tensor parameter(Tensor x);
 /// Tensors by name, as returned by state_dict() and read by load_state_dict().
 using StateDict = std::map<std::string, Tensor>;
 
-/// Ties `alias` to `original`: one tensor with two names, which is listed once.
+/// Ties `alias` to `original`: one tensor with two names, listed once.
 void tie(Tensor& alias, const Tensor& original);
 
 /// Base class of layers and models. Move-only; clone() makes copies. Derive from Layer<YourClass>.
@@ -90,17 +89,18 @@ class Module : public Scoped {
     return *this;
   }
 
-  /// Lists parameters, buffers and children, for optimizers, checkpoints, train() and error
-  /// messages. If a parameter is used but not listed, the first training call throws.
+  /// Lists parameters, buffers and children. If a parameter is used but not listed, the first
+  /// training call throws.
   virtual Members members() = 0;
 
-  /// Returns the parameters (or buffers) of this module and all modules below it. Tied ones appear
-  /// once, under their first name. Throws GraphError if two names hold one tensor without tie().
+  /// Returns the parameters (or buffers) of this module and all modules below it. Tied parameters
+  /// appear once, under their first name. Throws GraphError if two names hold one tensor without
+  /// tie().
   std::vector<NamedTensor> parameters() const;
   std::vector<NamedTensor> buffers() const;
   /// Returns the parameters, then the buffers. Throws GraphError if a member is Unsaved.
   std::vector<NamedTensor> named_tensors() const;
-  /// Returns the same tensors by name, detached, with shared values.
+  /// Returns named_tensors() by name, detached, with shared values.
   StateDict state_dict() const;
   std::int64_t parameter_count() const;
   /// Returns this module as "", and all modules below it: {"blocks.0.attention", …}.
@@ -116,7 +116,7 @@ class Module : public Scoped {
 
   /// Replaces parameters and buffers with tensors of this dtype. Existing optimizers then throw.
   void to(Dtype dtype);
-  /// Keeps the function gradus::to visible in members.
+  /// Keeps gradus::to visible in members.
   static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }
   void zero_grad();
   void freeze(bool frozen = true);  // sets requires_grad of all parameters
@@ -147,7 +147,7 @@ class Module : public Scoped {
   mutable std::atomic<bool> checked_{false};  // true after the first training call was checked
 };
 
-/// In the first training call of a model, checks for parameters that members() does not list.
+/// In a model's first training call, checks for parameters that members() does not list.
 /// `arguments` are tensors that the caller passed.
 class RootCall : public Observer {
  public:
@@ -188,9 +188,9 @@ class Layer : public Module {
     return result;
   }
 
-  /// Returns a copy without drawing random numbers. A class without a constructor from public
-  /// `options` must define same_architecture(), which returns a module of the same sizes;
-  /// otherwise, clone throws ValueError. Throws GraphError if a member is Unsaved.
+  /// Returns a copy without drawing random numbers. Throws ValueError if the class has neither a
+  /// constructor from public `options` nor same_architecture(), which returns a module of the same
+  /// sizes. Throws GraphError if a member is Unsaved.
   Derived clone() const {
     const std::unique_ptr<Module> made = copy();
     return std::move(static_cast<Derived&>(*made));

@@ -27,22 +27,22 @@ const ModuleList::Item& ModuleList::find(const std::string& name) const {
     if (item.name == name) return item;
     known += (known.empty() ? "" : ", ") + item.name;
   }
-  fail<ValueError>("ModuleList: nothing is called \"", name,
+  fail<ValueError>("ModuleList: no module is named \"", name,
                    "\". Modules: ", known.empty() ? "none" : known);
 }
 
 const ModuleList::Item& ModuleList::find(std::size_t number) const {
   require<IndexError>(number < size(), "ModuleList: module ", number, " is out of range for ",
-                      size(), " modules");
+                      size(), " modules. Pass an existing index or name.");
   return items_[number];
 }
 
 void ModuleList::check_free(const std::string& name) const {
   require(!name.empty() && name.find('.') == std::string::npos, "ModuleList: the name \"", name,
-          "\" becomes part of a path, so it must not be empty or contain a dot");
+          "\" is empty or contains a dot. Paths need names without dots.");
   for (const Item& item : items_)
     require(item.name != name, "ModuleList: the name \"", name, "\" is already used by a ",
-            item.module->type_name());
+            item.module->type_name(), ". Choose another name.");
 }
 
 }  // namespace gradus::nn

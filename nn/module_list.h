@@ -1,4 +1,3 @@
-// ModuleList: named modules of different types. For modules of one type, use std::vector<Block>.
 #pragma once
 
 #include <concepts>

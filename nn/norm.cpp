@@ -22,9 +22,9 @@ VectorNorm::VectorNorm(const char* layer, std::int64_t size, NormKind which, Nor
   if (kind == NormKind::layer) bias = parameter(zeros({width}));
 }
 
-/// Checks the width here, because without a weight the op accepts any width.
+/// Checks the width, because without a weight the op accepts any width.
 Tensor VectorNorm::normalize(const char* layer, const Tensor& x) const {
-  require(x.defined(), layer, ": the input is undefined");
+  require(x.defined(), layer, ": the input is undefined. Pass a defined tensor.");
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == width, layer, ": the input ", x.shape(),
                       " must end in the layer's width, ", width);
   return kind == NormKind::rms ? rms_norm(x, weight, options.eps)

@@ -1,4 +1,3 @@
-// Normalization layers.
 #pragma once
 
 #include "gradus/nn/module.h"

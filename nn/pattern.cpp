@@ -1,5 +1,4 @@
-// Matches by edit distance, where * costs nothing. Matching names have distance 0; the nearest
-// other names become suggestions.
+// Matches by edit distance, where * costs nothing. The nearest names become suggestions.
 #include "gradus/nn/pattern.h"
 
 #include <algorithm>
@@ -12,14 +11,13 @@ namespace {
 
 constexpr std::size_t kNear = 3;  // names to list in the error
 
-/// Returns the fewest character changes, insertions and deletions after which the pattern matches
-/// the name.
+/// Returns the fewest edits after which the pattern matches the name.
 std::size_t distance(std::string_view pattern, std::string_view name) {
   if (const std::size_t comma = pattern.find(','); comma != std::string_view::npos)
     return std::min(distance(pattern.substr(0, comma), name),
                     distance(pattern.substr(comma + 1), name));
-  std::vector<std::size_t> row(name.size() + 1), above;  // distances of the pattern's prefix …
-  std::iota(row.begin(), row.end(), std::size_t{0});     // … to each prefix of the name
+  std::vector<std::size_t> row(name.size() + 1), above;  // distances to prefixes of the name
+  std::iota(row.begin(), row.end(), std::size_t{0});
   for (const char c : pattern) {
     above = row;
     const bool any = c == '*';

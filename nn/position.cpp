@@ -15,13 +15,14 @@ namespace {
 /// Returns the rows of `table` [length, width] for x [B, T, width]: [T, width].
 Tensor rows_for(const char* layer, const Tensor& table, const Tensor& x, std::int64_t first) {
   const std::int64_t length = table.size(0), width = table.size(1);
-  require(x.defined(), layer, ": the input is undefined");
+  require(x.defined(), layer, ": the input is undefined. Pass a defined tensor.");
   require<ShapeError>(x.rank() == 3 && x.size(2) == width, layer,
                       ": the input must be [batch, length, ", width, "], got ", x.shape());
   const std::int64_t T = x.size(1);
   require(first >= 0, layer, ": the first position must not be negative, got ", first);
   require<ShapeError>(first + T <= length, layer, ": positions ", first, " to ", first + T - 1,
-                      " exceed the layer's length of ", length);
+                      " exceed the layer's length of ", length,
+                      ". Pass fewer positions, or increase the length.");
   return slice(table, 0, first, first + T);
 }
 

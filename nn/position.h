@@ -1,4 +1,3 @@
-// Position embeddings.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -35,7 +34,7 @@ class LearnedPosition : public Layer<LearnedPosition> {
 };
 
 /// Learned bias of attention scores for each head and bucket of distances, initialized from
-/// normal(0, 0.02). Pass it as AttentionOptions::bias. Layers may share one. Raffel et al. 2020.
+/// normal(0, 0.02). Pass it as AttentionOptions::bias. Raffel et al. 2020.
 class RelativeBias : public Layer<RelativeBias> {
  public:
   RelativeBias() = default;  // undefined until assigned

@@ -1,4 +1,3 @@
-// Residual: x + layer(x).
 #pragma once
 
 #include <utility>

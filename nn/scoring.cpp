@@ -15,7 +15,8 @@ namespace gradus::nn {
 namespace {
 
 void check_pair(const char* layer, const Tensor& q, const Tensor& k) {
-  require(q.defined() && k.defined(), layer, ": ", q.defined() ? "k" : "q", " is undefined");
+  require(q.defined() && k.defined(), layer, ": ", q.defined() ? "k" : "q",
+          " is undefined. Pass two tensors.");
   require<ShapeError>(q.rank() == 3 && k.rank() == 3 && q.size(0) == k.size(0), layer, ": q ",
                       q.shape(), " and k ", k.shape(),
                       " must be [batch, length, width] with equal batch sizes");
@@ -51,7 +52,7 @@ Tensor BilinearScore::forward(const Tensor& q, const Tensor& k) const {
 
 AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, const Mask& mask) {
   require(scores.defined() && values.defined(), "weighted_values: the ",
-          scores.defined() ? "values" : "scores", " are undefined");
+          scores.defined() ? "values" : "scores", " are undefined. Pass two tensors.");
   require<ShapeError>(scores.rank() == 3 && values.rank() == 3 &&
                           scores.size(0) == values.size(0) && scores.size(2) == values.size(1),
                       "weighted_values: scores ", scores.shape(), " and values ", values.shape(),
@@ -81,7 +82,7 @@ Tensor AttentionPooling::forward(const Tensor& x, const Mask& mask) const {
 
 AttentionOutput AttentionPooling::with_weights(const Tensor& x, const Mask& mask) const {
   const std::int64_t C = query.numel();
-  require(x.defined(), "AttentionPooling: the input is undefined");
+  require(x.defined(), "AttentionPooling: the input is undefined. Pass a defined tensor.");
   require<ShapeError>(x.rank() == 3 && x.size(2) == C,
                       "AttentionPooling: the input must be [batch, length, ", C, "], got ",
                       x.shape());

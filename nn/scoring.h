@@ -56,15 +56,15 @@ AttentionOutput weighted_values(const Tensor& scores, const Tensor& values, cons
 class AttentionPooling : public Layer<AttentionPooling> {
  public:
   explicit AttentionPooling(std::int64_t width);
-  /// x [B, S, C] → [B, C]. Exclude padding with padding_mask(lengths); an example of only padding
-  /// yields 0.
+  /// x [B, S, C] → [B, C]. Exclude padding with padding_mask(lengths). All-padding examples yield
+  /// 0.
   Tensor forward(const Tensor& x, const Mask& mask = {}) const;
   /// Also returns the weights [B, S].
   AttentionOutput with_weights(const Tensor& x, const Mask& mask = {}) const;
   Members members() override { return {{"query", query}}; }
   AttentionPooling same_architecture() const { return AttentionPooling(query.numel()); }
 
-  Tensor query;  // [C], initialized from normal(0, 0.02): initially almost the mean
+  Tensor query;  // [C], initialized from normal(0, 0.02), so pooling starts as a mean
 };
 
 }  // namespace gradus::nn

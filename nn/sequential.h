@@ -1,4 +1,3 @@
-// Sequential: layers and functions, applied in order.
 #pragma once
 
 #include <concepts>
@@ -12,7 +11,7 @@
 
 namespace gradus::nn {
 
-/// A step of a Sequential: a layer that maps a Tensor to a Tensor (moved in), or a function.
+/// A step of a Sequential: a layer from Tensor to Tensor, or a function.
 template <class S>
 concept SequentialLayer = ModuleArg<S> && std::is_invocable_r_v<Tensor, const S&, const Tensor&>;
 template <class S>

@@ -1,4 +1,3 @@
-// Stacks of blocks: Encoder, Decoder, Transformer.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,3 @@
-// WeightProvider: replaces the weight of a layer.
 #pragma once
 
 #include <memory>
@@ -8,9 +7,8 @@
 
 namespace gradus::nn {
 
-/// Replaces the weight W of a Linear or Embedding with an adapter (nn/extras/lora.h) or a packed
-/// copy (nn/extras/packing.h). Providers can be chained: by default, a provider forwards to
-/// `inner`, or uses W if there is none.
+/// Replaces the weight W of a Linear or Embedding with an adapter or a packed copy. By default,
+/// forwards to `inner`, or uses W if `inner` is null.
 class WeightProvider {
  public:
   virtual ~WeightProvider() = default;
@@ -19,7 +17,7 @@ class WeightProvider {
   /// Returns rows of W: ids [...] → [..., width].
   virtual Tensor embedding(const Tensor& weight, const Tensor& ids,
                            std::optional<std::int64_t> padding_idx) const;
-  /// Returns members to add to those of the layer. `inner` lists its own.
+  /// Returns this provider's members, without those of `inner`.
   virtual Members members() { return {}; }
   /// Returns a provider with the same members and without `inner`, for clone().
   virtual std::unique_ptr<WeightProvider> same_architecture() const = 0;
@@ -29,7 +27,7 @@ class WeightProvider {
 
 /// Returns the members of a layer and of its providers.
 Members with_provider(Members own, const std::unique_ptr<WeightProvider>& provider);
-/// Returns a new chain of the same types with undefined members, or null if `from` is null.
+/// Returns a chain of the same types with undefined members, or null.
 std::unique_ptr<WeightProvider> providers_like(const std::unique_ptr<WeightProvider>& from);
 /// Implements match_structure() for a layer with a provider.
 template <class L>

@@ -12,8 +12,7 @@
 //   glu         y = a s(b), a and b the halves of x: composed
 //
 // relu saves y, which the next op usually saves too; the others save x. Later ops recompute the
-// output of silu, gelu and swiglu. The gradients of these three overwrite saved inputs that are
-// unshared.
+// output of silu, gelu and swiglu, whose gradients overwrite unshared saved inputs.
 #include "gradus/ops/activation.h"
 
 #include <cmath>
@@ -177,7 +176,7 @@ struct Swiglu final : Op {
     return zip(name(), g, input, [](auto u, auto v) { return vmath::silu(u) * v; });
   }
 
-  // Otherwise, a chain of ops would be recomputed back to its start.
+  // Requires stored inputs, because a chain of ops would otherwise be recomputed.
   bool is_recomputable() const override { return gate.is_stored() && x.is_stored(); }
   Tensor recompute() const override { return activate(gate.value(), x.value()); }
 
@@ -238,7 +237,7 @@ Tensor glu(const Tensor& x, int axis) {
   axis = check_axis("glu", x, axis);
   const std::int64_t n = x.shape()[axis];
   require<ShapeError>(n % 2 == 0, "glu: axis ", axis, " of ", x.shape(), " has ", n,
-                      " elements, but glu needs an even number");
+                      " elements. Pass an axis with an even number of elements.");
   return slice(x, axis, 0, n / 2) * sigmoid(slice(x, axis, n / 2, n));
 }
 

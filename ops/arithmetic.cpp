@@ -22,7 +22,7 @@
 namespace gradus {
 namespace op {
 
-/// a + b. `buffer` is that of b if the result may overwrite it.
+/// a + b. `buffer` is b's buffer if the result may overwrite it.
 struct Add final : Op {
   Tensor buffer;
 
@@ -149,8 +149,7 @@ struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {negative(dy)}; }
 };
 
-/// At a tie, each operand receives half of the gradient. The share is constant almost everywhere,
-/// so second derivatives ignore it.
+/// At a tie, each operand gets half of the gradient. Second derivatives ignore the share.
 template <class Self>
 struct Extremum : Binary<Self, Numbers::all> {
   Saved a, b;
@@ -223,7 +222,7 @@ Tensor to(const Tensor& x, Dtype dtype) {
 
 namespace {
 
-/// Rebinds x to `value`. If x is a parameter, copies in place instead.
+/// Rebinds x to `value`, or copies in place if x is a parameter.
 Tensor& assign(const char* op, Tensor& x, const Tensor& value) {
   if (!x.requires_grad() || !x.is_leaf()) return x = value;
   require<GraphError>(!GradMode::enabled(), op, ": ", x.shape(), " is a leaf that requires a ",

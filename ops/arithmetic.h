@@ -2,8 +2,8 @@
 // the tensor's dtype. Shapes broadcast as in NumPy. Supports f32 and f64; + − × maximum minimum
 // also support i64.
 //
-// Throw ValueError for an undefined tensor, and ShapeError if shapes do not broadcast. Throw
-// DtypeError for different or unsupported dtypes, and for an i64 tensor with a non-integer number.
+// Throw ValueError for an undefined tensor, ShapeError if shapes do not broadcast, and DtypeError
+// for different or unsupported dtypes or an i64 tensor with a non-integer number.
 #pragma once
 
 #include "gradus/engine/broadcast.h"  // sum_to, expand
@@ -53,8 +53,7 @@ Tensor pow(const Tensor& x, const Tensor& exponent);
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 
-/// Converts x to another dtype, or returns x if it already has it. Differentiable between f32 and
-/// f64.
+/// Converts x to `dtype`, or returns x if it has that dtype. Differentiable between f32 and f64.
 Tensor to(const Tensor& x, Dtype dtype);
 
 }  // namespace gradus

@@ -19,11 +19,12 @@ Tensor mean_attention_distance(const Tensor& weights, PositionList queries, Posi
                                std::int64_t examples) {
   check_defined("mean_attention_distance", weights);
   const Tensor apart = position_distances(queries, keys, examples, weights.dtype());
-  require<ShapeError>(
-      weights.rank() == 4 && weights.size(2) == apart.size(-2) &&
-          weights.size(3) == apart.size(-1) && (examples == 0 || weights.size(0) == examples),
-      "mean_attention_distance: weights ", weights.shape(), " do not fit ", apart.size(-2),
-      " query and ", apart.size(-1), " key positions of ", examples, " examples (0 = shared)");
+  require<ShapeError>(weights.rank() == 4 && weights.size(2) == apart.size(-2) &&
+                          weights.size(3) == apart.size(-1) &&
+                          (examples == 0 || weights.size(0) == examples),
+                      "mean_attention_distance: weights ", weights.shape(), " do not fit ",
+                      apart.size(-2), " query and ", apart.size(-1), " key positions of ", examples,
+                      " examples (0 = shared). Pass one position per query and per key.");
   return sum(weights * apart, {-1});
 }
 

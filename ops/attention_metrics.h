@@ -1,4 +1,3 @@
-// Statistics of attention weights: entropy and distance.
 #pragma once
 
 #include "gradus/ops/position_bias.h"
@@ -6,8 +5,7 @@
 namespace gradus {
 
 /// Returns the entropy of each row in nats, −Σ_s p_s log p_s: weights [..., S] → [...], from 0 (one
-/// key) to log S (uniform). Differentiable. At p = 0 the derivative is set to 0, because softmax
-/// multiplies it by p.
+/// key) to log S (uniform). Differentiable; the derivative at p = 0 is set to 0.
 Tensor attention_entropy(const Tensor& weights);
 
 /// Returns the mean distance to the attended keys, Σ_s p_s |query − key_s|: weights [B, H, T, S] →

@@ -1,5 +1,4 @@
-// batch_norm: normalizes each channel to mean 0 and variance 1 over the batch, then scales and
-// shifts.
+// batch_norm: normalizes each channel over the batch, then scales and shifts.
 //
 //   y = x̂ w_c + b_c,   x̂ = (x − μ) / √(σ² + eps)   for the n values of channel c
 //
@@ -55,7 +54,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
                       "batch_norm: momentum must be in [0, 1], got ", momentum);
   if (!training) {
     require<ValueError>(running_mean.defined() && running_var.defined(),
-                        "batch_norm: running_mean and running_var are needed in evaluation");
+                        "batch_norm: evaluation requires running_mean and running_var. Pass both.");
     const Tensor rstd = along_channels(x, rsqrt(running_var + eps));
     return scaled_and_shifted((x - along_channels(x, running_mean)) * rstd, weight, bias);
   }
@@ -63,7 +62,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
   const std::int64_t n = x.size(0) * (x.rank() == 3 ? x.size(2) : 1);
   require<ValueError>(n >= 2 || x.numel() == 0, "batch_norm: x ", x.shape(),
                       " has one value per channel, ",
-                      "so its variance is undefined. Train with two or more, or evaluate.");
+                      "so its variance is undefined. Train with two or more values, or evaluate.");
   const Tensor rows = reshape(channels, {x.size(1), n});
   const Tensor normalized = reshape(layer_norm(rows, {}, {}, eps), channels.shape());
   if (n > 0) {

@@ -1,4 +1,3 @@
-// Batch normalization.
 #pragma once
 
 #include "gradus/engine/tensor.h"
@@ -12,9 +11,9 @@ struct BatchNormRates {
 };
 
 /// Batch normalization of [N, C] or [N, C, L] over all axes but C. Training uses the batch
-/// statistics (n ≥ 2 values per channel). It moves running_mean and running_var [C] toward the
-/// batch statistics by `momentum`, in place; running_var uses the variance with divisor n − 1.
-/// Evaluation uses the running statistics. Ioffe & Szegedy 2015.
+/// statistics (n ≥ 2 values per channel) and moves running_mean and running_var [C] toward them by
+/// `momentum`, in place. running_var uses the divisor n − 1. Evaluation uses the running
+/// statistics. Ioffe & Szegedy 2015.
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Tensor running_mean,
                   Tensor running_var, bool training, const BatchNormRates& rates = {});
 

@@ -2,7 +2,7 @@
 //
 //   forward     runs f unrecorded; an observer collects the leaves that it uses
 //   backward    runs f again, recorded, on detached x, and differentiates it with grad()
-//   again       the gradients, joined in one row, are in turn a checkpoint of (dy, x)
+//   again       the gradients, joined in one row, are a checkpoint of (dy, x)
 //
 // Saved: the inputs, the leaves, and the random generator's state.
 #include "gradus/ops/checkpoint.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-/// Observer that collects the inputs of ops that are older than this object.
+/// Collects the inputs of ops that are older than this object.
 class Reached : public Observer {
  public:
   explicit Reached(const Tensor& any) : start_(make_leaf(any)), scope_(*this) {}
@@ -30,9 +30,9 @@ class Reached : public Observer {
   }
   void note(const char* by, const Tensor& x) {
     if (!x.requires_grad() || x.node()->id > start_->id) return;
-    require<GraphError>(x.is_leaf(), "checkpoint: the function uses a tensor ", x.shape(), " in ",
-                        by, " that ", x.node()->name(), " (node ", x.node()->id,
-                        ") computed outside it. Pass the tensor as one of the inputs.");
+    require<GraphError>(x.is_leaf(), "checkpoint: the function uses a tensor of shape ", x.shape(),
+                        " in ", by, " that ", x.node()->name(), " (node ", x.node()->id,
+                        ") computed outside the function. Pass the tensor as an input.");
     const auto same = [&](const Tensor& known) { return known.node() == x.node(); };
     if (std::none_of(leaves.begin(), leaves.end(), same)) leaves.push_back(x);
   }
@@ -43,8 +43,7 @@ class Reached : public Observer {
   ObserverScope scope_;
 };
 
-/// Scope of the second run. Labels messages, and prevents modules from treating the run as a root
-/// call.
+/// Scope of the second run. Labels messages, and prevents modules from treating it as a root call.
 struct Again : Scoped {
   std::string name_of(const Scoped&) const override { return ""; }
   std::string type_name() const override { return "checkpoint"; }
@@ -69,8 +68,8 @@ struct Replay {
 
 using Places = std::vector<std::size_t>;
 
-/// Returns the gradients of f with respect to the `wanted` entries of x (detached inputs, then
-/// leaves). A gradient is undefined if f does not depend on the entry.
+/// Returns the gradients of f with respect to the `wanted` entries of x (inputs, then leaves).
+/// Unused entries have undefined gradients.
 Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tensor& dy,
                   bool create_graph) {
   const GradMode recorded(true);
@@ -81,7 +80,7 @@ Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tens
   require<GraphError>(y.defined() && y.shape() == dy.shape() && y.dtype() == dy.dtype(),
                       "checkpoint: the function returned ",
                       y.defined() ? to_string(y.shape()) : "nothing", " when recomputed, but ",
-                      dy.shape(), " the first time. It must compute the same each time.");
+                      dy.shape(), " the first time. Return the same shape in each run.");
   if (!y.requires_grad()) return Tensors(by.size());
   return grad({y}, by, {dy}, {.create_graph = create_graph, .allow_unused = true});
 }

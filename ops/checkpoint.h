@@ -1,4 +1,3 @@
-// Gradient checkpointing: recomputes activations instead of storing them.
 #pragma once
 
 #include <concepts>
@@ -8,8 +7,8 @@
 
 namespace gradus {
 
-/// Returns f(inputs) and saves only the inputs; backward runs f again. Needs the memory of only one
-/// f at a time, at the cost of a third more arithmetic (Chen et al. 2016).
+/// Returns f(inputs) and saves only the inputs; backward runs f again. Needs the memory of one f at
+/// a time and a third more arithmetic (Chen et al. 2016).
 ///
 /// Leaves that f uses (parameters) receive their gradients, unless used only inside a parallel_for.
 /// The second run draws the same random numbers. Checkpoints can be nested and have derivatives of
@@ -17,8 +16,8 @@ namespace gradus {
 ///
 /// f and its captures are kept until backward, and objects that they refer to must live as long. f
 /// must be repeatable: a batch norm would update its running statistics twice. Throws ValueError if
-/// f returns no tensor. Throws GraphError if f uses a tensor computed outside (pass it as an
-/// input), or if the second run returns another shape or dtype.
+/// f returns no tensor, and GraphError if f uses a tensor computed outside or if the second run
+/// returns another shape or dtype.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs);
 
 /// Like checkpoint, but passes the inputs as separate arguments:

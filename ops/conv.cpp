@@ -5,7 +5,7 @@
 //                                                                du = unfold(dy)
 //
 // A convolution is a matmul of windows u and weight. For a depthwise convolution, that matmul would
-// have width 1. A kernel therefore processes the rows of x, tap by tap:
+// have width 1, so a kernel processes the rows of x, tap by tap:
 //
 //   y[b, c, t] = Σ_k w[c, k] x[b, c, t·stride + k·dilation]
 //   dx = fold(dy w)      dw[c, k] = Σ_bt dy[b, c, t] x[b, c, t·stride + k·dilation]
@@ -189,7 +189,8 @@ void check_conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,
   const std::int64_t reach = o.dilation * (K - 1) + 1;
   require<ShapeError>(K > 0 && x.size(2) + 2 * o.padding >= reach, "conv1d: a length of ",
                       x.size(2), " with padding ", o.padding, " at both ends is shorter than ",
-                      "the ", reach, " positions that ", K, " taps cover");
+                      "the ", reach, " positions that ", K, " taps cover. Use more padding or ",
+                      "fewer taps.");
   check_weight_and_bias("conv1d", x, weight, bias);
 }
 

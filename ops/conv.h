@@ -1,4 +1,3 @@
-// 1-D convolution.
 #pragma once
 
 #include "gradus/engine/tensor.h"

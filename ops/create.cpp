@@ -29,7 +29,8 @@ Tensor fill_with(const Shape& shape, Dtype dtype, F f) {
 template <class T>
 void check_count(const char* name, std::span<T> values, const Shape& shape) {
   require<ShapeError>(std::ssize(values) == numel(shape), name, ": ", values.size(),
-                      " values do not fill a shape ", shape, " of ", numel(shape), " elements");
+                      " values do not fill shape ", shape, " of ", numel(shape),
+                      " elements. Pass one value per element.");
 }
 
 using Rows = std::initializer_list<std::initializer_list<double>>;
@@ -40,10 +41,10 @@ Tensor blocks_of(std::span<const Rows> blocks, Dtype dtype) {
   std::vector<double> values;
   for (const Rows& block : blocks) {
     require<ShapeError>(block.size() == m, "tensor: a block has ", block.size(),
-                        " rows but the first has ", m);
+                        " rows but the first has ", m, ". Make all blocks equal.");
     for (const std::initializer_list<double>& row : block) {
       require<ShapeError>(row.size() == n, "tensor: a row has ", row.size(),
-                          " values but the first has ", n);
+                          " values but the first has ", n, ". Make all rows equally long.");
       values.insert(values.end(), row.begin(), row.end());
     }
   }
@@ -69,14 +70,14 @@ Tensor eye(std::int64_t n, Dtype dtype) {
 
 Tensor arange(double start, double stop, double step, Dtype dtype) {
   require(std::isfinite((stop - start) / step), "arange: the number of steps from ", start, " to ",
-          stop, " by ", step, " is not finite");
+          stop, " by ", step, " is not finite. Pass finite bounds and a nonzero step.");
   const auto n = static_cast<std::int64_t>(std::max(0.0, std::ceil((stop - start) / step)));
   return fill_with({n}, dtype,
                    [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
 }
 
 Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step) {
-  require(step != 0, "arange: step must not be 0 (from ", start, " to ", stop, ")");
+  require(step != 0, "arange: step must not be 0, got a range from ", start, " to ", stop);
   // Distances may be up to 2⁶⁴ − 1, so use unsigned arithmetic.
   const auto first = static_cast<std::uint64_t>(start), end = static_cast<std::uint64_t>(stop),
              by = static_cast<std::uint64_t>(step);
@@ -84,7 +85,7 @@ Tensor arange_i64(std::int64_t start, std::int64_t stop, std::int64_t step) {
   const std::uint64_t distance = rises ? end - first : first - end, length = rises ? by : 0 - by;
   const std::uint64_t n = is_empty ? 0 : (distance - 1) / length + 1;
   require<MemoryError>(n < std::uint64_t{1} << 47, "arange: ", n, " elements from ", start, " to ",
-                       stop, " do not fit in any memory");
+                       stop, " do not fit in any memory. Use a larger step.");
   return fill_with({static_cast<std::int64_t>(n)}, Dtype::i64, [=](std::int64_t i) {
     return static_cast<std::int64_t>(first + static_cast<std::uint64_t>(i) * by);
   });
@@ -120,7 +121,7 @@ Tensor randn(const Shape& shape, Dtype dtype) {
 }
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape) {
-  require(low < high, "randint: the range [", low, ", ", high, ") is empty");
+  require(low < high, "randint: the range [", low, ", ", high, ") is empty. Pass low < high.");
   const RandomStream random = generator().next();
   return fill_with(shape, Dtype::i64,
                    [&](std::int64_t i) { return low + random.below(i, high - low); });

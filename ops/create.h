@@ -41,8 +41,8 @@ Tensor randn(const Shape& shape, Dtype dtype = default_dtype());          // mea
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape);  // i64 in [low, high)
 Tensor randperm(std::int64_t n);  // 0 … n − 1 in random order, i64
 
-/// Builds a tensor from nested lists, up to three levels deep: tensor(3.0), tensor({1, 2}),
-/// tensor({{1, 2}, {3, 4}}). Rows must have equal lengths.
+/// Builds a tensor from nested lists of equal lengths, up to three levels deep: tensor(3.0),
+/// tensor({1, 2}), tensor({{1, 2}, {3, 4}}).
 Tensor tensor(Scalar value, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<double> values, Dtype dtype = default_dtype());
 Tensor tensor(std::initializer_list<std::initializer_list<double>> rows,
@@ -51,9 +51,8 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
               Dtype dtype = default_dtype());
 Tensor indices(std::initializer_list<std::int64_t> values);  // i64
 
-/// Copies row-major `values` into a tensor of `shape` (default: a vector). T determines the dtype:
-/// float, double, int64_t and bool are kept, other integers become i64. Throws ShapeError if the
-/// count does not match.
+/// Copies row-major `values` into a tensor of `shape` (default: a vector). Integers other than
+/// int64_t and bool become i64. Throws ShapeError if the count does not match.
 template <class T>
 Tensor tensor(std::span<const T> values, const Shape& shape);
 template <class T>

@@ -1,4 +1,4 @@
-// cross_entropy of logits [..., V] with target classes [...], and nll_loss, its second half.
+// cross_entropy of logits [..., V] with target classes [...], and nll_loss of log-probabilities.
 //
 //   loss_n = −Σ_v q_nv log softmax(x_n)_v = A_n lse_n − Σ_v q_nv x_nv
 //   q_nv   = c_n [v = target_n] + s w_v      c_n = (1 − ε) w_target,  s = ε / V,  A_n = Σ_v q_nv
@@ -103,7 +103,8 @@ void check_arguments(const char* name, const Tensor& x, const Tensor& target,
                       ": expected an f32 or f64 input with i64 targets, got ", x.dtype(), " with ",
                       target.dtype(), ". For probabilities use cross_entropy_soft.");
   Shape rows = x.shape();
-  require<ShapeError>(rows.rank() >= 1, name, ": the input ", rows, " has no class axis");
+  require<ShapeError>(rows.rank() >= 1, name, ": the input ", rows,
+                      " has no class axis. Pass [..., classes].");
   rows.erase(rows.rank() - 1);
   require<ShapeError>(target.shape() == rows, name, ": the target for input ", x.shape(),
                       " must be ", rows, ", one class per row, got ", target.shape(),
@@ -133,7 +134,8 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
     if (t[i] == ignored) continue;
     if (t[i] < 0 || t[i] >= classes) [[unlikely]]
       fail<IndexError>(name, ": target ", t[i], " at ", unravel_index(i, target.shape()),
-                       " is neither a class in [0, ", classes, ") nor ignore_index, ", ignored);
+                       " is neither a class in [0, ", classes, ") nor ignore_index, ", ignored,
+                       ". Map it to a class, or set ignore_index.");
     total += weight.empty() ? 1 : weight[static_cast<std::size_t>(t[i])];
   }
   return total;

@@ -1,11 +1,10 @@
-// Losses that compare logits or log-probabilities with target classes.
 #pragma once
 
 #include "gradus/engine/tensor.h"
 
 namespace gradus {
 
-/// How to combine the losses of the elements that are not ignored.
+/// Reduction of the losses that are not ignored.
 enum class Reduction { mean, sum, none };
 
 /// Options of cross_entropy() and nll_loss(). Defaults are as in PyTorch.
@@ -17,11 +16,11 @@ struct CrossEntropyOptions {
 };
 /// Returns −log softmax(logits)[target] for logits [..., V] and target i64 [...] in [0, V) or
 /// ignored. If all targets are ignored, the mean is 0 with gradient 0. Throws ShapeError,
-/// DtypeError, IndexError for an invalid class, ValueError for an invalid label_smoothing.
+/// DtypeError, IndexError for an invalid class, or ValueError for an invalid label_smoothing.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options = {});
 
-/// Returns −log_probabilities[target], the second half of cross_entropy().
+/// Returns −log_probabilities[target]. cross_entropy() is nll_loss() of log_softmax().
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
                 const CrossEntropyOptions& options = {});
 

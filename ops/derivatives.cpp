@@ -13,7 +13,7 @@ std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) 
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& x = inputs[i];
-    require<ValueError>(x.defined(), who, ": input ", i, " is undefined");
+    require<ValueError>(x.defined(), who, ": input ", i, " is undefined. Assign a value.");
     require<DtypeError>(is_float(x.dtype()), who, ": input ", i, " is ", x.dtype(),
                         ", but only f32 and f64 have derivatives. Capture others in the function.");
     out.push_back(x.requires_grad() ? x : x.detach().requires_grad_());

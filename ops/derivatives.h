@@ -21,12 +21,11 @@ struct ValueAndGradients {
   Tensor value;
   std::vector<Tensor> gradients;
 };
-/// Returns f(inputs) and dyᵀ J: one gradient per input, zeros for an input that f does not depend
-/// on. dy must have the shape of f's result. An undefined dy is 1, and f must then return one
-/// element.
+/// Returns f(inputs) and dyᵀ J, one gradient per input (zeros for an unused input). dy must have
+/// the shape of f's result. An undefined dy is 1, and f must then return one element.
 ///
-/// Here and below, inputs must be floating-point and need not require a gradient. The inputs and
-/// their grad() are not changed.
+/// The inputs of all functions below must be floating-point. The inputs and their grad() are not
+/// changed.
 ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                       const Tensor& dy = {}, DerivativeOptions options = {});
 
@@ -34,9 +33,9 @@ ValueAndGradients vjp(const TensorFunction& f, const std::vector<Tensor>& inputs
 struct ValueAndTangent {
   Tensor value, tangent;  // f(inputs), J v
 };
-/// Returns f(inputs) and J v = Σ_i ∂f/∂inputs[i] · v[i], the change of f along v (one tangent per
-/// input, of equal shape and dtype). Applies reverse mode twice: u ↦ uᵀJ is linear, and its own
-/// vᵀ(·) is J v (Townsend 2017, "A new trick for calculating Jacobian vector products").
+/// Returns f(inputs) and J v = Σ_i ∂f/∂inputs[i] · v[i], with one tangent per input, of equal shape
+/// and dtype. Applies reverse mode twice (Townsend 2017, "A new trick for calculating Jacobian
+/// vector products").
 ValueAndTangent jvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                     const std::vector<Tensor>& tangents, DerivativeOptions options = {});
 
@@ -45,8 +44,8 @@ struct ValueAndProduct {
   Tensor value;
   std::vector<Tensor> product;  // H v
 };
-/// Returns f(inputs) (one element) and H v for the Hessian H: one tensor per input, zeros where the
-/// gradient is constant. Does not form H (Pearlmutter 1994).
+/// Returns f(inputs) (one element) and H v for the Hessian H, one tensor per input. Does not form H
+/// (Pearlmutter 1994).
 ValueAndProduct hessian_vector_product(const TensorFunction& f, const std::vector<Tensor>& inputs,
                                        const std::vector<Tensor>& v,
                                        DerivativeOptions options = {});

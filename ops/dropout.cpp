@@ -2,9 +2,8 @@
 //
 //   dx = dropout(dy) with the same mask
 //
-// Saves only the number of the random stream. The mask depends on that number and on the row-major
-// index of an element, so backward draws it again. Backward is the same op, so derivatives of any
-// order exist.
+// Saves only the number of the random stream, from which backward draws the mask again. Backward is
+// the same op, so derivatives of any order exist.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>
@@ -64,7 +63,7 @@ struct Dropout final : Op {
   const char* name() const override { return "dropout"; }
 
   Tensor forward(const Tensor& x) {
-    const bool gives_up_x = std::exchange(in_place, false);  // first run only: see Node::run_again
+    const bool gives_up_x = std::exchange(in_place, false);  // only in the first run
     Tensor y = gives_up_x ? reuse_or_empty(x) : Tensor::empty_like(x);
     drop_into(y, mask, kernel::contiguous(x));
     return y;

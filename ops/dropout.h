@@ -1,4 +1,3 @@
-// Dropout with counter-based masks, which are not stored.
 #pragma once
 
 #include "gradus/engine/base/random.h"
@@ -7,9 +6,9 @@
 namespace gradus {
 
 /// Zeroes each element with probability p and scales the others by 1 / (1 − p). Returns x if p = 0
-/// or not training. Throws ValueError unless 0 ≤ p < 1. Srivastava et al. 2014. The mask depends
-/// only on the stream drawn from generator() and the logical index, not on threads. Overwrites x if
-/// it is a temporary.
+/// or not training. The mask depends only on the stream drawn from generator() and the element's
+/// index. Overwrites x if it is a temporary. Throws ValueError unless 0 ≤ p < 1. Srivastava et al.
+/// 2014.
 Tensor dropout(Tensor x, double p, bool training = true);
 
 /// Dropout mask for ops that contain dropout. Keeps element `index` if word(index) ≥ threshold.

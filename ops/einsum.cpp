@@ -39,7 +39,7 @@ Formula parse(std::string_view formula, std::size_t operands) {
   for (std::size_t comma; (comma = left.find(',')) != std::string::npos; left.erase(0, comma + 1))
     out.operands.push_back(left.substr(0, comma));
   require(out.operands.size() == operands, "einsum: \"", formula, "\" is for ", out.operands.size(),
-          " tensors but got ", operands);
+          " tensors but got ", operands, ". Pass one tensor per term.");
   return out;
 }
 
@@ -60,11 +60,12 @@ std::string spell(std::string_view formula, std::string term, std::int64_t dots)
 
 std::string letters_of(std::string_view formula, const std::string& term, const Tensor& x,
                        int number) {
-  require(x.defined(), "einsum: operand ", number, " is undefined");
+  require(x.defined(), "einsum: operand ", number, " is undefined. Pass a defined tensor.");
   const bool dots = term.find("...") != std::string::npos;
   const auto named = static_cast<std::int64_t>(term.size()) - (dots ? 3 : 0);
   require<ShapeError>(dots ? x.rank() >= named : x.rank() == named, "einsum: \"", term, "\" names ",
-                      named, " axes, but operand ", number, " is ", x.shape());
+                      named, " axes, but operand ", number, " is ", x.shape(),
+                      ". Write one letter per axis.");
   return spell(formula, term, x.rank() - named);
 }
 
@@ -102,14 +103,14 @@ void check_sizes(std::string_view formula, const std::string& la, const Tensor& 
     require<ShapeError>(m == n || (!letter && (m == 1 || n == 1)), "einsum: in \"", formula, "\" ",
                         letter ? std::string("'") + c + "'" : std::string("an axis of \"...\""),
                         " is ", m, " in the first operand ", a.shape(), " but ", n,
-                        " in the second ", b.shape());
+                        " in the second ", b.shape(), ". The sizes must be equal.");
   }
 }
 
 void check_result(std::string_view formula, const std::string& result, const std::string& have) {
   for (const char c : result)
-    require(in(have, c), "einsum: '", c, "' of the result appears in no operand of \"", formula,
-            "\"");
+    require(in(have, c), "einsum: '", c, "' of the result does not appear in an operand of \"",
+            formula, "\". Use letters of the operands.");
   for (const char c : have)
     require(is_letter(c) || in(result, c), "einsum: \"", formula,
             "\" has \"...\" in an operand but not in the result. Add it to the result.");
@@ -133,7 +134,9 @@ Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
   check_result(formula, result, la + lb);
   check_sizes(formula, la, a, lb, b);
   check_pair("einsum", a, b);
-  std::string batch, left, right, summed;  // in both and result; in one and result; in both only
+  // `batch` letters are in both operands and the result, `left` and `right` letters in one and the
+  // result, and `summed` letters in both operands only.
+  std::string batch, left, right, summed;
   for (const char c : result) (in(la, c) ? in(lb, c) ? batch : left : right) += c;
   for (const char c : la)
     if (in(lb, c) && !in(result, c)) summed += c;

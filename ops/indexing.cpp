@@ -22,7 +22,7 @@
 namespace gradus {
 namespace {
 
-/// Throws IndexError for the first entry of the contiguous `index` that is outside [0, n).
+/// Throws IndexError for the first entry of the contiguous `index` outside [0, n).
 void check_range(const char* op, const char* what, const Tensor& index, std::int64_t n,
                  const char* advice = "") {
   const auto* first = index.data<std::int64_t>();
@@ -70,9 +70,8 @@ void copy_positions(const T* x, std::int64_t outer, std::int64_t n, std::int64_t
   });
 }
 
-/// For each position p of `index`, calls f(index[p], x at p, source at p), where x is taken at
-/// position 0 of `axis`. One thread processes a line along `axis` in order, so elements of a line
-/// may have the same target.
+/// Calls f(index[p], x at p, source at p) for each position p of `index`, with x at position 0 of
+/// `axis`. One thread processes a line along `axis`, so its elements may have the same target.
 template <class T, class S, class F>
 void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T* x,
                      const Strides& s_strides, S* source, F f) {
@@ -102,7 +101,6 @@ void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T*
 
 namespace op {
 
-/// Replaces the axis of x with the axes of the index.
 struct IndexSelect final : Op {
   int axis;
   bool embeds;
@@ -146,13 +144,12 @@ struct IndexSelect final : Op {
       dy = index_select(dy, axis, kept);
       at = index_select(at, 0, kept);
     }
-    // Returns only these rows: the gradient of the others is 0.
+    // Returns only these rows, because the gradient of all other rows is 0.
     if (axis == 0 && !GradMode::enabled()) return {Gradient::rows(dy, at), {}};
     return {scatter_add(zeros(from, dy.dtype()), axis, along(at, axis, dy.shape()), dy), {}};
   }
 
-  /// Returns the positions where `at` is not padding_idx, or an undefined tensor if these are all
-  /// positions.
+  /// Returns the positions without padding_idx, or an undefined tensor if there is no padding.
   Tensor without_padding(const Tensor& at) const {
     if (!padding_idx) return {};
     const std::vector<std::int64_t> all = at.to_vector<std::int64_t>();
@@ -294,7 +291,7 @@ Tensor Tensor::operator[](const Tensor& index) const {
     if (axis >= index.rank()) shape.push_back(size(axis));
   }
   require<ShapeError>(index.rank() <= rank(), "[]: a mask ", index.shape(), " has more axes than ",
-                      shape_);
+                      shape_, ". Use at most as many axes.");
   const std::vector<bool> chosen = index.to_vector<bool>();
   std::vector<std::int64_t> rows;
   for (std::size_t i = 0; i < chosen.size(); ++i)

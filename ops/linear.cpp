@@ -1,4 +1,4 @@
-// linear: y = x Wᵀ + b. This op performs most of a Transformer's arithmetic.
+// linear: y = x Wᵀ + b, most of a Transformer's arithmetic.
 //
 //   forward     y = x Wᵀ + b                    x [N, in], W [out, in], y [N, out]
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n
@@ -31,7 +31,6 @@ std::int64_t count_rows(const Tensor& x) {
   return rows;
 }
 
-/// Returns [..., n] as [rows, n].
 Tensor as_rows(const Tensor& x) { return kernel::reshaped(x, {count_rows(x), x.size(-1)}); }
 
 Tensor linear_formula(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -99,7 +98,7 @@ struct Linear final : Op {
 
 namespace {
 
-/// Suggests a fix for an input whose last axis is not `in`.
+/// Suggests a fix for a mismatched input.
 const char* advice(const Tensor& x, std::int64_t in) {
   if (x.rank() == 2 && x.size(0) == in) return "Did you mean transpose(x)?";
   return "Change the layer's input size.";

@@ -1,4 +1,3 @@
-// The affine map of a linear layer.
 #pragma once
 
 #include "gradus/engine/tensor.h"

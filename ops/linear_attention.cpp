@@ -18,7 +18,7 @@
 namespace gradus {
 namespace {
 
-constexpr std::int64_t kChunk = 64;  // balances the costs of pairs in a chunk and of its sums
+constexpr std::int64_t kChunk = 64;  // balances the costs of a chunk's pairs and sums
 
 /// Σ_{j ≤ i} (q_i · k_j) v_j: q, k [B, H, T, F], v [B, H, T, D] → [B, H, T, D].
 Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -54,8 +54,8 @@ void check_sizes(const char* name, const Tensor& q, const Tensor& k, const Tenso
   const bool fit = q.size(0) == k.size(0) && q.size(1) == k.size(1) && q.size(3) == k.size(3) &&
                    k.size(0) == v.size(0) && k.size(1) == v.size(1) && k.size(2) == v.size(2);
   require<ShapeError>(fit, name, ": q ", q.shape(), ", k ", k.shape(), " and v ", v.shape(),
-                      " do not fit. Batch and heads must be equal, the widths of q and k, and the ",
-                      "lengths of k and v.");
+                      " do not fit. Batch sizes, heads, the widths of q and k, and the lengths of ",
+                      "k and v must be equal.");
   require<ShapeError>(!causal || q.size(2) == k.size(2), name, ": causal attention needs as many ",
                       "queries as keys, got ", q.size(2), " and ", k.size(2));
 }
@@ -70,8 +70,7 @@ Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 
-/// Exponents are at most max |w|² / 2. With a shift that is 60 less, all keys and their sums fit
-/// into f32.
+/// Exponents are at most max |w|² / 2. A shift 60 below keeps all keys and their sums within f32.
 double safe_shift(const Tensor& projection) {
   return std::max(0.0, 0.5 * max(sum(square(projection), {1})).item() - 60);
 }
@@ -84,7 +83,7 @@ Tensor mask_padding(const Tensor& x, const std::vector<std::int64_t>& lengths) {
                       x.defined() ? to_string(x.shape()) : "an undefined tensor");
   for (const std::int64_t length : lengths)
     require<ShapeError>(length <= x.size(2), "mask_padding: a length of ", length, " exceeds the ",
-                        x.size(2), " positions of x ", x.shape());
+                        x.size(2), " positions of x ", x.shape(), ". Pass shorter lengths.");
   const Tensor seen = padding_mask(lengths).dense({x.size(0), 1, 1, x.size(2)});  // [B, 1, 1, S]
   return masked_fill(x, transpose(logical_not(seen)), 0);
 }

@@ -19,14 +19,14 @@ enum class FeatureMap { elu_plus_one, relu };
 /// Options of linear_attention().
 struct LinearAttentionOptions {
   FeatureMap feature = FeatureMap::elu_plus_one;
-  bool causal = false;                     // if true, query i sees keys 0 … i; requires T = S
+  bool causal = false;                     // true: query i uses keys 0 … i; requires T = S
   std::vector<std::int64_t> lengths = {};  // number of keys in each example; the rest is padding
   double eps = 1e-6;                       // added to the divisor
 };
 
 /// Linear attention (Katharopoulos et al. 2020): q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] →
-/// [B, H, T, Dv]. A query with no keys or a zero divisor has output 0. Padding is ignored, even if
-/// NaN.
+/// [B, H, T, Dv]. The output is 0 for a query with no keys or a zero divisor. Ignores padding, even
+/// if NaN.
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                         const LinearAttentionOptions& options = {});
 
@@ -42,7 +42,7 @@ struct PerformerOptions {
 ///
 /// Exponents are shifted by one value per query and one for all keys of a head. The shifts cancel,
 /// so the derivative treats them as constants. If causal, the key shift depends only on the
-/// projection, so later keys do not affect earlier results.
+/// projection.
 Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& projection, const PerformerOptions& options = {});
 
@@ -51,9 +51,9 @@ Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 /// broadcasts to the result, is differentiable, and defaults to 0.
 Tensor favor_features(const Tensor& x, const Tensor& projection, const Tensor& shift = {});
 
-/// Returns a matrix of shape [features, width]. Its rows are Gaussian vectors, orthogonalized
-/// in blocks of `width` rows and rescaled to the lengths of independent Gaussian vectors. This
-/// lowers the variance of the estimate (Choromanski et al. 2021, §2.4).
+/// Returns a matrix of shape [features, width] of Gaussian row vectors, orthogonalized in blocks of
+/// `width` rows and rescaled to the lengths of independent Gaussian vectors. This lowers the
+/// variance of the estimate (Choromanski et al. 2021, §2.4).
 Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const RandomStream& stream,
                              Dtype dtype = default_dtype());
 

@@ -25,8 +25,7 @@
 namespace gradus {
 namespace {
 
-/// y[i] = c[i] ? a[i] : b[i]. Loads both values, and reads bools as bytes, so that compilers
-/// vectorize the loop.
+/// y[i] = c[i] ? a[i] : b[i]. Loads both values, and bools as bytes, so that the loop vectorizes.
 template <class T>
 GRADUS_INLINE void select_row(StridedRow<unsigned char> c, StridedRow<T> a, StridedRow<T> b, T* y,
                               std::int64_t n) {
@@ -257,7 +256,6 @@ Tensor quantify(bool every, const Tensor& x, int axis, bool keepdim) {
   return apply(op::Quantifier{every, reduced(name, x, {axis}, keepdim)}, x);
 }
 
-/// True if any element equals `wanted`.
 bool contains(const char* op, const Tensor& input, bool wanted) {
   check_bool(op, input);
   const Tensor x = kernel::contiguous(input);

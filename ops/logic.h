@@ -8,7 +8,7 @@ namespace gradus {
 
 // Comparisons of f32, f64 or i64 tensors, broadcast → bool, without a gradient. NaN is unequal to
 // everything, and neither less nor greater. i64 tensors are compared exactly with any number: 2.5
-// is not rounded to 2, nor 2⁵³ + 1 to 2⁵³.
+// is not rounded.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);

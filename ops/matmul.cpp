@@ -30,7 +30,6 @@ D leading_axes(const D& dims) {
   return D(std::span<const std::int64_t>(dims).first(static_cast<std::size_t>(dims.rank() - 2)));
 }
 
-/// One operand, with the layout of its matrices.
 struct Operand {
   Tensor x;
   bool transposed = false;
@@ -45,7 +44,6 @@ struct Operand {
     batch = broadcast_strides(leading_axes(x.shape()), leading_axes(x.strides()), leading);
   }
 
-  /// Returns the matrix at `index` of the leading axes.
   template <class T>
   Matrix<const T> matrix(std::int64_t index, const Shape& leading) const {
     std::int64_t at = 0;
@@ -82,7 +80,7 @@ void check_inner(const Tensor& a, const Tensor& b) {
                                         "second-to-last of the second.");
 }
 
-/// Computes a b over broadcast batches. Both must have rank ≥ 2.
+/// Both operands must have rank ≥ 2.
 Tensor batched_matmul(const Tensor& a, const Tensor& b) {
   check_inner(a, b);
   const Shape leading =
@@ -140,7 +138,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                       " include a scalar. Multiply with *.");
   if (a.rank() == 1) {
     require<ShapeError>(b.rank() > 1 || a.size(0) == b.size(0), "matmul: ", a.shape(), " x ",
-                        b.shape(), " have different lengths");
+                        b.shape(), " have different lengths. Pass vectors of equal length.");
     return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);

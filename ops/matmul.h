@@ -5,8 +5,8 @@
 
 namespace gradus {
 
-/// [..., m, k] · [..., k, n] → [..., m, n]; leading axes broadcast. A vector [k] is treated as
-/// [1, k] on the left and [k, 1] on the right, and the added axis is removed. Throws ShapeError if
+/// [..., m, k] · [..., k, n] → [..., m, n]; leading axes broadcast. A vector [k] counts as [1, k]
+/// on the left and [k, 1] on the right, without the added axis in the result. Throws ShapeError if
 /// the values of k differ.
 Tensor matmul(const Tensor& a, const Tensor& b);
 

@@ -89,7 +89,8 @@ Tensor norm_formula(const Tensor& x, const Tensor& w, const Tensor& b, bool cent
 void check_arguments(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias,
                      double eps) {
   check_float(op, x);
-  require<ShapeError>(x.rank() >= 1, op, ": x ", x.shape(), " has no axis to normalize");
+  require<ShapeError>(x.rank() >= 1, op, ": x ", x.shape(),
+                      " has no axis to normalize. Pass at least one axis.");
   require<ValueError>(eps >= 0, op, ": eps must not be negative, got ", eps);
   check_parameter(op, x, -1, "weight", weight);
   check_parameter(op, x, -1, "bias", bias);

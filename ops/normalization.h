@@ -1,4 +1,3 @@
-// Layer and RMS normalization.
 #pragma once
 
 #include "gradus/engine/tensor.h"

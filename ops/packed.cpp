@@ -28,13 +28,14 @@ Tensor unpack(const PackedMatrix& weight) {
 
 Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
   require(x.defined() && weight.defined(), "linear: the ", x.defined() ? "packed weight" : "input",
-          " is undefined");
+          " is undefined. Assign a value first.");
   const std::int64_t out = weight.rows(), in = weight.columns();
   require<ShapeError>(x.rank() >= 1 && x.size(-1) == in, "linear: the input ", x.shape(),
                       " must end in the input size of the packed weight, ", in, " ([", out, ", ",
                       in, "] is [out, in])");
   require<ShapeError>(!bias.defined() || bias.shape() == Shape{out}, "linear: the bias is ",
-                      bias.shape(), " but the packed weight has ", out, " rows");
+                      bias.shape(), " but the packed weight has ", out,
+                      " rows. Pass one value per row.");
   require<DtypeError>(x.dtype() == Dtype::f32 && bias.dtype() == Dtype::f32,  // undefined is f32
                       "linear: packed weights need an f32 input and bias, got ", x.dtype(), " and ",
                       bias.dtype());
@@ -54,7 +55,7 @@ Tensor linear(const Tensor& x, const PackedMatrix& weight, const Tensor& bias) {
 
 Tensor embedding(const PackedMatrix& weight, const Tensor& ids) {
   require(weight.defined() && ids.defined(), "embedding: the ",
-          ids.defined() ? "packed weight is" : "ids are", " undefined");
+          ids.defined() ? "packed weight is" : "ids are", " undefined. Assign a value first.");
   require<DtypeError>(ids.dtype() == Dtype::i64, "embedding: ids must be i64, got ", ids.dtype());
   Shape shape = ids.shape();
   shape.push_back(weight.columns());
@@ -62,7 +63,8 @@ Tensor embedding(const PackedMatrix& weight, const Tensor& ids) {
   auto* to = y.mutable_data<float>();
   for (const std::int64_t id : ids.to_vector<std::int64_t>()) {
     require<IndexError>(0 <= id && id < weight.rows(), "embedding: id ", id,
-                        " is not a row of a packed weight with ", weight.rows(), " rows");
+                        " is not a row of a packed weight with ", weight.rows(),
+                        " rows. Pass ids in this range.");
     weight.unpack_row(id, to);
     to += weight.columns();
   }

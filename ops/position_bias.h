@@ -27,7 +27,7 @@ Tensor alibi_bias(std::int64_t heads, PositionList queries, PositionList keys,
 /// Bucketing of distances. Defaults are as in T5 (Raffel et al. 2020).
 struct RelativeBuckets {
   std::int64_t count = 32;          // total number; must be even if bidirectional
-  std::int64_t max_distance = 128;  // all distances from here on share one bucket
+  std::int64_t max_distance = 128;  // larger distances share one bucket
   bool bidirectional = true;        // true: later keys use the upper half; false: distance 0
 };
 

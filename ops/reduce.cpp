@@ -40,7 +40,7 @@ Tensor spread_of(const char* op, const Tensor& x, const Reduced& r, double m, Fi
   });
 }
 
-/// Returns n − correction, at least 0: with too few elements, 0 / 0 = NaN.
+/// Returns n − correction, or 0 if negative, because a divisor of 0 yields NaN.
 double divisor(const char* op, const Reduced& r, int correction) {
   require(correction >= 0, op, ": correction must not be negative, got ", correction,
           ". Use 1 or 0.");
@@ -49,7 +49,7 @@ double divisor(const char* op, const Reduced& r, int correction) {
 
 const Reduced& require_nonempty(const char* op, const Reduced& r) {
   require<ShapeError>(r.n > 0, op, ": ", r.from, " has no elements along axes ", r.axes,
-                      ", so its ", op, " is undefined");
+                      ", so its ", op, " is undefined. Reduce axes with elements.");
   return r;
 }
 
@@ -68,7 +68,7 @@ Tensor products_of_others(const Tensor& x) {
   return slice(reshape(outside, even.shape()), 1, 0, n);
 }
 
-/// Returns all axes with the reduced ones last, so that groups are rows.
+/// Returns all axes with the reduced ones last.
 Axes reduced_last(const Reduced& r) {
   Axes order;
   for (int axis = 0; axis < r.from.rank(); ++axis)
@@ -228,7 +228,7 @@ struct Prod final : OverAxes {
   }
 };
 
-/// Computes the cumulative sum along r's only axis, accumulated in double.
+/// Computes the cumulative sum along r's only axis, in double.
 template <class T>
 void cumulate(const Groups& g, T* y) {
   const T* x = g.x.data<T>();

@@ -69,12 +69,11 @@ void check_rotate(const Tensor& x, std::int64_t positions, const RotaryOptions& 
       "apply_rotary: x must be [batch, heads, length, width] with an even width, got ", x.shape());
   const std::int64_t B = x.size(0), T = x.size(2);
   require<ShapeError>(positions == T || positions == B * T, "apply_rotary: ", positions,
-                      " positions do not fit x ", x.shape(), ". Pass ", T,
-                      ", or that many for each of ", B, " examples.");
+                      " positions do not fit x ", x.shape(), ". Pass ", T, " shared positions, or ",
+                      B * T, " for separate examples.");
   require(options.base > 0, "apply_rotary: base must be positive, got ", options.base);
 }
 
-/// Swaps the two columns of each pair.
 Tensor swapped(const Tensor& x, bool interleaved) {
   Shape pairs = x.shape();
   pairs[3] = interleaved ? x.size(3) / 2 : 2;

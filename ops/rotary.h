@@ -1,4 +1,3 @@
-// Rotary position embeddings.
 #pragma once
 
 #include <span>

@@ -106,12 +106,11 @@ void check_joinable(const char* op, std::span<const Tensor> x, int axis) {
   }
 }
 
-/// Zeroes x [..., m, n] above a diagonal (below it if not `lower`). Positive `diagonal` moves it
-/// right.
+/// tril() if `lower`, else triu().
 Tensor triangle(const char* op, const Tensor& x, bool lower, std::int64_t diagonal) {
   check_defined(op, x);
   require<ShapeError>(x.rank() >= 2, op, ": ", x.shape(),
-                      " has fewer than two axes, so it has no diagonal");
+                      " has fewer than two axes, so it has no diagonal. Pass [..., m, n].");
   const std::int64_t m = x.size(-2), n = x.size(-1);
   Tensor cut = Tensor::empty({m, n}, Dtype::bool_);
   bool* at = cut.mutable_data<bool>();
@@ -133,7 +132,7 @@ Tensor contiguous(const Tensor& x) {
 }
 
 Tensor cat(std::span<const Tensor> x, int axis) {
-  require(!x.empty(), "cat: no tensors to join");
+  require(!x.empty(), "cat: no tensors to join. Pass at least one.");
   for (const Tensor& each : x) check_defined("cat", each);
   require<ShapeError>(x[0].rank() > 0,
                       "cat: tensors without axes, [], cannot be joined. Use stack().");
@@ -147,7 +146,7 @@ Tensor cat(std::initializer_list<Tensor> x, int axis) {
 }
 
 Tensor stack(std::span<const Tensor> x, int axis) {
-  require(!x.empty(), "stack: no tensors to join");
+  require(!x.empty(), "stack: no tensors to join. Pass at least one.");
   for (const Tensor& each : x) check_defined("stack", each);
   axis = normalize_axis("stack", axis, x[0].rank() + 1);
   check_joinable("stack", x, -1);

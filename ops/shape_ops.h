@@ -1,4 +1,4 @@
-// Joins, repeats, flips, pads, and takes triangles of tensors. Throw ValueError for an undefined
+// Ops that join, repeat, flip and pad tensors, or take triangles. Throw ValueError for an undefined
 // tensor, IndexError for an invalid axis.
 #pragma once
 
@@ -18,8 +18,8 @@ Tensor cat(std::initializer_list<Tensor> x, int axis = 0);
 /// Joins tensors along a new axis. Shapes and dtypes must be equal. Throws the same errors as cat.
 Tensor stack(std::span<const Tensor> x, int axis = 0);
 Tensor stack(std::initializer_list<Tensor> x, int axis = 0);
-/// Repeats x times[i] times along axis i. If there are more counts than axes, adds leading axes.
-/// Throws ShapeError for too few counts, ValueError for negative ones.
+/// Repeats x times[i] times along axis i. Additional counts add leading axes. Throws ShapeError for
+/// too few counts, ValueError for negative counts.
 Tensor repeat(const Tensor& x, const Shape& times);
 Tensor flip(const Tensor& x, const Axes& axes);  // throws ValueError for repeated axes
 /// Zeroes x [..., m, n] above (tril) or below (triu) a diagonal; positive `diagonal` counts to the

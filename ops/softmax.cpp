@@ -73,7 +73,7 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
                                              std::int64_t n) {
   constexpr T kMasked = -std::numeric_limits<T>::infinity();
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    // In nearly all rows, the first element rules this out.
+    // Checks the first element before the entire row.
     if (y[0] == kMasked && vmath::max(y, n) == kMasked) {
       std::fill_n(dx, n, T(0));
       continue;
@@ -84,8 +84,7 @@ GRADUS_INLINE void log_softmax_rows_backward(const T* y, const T* dy, T* dx, std
   }
 }
 
-/// Calls kernel(at, x, y, rows, n) on chunks of rows. The first row of a chunk starts at element
-/// `at`.
+/// Calls kernel(at, x, y, rows, n) on chunks of rows. A chunk starts at element `at`.
 template <class Kernel>
 Tensor on_rows(const char* name, const Tensor& x, Tensor y, Kernel kernel) {
   const Tensor packed = kernel::contiguous(x);
@@ -101,8 +100,7 @@ Tensor on_rows(const char* name, const Tensor& x, Tensor y, Kernel kernel) {
   return y;
 }
 
-/// Calls kernel(y, dy, dx, rows, n). y is contiguous, as on_rows returns it. dx overwrites dy if
-/// unshared.
+/// Calls kernel(y, dy, dx, rows, n) with contiguous y. dx overwrites dy if unshared.
 template <class Kernel>
 Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Kernel kernel) {
   return on_rows(name, dy, reuse_or_empty(dy),
@@ -111,7 +109,6 @@ Tensor on_rows_backward(const char* name, const Tensor& y, const Tensor& dy, Ker
                  });
 }
 
-/// Returns the axes for a reduction along the last axis.
 Axes last_axis(const Tensor& x) { return x.rank() == 0 ? Axes{} : Axes{-1}; }
 
 }  // namespace

@@ -1,4 +1,3 @@
-// Softmax and log-softmax.
 #pragma once
 
 #include "gradus/engine/tensor.h"

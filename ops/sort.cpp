@@ -151,7 +151,8 @@ struct Multinomial final : Op {
     const std::int64_t needed = replacement ? 1 : count;
     require(positive >= needed, "multinomial: row ", row, " has ", positive,
             " weights above 0, but ", needed,
-            replacement ? " is needed" : " are to be drawn without replacement");
+            replacement ? " is needed. Pass a positive weight."
+                        : " are to be drawn without replacement. Draw fewer.");
   }
 
   void draw_with(std::int64_t row, std::span<const double> w, std::int64_t* y) const {
@@ -184,7 +185,8 @@ namespace {
 
 Tensor arg_extreme(const char* op, const Tensor& x, bool largest, int axis, bool keepdim) {
   const Reduced r = reduced(op, x, {axis}, keepdim);
-  require<ShapeError>(r.n > 0, op, ": ", x.shape(), " has no elements along axis ", axis);
+  require<ShapeError>(r.n > 0, op, ": ", x.shape(), " has no elements along axis ", axis,
+                      ". Pass an axis with elements.");
   return apply(op::Positions(op, static_cast<int>(r.axes[0]), 1, r.shape, {largest, true}), x);
 }
 

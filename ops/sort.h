@@ -7,8 +7,8 @@
 namespace gradus {
 
 /// Returns the i64 position of the first largest (smallest) element along `axis`, which is removed,
-/// or kept with size 1 if keepdim. NaN counts as the extreme. Throws ShapeError for an axis of size
-/// 0.
+/// or kept with size 1 if keepdim. NaN counts as the extreme. Throws ShapeError if the axis is
+/// empty.
 Tensor argmax(const Tensor& x, int axis, bool keepdim = false);
 Tensor argmin(const Tensor& x, int axis, bool keepdim = false);
 

@@ -44,7 +44,7 @@ std::optional<Strides> strides_for(const Tensor& x, const Shape& shape) {
 /// Returns the gradient: `dy` at start, start + step, … of an axis of n elements, 0 elsewhere.
 Gradient slice_backward(const Tensor& dy, int axis, std::int64_t n, std::int64_t start,
                         std::int64_t step) {
-  // Return only the slice, because the rest is 0.
+  // All other positions have gradient 0.
   if (!GradMode::enabled()) return Gradient::slice(dy, axis, start, step);
   const std::int64_t count = dy.size(axis);
   if (step == 1) return pad(dy, axis, start, n - start - count);
@@ -132,7 +132,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   if (computed >= 0) {
     require<ShapeError>(others > 0 && x.numel() % others == 0, "reshape: ", x.shape(), " has ",
                         x.numel(), " elements, which do not fill ", shape,
-                        " with any size in place of -1");
+                        " for any value of -1. The other sizes must divide ", x.numel(), ".");
     to[computed] = x.numel() / others;
   }
   require<ShapeError>(numel(to) == x.numel(), "reshape: ", x.shape(), " has ", x.numel(),
@@ -155,7 +155,7 @@ Tensor flatten(const Tensor& x, int first, int last) {
   first = normalize_axis("flatten", first, x.rank());
   last = normalize_axis("flatten", last, x.rank());
   require<ShapeError>(first <= last, "flatten: axis ", first, " comes after axis ", last, " in ",
-                      x.shape());
+                      x.shape(), ". Exchange them.");
   Shape shape = x.shape();
   for (int axis = first; axis < last; ++axis) {
     shape[first] *= shape[first + 1];
@@ -223,12 +223,12 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& size
   for (const std::int64_t size : sizes) {
     require<ShapeError>(size >= 0 && size <= x.shape()[axis] - start, "split: part ", parts.size(),
                         " of size ", size, " does not fit into axis ", axis, " of ", x.shape(),
-                        " from ", start);
+                        " from ", start, ". The sizes must add up to ", x.shape()[axis], ".");
     parts.push_back(slice(x, axis, start, start + size));
     start += size;
   }
   require<ShapeError>(start == x.shape()[axis], "split: the sizes add up to ", start, " but axis ",
-                      axis, " of ", x.shape(), " has ", x.shape()[axis]);
+                      axis, " of ", x.shape(), " has ", x.shape()[axis], ". They must be equal.");
   return parts;
 }
 
@@ -253,7 +253,7 @@ Tensor Tensor::operator[](std::initializer_list<Index> indices) const {
   check_defined("[]", *this);
   require<IndexError>(static_cast<int>(indices.size()) <= rank(), "[]: ", indices.size(),
                       " indices for ", shape_, ", which has ", rank(),
-                      rank() == 1 ? " axis" : " axes");
+                      rank() == 1 ? " axis" : " axes", ". Pass at most one index per axis.");
   Tensor part = *this;
   int axis = 0;
   for (const Index& index : indices) {

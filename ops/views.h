@@ -12,7 +12,7 @@ namespace gradus {
 /// Returns x with the given shape; one size may be −1 and is then computed. Returns a view if
 /// strides allow, otherwise a copy. Throws ShapeError if the element counts differ.
 Tensor reshape(const Tensor& x, const Shape& shape);
-Tensor view(const Tensor& x, const Shape& shape);  // never copies; throws ShapeError instead
+Tensor view(const Tensor& x, const Shape& shape);  // never copies, but may throw ShapeError
 /// Merges axes first … last. Throws ShapeError if first comes after last.
 Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 
@@ -33,8 +33,7 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop,
 Tensor select(const Tensor& x, int axis, std::int64_t position);
 /// Returns slices of `size` along `axis`; the last may be shorter. Throws ValueError if size < 1.
 std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis = 0);
-/// Returns slices of the given sizes. Throws ShapeError unless the sizes add up to that of the
-/// axis.
+/// Returns slices of the given sizes. Throws ShapeError unless their sum is the axis's size.
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis);
 /// Returns slices of n / chunks positions each, rounded up. The last may be shorter, and there may
 /// be fewer than `chunks`.

@@ -1,6 +1,6 @@
 // The recorder behind GRADUS_TRACE=FILE.html PROGRAM, for programs that link
 // gradus::trace_on_request. Records the main thread. Writes the page after optimizer step
-// GRADUS_TRACE_STEP (default: 1), after that backward pass if there is no optimizer, or at exit.
+// GRADUS_TRACE_STEP (default: 1), or after that backward pass without an optimizer, or at exit.
 #pragma once
 
 #include <cstdio>
@@ -19,8 +19,8 @@ class Automatic : public Recorder {
       : Recorder(std::move(options)), path_(std::move(path)), wanted_(step) {
     on_ = wanted_ == 1;
   }
-  /// Parses GRADUS_TRACE and GRADUS_TRACE_STEP. Returns null if they are unset, or invalid (after
-  /// printing a message).
+  /// Parses GRADUS_TRACE and GRADUS_TRACE_STEP. Returns null if they are unset. Prints a message
+  /// and returns null if they are invalid.
   static std::unique_ptr<Automatic> from_env(const char* path, const char* step) {
     if (!path || !*path) return nullptr;
     const long long number = step && *step ? std::atoll(step) : 1;
@@ -56,7 +56,7 @@ class Automatic : public Recorder {
     if (written_) return;
     if (ended_ + 1 < wanted_)
       std::fprintf(stderr,
-                   "gradus: GRADUS_TRACE_STEP is %lld, but the program only made %lld steps. No "
+                   "gradus: GRADUS_TRACE_STEP is %lld, but the program made only %lld steps. No "
                    "trace was written.\n",
                    static_cast<long long>(wanted_), static_cast<long long>(ended_));
     else

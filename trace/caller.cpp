@@ -22,9 +22,8 @@ bool is_standard(const std::string& mangled) {
   return starts_with_any(mangled, {"_ZNSt", "_ZNKSt", "_ZSt", "_ZN9__gnu_cxx"});
 }
 
-/// True for sources of a component (or of a subfolder such as ops/attention) and for installed
-/// headers. A user's folder may have the same name, so the function must also be one of the
-/// library's. For some inlined functions only the unqualified name is known.
+/// True for sources and installed headers of the library. A user's folder may have the same name,
+/// so the function must also belong to the library.
 bool is_ours(const std::filesystem::path& file, const std::string& function) {
   const bool named_so = is_library(function) || (!function.starts_with("_Z") && function != "main");
   const std::filesystem::path folder = file.parent_path();

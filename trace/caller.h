@@ -13,7 +13,7 @@ bool is_component(const std::string& folder);  // true for a folder of the libra
 /// without -g, or "" if unknown.
 std::string caller_among(const std::vector<platform::Frame>& frames);
 
-/// The same for a stack trace. Calls addr2line, which takes about a second.
+/// Like caller_among, for a stack trace. Calls addr2line, which takes about a second.
 std::string caller_of(const std::vector<void*>& calls);
 
 }  // namespace gradus::trace

@@ -1,5 +1,5 @@
-// Derivations are read from files, except for einsum: the gradient of an operand is the product of
-// dy and the other operand, summed down to the operand's letters.
+// Reads derivations from files and derives einsum: the gradient of an operand is the product of dy
+// and the other operand, summed down to the operand's letters.
 #include "gradus/trace/derive.h"
 
 #include "gradus/engine/base/error.h"
@@ -35,18 +35,19 @@ Formula parse(std::string_view given) {
               "term. Use a different letter for each axis, also in place of \"...\".");
   for (const char c : out.result)
     require(in(out.operands.front() + out.operands.back(), c), "derive: '", c,
-            "' in the result is in no operand of \"", given, "\"");
+            "' in the result does not appear in an operand of \"", given,
+            "\". Use letters of the operands.");
   return out;
 }
 
-/// Returns as many letters as `like` has, none of them in `taken`; in the other case if possible.
+/// Returns one letter outside `taken` for each letter of `like`, in the opposite case if possible.
 std::string fresh(const std::string& like, std::string taken) {
   std::string out;
   for (const char letter : like) {
     char other = static_cast<char>(letter ^ 32);
     for (int i = 0; in(taken, other) && i < 26; ++i) other = static_cast<char>('A' + i);
     for (int i = 0; in(taken, other) && i < 26; ++i) other = static_cast<char>('a' + i);
-    require(!in(taken, other), "derive: no letters are left for summation indices");
+    require(!in(taken, other), "derive: no letters are left for summation. Use fewer letters.");
     out += other;
     taken += other;
   }

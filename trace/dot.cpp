@@ -1,4 +1,3 @@
-// Writes nodes in nested clusters, one per layer.
 #include "gradus/trace/dot.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@ class Module;
 /// forward and show shapes. Leaves are boxes, dashed if frozen. Layers are clusters if a
 /// trace::Watch was alive. Draws only the `most` newest nodes.
 std::string to_dot(const Tensor& x, std::size_t most = 500);
-/// The same with the model's parameter names.
+/// Overload that adds the model's parameter names.
 std::string to_dot(const Tensor& x, const nn::Module& model, std::size_t most = 500);
 
 }  // namespace gradus

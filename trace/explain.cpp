@@ -1,4 +1,4 @@
-// in_order() sorts the lines, Writer formats them. Neither is recursive.
+// in_order() sorts the lines and Writer formats them, both without recursion.
 #include "gradus/trace/explain.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Line {
   bool link;  // the only child of the previous line
 };
 
-/// Orders nodes such that each node follows its last use.
+/// Orders nodes so that each follows its last use.
 std::vector<Line> in_order(const std::vector<const Node*>& nodes) {
   std::unordered_map<const Node*, std::size_t> users;  // pending users per node
   for (const Node* node : nodes)

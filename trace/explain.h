@@ -21,10 +21,10 @@ namespace gradus {
 ///
 /// The next line at the same depth is an input; other inputs and leaves are indented. Each node
 /// appears once, after its last use. A "constant" receives no gradient. Long chains, and output
-/// beyond about `lines` lines, are summarized. Ranges are known for x, the model's parameters and
-/// retained gradients. If a trace::Watch was alive, the output shows all ranges and the layers.
+/// beyond about `lines` lines, are summarized. Ranges are available for x, the model's parameters
+/// and retained gradients. If a trace::Watch was alive, the output shows all ranges and the layers.
 std::string explain(const Tensor& x, std::size_t lines = 200);
-/// The same with names and ranges of the model's parameters.
+/// Overload that adds names and ranges of the model's parameters.
 std::string explain(const Tensor& x, const nn::Module& model, std::size_t lines = 200);
 
 }  // namespace gradus

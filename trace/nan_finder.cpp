@@ -1,4 +1,4 @@
-// Checks each result. Reports a non-finite value, or passes its origin on with its storage.
+// Checks each result. Reports a non-finite value or stores its origin.
 #include "gradus/trace/nan_finder.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ bool made_it(const ValueRange& y, const Inputs& inputs) {
   return (y.nans > 0 && !inputs.nan) || inputs.finite();
 }
 
-/// True for intended values: −∞ is 0 in log space, and the value of masked_fill is chosen.
+/// True for intended values: −∞ is 0 in log space, and callers choose the value of masked_fill.
 bool is_meant(std::string_view op, const ValueRange& y) {
   return y.nans == 0 && (op == "masked_fill" || op == "log" || op == "log1p");
 }

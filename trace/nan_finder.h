@@ -21,7 +21,7 @@ class NanError : public Error {
 
 /// While alive, checks every result and gradient of this thread. Reports the first op that produces
 /// NaN or infinity from finite values, with its layer, node, and the shapes and ranges of its
-/// inputs: throws NanError, or calls `report` once.
+/// inputs. Throws NanError, or calls `report` once.
 ///
 ///   const trace::NanFinder finder;          // or GRADUS_CHECK_NAN=1
 ///   model.loss(x, y).backward();            // NanError: divide made [2] 0, 1 nan of 2, from …
@@ -78,9 +78,8 @@ class NanFinder final : public Observer {
   ObserverScope scope_;
 };
 
-/// Attaches a NanFinder permanently if GRADUS_CHECK_NAN=1 and there is no observer. Returns true if
-/// it did. Runs before main() in programs that include this header (directly or by
-/// <gradus/gradus.h>).
+/// Attaches a NanFinder permanently and returns true if GRADUS_CHECK_NAN=1 and there is no
+/// observer. Runs before main() in programs that include this header.
 bool check_nan_from_env();
 inline const bool nan_is_checked = check_nan_from_env();
 

@@ -19,7 +19,7 @@
 namespace gradus::trace {
 namespace {
 
-/// Returns a hash for the Content-Security-Policy, which allows only this script and style.
+/// Returns a hash for the Content-Security-Policy.
 std::string policy_hash(const char* hexadecimal) {
   std::string bytes;
   for (const char* at = hexadecimal; *at; at += 2)
@@ -113,7 +113,8 @@ std::string attention_page(const std::string& title,
                            const std::vector<nn::AttentionRecord::Entry>& maps,
                            const std::vector<std::string>& queries,
                            const std::vector<std::string>& keys) {
-  require<ValueError>(!maps.empty(), "attention_page: no attention was recorded");
+  require<ValueError>(!maps.empty(),
+                      "attention_page: no attention was recorded. Run the model first.");
   Tape tape(kMostBytes);
   tape.labels = {{"T", queries}, {"S", keys}};
   for (const nn::AttentionRecord::Entry& each : maps) {

@@ -29,8 +29,8 @@ bool is_machinery(const std::string& function) {
                      [&](const char* part) { return function.find(part) != std::string::npos; });
 }
 
-/// Returns the name of a file on the page. The name is relative to the library or the working
-/// directory, so that a page does not reveal other paths.
+/// Returns a file's name on the page: relative to the library or the working directory, so that a
+/// page does not reveal other paths.
 std::string displayed(const std::filesystem::path& file, bool library) {
   std::error_code none;
   std::filesystem::path folder = file.parent_path();

@@ -1,4 +1,3 @@
-// Lists the graph that produced a tensor, in a deterministic order.
 #pragma once
 
 #include <map>

@@ -84,8 +84,8 @@ void Recorder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, co
   look_inside(op, id, y.shape(), {});
 }
 
-/// Records the matrices inside a fused attention, for the forward pass or (with dy) the backward
-/// pass, unless they are much larger than the op's data.
+/// Records the matrices inside fused attention, forward or (with dy) backward, unless they are much
+/// larger than the op's data.
 void Recorder::look_inside(const Op& op, Id id, const Shape& shape, const Tensor& dy) {
   const std::string_view name = op.name();
   if (name != "packed_attention" && name != "attention") return;

@@ -10,7 +10,7 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::int64_t kFavour = 16;      // larger limit for attention matrices
+constexpr std::int64_t kFavour = 16;      // multiplies the limit for attention matrices
 constexpr Detail kFolded = {64, false};   // detail inside repeated blocks
 constexpr std::size_t kWorkingSpace = 4;  // memory while recording, as a multiple of most_bytes_
 

@@ -1,4 +1,3 @@
-// The tables of a trace, described in docs/reference/trace_format.md.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@ inline constexpr std::array<Detail, 6> kLevels = {
     {{4096, true}, {1024, true}, {1024, false}, {256, false}, {64, false}, {16, false}}};
 constexpr std::size_t kMostBytes = 7'600'000;  // keeps a page below 8 MB
 
-/// A trace, stored as rows of tables.
+/// A trace, stored as rows of the tables in docs/reference/trace_format.md.
 class Tape {
  public:
   explicit Tape(std::size_t most_bytes) : most_bytes_(most_bytes) {}

@@ -20,9 +20,9 @@ struct TraceOptions {
   std::size_t most_bytes = 4'000'000;  // size of the values; a page has at most 8 MB
 };
 
-/// While alive, records what this thread computes: ops, layers, backward passes with every sum of
-/// gradients, hooks, updates. Results remain bit-identical. write() creates a
-/// self-contained HTML file that shows every value:
+/// While alive, records the ops, layers, backward passes with every sum of gradients, hooks and
+/// updates of this thread. Results remain bit-identical. write() creates a self-contained HTML file
+/// that shows every value:
 ///
 ///   Trace trace({.title = "one head, three tokens"});
 ///   trace.labels("T", {"the", "cat", "sat"});
@@ -64,8 +64,8 @@ class ScopedPause {
 namespace trace {
 
 /// Returns a page with the attention maps of every head of every layer, for the first example.
-/// `queries` and `keys` name rows and columns. Throws ValueError if there are no maps, or the names
-/// do not match their sizes.
+/// `queries` and `keys` name rows and columns. Throws ValueError if there are no maps, or the
+/// numbers of names differ from their sizes.
 std::string attention_page(const std::string& title,
                            const std::vector<nn::AttentionRecord::Entry>& maps,
                            const std::vector<std::string>& queries,

@@ -1,4 +1,3 @@
-// Summarizes values in two passes: statistics and means of boxes, then the histogram.
 #include "gradus/trace/values.h"
 
 #include <algorithm>

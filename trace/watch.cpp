@@ -1,4 +1,3 @@
-// Stores one event per op, and the producer of each storage's values.
 #include "gradus/trace/watch.h"
 
 #include "gradus/engine/grad_mode.h"

@@ -1,4 +1,4 @@
-// Reached leaves are in the graph. The events of a Watch show where other paths end.
+// Leaves in the graph are reached. The events of a Watch show where other paths end.
 #include "gradus/trace/why.h"
 #include "gradus/engine/grad_mode.h"
 

@@ -1,4 +1,3 @@
-// Reports the leaves that a gradient reaches, and where the other paths end.
 #pragma once
 
 #include <string>
@@ -15,9 +14,8 @@ class Module;
 /// Lists the leaves that backward() from x reaches. Call it before backward(), which frees the
 /// graph; afterwards, leaves with a gradient count as reached.
 std::string why(const Tensor& x);
-/// Lists the model's parameters that are reached and those that are not. The graph does not record
-/// ops under NoGrad or detach(). If a trace::Watch was alive, the text names the op and layer at
-/// which a path ends; otherwise it lists possible reasons.
+/// Lists the model's parameters that are reached and those that are not. If a trace::Watch was
+/// alive, names the op and layer at which a path ends; otherwise lists possible reasons.
 std::string why(const Tensor& x, const nn::Module& model);
 
 namespace trace {

@@ -1,9 +1,9 @@
-// Environment variables that Gradus reads. No other file reads them.
+// The only file that reads environment variables.
 #pragma once
 
 namespace gradus::environment {
 
-/// An environment variable that Gradus reads.
+/// The environment variables that Gradus reads.
 enum class Variable {
   num_threads,      // GRADUS_NUM_THREADS: engine/base/num_threads.h
   omp_num_threads,  // OMP_NUM_THREADS, used if GRADUS_NUM_THREADS is not set
@@ -13,7 +13,7 @@ enum class Variable {
   check_nan,        // GRADUS_CHECK_NAN=1: trace/nan_finder.h
   trace,            // GRADUS_TRACE=FILE.html: trace/on_request.cpp
   trace_step,       // GRADUS_TRACE_STEP=N
-  silence           // GRADUS_SILENCE=SECONDS: a process silent for this long counts as lost
+  silence           // GRADUS_SILENCE=SECONDS, after which a silent process counts as lost
 };
 
 /// Returns the variable's value, or "" if it is not set.

@@ -1,4 +1,3 @@
-// Adds the layer's path to every error message.
 #include "gradus/engine/base/error.h"
 
 namespace gradus {

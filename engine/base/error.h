@@ -1,5 +1,4 @@
-// Exception types and `require`. An error message names the failure, the offending values, the
-// layer, and a fix.
+// Exception types and `require`.
 #pragma once
 
 #include <atomic>
@@ -10,8 +9,8 @@
 
 namespace gradus {
 
-/// Base class of all exceptions that Gradus throws. If a layer is running, the message ends with
-/// the layer's path: "matmul: [2, 3] x [4, 5]: … (in encoder.blocks.0.attention)".
+/// Base class of all Gradus exceptions. The message ends with the running layer's path: "matmul:
+/// [2, 3] x [4, 5]: … (in encoder.blocks.0.attention)".
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& what);
@@ -22,14 +21,14 @@ class ShapeError : public Error { using Error::Error; };   // sizes, ranks or ax
 class DtypeError : public Error { using Error::Error; };   // f32 mixed with f64, float indices …
 class IndexError : public Error { using Error::Error; };   // an index or token id out of range
 class ValueError : public Error { using Error::Error; };   // any other invalid argument
-class GraphError : public Error { using Error::Error; };   // second backward, no path, changed data
+class GraphError : public Error { using Error::Error; };   // freed graph, no path, overwritten data
 class MemoryError : public Error { using Error::Error; };  // over the limit or out of memory
 class FileError : public Error { using Error::Error; };    // missing, malformed or not writable
 // clang-format on
 
-/// Function that the engine installs. Returns the path of the running layer, or "".
+/// Returns the path of the running layer, or "". Set by the engine.
 extern std::atomic<std::string (*)()> error_context;
-/// Optional callback that receives the message before an exception is thrown. Null if unset.
+/// Optional callback that receives the message before an exception is thrown.
 extern std::atomic<void (*)(const std::string& what)> on_error;
 
 /// Concatenates the parts of an error message.

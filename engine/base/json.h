@@ -1,4 +1,3 @@
-// JSON writer: appends strings and numbers to a string.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 
 namespace gradus {
 
-/// How append_json() escapes special characters in a string.
+/// Escapes in append_json().
 enum class JsonEscape {
   short_forms,  // writes a newline as \n
   for_html      // writes a newline as \u000a; also escapes <, > and & for HTML

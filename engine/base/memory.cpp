@@ -1,8 +1,6 @@
-// Small blocks are carved from regions and kept in one free list per size class. Each block above 4
-// MiB has its own mapping, which is reused for similar sizes. Cached pages do not fault again, so
-// mappings are returned to the system only on request or when memory is short. Regions are never
-// returned. They are large because only full huge pages save address translations: with one mapping
-// per block from 1 MiB up, the steps of a small model took a sixth longer.
+// Small blocks come from large regions, with one free list per size class. Each block above 4 MiB
+// has its own mapping, which is reused for similar sizes. Mappings return to the system on request
+// or when memory is short. Regions never do, and consist of huge pages.
 #include "gradus/engine/base/memory.h"
 
 #include <pthread.h>
@@ -25,7 +23,7 @@
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-constexpr bool kPooled = false;  // with the sanitizer, operator new detects overruns
+constexpr bool kPooled = false;  // the sanitizer's operator new detects overruns
 #else
 constexpr bool kPooled = true;
 #endif
@@ -60,8 +58,7 @@ struct Big {
   bool free;
 };
 
-/// The reason why an allocation failed. The exception is constructed after the pool is unlocked,
-/// because building its message may allocate.
+/// Why an allocation failed. Thrown after the pool is unlocked, because the message may allocate.
 struct Refusal {
   const char* reason = nullptr;
   std::int64_t most = 0;
@@ -69,7 +66,7 @@ struct Refusal {
 };
 
 struct Pool {
-  std::atomic_flag busy;  // spin lock, held for about ten instructions, rarely for a system call
+  std::atomic_flag busy;  // spin lock; system calls rarely run under it
   Usage usage{};
   bool poison = false;
   Free* lists[kSmallClasses] = {};
@@ -91,8 +88,7 @@ struct Pool {
     return {};
   }
 
-  /// Maps pages. Returns null if out of memory. If the limit would be exceeded, frees cached
-  /// mappings first.
+  /// Maps pages. Returns null if out of memory. At the limit, frees cached mappings first.
   char* map(std::size_t bytes) {
     const auto more = static_cast<std::int64_t>(bytes);
     if (usage.reserved_bytes > usage.limit_bytes - more) trim();
@@ -149,10 +145,10 @@ struct Pool {
   }
 };
 
-// The pool is never destroyed, because static tensors are released after all other objects.
+// Never destroyed, because static tensors are released after all other objects.
 Pool& pool() {
   static Pool& only = *[] {
-    // In a forked child, no other thread exists that could unlock the pool.
+    // A forked child has no other thread that could unlock the pool.
     const auto unlock = [] { pool().unlock(); };
     pthread_atfork([] { pool().lock(); }, unlock, unlock);
     return new Pool;
@@ -165,7 +161,8 @@ std::int64_t machine_bytes() {
   return bytes;
 }
 
-// The pool is constructed before main(): a child forked during the construction would wait forever.
+// The pool is constructed before main(), because a child forked during its construction would wait
+// forever.
 [[maybe_unused]] const bool made = (pool(), machine_bytes(), true);
 
 struct Locked {

@@ -1,4 +1,4 @@
-// The tensor allocator. Caches size classes in regions of huge pages and counts memory usage.
+// The tensor allocator.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@ namespace gradus::memory {
 
 inline constexpr std::size_t kAlignment = 64;  // in bytes: one cache line
 
-/// Returns at least `bytes` uninitialized bytes, aligned to kAlignment. With set_poison(true), they
-/// are NaN. Never returns null. Throws MemoryError beyond the limit or the machine's memory.
+/// Returns at least `bytes` uninitialized bytes, aligned to kAlignment. Never returns null. Throws
+/// MemoryError beyond the limit or the machine's memory.
 void* allocate(std::size_t bytes);
 void release(void* data, std::size_t bytes) noexcept;  // `bytes` as passed to allocate()
 
@@ -26,7 +26,7 @@ struct Scratch {
   T* data;
 };
 
-/// Byte counts that the tensor allocator maintains.
+/// Byte counts of the tensor allocator.
 struct Usage {
   std::int64_t live_bytes = 0;           // held by live tensors
   std::int64_t peak_bytes = 0;           // maximum since the start or reset_peak()
@@ -37,8 +37,8 @@ Usage usage();          // memory usage of this process
 void reset_peak();      // sets peak_bytes to live_bytes
 void release_cached();  // returns free blocks above 4 MiB to the system
 
-/// Limits live_bytes; 0 removes the limit. Near the limit, cached memory is returned to the system.
+/// Limits live_bytes; 0 removes the limit. Near the limit, cached memory returns to the system.
 void set_limit(std::int64_t bytes);
-/// If on, fills new memory with 0xFF bytes, which are NaN in f32 and f64. Returns the old setting.
+/// If on, fills new memory with 0xFF bytes (NaN in f32 and f64). Returns the old setting.
 bool set_poison(bool on);
 }  // namespace gradus::memory

@@ -1,4 +1,3 @@
-// Determines the number of threads from set_num_threads(), the environment, or the machine.
 #include "gradus/engine/base/num_threads.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace {
 
 std::atomic<int> pool_size{0};
 
-/// Returns the first number in a variable ("4", or OpenMP's list "4,2"), or 0 if there is none.
+/// Returns the first number of a list such as "4,2", or 0.
 int threads_from(environment::Variable variable) {
   const std::string_view list = environment::value_of(variable),
                          first = list.substr(0, list.find(','));

@@ -1,4 +1,3 @@
-// Number of threads that kernels and matmuls use.
 #pragma once
 
 namespace gradus {
@@ -9,8 +8,8 @@ inline constexpr int kMaxThreads = 1024;
 int num_threads();
 void set_num_threads(int n);  // throws ValueError unless 1 ≤ n ≤ kMaxThreads
 
-/// Returns GRADUS_NUM_THREADS if set, else OMP_NUM_THREADS, else the number of physical cores
-/// within the affinity mask and cgroup quota.
+/// Returns GRADUS_NUM_THREADS, else OMP_NUM_THREADS, else the physical cores within the affinity
+/// mask and cgroup quota.
 int default_num_threads();
 
 }  // namespace gradus

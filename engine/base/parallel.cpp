@@ -1,8 +1,7 @@
 // The thread pool. OpenMP creates the threads in a parallel region that never ends, so debuggers,
-// sanitizers and an OpenMP BLAS treat them as OpenMP threads. The pool distributes the work itself.
-// At its end, an OpenMP region waits even for threads that have not started, which takes
-// milliseconds if another process uses a core. A loop of this pool waits only for threads that are
-// inside its chunks. Meanwhile it sleeps, so the system may move such a thread to the free core.
+// sanitizers and an OpenMP BLAS treat them as OpenMP threads. The pool distributes the work,
+// because an OpenMP region also waits for threads that have not started. That takes milliseconds if
+// another process uses a core.
 #include "gradus/engine/base/parallel.h"
 
 #include <algorithm>
@@ -39,15 +38,14 @@ int wait_while(const std::atomic<int>& value, int old) {
   return value.load();
 }
 
-/// The chunks assigned to one thread. Each share has its own cache line.
+/// The chunks of one thread, in their own cache line.
 struct alignas(64) Share {
   std::atomic<std::int64_t> next{0};
   std::int64_t end = 0;
 };
 
-/// State of one parallel_for. Each thread starts with the same part of every loop, because its
-/// core's cache holds the data (5 % of a small model's step). It then takes chunks from other
-/// shares.
+/// State of one parallel_for. A thread starts with the same part of every loop, which its cache may
+/// hold, then takes chunks from other shares.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
@@ -81,8 +79,8 @@ struct Loop {
 
 class ThreadPool {
  public:
-  /// Runs the loop and rethrows its first exception. Returns false if another thread uses the pool
-  /// or no thread can be created; the caller must then run the loop.
+  /// Runs the loop and rethrows its first exception. Returns false without running it if another
+  /// thread uses the pool or no thread can be created.
   bool run(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body,
            int threads) {
     const std::unique_lock lock(busy_, std::try_to_lock);
@@ -112,8 +110,8 @@ class ThreadPool {
     set_num_threads(1);
   }
 
-  /// Called at exit, because LLVM's OpenMP (unlike GNU's) crashes if it shuts down while creating a
-  /// team. Workers that need more than a second are assumed never to start.
+  /// Called at exit, because LLVM's OpenMP crashes if it shuts down while creating a team. Workers
+  /// that need more than a second are assumed never to start.
   void wait_until_started() const {
     for (int i = 0; i < 1000 && started_ < asked_for_; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -125,7 +123,7 @@ class ThreadPool {
     const auto start = [this, first = asked_for_.load(), more = workers - asked_for_] {
 #pragma omp parallel num_threads(more)
       {
-        // Count the threads that OpenMP did not provide as started.
+        // Threads that OpenMP did not provide count as started.
         if (omp_get_thread_num() == 0) started_ += more - omp_get_num_threads();
         worker_loop(first + omp_get_thread_num());
       }
@@ -160,7 +158,7 @@ class ThreadPool {
   std::atomic<Loop*> job_{nullptr};
 };
 
-/// The pool is never destroyed, because its threads wait in it until the process ends.
+/// Never destroyed, because its threads wait in it until the process ends.
 ThreadPool& pool() {
   static ThreadPool& only = *[] {
     std::atexit([] { pool().wait_until_started(); });

@@ -1,5 +1,5 @@
-// POSIX implementation, with Linux-only parts behind #ifdef. Where /proc, /sys or control groups do
-// not exist, the functions return their defaults.
+// POSIX implementation with Linux-only parts. Without /proc, /sys or control groups, functions
+// return their defaults.
 #include "gradus/engine/base/platform.h"
 
 #include <cxxabi.h>
@@ -33,8 +33,8 @@
 namespace gradus::platform {
 namespace {
 
-// Calls use(stream) with `file` of this process's control group and of each enclosing group.
-// (Version 2: limits along the path combine; inside a container, the path is "/".)
+// Calls use(stream) with `file` of this process's control group and each enclosing group. In
+// version 2, limits along the path combine.
 template <class F>
 void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   std::ifstream groups(root + "/proc/self/cgroup");
@@ -47,7 +47,7 @@ void each_cgroup(const std::string& root, const std::string& file, F&& use) {
   }
 }
 
-// Returns the CPU quota of the control groups in cores, or infinity without a quota.
+// Returns the CPU quota in cores, or infinity.
 double cpu_quota(const std::string& root) {
   double cores = INFINITY;
   double quota = 0, period = 0;
@@ -61,7 +61,7 @@ double cpu_quota(const std::string& root) {
   return cores;
 }
 
-// Returns the bytes of an entry such as "VmRSS:  1234 kB", or 0 without /proc.
+// Returns the bytes of an entry such as "VmRSS:  1234 kB", or 0.
 std::size_t status_bytes(const char* name) {
   std::ifstream status("/proc/self/status");
   std::size_t kilobytes = 0;
@@ -73,7 +73,7 @@ std::size_t status_bytes(const char* name) {
 }  // namespace
 
 int usable_cores(const std::string& root) {
-  std::set<std::string> cores;  // all hyperthreads of a core list the same siblings
+  std::set<std::string> cores;  // a core's hyperthreads list the same siblings
 #ifdef __linux__
   cpu_set_t mask;
   if (sched_getaffinity(0, sizeof mask, &mask) == 0)
@@ -128,7 +128,7 @@ std::size_t physical_memory(const std::string& root) {
     each_cgroup(root, file, [&](std::istream&& in) {
       if (double most = 0; in >> most) bytes = std::min(bytes, most);
     });
-  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0)  // no limit is RLIM_INFINITY, at least 2⁶³
+  if (rlimit most; getrlimit(RLIMIT_AS, &most) == 0)  // RLIM_INFINITY is at least 2⁶³
     bytes = std::min(bytes, std::max(1.0, double(most.rlim_cur) - double(status_bytes("VmSize:"))));
   return static_cast<std::size_t>(std::max(bytes, 0.0));  // sysconf returns -1 if unknown
 }
@@ -144,7 +144,7 @@ std::string system_name() {
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) == 1; }
 
 bool sync_file(std::FILE* file) {
-  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // or it is a pipe
+  return ::fsync(::fileno(file)) == 0 || errno == EINVAL || errno == ENOTSUP;  // or a pipe
 }
 
 std::string demangle(const char* mangled) {
@@ -173,7 +173,8 @@ std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
     void* map = nullptr;
     if (dladdr1(calls[i], &info, &map, RTLD_DL_LINKMAP) == 0) continue;
     const auto* linked = static_cast<link_map*>(map);
-    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;  // calls main()
+    // libc only calls main().
+    if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;
     auto& [addresses, which] =
         asked[*linked->l_name ? linked->l_name : str_cat("/proc/", getpid(), "/exe")];
     addresses +=

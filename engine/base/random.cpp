@@ -37,9 +37,8 @@ struct Vector {
   using Floats __attribute__((vector_size(bytes))) = float;
 };
 
-// Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE: a kernel is first
-// compiled for the baseline, and these functions can only be inlined into functions of their own
-// level.
+// Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE, because GRADUS_INLINE
+// functions are first compiled for the baseline.
 GRADUS_TARGET_AVX512 inline void multiply(Vector<64>::Lanes& x, const Vector<64>::Lanes& y) {
   constexpr __mmask8 kAll = 255;  // all lanes; avoids a GCC 12 warning
   x = (Vector<64>::Lanes)_mm512_maskz_mul_epu32(kAll, (__m512i)x, (__m512i)y);
@@ -52,8 +51,7 @@ inline void multiply(Vector<16>::Lanes& x, const Vector<16>::Lanes& y) {
 }
 
 // Computes one block per lane, with one word in the lane's lower half. The multiplication ignores
-// the upper half, so it is not cleared. (GCC's own code clears and repacks it, which takes three
-// times as long.)
+// the upper half, so it is not cleared. GCC's own code clears it, which takes three times as long.
 template <int bytes>
 struct Blocks {
   using Lanes = typename Vector<bytes>::Lanes;
@@ -109,8 +107,7 @@ GRADUS_INLINE void mix_all(Each& each, const Key& key, std::index_sequence<v...>
   (each[v].mix(key), ...);
 }
 
-// Parameter packs unroll rounds and vectors, which yields independent multiplications and keeps
-// blocks in registers. In nested loops, GCC unrolls only the innermost.
+// Parameter packs unroll rounds and vectors. GCC unrolls only the innermost of nested loops.
 template <int bytes, std::size_t... v, std::size_t... round>
 GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std::int64_t groups,
                                 Word* words, std::index_sequence<v...> all,
@@ -135,7 +132,6 @@ GRADUS_INLINE void fill_vectors(const RandomStream& s, std::uint64_t block, std:
   }
 }
 
-// Computes the words of kGroup · groups blocks, starting at `block`.
 template <int bytes, int vectors>
 GRADUS_INLINE void fill(RandomStream s, std::uint64_t block, std::int64_t groups, Word* words) {
   fill_vectors<bytes>(s, block, groups, words, std::make_index_sequence<vectors>{},
@@ -154,7 +150,7 @@ void fill_groups(const RandomStream& s, std::uint64_t block, std::int64_t groups
 }
 #endif
 
-// Combines 53 bits of two words into a number in [0, 1).
+// Combines 53 bits of two words into [0, 1).
 double unit(Word a, Word b) { return ((a >> 5) * 0x1p26 + (b >> 6)) * 0x1p-53; }
 
 Generator global_generator;
@@ -180,7 +176,7 @@ double RandomStream::uniform(std::int64_t index) const {
   return i % 2 == 0 ? unit(b[0], b[1]) : unit(b[2], b[3]);
 }
 
-// Two indices share a block. Its two uniform numbers yield r·cos φ and r·sin φ.
+// Two indices share a block, whose two uniform numbers yield r·cos φ and r·sin φ.
 double RandomStream::normal(std::int64_t index) const {
   const auto i = static_cast<std::uint64_t>(index);
   const Block b = block_of(*this, i / 2);
@@ -213,7 +209,7 @@ RandomStream Generator::next() {
   return {seed_, next_stream_++, rank_};
 }
 
-// Not synchronized: every thread that draws numbers needs its own GeneratorScope.
+// Not synchronized. Every thread that draws numbers needs its own GeneratorScope.
 Generator& generator() {
   return thread_state.generator != nullptr ? *thread_state.generator : global_generator;
 }

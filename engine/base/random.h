@@ -1,7 +1,7 @@
 // Counter-based random numbers: a pure function of (seed, stream, index).
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Numbers do
-// not depend on threads or evaluation order; a recomputed forward draws the same ones.
+// not depend on threads or evaluation order.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct RandomStream {
   void words(std::int64_t first, std::int64_t count, std::uint32_t* words) const;
 };
 
-/// Creates streams. Its complete state is the seed and the position.
+/// Creates streams. Its state is the seed and the position.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed = 0) : seed_(seed) {}
@@ -53,7 +53,7 @@ class Generator {
 Generator& generator();         // the generator set for this thread, or the global one
 void seed(std::uint64_t seed);  // resets generator() to this seed
 
-/// RAII guard: random ops in the scope draw from `g`. Gradient checks use it to freeze masks.
+/// RAII guard: random ops in the scope draw from `g`.
 struct GeneratorScope : ScopedValue<Generator*> {
   [[nodiscard]] explicit GeneratorScope(Generator& g) : ScopedValue(thread_state.generator, &g) {}
 };

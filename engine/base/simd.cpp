@@ -20,7 +20,7 @@ Level asked_for() {
             name(widest()), ". Set GRADUS_SIMD=", name(widest()), " or unset it.");
     return asked;
   }
-  fail<ValueError>("GRADUS_SIMD=", value, " is not one of avx512, avx2, baseline");
+  fail<ValueError>("GRADUS_SIMD=", value, ": unknown level. Set avx512, avx2 or baseline.");
 }
 
 }  // namespace

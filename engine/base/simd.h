@@ -2,10 +2,10 @@
 //
 //   template <class T> GRADUS_INLINE void add_rows(T* y, const T* x, std::int64_t n) { … a loop … }
 //   simd::run<add_rows<T>>(y, x, n);
+//
 // `run` contains add_rows compiled for three levels and calls the widest that the processor and
-// GRADUS_SIMD allow. We do not use `target_clones`: it selects before main(), so tests could not
-// run narrower versions, and clang does not support it on templates.
-// versions, and clang does not support it on templates.
+// GRADUS_SIMD allow. Unlike `target_clones`, it supports templates in clang and lets tests run
+// narrower versions.
 //
 // Without GRADUS_KERNEL_CLONES (sanitizers, the `step` preset), run calls the function directly.
 #pragma once
@@ -48,8 +48,8 @@ namespace gradus::simd {
 /// Vector width: 16 bytes (SSE2, NEON), 32 bytes with fused multiply-add, or 64 bytes.
 enum class Level { baseline, avx2, avx512 };
 
-/// Returns the level in use: the processor's widest, unless GRADUS_SIMD=avx512|avx2|baseline
-/// selects a lower one. Computed once. Throws ValueError if GRADUS_SIMD is invalid or unsupported.
+/// Returns the processor's widest level, or the one that GRADUS_SIMD=avx512|avx2|baseline selects.
+/// Computed once. Throws ValueError if GRADUS_SIMD is invalid or unsupported.
 Level level();
 Level widest();  // the processor's widest level, regardless of GRADUS_SIMD
 
@@ -66,7 +66,7 @@ inline std::atomic<int> chosen{-1};  // −1: not chosen yet
 Level choose();
 
 #if GRADUS_DISPATCHES
-// flatten also inlines lambdas that the compiler considers too large to inline three times.
+// `flatten` also inlines lambdas that the compiler considers too large to inline.
 template <auto kernel, class... Arguments>
 GRADUS_TARGET_AVX512 __attribute__((flatten)) auto run_avx512(Arguments... arguments) {
   return kernel(arguments...);
@@ -90,7 +90,6 @@ inline Level level() {
 
 inline namespace GRADUS_RUN_NAMESPACE {
 
-/// Runs the kernel version for level().
 template <auto avx512, auto avx2, auto baseline, class... Arguments>
 auto run_one(Arguments... arguments) {
 #if GRADUS_DISPATCHES
@@ -109,8 +108,7 @@ auto run_one(Arguments... arguments) {
 }
 
 /// Runs kernel(arguments…) for level(). The kernel and its callees must be GRADUS_INLINE. Kernels
-/// with pointers to double or int64_t are compiled once only: their speed matters less, and each
-/// version takes seconds to compile.
+/// with pointers to double or int64_t are compiled only once, to save compile time.
 template <auto kernel, class... Arguments>
 auto run(Arguments... arguments) {
   if constexpr ((detail::is_wide<Arguments> || ...))

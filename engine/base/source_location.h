@@ -1,9 +1,9 @@
-// SourceLocation: the caller's file and line. Replaces std::source_location, which clang 14 lacks.
+// Replaces std::source_location, which clang 14 lacks.
 #pragma once
 
 namespace gradus {
 
-/// A file and line. As a default argument, current() returns the location of the call.
+/// A file and line. As a default argument, current() returns the caller's location.
 class SourceLocation {
  public:
   SourceLocation() = default;

@@ -38,7 +38,7 @@ struct ScopedValue {
   T before_;
 };
 
-/// Removes `item` from the linked list that starts at `head`.
+/// Removes `item` from the list that starts at `head`.
 template <class T>
 void unlink(T*& head, const T* item, T* T::*next) {
   for (T** at = &head; *at; at = &((*at)->*next))

@@ -1,4 +1,4 @@
-// Transposes matrices in 8×8 blocks held in registers. Also copies and prefetches rows.
+// Transposes matrices in registers, and copies and prefetches rows.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +44,8 @@ GRADUS_INLINE void transpose_block(const T* x, std::int64_t row, T* to, std::int
   for (int c = 0; c < kBlock; ++c) std::memcpy(to + c * apart, &rows[c], sizeof rows[c]);
 }
 
-/// Writes xᵀ [width, rows] with row stride `apart`; x [rows, width] has row stride `row`. Reads
-/// sixteen rows together, which fill one cache line of the result.
+/// Writes xᵀ [width, rows] with row stride `apart`; x [rows, width] has row stride `row`. Sixteen
+/// rows together fill one cache line of the result.
 template <class T>
 GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width,
                              T* to, std::int64_t apart) {
@@ -61,15 +61,15 @@ GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, st
   }
 }
 
-/// Copies x [rows, width] from row stride `row` to row stride `apart`. Avoids the cache-set
-/// conflicts of a power-of-two stride, which projections often have.
+/// Copies x [rows, width] from row stride `row` to row stride `apart`, which avoids the cache-set
+/// conflicts of a power of two.
 template <class T>
 void copy_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T* to,
                std::int64_t apart) {
   for (std::int64_t r = 0; r < rows; ++r) std::copy_n(x + r * row, width, to + r * apart);
 }
 
-/// Prefetches rows [rows, width] with stride `row` for writing.
+/// Prefetches a matrix [rows, width] with row stride `row` for writing.
 template <class T>
 void fetch_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width) {
   constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));

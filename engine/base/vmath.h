@@ -8,9 +8,8 @@
 // bounds.
 //
 // Coefficients: minimax fits of the relative error (reweighted least squares on 800 Chebyshev
-// nodes, values with 40 digits). Coefficients are rounded to float one by one, lowest first, and
-// the rest are refitted. Selects come last: for a clamp at the start, g++ adds a second path for
-// the constant.
+// nodes, values with 40 digits). Selects come last, because g++ adds a second code path for a clamp
+// at the start.
 #pragma once
 
 #include <cmath>
@@ -81,7 +80,7 @@ GRADUS_INLINE float exp(float x) {
 /// eˣ - 1 without cancellation near 0.
 GRADUS_INLINE float expm1(float x) {
   const auto [q, n] = detail::reduce(x);
-  const float half = detail::power_of_two(n - 1);  // 2ⁿ itself would overflow for the largest x
+  const float half = detail::power_of_two(n - 1);  // 2ⁿ would overflow for the largest x
   const float y = 2.0f * (half * q + (half - 0.5f));
   const float bounded = x > 88.8f ? detail::kInfinity : (x < -20.0f ? -1.0f : y);
   return std::abs(x) < 1e-8f ? x : bounded;  // keeps -0, and denormals, which halving would round
@@ -129,7 +128,7 @@ GRADUS_INLINE float erf(float x) {
   // erf x / x - 1 for |x| ≤ 1.125. Fit error: 6.4e-9 of erf x.
   const float s = detail::polynomial(x * x, 7.06350693e-05f, -0.00077657972f, 0.00516025908f,
                                      -0.0268392228f, 0.112832561f, -0.376126021f, 0.128379166f);
-  // 1 - erf a for 1.125 ≤ a ≤ 3.93, around the middle. Fit error: 2.8e-8. Beyond, erf is 1.
+  // 1 - erf a for 1.125 ≤ a ≤ 3.93. Fit error: 2.8e-8. Beyond, erf is 1.
   const float c = detail::polynomial(
       a - 2.5f, 9.0985468e-06f, -2.09038662e-05f, -6.18281483e-05f, 0.000278266729f,
       -0.00028645774f, -0.000569321157f, 0.00281797349f, -0.00610399107f, 0.00861546397f,
@@ -173,8 +172,7 @@ GRADUS_INLINE T sigmoid(T x) {
   return x < T(0) ? low : q;
 }
 
-// Beyond these bounds, the vanishing factor is set to 0, because ∞ · 0 would be NaN. It underflows
-// well before them.
+// Beyond these bounds, the vanishing factor is set to 0, because ∞ · 0 would be NaN.
 inline constexpr int kSiluEnd = 800, kGeluEnd = 40;
 
 /// x · sigmoid(x) (Elfwing et al. 2017; also called swish).
@@ -219,8 +217,7 @@ GRADUS_INLINE T gelu_erf_derivative(T x) {
 }
 
 // Reductions. The order depends only on n: 32 running values of type float, or 16 of type double,
-// are folded in halves at the end. This vectorizes, and a sum has a rounding depth of n/32 + 5. Up
-// to 8 values are combined one by one, which is faster.
+// are folded in halves at the end. A sum has a rounding depth of n/32 + 5.
 
 /// Returns combine(f(0), … f(n-1)), or `nothing` if n is 0.
 template <class T, class F, class Combine>

@@ -10,9 +10,8 @@ namespace {
 //
 //   linked      processor           backend    reason
 //   none        any                 builtin
-//   OpenBLAS    x86-64, any width   builtin    2 to 4 times slower on processors newer than itself;
-//                                              on those it supports, the built-in is as fast
-//   OpenBLAS    others              library    as wide as the built-in kernels (NEON), and measured
+//   OpenBLAS    x86-64, any width   builtin    OpenBLAS is 2 to 4 times slower on newer processors
+//   OpenBLAS    others              library    the built-in kernels are not measured there
 //   MKL, BLIS   any                 library    detect the processor's features; chosen by the user
 //   another     any                 builtin    unknown speed (Netlib has plain loops)
 Choice rule(Library library) {
@@ -23,8 +22,7 @@ Choice rule(Library library) {
   if (library == Library::mkl || library == Library::blis)
     return by(Backend::library, "chosen by the build configuration");
   if (library != Library::openblas) return by(Backend::builtin, "the library's speed is unknown");
-  if (GRADUS_HAS_LEVELS)
-    return by(Backend::builtin, "it does not depend on the processor's model name");
+  if (GRADUS_HAS_LEVELS) return by(Backend::builtin, "OpenBLAS can be slow on new processors");
   return by(Backend::library, "the built-in kernels are not measured on this architecture");
 }
 
@@ -32,7 +30,7 @@ Choice rule(Library library) {
 
 Choice choice_of(std::string_view asked, Library library) {
   require(asked.empty() || asked == "builtin" || asked == "library", "GRADUS_BLAS=", asked,
-          " is neither builtin nor library");
+          ": unknown backend. Set builtin or library.");
 #ifdef GRADUS_BLAS_PLAIN
   return {Backend::plain, simd::level(), "built with -DGRADUS_BLAS=plain"};
 #endif

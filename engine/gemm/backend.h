@@ -18,9 +18,8 @@ struct Choice {
   std::string reason;
 };
 
-/// Returns the backend. It depends on the build, linked library, processor,
-/// GRADUS_BLAS=builtin|library and GRADUS_SIMD. Computed once. Throws ValueError if a variable is
-/// invalid.
+/// Returns the backend for the build, linked library, processor, GRADUS_BLAS=builtin|library and
+/// GRADUS_SIMD. Computed once. Throws ValueError if a variable is invalid.
 const Choice& chosen();
 /// Returns the choice for a given GRADUS_BLAS value ("" if unset) and linked library.
 Choice choice_of(std::string_view asked, Library library);
@@ -31,8 +30,7 @@ void multiply_by(const Choice& choice, Matrix<T> c, std::type_identity_t<Matrix<
                  std::type_identity_t<Matrix<const T>> b,
                  const std::type_identity_t<Options<T>>& options = {});
 
-/// Describes the choice, for example "builtin, avx512: it does not depend on the processor's model
-/// name".
+/// Describes the choice: "builtin, avx512: OpenBLAS can be slow on new processors".
 std::string describe(const Choice& choice = chosen());
 
 }  // namespace gradus::gemm

@@ -9,14 +9,14 @@
 namespace gradus::gemm {
 namespace {
 
-// Number of rows of B to prefetch while packing.
+// Rows of B to prefetch while packing.
 constexpr std::int64_t kFetched = 16;
-// Maximum number of strips of C for which packing B does not pay off.
+// Maximum number of strips for which packing B does not pay off.
 constexpr std::int64_t kFewStrips = 5;
-// Maximum number of rows or columns of C for which dot products are faster than tiles.
+// Maximum sizes of C for which dot products are faster than tiles.
 constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
 
-/// Copies n values. For few values, a call of memcpy would be slower.
+/// Copies n values. For few values, memcpy would be slower.
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void copy_numbers(const T* from, std::int64_t n, T* to) {
   using P = Tile<Set, T>;
@@ -37,7 +37,7 @@ GRADUS_ALWAYS_INLINE void copy_strip(const Matrix<const T>& a, std::int64_t left
     return;
   }
   for (std::int64_t p = 0; p < a.columns; ++p)
-    if (left >= P::whole_rows)  // This case is faster because the length is a constant.
+    if (left >= P::whole_rows)  // faster, because the length is a constant
       std::memcpy(to + p * P::whole_rows, a.data + p * a.stride, P::whole_rows * sizeof(T));
     else
       copy_numbers<Set>(a.data + p * a.stride, a.rows, to + p * P::whole_rows);
@@ -67,11 +67,11 @@ GRADUS_ALWAYS_INLINE void pack_transposed(const Matrix<const T>& b, T* to, std::
 template <class Set, class T>
 GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   using P = Tile<Set, T>;
-  // Tiles also sum the padding; zeros are fast to compute with.
+  // Tiles also sum the padding, and arithmetic on zeros is fast.
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
-  else if (b.columns < P::columns)  // the last case is faster: its length is constant
+  else if (b.columns < P::columns)  // the last case has a constant length
     kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
   else
     for (std::int64_t p = 0; p < b.rows; ++p)
@@ -87,7 +87,7 @@ struct Panels {
   const T* edge;        // packed last panel if it is narrower than a tile
 };
 
-/// Writes one element of C. `sum` already includes alpha.
+/// Writes one element of C. `sum` includes alpha.
 template <class T>
 GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int64_t j, T sum,
                                     const Options<T>& options) {
@@ -99,7 +99,6 @@ GRADUS_ALWAYS_INLINE void write_one(const Matrix<T>& c, std::int64_t i, std::int
   *to = sum;
 }
 
-/// Multiplies a strip of A with each panel of B.
 template <class Set, bool transposed_a, class T>
 GRADUS_ALWAYS_INLINE void multiply_strip(const Matrix<T>& c, const TileInput<T>& strip,
                                          const Panels<T>& b, const Options<T>& options,
@@ -190,7 +189,7 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
       const Panels<T> right = pack<Set>(b.block(p, j, terms, columns), in_place, packed.data);
       const Matrix<T> part = c.column_range(j, j + columns);
       const Matrix<const T> left = a.column_range(p, p + terms);
-      // Later terms are added to the sum of the earlier ones.
+      // Later terms are added to C.
       const Options<T> epilogue =
           p == 0 ? options.at(0, j) : Options<T>{.alpha = options.alpha, .beta = 1};
       if (a.transposed)
@@ -208,8 +207,7 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The matmul on one thread. Dots and tiles are separate functions, so that they do not compete for
-/// registers.
+/// The matmul on one thread. Dots and tiles are separate, so they do not compete for registers.
 template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {
@@ -227,7 +225,7 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
                 [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
     }
   } else {
-    // Treats a contiguous column of C and of the residual as a row, so that A is read in place.
+    // Treats a contiguous column of C and the residual as a row, so that A is read in place.
     const bool is_row =
         c.columns == 1 && c.stride == 1 && options.bias == nullptr && options.residual.stride <= 1;
     tiles<Set>(is_row ? Matrix<T>(c.data, 1, c.rows) : c, is_row ? b.transpose() : a,

@@ -1,5 +1,5 @@
 // The built-in matmul. Packs B into panels as wide as a tile, copies the rows of A for one tile,
-// and computes tiles of C (tile.h). For few rows, it uses dot products instead.
+// and computes tiles of C (tile.h). Uses dot products for few rows.
 #pragma once
 
 #include "gradus/engine/base/simd.h"

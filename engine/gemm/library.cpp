@@ -1,4 +1,3 @@
-// All calls to the BLAS library.
 #include "gradus/engine/gemm/library.h"
 
 #include <algorithm>
@@ -39,8 +38,8 @@ std::string ask_library(const char* name) {
 }
 
 #ifdef GRADUS_BLAS_LIBRARY
-// Throws if there is not enough memory: OpenBLAS maps a buffer of 128 MiB for each calling thread
-// and retries forever if that fails.
+// Throws if memory is short: OpenBLAS maps 128 MiB for each calling thread and retries forever if
+// that fails.
 void require_room() {
   if (linked_library() != Library::openblas) return;
   const std::size_t room = std::size_t{130} << 20,
@@ -82,8 +81,8 @@ int size(std::int64_t value) {
   return static_cast<int>(value);
 }
 
-/// Computes one row or column of C with gemv, which unlike gemm does not copy the matrix. Clears c
-/// first, because not every gemv clears NaN at beta = 0.
+/// Computes one row or column of C with gemv, which does not copy the matrix. Clears c, because not
+/// every gemv clears NaN at beta = 0.
 template <class T>
 void vector_product(const Matrix<const T>& matrix, T alpha, const T* x, std::int64_t x_stride,
                     T beta, T* y, std::int64_t y_stride) {

@@ -1,4 +1,3 @@
-// A BLAS library as a matmul backend, through CBLAS and functions looked up by name.
 #pragma once
 
 #include <string>
@@ -16,8 +15,7 @@ Library linked_library();
 std::string describe_library();
 
 /// Like multiply, but on the calling thread. Sizes must be at least 1. Throws ValueError for a size
-/// above 2³¹ − 1. Throws MemoryError if OpenBLAS could not allocate its buffers, because OpenBLAS
-/// would retry forever.
+/// above 2³¹ − 1, and MemoryError if OpenBLAS has no memory for buffers.
 template <class T>
 void library_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
                      const Options<T>& options);
@@ -25,8 +23,8 @@ void library_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<
 /// Sets the number of library threads for later calls, if supported. For benchmarks.
 void set_library_threads(int threads);
 
-/// If true (default), the first library call sets the pthread build of OpenBLAS to one thread; with
-/// its spinning pool, a matmul takes 1.8 times as long. Call this function before that first call.
+/// If true (default), the first library call sets the pthread build of OpenBLAS to one thread,
+/// because its spinning pool slows down matmuls.
 void set_manage_blas_threads(bool allowed);
 
 }  // namespace gradus::gemm

@@ -1,4 +1,3 @@
-// A matrix view with a row stride and a transpose flag.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +5,7 @@
 
 namespace gradus::gemm {
 
-/// Distance between stored rows, in elements. A separate type prevents confusion with a size.
+/// Distance between stored rows, in elements. Not to be confused with a size.
 struct Stride {
   std::int64_t value;
 };
@@ -26,7 +25,7 @@ struct Matrix {
   Matrix(T* first, std::int64_t height, std::int64_t width, Stride apart)
       : data(first), rows(height), columns(width), stride(apart.value) {}
 
-  // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read
+  // NOLINTNEXTLINE(google-explicit-constructor): a writable view is readable
   operator Matrix<const T>() const requires(!std::is_const_v<T>) {
     Matrix<const T> same(data, rows, columns, Stride{stride});
     same.transposed = transposed;
@@ -56,7 +55,6 @@ struct Matrix {
     return block(0, begin, rows, end - begin);
   }
 
-  /// Returns the length of a stored row.
   std::int64_t stored_columns() const { return transposed ? rows : columns; }
 };
 

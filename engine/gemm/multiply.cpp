@@ -1,5 +1,5 @@
-// Runs one slab per thread of our pool. For large matmuls this is as fast as the library's threads,
-// and up to 1.7 times as fast for small models. A busy core delays only one slab.
+// Runs one slab per thread of our pool, which is at least as fast as the library's threads. A busy
+// core delays only one slab.
 #include "gradus/engine/gemm/multiply.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void check_stride(const char* name, const Matrix<T>& x) {
           ". Sizes must not be negative.");
   require(x.rows == 0 || x.columns == 0 || x.stride >= x.stored_columns(),
           "multiply: the stride of ", name, ", ", x.stride, ", is less than its row length, ",
-          x.stored_columns());
+          x.stored_columns(), ". Increase the stride.");
 }
 
 template <class T>
@@ -42,7 +42,7 @@ void check_sizes(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<cons
   check_stride("the residual", residual);
   require<ShapeError>(residual.rows == c.rows && residual.columns == c.columns,
                       "multiply: the residual is [", residual.rows, ", ", residual.columns,
-                      "] but C is [", c.rows, ", ", c.columns, "]");
+                      "] but C is [", c.rows, ", ", c.columns, "]. Their sizes must be equal.");
 }
 
 template <class T>

@@ -12,10 +12,8 @@ namespace gradus::gemm {
 
 enum class Threads { one, all };
 
-/// Minimum of 2·m·n·k for a second thread: 10 to 40 µs of work on one core; starting the team takes
-/// 1 to 5 µs. Matrix times vector is memory-bound, and half a matrix fits into one core's cache.
-/// With kSplit / 32, a token of the `cpu` model (1,024 cached) takes 0.19 ms; with
-/// kSplit / 8, 0.24 ms.
+/// Minimum of 2·m·n·k for a second thread: 10 to 40 µs of work, while starting the team takes 1 to
+/// 5 µs. The minimum for matrix-vector products is lower, because they are memory-bound.
 inline constexpr double kSplit = 2e6, kSplitVector = kSplit / 32;
 
 template <class T>
@@ -35,11 +33,10 @@ struct Options {
 };
 
 /// Computes C [m, n] = alpha · A [m, k] B [k, n] + beta · C + bias + residual in f32 or f64. C must
-/// not be transposed or overlap A or B. Sizes may be 0; for k = 0, A B is 0. Throws ShapeError if
-/// sizes do not match, ValueError for a stride shorter than a row or a size above 2³¹ − 1 in a
-/// 32-bit library. Large matmuls run as one slab per thread along the longer side. The summation
-/// order depends only on k. Built-in results do not depend on the number of threads; library
-/// results depend only on the library's.
+/// not be transposed or overlap A or B. Sizes may be 0. Throws ShapeError if sizes do not match,
+/// ValueError for a stride shorter than a row or a size above 2³¹ − 1 in a 32-bit library. The
+/// summation order depends only on k. Built-in results do not depend on the number of threads;
+/// library results depend only on the library's number of threads.
 template <class T>
 requires(!std::is_const_v<T>) void multiply(Matrix<T> c, std::type_identity_t<Matrix<const T>> a,
                                             std::type_identity_t<Matrix<const T>> b,

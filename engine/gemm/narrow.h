@@ -53,14 +53,14 @@ inline Float16 to_float16(float x) {
   };
   const auto magnitude = bit_cast<float>(bits);
   if (std::isnan(x)) return with_sign(0x7E00u);
-  // 65520 is halfway to the next value.
+  // 65520 is halfway between the maximum and the next value.
   if (magnitude >= 65520.0f) return with_sign(0x7C00u);
   if (magnitude < 0x1p-14f)  // subnormal: a multiple of 2⁻²⁴
     return with_sign(static_cast<std::uint32_t>(std::nearbyint(magnitude * 0x1p24f)));
   return with_sign(((bits + 0xFFFu + (bits >> 13 & 1u)) >> 13) - ((127u - 15u) << 10));
 }
 
-/// Number of int8 values that share a scale. Smaller groups are more precise but need more scales.
+/// Number of int8 values that share a scale. Smaller groups are more precise but store more scales.
 inline constexpr std::int64_t kScaled = 192;
 
 template <class T, std::size_t bytes>
@@ -79,8 +79,8 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
 }
 
 #if GRADUS_HAS_LEVELS
-// One or two instructions each, which GCC 12 does not find: its own int8 conversion is nine times
-// slower. Not GRADUS_INLINE; see multiply() in engine/base/random.cpp.
+// Conversions of one or two instructions, which GCC 12 does not generate. Not GRADUS_INLINE,
+// because GRADUS_INLINE functions are first compiled for the baseline.
 using Floats64 = VectorOf<float, 64>::Type;
 using Floats32 = VectorOf<float, 32>::Type;
 inline constexpr __mmask16 kAllLanes = 0xFFFF;  // avoids a GCC 12 warning

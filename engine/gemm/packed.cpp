@@ -12,8 +12,7 @@
 namespace gradus::gemm {
 namespace {
 
-// kFewRows: maximum rows for widening in registers. kPanel: values unpacked together for more rows
-// (half an L2 cache).
+// kFewRows: maximum for widening in registers. kPanel: values unpacked together, half an L2 cache.
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
 
 template <class Set, class S>

@@ -1,5 +1,5 @@
-// Weights stored in 16 or 8 bits per value. Decoding reads every weight for every token, so the
-// size of the weights limits its speed. Arithmetic stays in f32.
+// Weights stored in 16 or 8 bits per value, which speeds up decoding because every token reads
+// every weight. Arithmetic stays in f32.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ const char* name(Precision precision);  // for example "bf16"
 /// Returns the bytes of a packed row of n values, a multiple of 8. Scales follow the values.
 std::int64_t row_bytes(Precision precision, std::int64_t n);
 /// Packs a row and returns n. If the format cannot represent a value (NaN, ∞, above 65504 in f16),
-/// returns the index of the first such value and writes nothing.
+/// writes nothing and returns the value's index.
 std::int64_t write_row(Precision precision, const float* from, std::int64_t n, std::byte* to);
 void read_row(Precision precision, const std::byte* from, std::int64_t n, float* to);
 
@@ -39,9 +39,8 @@ class PackedMatrix {
 
   void unpack_row(std::int64_t i, float* to) const { read_row(precision_, row(i), columns_, to); }
 
-  /// Computes y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. If x has few rows,
-  /// widens weights in registers; otherwise unpacks a few rows of W at a time. Sums in the order of
-  /// gemm::multiply, except for int8. Throws ShapeError.
+  /// Computes y [n, rows] = x [n, columns] Wᵀ + bias [rows], which may be null. Sums in the order
+  /// of gemm::multiply, except for int8. Throws ShapeError.
   void multiply(Matrix<float> y, const Matrix<const float>& x, const float* bias = nullptr) const;
 
  private:

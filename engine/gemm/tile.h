@@ -39,27 +39,26 @@ struct Tile {
   // Returns the rows of the next smaller tile: half as many, except 8 after 14.
   static constexpr std::int64_t fewer(std::int64_t left) { return left == 14 ? 8 : left / 2; }
   static constexpr std::int64_t whole_rows = (rows + lanes - 1) / lanes * lanes;  // in full vectors
-  // Terms per pass, chosen so that a tile's part of A fits into the L1 cache.
+  // Terms per pass: a tile's part of A fits into the L1 cache.
   static constexpr std::int64_t depth = 256;
-  // Columns of B packed together: half an L2 cache, which has at least 1 MiB with AVX-512 and often
-  // half of that otherwise.
+  // Columns of B packed together: half an L2 cache of 1 MiB with AVX-512, or of 512 KiB otherwise.
   static constexpr std::int64_t panel_columns = (Set::bytes == 64 ? 512 : 256) * 4 / sizeof(T);
-  // Row stride of the copy of A. A power of two would cause cache-set conflicts.
+  // Row stride of the copy of A, not a power of two because of cache-set conflicts.
   static constexpr std::int64_t strip_stride = depth + 64 / sizeof(T);
-  // Terms per prefetch. A prefetch for each term would cost 6 % of the speed.
+  // Terms per prefetch. Prefetching for each term would be slower.
   static constexpr std::int64_t fetch_interval = 8;
 };
 
-/// Cache lines to prefetch that the hardware cannot predict: `step` elements apart, and `tile`
-/// elements further for the next tile.
+/// Cache lines that the hardware cannot predict: `step` elements apart, and `tile` elements further
+/// for the next tile.
 template <class T>
 struct Prefetch {
   const T* line;
   std::int64_t step, tile;
 };
 
-/// Input of a tile: `depth` terms of a strip of A and of B (rows, b_stride apart). The strip
-/// consists of rows, strip_stride apart, or if `transposed_a` of columns, whole_rows apart.
+/// Input of a tile: `depth` terms of a strip of A and of B (rows, b_stride apart). The strip of A
+/// has rows, strip_stride apart, or if `transposed_a`, columns, whole_rows apart.
 template <class T>
 struct TileInput {
   const T *a, *b;

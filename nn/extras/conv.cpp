@@ -13,9 +13,10 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
   require(in > 0 && out > 0 && kernel > 0, "Conv1d: sizes must be positive, got in = ", in,
           ", out = ", out, ", kernel = ", kernel);
   require(options.groups > 0 && in % options.groups == 0 && out % options.groups == 0,
-          "Conv1d: ", options.groups, " groups do not divide ", in, " and ", out, " channels");
+          "Conv1d: ", options.groups, " groups do not divide ", in, " and ", out,
+          " channels. Choose groups that divide both.");
   require(!options.causal || options.padding == 0,
-          "Conv1d: padding must be 0 if causal, which pads the start itself, got ",
+          "Conv1d: padding must be 0 if causal, because causal pads the start, got ",
           options.padding);
   weight = parameter(Tensor::empty({out, in / options.groups, kernel}, default_dtype()));
   const double bound = 1 / std::sqrt(static_cast<double>(init::fan_of(weight, init::Fan::in)));

@@ -1,4 +1,3 @@
-// Conv1d: a convolution along the sequence.
 #pragma once
 
 #include "gradus/nn/module.h"
@@ -16,8 +15,7 @@ struct Conv1dLayerOptions {
 };
 
 /// conv1d(x, weight, bias): x [B, in, L] → [B, out, Lout]. Weight and bias are initialized
-/// uniformly in ±1/√(in / groups · kernel), as in PyTorch. With `causal`, no output depends on
-/// later inputs.
+/// uniformly in ±1/√(in / groups · kernel), as in PyTorch.
 class Conv1d : public Layer<Conv1d> {
  public:
   Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,

@@ -13,10 +13,9 @@ namespace {
 
 void check_heads(const char* layer, std::int64_t width, std::int64_t heads) {
   require(width > 0 && heads > 0 && width % heads == 0, layer, ": ", heads,
-          " heads do not divide a width of ", width);
+          " heads do not divide a width of ", width, ". Choose heads that divide the width.");
 }
 
-/// Returns q, k and v of x [B, T, C], each [B, H, T, D].
 std::vector<Tensor> packed_heads(const Tensor& x, const Linear& qkv_proj, std::int64_t heads) {
   std::vector<Tensor> parts = chunk(qkv_proj(x), 3, -1);       // 3 × [B, T, C]
   for (Tensor& part : parts) part = split_heads(part, heads);  // [B, H, T, D]
@@ -74,7 +73,8 @@ Tensor LinformerAttention::forward(const Tensor& x,
   const std::vector<Tensor> qkv = packed_heads(x, qkv_proj, options.heads);
   const std::int64_t T = x.size(1);
   require<ShapeError>(T <= options.length, "LinformerAttention: ", T,
-                      " tokens exceed the layer's length of ", options.length);
+                      " tokens exceed the layer's length of ", options.length,
+                      ". Pass fewer tokens, or increase the length.");
   const auto mixed = [&](const Tensor& map, const Tensor& heads) {
     return matmul(slice(map, 1, 0, T), mask_padding(heads, lengths));
   };

@@ -1,4 +1,3 @@
-// Self-attention with cost linear in the sequence length.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,3 @@
-// LoRA: low-rank adapters.
 #pragma once
 
 #include <string>
@@ -28,10 +27,9 @@ struct LoRAAdapter final : WeightProvider {
   Tensor a, b, scale;  // [rank, in], [out, rank], []
 };
 
-/// Adds an adapter to every Linear below `module` whose name matches `pattern`
-/// ("*.qkv_proj,*.out_proj", see nn/pattern.h), except to packed ones. Freezes all other
-/// parameters. Returns the names of these layers. Throws ValueError if no name matches, a layer
-/// already has an adapter, or rank < 1.
+/// Adds an adapter to every Linear below `module`, except packed ones, whose name matches `pattern`
+/// ("*.qkv_proj,*.out_proj", see nn/pattern.h). Freezes all other parameters. Returns the names of
+/// these layers. Throws ValueError if no name matches, a layer already has an adapter, or rank < 1.
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options = {});
 

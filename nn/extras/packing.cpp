@@ -16,7 +16,7 @@ void pack(Module& module, Precision precision) {
     std::unique_ptr<WeightProvider>* place = &layer->provider;  // finds the innermost provider
     for (; *place; place = &(*place)->inner)
       require<GraphError>(!dynamic_cast<PackedWeight*>(place->get()), "pack: ", name,
-                          " is already packed");
+                          " is already packed. Pack a model only once.");
     if (!layer->weight.defined()) return;
     try {
       exchanges.push_back([layer, place, packed = gradus::pack(layer->weight, precision)] {

@@ -1,4 +1,3 @@
-// Packing: stores weights in less memory, for inference.
 #pragma once
 
 #include "gradus/nn/weight_provider.h"
@@ -6,7 +5,7 @@
 
 namespace gradus::nn {
 
-/// Provides the weight of a packed layer, whose own `weight` is undefined.
+/// Provides the weight of a packed layer, whose `weight` is undefined.
 struct PackedWeight final : WeightProvider {
   explicit PackedWeight(PackedMatrix packed) : matrix(std::move(packed)) {}
   Tensor linear(const Tensor& x, const Tensor&, const Tensor& bias) const override {
@@ -25,10 +24,10 @@ struct PackedWeight final : WeightProvider {
   PackedMatrix matrix;  // [out, in] in a Linear, [vocab, width] in an Embedding
 };
 
-/// Stores the weight of every Linear and Embedding below `module` in this precision; f32 changes
-/// nothing. All other tensors, and the arithmetic, stay in f32. Packed layers propagate no
-/// gradient, and their state_dict() throws. Throws ValueError if the format cannot represent a
-/// weight, GraphError if a weight is already packed. If it throws, nothing has changed.
+/// Stores the weight of every Linear and Embedding below `module` in this precision. f32 changes
+/// nothing. Arithmetic stays in f32. Packed layers propagate no gradient, and their state_dict()
+/// throws. Throws ValueError if the format cannot represent a weight, and GraphError if a weight is
+/// already packed, without changing the module.
 void pack(Module& module, Precision precision);
 
 /// Returns the precision that decodes fastest without visible loss of perplexity: bf16, or f32 if

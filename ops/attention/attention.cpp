@@ -24,8 +24,7 @@ using kernel::HeadsView;
 
 namespace {
 
-/// Returns [B, H, T, D] as a kernel view. The stride of a single row is arbitrary, but the matmul
-/// requires at least the row's length.
+/// Returns [B, H, T, D] as a kernel view. The matmul requires a stride of at least a row's length.
 template <class T>
 HeadsView<const T> view_of(const Tensor& x) {
   return {x.data<T>(), x.strides()[0], x.strides()[1], std::max(x.strides()[2], x.size(3)),
@@ -44,8 +43,7 @@ Tensor with_packed_rows(const Tensor& x) {
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
 }
 
-/// Returns a new tensor of shape [B, H, T, D] in memory order [B, T, H, D], so that merge_heads
-/// does not copy.
+/// Returns a new [B, H, T, D] in memory order [B, T, H, D], which merge_heads need not copy.
 Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t D, Dtype dtype) {
   const Tensor x = Tensor::empty({B, T, H, D}, dtype);
   return kernel::strided_view(x, {B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
@@ -55,7 +53,6 @@ struct Heads {
   Tensor q, k, v;
 };
 
-/// Computes [B, T, 3·H·D] → [B, T, H·D] in public ops.
 Tensor packed_formula(const AttentionProblem& p, const Tensor& qkv, const Tensor& bias) {
   const std::vector<Tensor> x = chunk(qkv, 3, -1);
   return merge_heads(formula::composed(p, split_heads(x[0], p.H), split_heads(x[1], p.H),
@@ -169,7 +166,7 @@ struct PackedAttention final : AttentionBase {
   }
 
  private:
-  /// Returns part `which` of the `count` tensors [B, H, T, D] in [B, T, count·H·D].
+  /// Returns part `which` of `count` in [B, T, count·H·D], as [B, H, T, D].
   Tensor part(const Tensor& x, std::int64_t which, std::int64_t count) const {
     const std::int64_t C = p.H * p.D, row = count * C;
     return kernel::strided_view(x, {p.B, p.H, p.T, p.D}, {p.T * row, p.D, row, 1},
@@ -182,7 +179,7 @@ struct PackedAttention final : AttentionBase {
 
 namespace {
 
-/// Describes how the shapes mismatch. Returns "" if they match.
+/// Describes a mismatch of shapes, or returns "".
 std::string misfit(const Shape& q, const Shape& k, const Shape& v) {
   if (q[0] != k[0] || q[0] != v[0])
     return str_cat("batch sizes ", q[0], ", ", k[0], " and ", v[0], " differ");
@@ -218,8 +215,8 @@ AttentionProblem make_problem(const Shape& q, const Shape& k, const Shape& v, Dt
     require<DtypeError>(bias.dtype() == dtype, "attention: the bias is ", bias.dtype(),
                         " but q is ", dtype, ". Convert one with to(x, dtype).");
     require<ShapeError>(broadcast_shapes("attention bias", bias.shape(), scores) == scores,
-                        "attention: the bias ", bias.shape(),
-                        " does not broadcast to [B, H, T, S] = ", scores);
+                        "attention: the bias ", bias.shape(), " does not broadcast to the scores, ",
+                        scores, ". Pass [B, H, T, S] or sizes of 1.");
     p.bias = kernel::strided_view(
         bias, scores, broadcast_strides(bias.shape(), bias.strides(), scores), bias.offset());
   }
@@ -240,8 +237,7 @@ AttentionProblem make_problem(const Tensor& q, const Tensor& k, const Tensor& v,
   return make_problem(q.shape(), k.shape(), v.shape(), q.dtype(), mask, options);
 }
 
-/// True if the formula must run, for example because the fused kernel does not compute a bias
-/// gradient.
+/// True if the fused kernel cannot run, for example if the bias requires a gradient.
 bool runs_as_formula(const AttentionOptions& options) {
   return formula_wanted() || (options.bias.requires_grad() && GradMode::enabled());
 }

@@ -19,12 +19,11 @@ struct AttentionOptions {
 /// Returns softmax(q kᵀ · scale + bias, over the keys that `mask` allows) v.
 ///
 /// q [B, H, T, D], k [B, Hk, S, D], v [B, Hk, S, Dv] → [B, H, T, Dv], with any strides. Hk must
-/// divide H: query head h uses key head h / (H / Hk), without copies (grouped queries, Ainslie et
-/// al. 2023; Hk = 1: Shazeer 2019). A query without visible keys has output 0 and gradient 0.
-/// Padding is ignored, even if NaN. Padding means keys at either end that the mask, or one side of
-/// a & b, hides from every query. A NaN in another key may reach queries that hide it, because 0 ·
-/// NaN is NaN. Saves the log of each row's sum instead of the weights, which backward recomputes
-/// (Dao et al. 2022).
+/// divide H: query head h uses key head h / (H / Hk) (grouped queries, Ainslie et al. 2023; Hk = 1:
+/// Shazeer 2019). A query without visible keys has output 0 and gradient 0. Padding is ignored,
+/// even if NaN. Padding means keys at either end that the mask, or one side of a & b, hides from
+/// every query. A NaN in another key may reach queries that hide it. Saves the log of each row's
+/// sum, from which backward recomputes the weights (Dao et al. 2022).
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Mask& mask = {}, const AttentionOptions& options = {});
 
@@ -37,8 +36,8 @@ struct AttentionOutput {
 AttentionOutput attention_with_weights(const Tensor& q, const Tensor& k, const Tensor& v,
                                        const Mask& mask = {}, const AttentionOptions& options = {});
 
-/// Returns [B, T, C] as [B, H, T, D] with D = C / H, a view; merge_heads() reverses it, copying
-/// unless heads are contiguous.
+/// Returns a view of [B, T, C] as [B, H, T, D] with D = C / H. merge_heads() reverses it, and
+/// copies unless heads are contiguous.
 Tensor split_heads(const Tensor& x, std::int64_t heads);
 Tensor merge_heads(const Tensor& x);
 

@@ -2,7 +2,7 @@
 //
 //   p = softmax(q kᵀ · scale + bias, masked)      o = p v
 //
-// Dropout applies to the p that multiplies v. Keys that no query sees, and queries that see no key,
+// Dropout applies to p in p v only. Keys hidden from all queries, and queries without visible keys,
 // count as 0.
 #include <cmath>
 

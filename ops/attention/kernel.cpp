@@ -86,7 +86,7 @@ DroppedRow<T> draw(const AttentionProblem& p, const QueryBlock& block, std::int6
 
 // ---- forward ----
 
-/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place. All blocks of queries share them.
+/// kᵀ [D, S] and v [S, Dv] of a key head, packed or in place, shared by all blocks.
 template <class T>
 struct KeyHead {
   Tensor packed;
@@ -109,7 +109,7 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   return {packed, {kt, p.D, p.S, Stride{stride}}, {values, p.S, p.Dv}};
 }
 
-/// Divides o by the sums. The output of a query without visible keys is 0.
+/// Divides o by the sums, or sets it to 0 without visible keys.
 template <class T>
 void finish_rows(const Matrix<T>& o, const T* m, const T* l, T* lse) {
   for (std::int64_t r = 0; r < o.rows; ++r) {
@@ -180,8 +180,7 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace {
 
-/// Buffers of one part. dk and dv have dense rows, because the power-of-two stride of a projection
-/// causes cache-set conflicts.
+/// Buffers of one part. dk and dv have dense rows to avoid cache-set conflicts.
 template <class T>
 struct PartBuffers {
   Tensor memory, sums;
@@ -282,8 +281,8 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
     backward_block(p, block_of(p, part, item), x, g, buffers);
 }
 
-/// Writes the first part of a head to `to`, surrounded by zeros, and adds the other parts.
-/// Gradients that are not needed have no columns.
+/// Writes the first part of a head to `to`, surrounded by zeros, and adds the other parts. Unneeded
+/// gradients have no columns.
 template <class T>
 void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool first) {
   if (first) {

@@ -1,4 +1,3 @@
-// Description of an attention call, shared by the formula and the kernel.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ struct AttentionProblem {
   Mask mask;
   Tensor bias = {};          // undefined, or a constant view [B, H, T, S]
   DropoutMask dropout = {};  // threshold 0: no dropout
-  bool narrow = false;       // true if a block of queries sees few keys
+  bool narrow = false;       // true if few keys are visible to each block
 
   std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads per key head
   /// Returns the index of a weight's random word.
@@ -37,8 +36,8 @@ struct QueryBlock {
   Range queries;
 };
 
-/// Queries, keys, values or a gradient: a view with contiguous columns. `data` is null if not
-/// needed.
+/// Queries, keys, values or a gradient: a view with contiguous columns. Unneeded views have null
+/// `data`.
 template <class T>
 struct HeadsView {
   T* data = nullptr;

@@ -1,4 +1,3 @@
-// Row kernels that run between the matmuls of attention.
 #pragma once
 
 #include <cmath>
@@ -16,7 +15,7 @@ GRADUS_INLINE void hide_rows(T* scores, std::int64_t stride, std::int64_t rows, 
                              const bool* allowed) {
   for (std::int64_t r = 0; r < rows; ++r, scores += stride, allowed += n)
     for (std::int64_t j = 0; j < n; ++j) {
-      const T score = scores[j];  // read unconditionally: avoids a branch
+      const T score = scores[j];  // read unconditionally to avoid a branch
       scores[j] = allowed[j] ? score : -std::numeric_limits<T>::infinity();
     }
 }
@@ -72,7 +71,7 @@ GRADUS_INLINE void dot_rows(const T* a, std::int64_t a_stride, const T* b, std::
   for (std::int64_t r = 0; r < rows; ++r) d[r] = vmath::dot(a + r * a_stride, b + r * b_stride, n);
 }
 
-/// p = exp(s − lse), ds = p (dp − d). With dropout, the forward pass used p·z.
+/// p = exp(s − lse), ds = p (dp − d). With dropout, forward multiplied p by the dropout factor.
 template <class T>
 GRADUS_INLINE void online_softmax_rows_backward(T* p, T* dp, std::int64_t rows, std::int64_t n,
                                                 const T* lse, const T* d) {

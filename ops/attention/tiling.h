@@ -1,4 +1,4 @@
-// Splits attention into tiles and determines which keys a block may see.
+// Splits attention into tiles and finds the visible keys of a block.
 #pragma once
 
 #include <algorithm>
@@ -8,22 +8,21 @@
 
 namespace gradus::kernel {
 
-inline constexpr std::int64_t kMaxQueries = 64;     // block whose scores fit into the L2 cache
+inline constexpr std::int64_t kMaxQueries = 64;     // per block: scores fit into the L2 cache
 inline constexpr std::int64_t kTile = 32;           // keys per tile: granularity of mask skipping
 inline constexpr std::int64_t kMaxSpan = 512;       // keys in the widest matmul
 inline constexpr std::int64_t kSpanNumbers = 8192;  // values per span: fits into the L1 cache
-inline constexpr std::int64_t kFewQueries = 4;      // decoding: packing keys would cost more
+inline constexpr std::int64_t kFewQueries = 4;      // too few to pack keys, as in decoding
 inline constexpr std::int64_t kParts = 8;           // parts of the backward pass, over all heads
 inline constexpr std::int64_t kPartWork = 1 << 21;  // minimum pairs · widths in a part
 
-/// Returns the queries per block. Short causal inputs and narrow windows use half blocks, which
-/// skip more.
+/// Returns the queries per block, half as many for short causal inputs and narrow windows.
 inline std::int64_t block_size(const AttentionProblem& p) {
   return p.S <= kMaxSpan || p.narrow ? kMaxQueries / 2 : kMaxQueries;
 }
 
 /// Returns the keys per span: all keys if few are visible, otherwise the number that fits into the
-/// L1 cache. Below two tiles, the widest span is fastest.
+/// L1 cache.
 inline std::int64_t span_size(const AttentionProblem& p) {
   const std::int64_t room = kSpanNumbers / std::max<std::int64_t>({p.D, p.Dv, 1}) / kTile * kTile;
   return p.narrow || room < 2 * kTile ? kMaxSpan : std::min(room, kMaxSpan);
@@ -43,8 +42,8 @@ inline void append(std::vector<Range>& spans, Range keys, std::int64_t widest) {
   }
 }
 
-/// Removes the keys at the ends of a tile that no query of the head sees. This ignores padding,
-/// even if NaN.
+/// Removes the keys at the ends of a tile that are hidden from all queries of the head. This
+/// ignores padding, even if NaN.
 inline Range without_padding(const AttentionProblem& p, const QueryBlock& block, Range tile) {
   const auto hidden = [&](std::int64_t key) {
     return p.mask.coverage({block.b, block.h, 0, p.T, key, key + 1}) == Coverage::none;
@@ -54,8 +53,8 @@ inline Range without_padding(const AttentionProblem& p, const QueryBlock& block,
   return tile;
 }
 
-/// Appends the parts of `keys` that the block may see, in full tiles except for padding. Bisects
-/// partly hidden ranges, so a window costs only the logarithm of the hidden keys.
+/// Appends the parts of `keys` that are visible to the block, in full tiles except for padding.
+/// Bisects partly hidden ranges.
 inline void add_visible(const AttentionProblem& p, const QueryBlock& block, Range keys,
                         std::vector<Range>& spans) {
   const Range q = block.queries;
@@ -106,7 +105,7 @@ inline Range keys_of(const AttentionProblem& p, const Part& part) {
 }
 
 /// Returns one part for each key head, or multiple if there are few heads. Depends only on sizes
-/// and mask, so that sums are reproducible.
+/// and mask, which makes sums reproducible.
 inline std::vector<Part> parts_of(const AttentionProblem& p, std::int64_t least = kPartWork) {
   const std::int64_t heads = p.B * p.Hk;
   const std::int64_t items = (p.T + block_size(p) - 1) / block_size(p) * p.group();

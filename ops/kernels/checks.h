@@ -10,8 +10,7 @@ namespace gradus {
 
 template <std::same_as<Tensor>... X>
 void check_defined(const char* op, const X&... x) {
-  require<ValueError>((x.defined() && ...), op,
-                      ": a tensor is undefined (it was never assigned a value)");
+  require<ValueError>((x.defined() && ...), op, ": a tensor is undefined. Assign a value first.");
 }
 
 /// Checks that x is defined and has the axis. Returns the nonnegative axis.
@@ -25,7 +24,7 @@ inline Axes check_axes(const char* op, const Tensor& x, const Axes& axes) {
   for (const std::int64_t given : axes) {
     const int axis = check_axis(op, x, static_cast<int>(given));
     require(std::find(all.begin(), all.end(), axis) == all.end(), op, ": axis ", axis, " of ",
-            x.shape(), " appears twice in ", axes);
+            x.shape(), " appears twice in ", axes, ". Name each axis once.");
     all.push_back(axis);
   }
   return all;

@@ -15,7 +15,7 @@
 
 namespace gradus::op {
 
-enum class Keeps { nothing, input, output };  // tensor that is saved for backward
+enum class Keeps { nothing, input, output };  // tensor saved for backward
 
 template <Keeps kKeeps>
 struct Kept {};

@@ -9,8 +9,8 @@ namespace gradus::kernel {
 /// bool tensors in which true means hidden. Undefined if nothing is hidden.
 struct Hidden {
   Tensor pairs;    // [B, H, T, S]
-  Tensor keys;     // [B, H, S, 1], keys that no query sees: padding
-  Tensor queries;  // [B, H, T, 1], queries that see no key
+  Tensor keys;     // [B, H, S, 1], keys hidden from all queries
+  Tensor queries;  // [B, H, T, 1], queries without visible keys
 };
 Hidden hidden_by(const Mask& mask, const MaskSizes& sizes);
 

@@ -1,7 +1,6 @@
 // map and zip: apply an element-wise function to tensors with any strides.
 //
-// The function is a generic lambda that calls GRADUS_INLINE functions. It is compiled for each
-// instruction set.
+// The function is a generic lambda that calls GRADUS_INLINE functions.
 #pragma once
 
 #include "gradus/engine/base/simd.h"
@@ -41,7 +40,7 @@ template <class T, class R = T, class F>
 void map_into(Tensor& y, const Tensor& x, F f) {
   const T* from = x.data<T>();
   R* to = y.mutable_data<R>();
-  // Fast path with the same result.
+  // fast path
   if (x.numel() <= kSmall && x.is_contiguous())
     return simd::run<map_row<R, T, F>>(from, 1, to, x.numel(), f);
   const Strides strides[] = {x.strides(), y.strides()};
@@ -55,7 +54,7 @@ template <class T, class R = T, class F>
 void zip_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
   const T *left = a.data<T>(), *right = b.data<T>();
   R* to = y.mutable_data<R>();
-  // Fast path with the same result.
+  // fast path
   if (y.numel() <= kSmall && a.shape() == b.shape() && a.is_contiguous() && b.is_contiguous())
     return simd::run<zip_row<R, T, F>>(left, 1, right, 1, to, y.numel(), f);
   const Strides strides[] = {broadcast_strides(a.shape(), a.strides(), y.shape()),

@@ -1,4 +1,3 @@
-// Views a tensor as rows along its last axis.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +24,14 @@ struct StridedRow {
   std::int64_t stride;
 };
 
-/// Runs body(begin, end) over the rows in parallel. `cost` is the cost of an element relative to a
-/// cheap one.
+/// Runs body(begin, end) over the rows in parallel. `cost` is an element's relative cost.
 template <class Body>
 void for_rows(const Rows& rows, std::int64_t cost, Body&& body) {
   parallel_for(rows.count, rows_grain(rows.length * cost), body);
 }
 
-/// Returns the rows per chunk if each chunk has its own sums. There are at most 32 chunks, because
-/// adding up more costs more than it saves.
+/// Returns the rows per chunk if each chunk has its own sums. Limits the number of chunks to 32,
+/// because adding up more is slow.
 inline std::int64_t summing_grain(const Rows& rows) {
   return std::max(rows_grain(rows.length), (rows.count + 31) / 32);
 }

@@ -1,4 +1,3 @@
-// Differentiates a fused op through its formula.
 #pragma once
 
 #include <vector>
@@ -8,8 +7,8 @@
 
 namespace gradus {
 
-/// Returns the required gradients of formula(inputs) for dy. A fused op calls this if its backward
-/// must be differentiable. Each input counts as independent, even if computed from another input.
+/// Returns the required gradients of formula(inputs) for dy, for fused ops whose backward must be
+/// differentiable. Each input counts as independent.
 Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula);
 

@@ -35,7 +35,7 @@ class Causal final : public Mask::Rule {
   std::int64_t offset_;
 };
 
-/// Allows the keys before a length. One length applies to all examples, or each has its own.
+/// Allows the keys before a length, which examples may share.
 class Lengths final : public Mask::Rule {
  public:
   Lengths(const char* what, std::vector<std::int64_t> lengths, bool one)
@@ -51,10 +51,11 @@ class Lengths final : public Mask::Rule {
   void check_sizes(const MaskSizes& sizes, bool whole) const override {
     const std::int64_t have = std::ssize(lengths_);
     require<ShapeError>(one_ || (whole ? have == sizes.examples : have >= sizes.examples), what_,
-                        "_mask: got ", have, " lengths for a batch of ", sizes.examples);
+                        "_mask: got ", have, " lengths for a batch of ", sizes.examples,
+                        ". Pass one length per example.");
     for (const std::int64_t length : lengths_)
       require(0 <= length && (length <= sizes.keys || !whole), what_, "_mask: a length of ", length,
-              " is out of range for ", sizes.keys, " keys");
+              " is out of range for ", sizes.keys, " keys. Use 0 to ", sizes.keys, ".");
   }
   std::string describe() const override {
     const std::string what = what_ == std::string("padding") ? "lengths " : "prefix ";
@@ -142,7 +143,7 @@ class Combined final : public Mask::Rule {
   }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
-    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // either side decides
+    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one side decides
     if (a == decides || b == decides) return decides;
     return b == Coverage::some ? b : a;
   }
@@ -160,7 +161,7 @@ class Combined final : public Mask::Rule {
 };
 
 /// True if `allowed` [T, T] is true exactly above the diagonal: a causal mask in which true hides.
-/// For T < 3 this may be chance; [1, T, T] may be data.
+/// Returns false for T < 3, where this may be chance, and for [1, T, T].
 bool only_later(const Tensor& allowed) {
   if (allowed.rank() != 2 || allowed.size(0) != allowed.size(1) || allowed.size(0) < 3)
     return false;
@@ -264,7 +265,7 @@ Mask dense_mask(const Tensor& allowed) {
       "[queries, keys], [batch, queries, keys] or [batch, heads, queries, keys], got ",
       allowed.shape());
   require(!only_later(allowed),
-          "dense_mask: the mask looks inverted, as each query may attend only ",
+          "dense_mask: the mask looks inverted, because each query may attend only ",
           "to later keys (true = may attend). Use logical_not() or causal_mask().");
   return Mask(std::make_shared<Dense>(allowed));
 }

@@ -1,4 +1,3 @@
-// Mask: determines which queries may attend to which keys. true always means "may attend".
 #pragma once
 
 #include <cstdint>
@@ -26,11 +25,11 @@ struct MaskSizes {
   std::int64_t examples, heads, queries, keys;
 };
 
-/// How many pairs of a block the mask allows.
+/// The share of a block's pairs that the mask allows.
 enum class Coverage { none, some, all };
 
-/// Determines visibility for pairs and for blocks, so that kernels skip hidden keys without a T × S
-/// tensor. Combine masks with & and |. The default allows everything.
+/// Determines which queries may attend to which keys, for pairs and for blocks, so that kernels skip
+/// hidden keys. true means "may attend". Combine masks with & and |. The default allows everything.
 class Mask {
  public:
   class Rule;  // ops/mask/rule.h
@@ -81,14 +80,13 @@ struct BlockSparse {
   std::int64_t length;      // maximum number of queries and keys
   std::int64_t block = 64;  // queries and keys per block
   std::int64_t window = 1;  // visible blocks on each side
-  std::int64_t global = 1;  // number of first blocks that see all keys and are seen by all queries
+  std::int64_t global = 1;  // first blocks whose rows and columns are entirely visible
   std::int64_t random = 2;  // additional random blocks for each block of queries
   std::uint64_t seed = 0;   // seed of the random blocks
   std::int64_t heads = 1;   // 1: heads share them; otherwise each head draws its own
 };
-/// Returns a block-sparse mask. For a causal one, use block_sparse_mask(pattern) & causal_mask().
-/// Throws ValueError for a negative length or number of blocks, or if `block` or `heads` is below
-/// 1.
+/// Returns a block-sparse mask. For a causal mask, add & causal_mask(). Throws ValueError for a
+/// negative length or number of blocks, or if `block` or `heads` is below 1.
 Mask block_sparse_mask(const BlockSparse& pattern);
 
 /// Mask from a bool tensor of shape [queries, keys], [B, queries, keys] or [B, H, queries, keys]; B
@@ -96,11 +94,11 @@ Mask block_sparse_mask(const BlockSparse& pattern);
 /// causal mask in which true hides. Other inverted masks are not detected.
 Mask dense_mask(const Tensor& allowed);
 
-/// Positions of rows: one list for all examples, or one list for each.
+/// Positions of rows: one list for all examples, or one for each.
 using Positions = std::vector<std::vector<std::int64_t>>;
 /// Applies `mask` to rows at positions other than 0, 1, 2, …: behind a cache, in a ring buffer, or
 /// with unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1 marks an
-/// empty row, which is hidden as a key and sees nothing as a query. Throws ValueError below −1.
+/// empty row, which is hidden and attends to nothing. Throws ValueError below −1.
 Mask remap_positions(const Mask& mask, const Positions& queries, const Positions& keys);
 
 std::ostream& operator<<(std::ostream& out, const Mask& mask);

@@ -64,9 +64,10 @@ class Blocks final : public Mask::Rule {
   void check_sizes(const MaskSizes& s, bool whole) const override {
     require<ShapeError>(s.queries <= p_.length && s.keys <= p_.length,
                         "block_sparse_mask: made for a length of ", p_.length, " but used on ",
-                        s.queries, " queries and ", s.keys, " keys");
+                        s.queries, " queries and ", s.keys, " keys. Increase BlockSparse::length.");
     require<ShapeError>(p_.heads == 1 || (whole ? p_.heads == s.heads : p_.heads >= s.heads),
-                        "block_sparse_mask: made for ", p_.heads, " heads but used on ", s.heads);
+                        "block_sparse_mask: made for ", p_.heads, " heads but used on ", s.heads,
+                        ". Set BlockSparse::heads.");
   }
   std::string describe() const override {
     return "blocks of " + std::to_string(p_.block) + ", window " + std::to_string(p_.window) +
@@ -111,8 +112,8 @@ Mask window_mask(std::int64_t before, std::int64_t after) {
 
 Mask block_sparse_mask(const BlockSparse& p) {
   require(p.length >= 0 && p.window >= 0 && p.global >= 0 && p.random >= 0,
-          "block_sparse_mask: length ", p.length, ", window ", p.window, ", global ", p.global,
-          " or random ", p.random, " is negative");
+          "block_sparse_mask: length, window, global and random must not be negative, got ",
+          p.length, ", ", p.window, ", ", p.global, " and ", p.random);
   require(p.block >= 1 && p.heads >= 1,
           "block_sparse_mask: block and heads must be at least 1, got ", p.block, " and ", p.heads);
   return Mask(std::make_shared<Blocks>(p));

@@ -62,10 +62,10 @@ struct Axis {
     const std::int64_t lists = std::ssize(runs);
     require<ShapeError>(lists == 1 || (whole ? lists == examples : lists >= examples),
                         "remap_positions: ", "got ", lists, " position lists for ", what,
-                        " in a batch of ", examples);
+                        " in a batch of ", examples, ". Pass one list, or one per example.");
     for (const std::int64_t n : rows)
       require<ShapeError>(whole ? n == size : n >= size, "remap_positions: got ", n,
-                          " positions for ", size, " ", what);
+                          " positions for ", size, " ", what, ". Pass one position per row.");
   }
 };
 

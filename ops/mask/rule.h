@@ -1,4 +1,3 @@
-// Interface that mask types implement (mask.cpp, pattern.cpp, remap.cpp).
 #pragma once
 
 #include "gradus/ops/mask/mask.h"
@@ -13,8 +12,7 @@ class Mask::Rule {
   virtual void row(const QueryKey& first, std::int64_t n, bool* allowed) const = 0;
   /// Returns the coverage of a nonempty block. `some` is always valid, but slower.
   virtual Coverage coverage(const MaskBlock& block) const = 0;
-  /// Throws if the mask was made for other sizes. Unless `whole`, smaller sizes are valid: for
-  /// picture() and remap_positions().
+  /// Throws if the mask was made for other sizes. Unless `whole`, smaller sizes are valid.
   virtual void check_sizes(const MaskSizes&, bool /*whole*/) const {}
   virtual std::string describe() const = 0;
 };

@@ -8,7 +8,7 @@ namespace {
 
 using In = const Given&;
 
-/// Returns filters with which conv1d returns the windows themselves, as [b, c·k, t].
+/// Returns filters with which conv1d returns its windows as [b, c·k, t].
 Tensor taps(std::int64_t channels, std::int64_t count) {
   const std::int64_t n = channels * count;
   return reshape(one_hot(arange(n), n, Dtype::f64), {n, channels, count});

@@ -1,4 +1,4 @@
-// A computed index, as in x_{t+k}, may be out of range: the element is then 0.
+// An element at an out-of-range computed index, as in x_{t+k}, is 0.
 #include "gradus/tests/derivations/evaluate.h"
 
 #include <cmath>

@@ -54,7 +54,7 @@ class World {
 
  private:
   struct Definition {
-    std::string letters;  // empty if whole: the right side is a tensor
+    std::string letters;  // empty if the right side is a tensor
     bool whole = false;
     Expression right;
     Letters sizes{};

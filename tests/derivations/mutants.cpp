@@ -50,7 +50,7 @@ void drop(Expression& e, std::size_t i) {
     e.signs.erase(e.signs.begin() + at);
   else
     e.text.erase(i, 1);
-  if (e.kind == Kind::product && i == 0 && e.text[0] == '/') {  // leaves "1 / x"
+  if (e.kind == Kind::product && i == 0 && e.text[0] == '/') {  // keeps the 1 in "1 / x"
     e.children.insert(e.children.begin(), Expression{.number = 1});
     e.text.insert(0, "*");
   }

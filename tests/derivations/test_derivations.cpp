@@ -74,7 +74,7 @@ TEST_CASE("derivations: every operation with a backward has a derivation") {
   CHECK(count >= 50);  // fails if the sources are not found
 }
 
-TEST_CASE("derivations: each has at most twelve lines, with reasons and existing code") {
+TEST_CASE("derivations: each derivation has at most twelve lines, with reasons and existing code") {
   for (const auto& [name, document] : all_documents()) {
     INFO("docs/derivations/" << name << ".md");
     CHECK(document.name == name);
@@ -123,7 +123,7 @@ TEST_CASE("derivations: a mistake in any line is detected in that line") {
   CHECK(detected_count > total * 9 / 10);
 }
 
-TEST_CASE("derivations: a mistake in a file is reported by its line number only") {
+TEST_CASE("derivations: a mistake in a file is reported for its line only") {
   for (const auto& [name, document] : all_documents())
     for (const Case& each : cases_of(name))
       for (std::size_t i = 0; i < document.lines.size(); ++i) {

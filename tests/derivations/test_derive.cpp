@@ -37,7 +37,7 @@ std::string wrong_lines(const std::string& formula) {
             .f = [&](const Given& in) {
               return two ? einsum(formula, in("a"), in("b")) : einsum(formula, in("a"));
             }};
-  each.op = "";  // compares with no op: einsum runs other ops
+  each.op = "";  // no op to compare with: einsum runs other ops
   std::string out;
   for (int trial = 0; trial < kTrials; ++trial)
     for (const Failure& failure : Trial(document, each, trial).failures())

@@ -31,8 +31,7 @@ Array array_of(const Tensor& x) {
   return out;
 }
 
-/// Half of the allowed difference between neighboring lines, which is 1e-10 of 1 or of the larger
-/// value.
+/// Half of the allowed difference between neighboring lines: 1e-10, relative for values above 1.
 constexpr double kTolerance = 5e-11;
 
 std::string shape_of(const Array& a) {
@@ -56,7 +55,7 @@ std::optional<std::string> difference(const Array& got, const Array& expected) {
   return {};
 }
 
-/// Sizes that the text of the case defines; for other letters, the next of kSizes.
+/// Sizes from the case's text. Other letters take the next size of kSizes.
 struct Sizes {
   std::map<char, std::int64_t> of;
   int trial;

@@ -34,7 +34,7 @@ void detail::each_place(const std::string& letters, const Letters& sizes, Letter
   std::int64_t& place = of(at, letters[next]);
   const std::int64_t before = place, size = sizes[static_cast<unsigned char>(letters[next])];
   if (size < 0)
-    reject(std::string("no tensor has ") + letters[next] + " as an index of its own axis");
+    reject(std::string("no tensor has ") + letters[next] + " as the only index of an axis");
   for (place = 0; place < size; ++place) detail::each_place(letters, sizes, at, body, next + 1);
   place = before;
 }
@@ -63,8 +63,8 @@ void World::define(const std::string& left, const Expression& right) {
   for (const char c : letters) {
     d.shape.push_back(sizes[static_cast<unsigned char>(c)]);
     if (d.shape.back() < 0)
-      reject(std::string("the index ") + c + " of " + left + " has no size, as no tensor of " +
-             spell(right) + " has an axis of this index alone");
+      reject(std::string("the index ") + c + " of " + left + " has no size, because no tensor of " +
+             spell(right) + " has an axis with only this index");
   }
   if (letters.empty()) {
     sizes_ = sizes;

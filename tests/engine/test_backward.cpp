@@ -26,7 +26,7 @@ Tensor total(const Tensor& x) { return sum(x); }
 
 }  // namespace
 
-TEST_CASE("backward sets the gradients of leaves, which are undefined before") {
+TEST_CASE("backward sets the gradients of leaves, which are initially undefined") {
   const Tensor a = leaf({2, 3}), b = leaf({5, 7});
   CHECK(!a.grad().defined());
   total(a * b).backward();
@@ -51,7 +51,7 @@ TEST_CASE("gradients of several backward passes accumulate until cleared") {
   CHECK(numbers(x.grad()) == List{1, 1});
 }
 
-TEST_CASE("a gradient that the user holds does not change later") {
+TEST_CASE("a gradient that the user holds stays unchanged") {
   Tensor x = leaf({1, 2});
   total(x).backward();
   const Tensor first = x.grad();
@@ -109,7 +109,7 @@ TEST_CASE("errors about missing gradients suggest requires_grad_()") {
   CHECK_THROWS_AS(y.register_post_accumulate_hook([](Tensor&) {}), GraphError);
 }
 
-TEST_CASE("gradients of paths that meet accumulate: a diamond, f(x, x), and 1 to 9 uses") {
+TEST_CASE("gradients of converging paths accumulate (a diamond, f(x, x), 1 to 9 uses)") {
   const Tensor x = leaf({3});
   const Tensor y = x * 2.0;
   total(y * y + y).backward();  // 4x² + 2x, whose derivative is 8x + 2
@@ -125,7 +125,7 @@ TEST_CASE("gradients of paths that meet accumulate: a diamond, f(x, x), and 1 to
   }
 }
 
-TEST_CASE("backward requires one element, a recorded graph, and a gradient that fits") {
+TEST_CASE("backward requires one element, a recorded graph, and a matching gradient") {
   const Tensor x = leaf({1, 2, 3});
   CHECK_REFUSES(GraphError, (x * 2.0).backward(), "[3]");
   CHECK_THROWS_AS(tensor({1.0}).backward(), GraphError);
@@ -141,14 +141,14 @@ TEST_CASE("backward requires one element, a recorded graph, and a gradient that 
   CHECK_THROWS_AS(backward({total(x)}, {Tensor(), Tensor()}), GraphError);
 }
 
-TEST_CASE("backward starts from several outputs at once") {
+TEST_CASE("backward accepts several outputs") {
   const Tensor x = leaf({1, 2});
   const Tensor shared = x * 3.0;
   backward({total(shared), shared * 2.0}, {Tensor(), tensor({1, 10}, Dtype::f64)});
   CHECK(numbers(x.grad()) == List{9, 63});
 }
 
-TEST_CASE("a second backward throws without keep_graph and works with it") {
+TEST_CASE("a second backward requires keep_graph") {
   const Tensor x = leaf({1.5});
   const Tensor y = total(exp(x));
   y.backward({.keep_graph = true});
@@ -257,7 +257,7 @@ TEST_CASE("in-place writes to a tensor that requires a gradient throw while reco
   CHECK(numbers(x) == List{8, 9});
 }
 
-TEST_CASE("grad() returns gradients of leaves and intermediates without touching .grad()") {
+TEST_CASE("grad() returns gradients of leaves and intermediates without changing .grad()") {
   const Tensor x = leaf({2}), w = leaf({5});
   const Tensor y = x * w, z = total(y * y);
   const std::vector<Tensor> d = grad({z}, {y, x, w, z}, {}, {.keep_graph = true});
@@ -290,7 +290,7 @@ TEST_CASE("grad() rejects an unused input unless allow_unused is set") {
   CHECK_THROWS_AS(grad(total(x), tensor({1.0})), GraphError);
 }
 
-TEST_CASE("create_graph gives derivatives of every order of x⁴") {
+TEST_CASE("create_graph yields derivatives of every order for x⁴") {
   const Tensor x = leaf({1.5});
   Tensor y = total(x * x * x * x);
   const double wanted[] = {4 * 1.5 * 1.5 * 1.5, 12 * 1.5 * 1.5, 24 * 1.5, 24};
@@ -304,7 +304,7 @@ TEST_CASE("create_graph gives derivatives of every order of x⁴") {
   CHECK(!x.grad().defined());
 }
 
-TEST_CASE("create_graph lets the gradient be differentiated by the upstream gradient") {
+TEST_CASE("with create_graph, a gradient has derivatives in the upstream gradient") {
   const Tensor x = leaf({2, 3}), w = leaf({5, 7});
   const Tensor dx = grad({x * x}, {x}, {w}, {.create_graph = true})[0];  // 2 x w
   total(dx).backward();
@@ -312,7 +312,7 @@ TEST_CASE("create_graph lets the gradient be differentiated by the upstream grad
   CHECK(numbers(x.grad()) == List{10, 14});
 }
 
-TEST_CASE("backward of a gradient penalty gives second derivatives") {
+TEST_CASE("backward of a gradient penalty computes second derivatives") {
   const Tensor x = leaf({2}), w = leaf({3});
   const Tensor y = total(w * x * x);
   const Tensor dx = grad({y}, {x}, {}, {.create_graph = true})[0];  // 2 w x

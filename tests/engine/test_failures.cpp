@@ -68,7 +68,7 @@ TEST_CASE("backward works after an observer threw at the start of a pass") {
   CHECK(w.grad().item() == 5);
 }
 
-TEST_CASE("an observer that throws at the start of a layer leaves no layer behind") {
+TEST_CASE("an observer that throws at the start of a layer leaves no scope open") {
   struct ThrowsAtScope : Observer {
     void on_scope_begin(const Scope&) override { throw std::runtime_error("observer"); }
   } observer;

@@ -34,7 +34,7 @@ struct First final : Op {  // y = a, without a gradient for b
 
 }  // namespace
 
-TEST_CASE("a hook sees the complete gradient once") {
+TEST_CASE("a hook receives the complete gradient once") {
   const Tensor x = leaf({2});
   const Tensor y = x * 3.0;
   std::vector<List> seen;
@@ -91,7 +91,7 @@ TEST_CASE("a post-accumulate hook runs after accumulation and may clear the grad
   CHECK(!free.grad().defined());
 }
 
-TEST_CASE("a hook may run backward on another graph and on the same one") {
+TEST_CASE("a hook may run backward on another graph and on the same graph") {
   const Tensor x = leaf({2}), other = leaf({5});
   const Tensor y = x * 3.0;
   y.register_hook([&](const Tensor& dy) {
@@ -109,7 +109,7 @@ TEST_CASE("a hook may run backward on another graph and on the same one") {
   CHECK(numbers(a.grad()) == List{3 * 2 * 6 * 3.0});
 }
 
-TEST_CASE("a hook that uses up nodes of the outer backward throws instead of crashing") {
+TEST_CASE("a hook that frees nodes of the outer backward causes an error, not a crash") {
   const Tensor a = leaf({2});
   Tensor b = a;
   for (int i = 0; i < 20; ++i) b = b * 1.0;  // only the graph keeps these nodes alive
@@ -124,7 +124,7 @@ TEST_CASE("a hook that uses up nodes of the outer backward throws instead of cra
   CHECK(numbers(a.grad()) == List{1});
 }
 
-TEST_CASE("an exception from a hook reaches the caller, and the next backward starts fresh") {
+TEST_CASE("an exception from a hook reaches the caller, and the next backward is unaffected") {
   const Tensor x = leaf({1});
   bool angry = true;
   x.register_hook([&](const Tensor&) -> Tensor {
@@ -132,7 +132,7 @@ TEST_CASE("an exception from a hook reaches the caller, and the next backward st
     return {};
   });
   CHECK_THROWS_AS(sum(x * 2.0).backward(), ValueError);
-  CHECK((x * 2.0).requires_grad());  // recording is enabled again
+  CHECK((x * 2.0).requires_grad());  // recording is enabled
   angry = false;
   sum(x * 2.0).backward();
   CHECK(numbers(x.grad()) == List{2});
@@ -155,7 +155,7 @@ TEST_CASE("hooks that free gradients early bound the memory of backward") {
   CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // one of 12, and temporaries
 }
 
-TEST_CASE("a hook sees the entire gradient of a leaf that several operations use") {
+TEST_CASE("a hook receives the entire gradient of a leaf that several operations use") {
   const Tensor x = leaf({3});
   std::vector<double> seen;
   x.register_post_accumulate_hook([&](Tensor& grad) { seen.push_back(grad.item()); });
@@ -175,7 +175,7 @@ TEST_CASE("a leaf hook runs even if one use of the leaf gets no gradient") {
   CHECK(seen == 5);
 }
 
-TEST_CASE("a post-accumulate hook sees the gradient that register_hook returned") {
+TEST_CASE("a post-accumulate hook receives the gradient that a register_hook hook returned") {
   const Tensor x = leaf({3});
   double seen = 0;
   x.register_hook([](const Tensor& dy) { return dy * 100.0; });
@@ -184,7 +184,7 @@ TEST_CASE("a post-accumulate hook sees the gradient that register_hook returned"
   CHECK(seen == 200);
 }
 
-TEST_CASE("a hook records operations if the caller of backward does") {
+TEST_CASE("a hook records operations if recording is on in the caller of backward") {
   const Tensor x = leaf({3});
   bool records = false;
   x.register_post_accumulate_hook([&](Tensor&) { records = GradMode::enabled(); });

@@ -21,7 +21,7 @@ Integers of(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
 }  // namespace
 
-TEST_CASE("i64 values go in and out exactly") {
+TEST_CASE("i64 tensors store and return values exactly") {
   for (const std::int64_t value : {kBig, -kBig, kMost, kLeast}) {
     const Tensor x = tensor(Integers{value});
     CHECK(x.item<std::int64_t>() == value);

@@ -168,7 +168,7 @@ TEST_CASE("a custom op of ten lines has derivatives of every order") {
   CHECK(x.grad().to_vector<double>() == List{12, -6});
 }
 
-TEST_CASE("an error about gradients that do not fit names the op") {
+TEST_CASE("an error about mismatched gradients names the op") {
   const Tensor x = leaf({1, 2});
   const auto message = [&](const std::function<Gradients(const Tensor&)>& answer) {
     return message_of<Error>([&] { sum(custom(x, answer)).backward(); });
@@ -259,7 +259,7 @@ TEST_CASE("an input without a gradient keeps no node alive") {
   CHECK(y.node()->id > x.node()->id);
 }
 
-TEST_CASE("run_again returns nothing for a node that backward used up") {
+TEST_CASE("run_again returns an undefined tensor for a node that backward released") {
   const Tensor x = leaf({3, 3});
   const Tensor y = negative(x);
   CHECK(y.node()->run_again({x}).to_vector<double>() == List{-3, -3});

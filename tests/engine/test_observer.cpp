@@ -61,7 +61,7 @@ Tensor leaf(double value) { return tensor({value}, Dtype::f64).requires_grad_();
 
 }  // namespace
 
-TEST_CASE("an observer sees operations and gradients in order") {
+TEST_CASE("an observer receives operations and gradients in order") {
   const Tensor x = leaf(3), constant = tensor({2.0}, Dtype::f64);
   Lines lines;
   {
@@ -75,10 +75,10 @@ TEST_CASE("an observer sees operations and gradients in order") {
                        "begin multiply of 2", "end multiply [1]", "done multiply 2",
                        "leaf has -2"});
   negative(x).backward();
-  CHECK(lines.size() == 13);  // the recorder is no longer notified
+  CHECK(lines.size() == 13);  // the recorder is detached
 }
 
-TEST_CASE("an observer sees the accumulated gradient of a leaf, not the last part") {
+TEST_CASE("an observer receives the accumulated gradient of a leaf, not the last part") {
   const Tensor x = leaf(3);
   Lines lines;
   (x * 2.0).backward();
@@ -164,7 +164,7 @@ TEST_CASE("scopes have paths, and a scope that is not a child keeps its caller's
                        "out of 'inner'", "out of ''"});
 }
 
-TEST_CASE("on_op_begin comes before the node exists, and on_op_end has it") {
+TEST_CASE("on_op_begin runs before the node exists, and on_op_end runs after") {
   struct Looker : Observer {
     const Node* node = nullptr;
     const Op* at_end = nullptr;
@@ -179,7 +179,7 @@ TEST_CASE("on_op_begin comes before the node exists, and on_op_end has it") {
   CHECK(looker.at_end == y.node()->op);
 }
 
-TEST_CASE("an observer sees a nested backward pass like any other") {
+TEST_CASE("an observer receives the events of a nested backward pass") {
   const Tensor x = leaf(2);
   Lines lines;
   Recorder recorder(lines);
@@ -214,7 +214,7 @@ TEST_CASE("addition reuses a temporary unless an observer reads values") {
   CHECK_FALSE(in_place());
 }
 
-TEST_CASE("an observer sees a gradient before it is added to the leaf") {
+TEST_CASE("an observer receives a gradient before its addition to the leaf") {
   struct Hears final : Observer {
     std::vector<double> values;
     void on_leaf_grad(const Node& leaf, const Tensor& dy) override {
@@ -239,7 +239,7 @@ struct Counts : Observer {
 
 }  // namespace
 
-TEST_CASE("an observer sees nothing of operations inside a parallel loop") {
+TEST_CASE("an observer receives no events of operations inside a parallel loop") {
   for (const int threads : {1, 2}) {
     const tests::Threads team(threads);
     Counts counts;
@@ -269,7 +269,7 @@ TEST_CASE("observer scopes may end in any order") {
   CHECK(second.begun == before_second + 1);
 }
 
-TEST_CASE("an observer sees the start of a backward pass, its additions and its end") {
+TEST_CASE("an observer receives the start, additions and end of a backward pass") {
   struct Walks final : Observer {
     int begun = 0, ended = 0;
     std::vector<double> starts, sums;

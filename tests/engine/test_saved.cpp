@@ -57,7 +57,7 @@ Tensor cheap(const Tensor& x) { return apply(op::CheapSquare{}, x); }
 
 }  // namespace
 
-TEST_CASE("a cheap output is recomputed once per use instead of kept") {
+TEST_CASE("a cheap output is not stored, but recomputed once per use") {
   const Tensor x = full({1000}, 3, Dtype::f64).requires_grad_();
   const std::int64_t before = live();
   const Tensor z = sum(exp(cheap(x)) * 0.0 + square(cheap(x)));  // x⁴; square saves its input
@@ -86,7 +86,7 @@ TEST_CASE("a recomputed value stays connected to the graph") {
   CHECK(grad(d, x).item() == 48);
 }
 
-TEST_CASE("recomputing through a used-up node throws an error that suggests keep_graph") {
+TEST_CASE("recomputing through a freed node throws an error that suggests keep_graph") {
   const Tensor x = full({1}, 2, Dtype::f64).requires_grad_();
   const Tensor h = cheap(x);
   const Tensor one = square(h), two = square(h);
@@ -96,7 +96,7 @@ TEST_CASE("recomputing through a used-up node throws an error that suggests keep
   CHECK(has(message, "keep_graph"));
 }
 
-TEST_CASE("a saved tensor has its shape and dtype, kept or recomputed") {
+TEST_CASE("a saved tensor has its shape and dtype, whether stored or recomputed") {
   const Tensor x = full({3, 2}, 2, Dtype::f64).requires_grad_();
   for (const Saved& saved : {Saved(x), Saved(cheap(x))}) {
     CHECK(saved.defined());
@@ -109,7 +109,7 @@ TEST_CASE("a saved tensor has its shape and dtype, kept or recomputed") {
   CHECK(!Saved(Tensor()).value().defined());
 }
 
-TEST_CASE("only the last backward gives a saved buffer away") {
+TEST_CASE("only the last backward may overwrite a saved buffer") {
   const Tensor x = full({2}, 2, Dtype::f64).requires_grad_();
   const Tensor y = sum(apply(op::Taking{}, x));
   y.backward({.keep_graph = true});

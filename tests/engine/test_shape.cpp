@@ -60,7 +60,7 @@ TEST_CASE("contiguous strides are row-major") {
   CHECK(contiguous_strides({2, 0, 3}) == Strides{3, 3, 1});
 }
 
-TEST_CASE("axes count from both ends, and others throw IndexError") {
+TEST_CASE("axes count from both ends, and axes out of range throw IndexError") {
   CHECK(normalize_axis("op", 0, 3) == 0);
   CHECK(normalize_axis("op", -1, 3) == 2);
   CHECK(normalize_axis("op", -3, 3) == 0);

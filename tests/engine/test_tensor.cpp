@@ -146,7 +146,7 @@ TEST_CASE("copy_ writes in place, converts, and requires equal shapes") {
   CHECK(has(message, "[3, 2]"));
 }
 
-TEST_CASE("copy_ of a transposed matrix puts each element in its place, whatever the sizes") {
+TEST_CASE("copy_ of a transposed matrix moves each element correctly for all sizes") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::i64})
     for (const auto& [m, n] : {std::pair{37, 61}, {61, 37}, {8, 16}, {1, 5}, {5, 1}, {0, 3}}) {
       INFO(dtype << " " << m << " x " << n);

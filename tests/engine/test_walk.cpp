@@ -53,7 +53,7 @@ TEST_CASE("backward stops where an op returns no gradient") {
          "one gradient for each input");
 }
 
-TEST_CASE("an op with 70 inputs gives each its own gradient") {
+TEST_CASE("an op with 70 inputs returns a separate gradient for each") {
   std::vector<Tensor> x;
   for (int k = 0; k < 70; ++k) x.push_back(leaf({static_cast<double>(k)}));
   const auto all = [&] { return apply(op::Many{}, std::span<const Tensor>(x)); };
@@ -78,7 +78,7 @@ TEST_CASE("an op with 70 inputs gives each its own gradient") {
   }
 }
 
-TEST_CASE("retain_grad keeps a gradient as its hooks changed it, and hooks alone keep none") {
+TEST_CASE("retain_grad stores the gradient after its hooks, and hooks store no gradient") {
   const Tensor x = leaf({2});
   x.retain_grad();
   const Tensor h = x * 3.0, other = h * 1.0;
@@ -86,7 +86,7 @@ TEST_CASE("retain_grad keeps a gradient as its hooks changed it, and hooks alone
   other.retain_grad();
   (other * 2.0).backward();
   expect(numbers(x.grad()) == Numbers{6}, "retain_grad on a leaf does not double its gradient");
-  expect(!h.grad().defined(), "a hook alone retains nothing");
+  expect(!h.grad().defined(), "a hook stores no gradient");
   expect(numbers(other.grad()) == Numbers{2}, "a tensor with retain_grad has its gradient");
   const Tensor hooked = x * 1.0;
   hooked.retain_grad();
@@ -113,14 +113,14 @@ TEST_CASE("backward releases used nodes and their operations") {
   expect(token.use_count() == 1, "used nodes release their inputs and their op");
   Tensor kept = other();
   kept.backward({.keep_graph = true});
-  expect(token.use_count() == 2, "kept nodes do not");
+  expect(token.use_count() == 2, "kept nodes keep their op");
   {
     const Tensor h = custom(x, [](const Tensor& dy) { return Gradients{dy}; });
     h.register_hook([token](const Tensor&) { return Tensor(); });
     loss = h * 3.0;
   }
   const Tensor d = grad(loss, x);
-  expect(token.use_count() == 2 && d.item() == 3, "grad() releases them too");
+  expect(token.use_count() == 2 && d.item() == 3, "grad() releases nodes, too");
 }
 
 /// The inner pass frees nodes that the outer pass still lists, and drops their last handle.
@@ -143,7 +143,7 @@ TEST_CASE("a hook may run backward on nodes that the outer pass still lists") {
   expect(numbers(x.grad()) == Numbers{12}, "the next pass reaches the leaf");
 }
 
-TEST_CASE("nodes that a nested backward used up are freed after the outer one") {
+TEST_CASE("nodes that a nested backward released are freed after the outer backward") {
   const Tensor x = leaf({1}), w = leaf({1});
   const auto token = std::make_shared<int>(1);
   Tensor z;
@@ -171,7 +171,7 @@ TEST_CASE("accumulated leaf gradients are contiguous and outside the graph") {
   });
   sum(z * 1.0).backward();
   expect(!z.grad().requires_grad() && numbers(z.grad()) == Numbers(4, 2.0),
-         "the gradient is detached from what a hook recorded");
+         "the gradient is detached from the hook's operations");
 }
 
 TEST_CASE("a leaf that is frozen after forward gets no gradient") {

@@ -62,7 +62,7 @@ TEST_CASE("if no page can be written, the program continues with a one-line warn
     CHECK(std::count(traced.err.begin(), traced.err.end(), '\n') == 1);
   }
   const Outcome late = here.shell("GRADUS_TRACE=x.html GRADUS_TRACE_STEP=999999 " + lesson);
-  CHECK(late.err.find("GRADUS_TRACE_STEP is 999999, but the program only made ") != late.err.npos);
+  CHECK(late.err.find("GRADUS_TRACE_STEP is 999999, but the program made only ") != late.err.npos);
   CHECK(late.out == plain.out);
 }
 

@@ -153,7 +153,7 @@ int compared() {
         all[way].push_back(row[way][0]);
       }
       if (!row[0][0].wrong)
-        std::cerr << "let pass: " << faulty.name << " (" << faulty.cause << ")\n";
+        std::cerr << "not detected: " << faulty.name << " (" << faulty.cause << ")\n";
       right.try_emplace(faulty.subject.name, faulty.subject, Spoil());
     }
   for (const auto& [name, cost] : right) judge(cost, of_right);

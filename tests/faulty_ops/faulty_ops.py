@@ -27,7 +27,7 @@ class FaultyOp:
 class Server:
     def __init__(self, program=SERVER):
         self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._buffers = {}  # results' memory that the server has handed out, by its name there
+        self._buffers = {}  # memory of the server's results, by id
 
     def faulty_ops(self):
         print("list", file=self._process.stdin, flush=True)
@@ -83,7 +83,7 @@ class Server:
     def backward(self, faulty, wants, x, dy):
         flat, words = self._memory([*x, dy])
         dtype = dy.dtype
-        poison = math.isnan(torch.empty(1, dtype=dtype).item())  # as NumPy's empty, or NaN where torch fills it
+        poison = math.isnan(torch.empty(1, dtype=dtype).item())  # true if torch fills new memory with NaN
         answer = self._ask("backward", faulty.number, NAMES[dtype], "".join(str(int(w)) for w in wants), int(poison),
                            *words)
 

@@ -54,7 +54,7 @@ def fuzzed(count, seed, pool=None):
 
 
 def known_to_bert(tokenizer):
-    """Characters that the reference's old tables classify as Unicode 14 does: BERT's marks and punctuation."""
+    """Characters whose class (mark, punctuation) in the reference's older tables is that of Unicode 14."""
     strip = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=True, lowercase=False)
     cut = pre_tokenizers.BertPreTokenizer()
     out = []

@@ -126,7 +126,7 @@ def main(path):
             p.data = grads[id(p)]
         for ours, of in parameters:
             out[f"{name}/d.{ours}"] = of(module).detach().clone().contiguous()
-        assert numbers == 0, f"{name}: {numbers} numbers of PyTorch's module have no name of ours"
+        assert numbers == 0, f"{name}: {numbers} values of PyTorch's module have no name in Gradus"
     save_file({key: value.contiguous() for key, value in out.items()}, path)
 
 

@@ -37,8 +37,8 @@ void add_simple_layers(Samples& all) {
         return naive::affine(numbers(in[0]), 5, p[0], {});
       }));
   all.push_back(layer(
-      "embedding", "Embedding, ids that repeat and one that is not used",
-      {ids({4, 0, 2, 4, 4, 0}, {2, 3})}, [] { return nn::Embedding(5, 3); }, call_one,
+      "embedding", "Embedding, repeated ids and an unused id", {ids({4, 0, 2, 4, 4, 0}, {2, 3})},
+      [] { return nn::Embedding(5, 3); }, call_one,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         List<T> y;
         for (const std::int64_t id : in[0].integers)
@@ -83,7 +83,7 @@ void add_attention(Samples& all) {
   all.push_back(
       self("MultiHeadAttention, padding", {2, 2, 3, 3, 2, 2, padded}, padding_mask({3, 1})));
   all.push_back(layer(
-      "attention", "CrossAttention, a memory of another width",
+      "attention", "CrossAttention, memory with another width",
       {values({1, 3, 4}), values({1, 5, 3}, 1)},
       [] { return nn::CrossAttention({.width = 4, .heads = 2, .memory_width = 3}); },
       [](const nn::CrossAttention& m, const Inputs& in) {
@@ -114,8 +114,7 @@ void add_blocks(Samples& all) {
   for (const nn::NormPlacement norm : {nn::NormPlacement::pre, nn::NormPlacement::post}) {
     const bool post = norm == nn::NormPlacement::post;
     all.push_back(layer(
-        "packed_attention", post ? "Block, norms after" : "Block, norms before",
-        {values({1, 3, 4})},
+        "packed_attention", post ? "Block, post-norm" : "Block, pre-norm", {values({1, 3, 4})},
         [norm] { return nn::Block({.width = 4, .heads = 2, .hidden = 3, .norm = norm}); },
         [](const nn::Block& m, const Inputs& in) { return m(in[0], causal_mask()); },
         [post]<class T>(const Arguments<T>& in, const Parameters<T>& p) {

@@ -82,14 +82,14 @@ void add_attention(Samples& all) {
         }));
   };
   constexpr auto rotary = nn::HeadPosition::rotary;
-  sample("MultiHeadAttention, heads wider than their part", {.head = {.width = 3}});
-  sample("MultiHeadAttention, a bias of q, k and v alone", {.head = {.out_bias = false}});
-  sample("MultiHeadAttention, a bias of the output alone",
+  sample("MultiHeadAttention, heads wider than C / H", {.head = {.width = 3}});
+  sample("MultiHeadAttention, bias of q, k and v only", {.head = {.out_bias = false}});
+  sample("MultiHeadAttention, bias of the output only",
          {.bias = false, .head = {.out_bias = true}});
   sample("MultiHeadAttention, norms of queries and keys", {.head = {.qk_norm = 0.25}});
-  sample("MultiHeadAttention, rotary of another base",
+  sample("MultiHeadAttention, rotary with another base",
          {.head = {.position = rotary, .rotary = {.base = 50}, .width = 4}});
-  sample("MultiHeadAttention, rotary of neighbours, after norms",
+  sample("MultiHeadAttention, interleaved rotary after norms",
          {.head = {.position = rotary,
                    .rotary = {.base = 50, .interleaved = true},
                    .width = 4,
@@ -98,13 +98,13 @@ void add_attention(Samples& all) {
 
 void add_norms(Samples& all) {
   all.push_back(layer(
-      "rms_norm", "Norm, root mean square with a large eps", {values({2, 3})},
+      "rms_norm", "Norm, RMS norm with a large eps", {values({2, 3})},
       [] { return nn::Norm(3, nn::NormKind::rms, {.eps = 0.5}); }, call_one,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         return rms_norm(numbers(in[0]), p[0], 0.5);
       }));
   all.push_back(layer(
-      "layer_norm", "Norm, of the layer with a large eps", {values({2, 3})},
+      "layer_norm", "Norm, layer norm with a large eps", {values({2, 3})},
       [] { return nn::Norm(3, nn::NormKind::layer, {.eps = 0.5}); }, call_one,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         List<T> x = numbers(in[0]);

@@ -240,7 +240,7 @@ Samples token_layer_samples() {
   Samples all;
   all.push_back(relative_bias("RelativeBias, five keys", {2, 7}, {0, 1, 2, 3, 6}, 0));
   all.push_back(
-      relative_bias("RelativeBias, examples with positions of their own", {3, 5}, {0, 2, 4, 4}, 2));
+      relative_bias("RelativeBias, separate positions for each example", {3, 5}, {0, 2, 4, 4}, 2));
   add_convolution(all);
   add_linear_attention(all);
   add_linformer(all);

@@ -108,7 +108,7 @@ void add_dropout(Samples& all) {
 void add_block(Samples& all) {
   constexpr double p_drop = 0.25;
   all.push_back(layer(
-      "dropout", "training, dropout at all places", {values({1, 3, 4})},
+      "dropout", "training, every dropout", {values({1, 3, 4})},
       [] { return nn::Block({.width = 4, .heads = 2, .hidden = 3, .dropout = p_drop}); },
       [](const nn::Block& m, const Inputs& in) { return m(in[0], causal_mask()); },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
@@ -132,7 +132,7 @@ void add_block(Samples& all) {
 
 void add_positions(Samples& all) {
   all.push_back(layer(
-      "add", "behind two earlier tokens", {values({2, 3, 5})},
+      "add", "after two earlier tokens", {values({2, 3, 5})},
       [] { return nn::SinusoidalPosition(7, 5); },
       [](const nn::SinusoidalPosition& m, const Inputs& in) { return m(in[0], 2); },
       []<class T>(const Arguments<T>& in, const Parameters<T>&) {
@@ -146,7 +146,7 @@ void add_positions(Samples& all) {
         return y;
       }));
   all.push_back(layer(
-      "add", "behind one earlier token", {values({2, 3, 5})},
+      "add", "after one earlier token", {values({2, 3, 5})},
       [] { return nn::LearnedPosition(7, 5); },
       [](const nn::LearnedPosition& m, const Inputs& in) { return m(in[0], 1); },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {

@@ -16,13 +16,13 @@ using naive::causal;
 
 void add_parts(Samples& all) {
   all.push_back(layer(
-      "layer_norm", "Norm, of the layer", {values({2, 3})}, [] { return nn::Norm(3); }, call_one,
+      "layer_norm", "Norm, layer norm", {values({2, 3})}, [] { return nn::Norm(3); }, call_one,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         return naive::layer_norm(numbers(in[0]), 3, p[0], p[1]);
       }));
   all.push_back(layer(
-      "rms_norm", "Norm, root mean square", {values({2, 3})},
-      [] { return nn::Norm(3, nn::NormKind::rms); }, call_one,
+      "rms_norm", "Norm, RMS norm", {values({2, 3})}, [] { return nn::Norm(3, nn::NormKind::rms); },
+      call_one,
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
         List<T> y = numbers(in[0]);
         for (std::size_t r = 0; r < 6; r += 3) {
@@ -59,7 +59,7 @@ void add_parts(Samples& all) {
 
 void add_self_attention(Samples& all) {
   all.push_back(layer(
-      "attention", "SelfAttention with widths of its own", {values({2, 3, 2})},
+      "attention", "SelfAttention with other widths", {values({2, 3, 2})},
       [] { return nn::SelfAttention(2, {.key_width = 3, .value_width = 5}); },
       [](const nn::SelfAttention& m, const Inputs& in) { return m(in[0], causal_mask()); },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
@@ -122,7 +122,7 @@ void add_positioned(Samples& all) {
         [](const nn::MultiHeadAttention& m, const Inputs& in) { return m(in[0], causal_mask()); },
         reference));
   };
-  sample("attention", "MultiHeadAttention, one head of keys", nn::HeadPosition::none,
+  sample("attention", "MultiHeadAttention, one key head", nn::HeadPosition::none,
          []<class T>(const Arguments<T>& in, const Parameters<T>& p) {
            return grouped(numbers(in[0]), p, no_turn, [](auto...) { return T(0); });
          });
@@ -143,7 +143,7 @@ void add_positioned(Samples& all) {
            });
          });
   all.push_back(layer(
-      "attention", "CrossAttention, keys and values of two memories",
+      "attention", "CrossAttention, separate memories for keys and values",
       {values({1, 2, 2}), values({1, 3, 3}, 1), values({1, 3, 5}, 2)},
       [] {
         return nn::CrossAttention(
@@ -168,7 +168,7 @@ void add_decoders(Samples& all) {
                                    .hidden = 2,
                                    .norm = post ? nn::NormPlacement::post : nn::NormPlacement::pre};
     all.push_back(layer(
-        "attention", post ? "DecoderBlock, norms after" : "DecoderBlock, norms before",
+        "attention", post ? "DecoderBlock, post-norm" : "DecoderBlock, pre-norm",
         {values({1, 2, 3}), values({1, 3, 3}, 1)}, [=] { return nn::DecoderBlock(options); },
         [](const nn::DecoderBlock& m, const Inputs& in) { return m(in[0], in[1]); },
         [post]<class T>(const Arguments<T>& in, const Parameters<T>& p) {
@@ -187,7 +187,7 @@ void add_stacks(Samples& all) {
                                  p[13]);
       }));
   all.push_back(layer(
-      "attention", "Decoder without a last norm", {values({1, 2, 3}), values({1, 3, 3}, 1)},
+      "attention", "Decoder without a final norm", {values({1, 2, 3}), values({1, 3, 3}, 1)},
       [=] { return nn::Decoder({.block = options, .final_norm = false}); },
       [](const nn::Decoder& m, const Inputs& in) { return m(in[0], in[1]); },
       []<class T>(const Arguments<T>& in, const Parameters<T>& p) {

@@ -35,8 +35,8 @@ using naive::Numbers;
 using naive::numbers;
 using nn::MultiHeadAttention;
 
-/// Returns the largest error in f32 ulps of the largest value. Two matmuls and a softmax add a few
-/// each.
+/// Returns the largest error in f32 ulps of the largest value. Two matmuls and a softmax each add a
+/// few ulps.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());
@@ -61,7 +61,7 @@ Tensor with_other_token(const Tensor& x, std::int64_t t) {
 
 }  // namespace
 
-TEST_CASE("causal attention and blocks ignore later tokens to the last bit") {
+TEST_CASE("causal attention and blocks are bitwise independent of later tokens") {
   const std::int64_t T = 70, C = 8;
   const MultiHeadAttention layer({.width = C, .heads = 2});
   const nn::Block before({.width = C, .heads = 2});
@@ -92,7 +92,7 @@ TEST_CASE("values in padding do not change the outputs of attention") {
   CHECK(tokens(example(other, 0), 0, 3) != tokens(example(y, 0), 0, 3));
 }
 
-TEST_CASE("cross-attention token by token equals all tokens at once") {
+TEST_CASE("cross-attention token by token equals cross-attention of all tokens") {
   const NoGrad off;
   const Tensor x = randn({2, 4, 6}), memory = randn({2, 5, 5});
   // Sums f32 terms of order 1, about ten of them, twice.
@@ -126,7 +126,7 @@ TEST_CASE("a stack without a final norm equals its blocks") {
   CHECK(numbers(decoder(x, memory)) == numbers(decoder.blocks[0](x, memory)));
 }
 
-TEST_CASE("cross-attention ignores the order of the memory for every kind of position") {
+TEST_CASE("cross-attention ignores the order of the memory for every position type") {
   for (const nn::HeadPosition position :
        {nn::HeadPosition::alibi, nn::HeadPosition::relative, nn::HeadPosition::rotary}) {
     const nn::DecoderBlock block({.width = 8, .heads = 2, .head = {.position = position}});

@@ -101,7 +101,7 @@ TEST_CASE("a cache accepts exactly the documented arguments") {
   CHECK_REFUSES(GraphError, missed.extend(layer, one, one), "KVCache", "2");
 }
 
-TEST_CASE("a cached memory requires NoGrad and is read again") {
+TEST_CASE("a cached memory requires NoGrad and is reused") {
   nn::KVCache cache({.capacity = 4});
   const nn::CrossAttention layer({.width = 4, .heads = 2}), other({.width = 4, .heads = 2});
   const Tensor x = ones({2, 1, 4}), memory = ones({2, 3, 4});
@@ -155,7 +155,7 @@ Tensor call(const nn::MultiHeadAttention& layer, nn::KVCache& cache) {
 
 }  // namespace
 
-TEST_CASE("a layer at the address of a destroyed one does not read its keys") {
+TEST_CASE("a layer does not read the keys of a destroyed layer at its address") {
   const NoGrad off;
   nn::KVCache cache({.capacity = 8});
   std::optional<nn::MultiHeadAttention> layer(attention());

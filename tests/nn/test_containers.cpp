@@ -102,7 +102,7 @@ TEST_CASE("a layer with a constructor from its options is cloned without same_ar
   CHECK(numbers(net.clone()(x)) == numbers(net(x)));
 }
 
-TEST_CASE("ModuleList finds modules of any type by name and number") {
+TEST_CASE("ModuleList finds modules of any type by name and index") {
   nn::ModuleList list;
   const nn::Linear& tag = list.add("tag", nn::Linear(4, 9));
   list.add(nn::MultiHeadAttention({.width = 4, .heads = 2}));

@@ -35,8 +35,8 @@ Statistics statistics(const Tensor& x) {
           *std::max_element(values.begin(), values.end())};
 }
 
-// With 60000 draws, the error of the mean is at most 5 standard deviations / √60000 = 0.0204, and
-// that of the deviation 1.5 % (5 / √(2 · 60000)), except once in a million. The seed is fixed.
+// For 60000 draws, five standard errors of the mean are 0.0204 standard deviations, and those of
+// the standard deviation 1.5 %. The seed is fixed.
 constexpr double kMean = 0.0205, kDeviation = 0.015;
 Tensor weight() { return nn::parameter(zeros({200, 300})); }
 

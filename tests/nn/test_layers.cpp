@@ -35,7 +35,7 @@ double roundings(const Tensor& x, const Numbers& right) {
 
 /// (x − mean) / √(variance + 1e-5) for each column of x [N, C], and its statistics.
 struct Columns {
-  Numbers normal, mean, variance;  // the variance divides by n − 1, as the running one
+  Numbers normal, mean, variance;  // divides by n − 1, like the running variance
 };
 Columns normalised_columns(const Numbers& x, std::int64_t C) {
   const std::int64_t N = std::ssize(x) / C;
@@ -64,7 +64,7 @@ TEST_CASE("the padding row of an embedding is 0 and gets no gradient") {
   CHECK(layer.clone().options.padding_idx == 2);
 }
 
-TEST_CASE("BatchNorm1d uses batch statistics in training and running ones in evaluation") {
+TEST_CASE("BatchNorm1d uses batch statistics in training and running statistics in evaluation") {
   nn::BatchNorm1d layer(3, {.momentum = 0.25});
   const Tensor x = randn({7, 3});
   const Columns right = normalised_columns(numbers(x), 3);
@@ -95,7 +95,7 @@ TEST_CASE("BatchNorm1d uses batch statistics in training and running ones in eva
   CHECK_THROWS_AS(other(ones({1, 3})), Error);  // a single value has no variance
 }
 
-TEST_CASE("Dropout acts in training and follows the seed") {
+TEST_CASE("Dropout applies only in training and depends on the seed") {
   nn::Dropout layer(0.25);
   const Tensor x = ones({10000});
   seed(5);

@@ -87,7 +87,7 @@ TEST_CASE("members are listed by path, parameters first") {
   CHECK(all.back().name == "norm.bias");
 }
 
-TEST_CASE("the first, watched training call needs no more memory than the next") {
+TEST_CASE("the first training call needs no more memory than the next") {
   struct Branch : nn::Layer<Branch> {
     Members members() override { return {}; }
     Tensor forward(const Tensor& x) const { return x + x * 2.0; }  // overwrites x · 2
@@ -263,7 +263,7 @@ TEST_CASE("a tie survives to() and clone()") {
   CHECK(copy.a.weight.node() != shared.a.weight.node());
 }
 
-TEST_CASE("a clone shares no memory and is equal in everything") {
+TEST_CASE("a clone shares no memory and equals the original") {
   Tiny tiny;
   tiny.to(Dtype::f64);
   tiny.up.freeze();
@@ -298,7 +298,7 @@ TEST_CASE("cloning draws no random numbers") {
   CHECK(other.features.to_vector<float>() == performer.features.to_vector<float>());
 }
 
-TEST_CASE("an error in loading lists everything that does not fit") {
+TEST_CASE("an error in loading lists all mismatches") {
   Tiny tiny;
   const std::vector<float> before = tiny.up.bias.to_vector<float>();
   std::map<std::string, Tensor> file;
@@ -325,7 +325,7 @@ TEST_CASE("an error in loading lists everything that does not fit") {
   CHECK(tiny.up.bias.to_vector<float>() == std::vector<float>{1, 1, 1});
 }
 
-TEST_CASE("loading writes in place and converts") {
+TEST_CASE("loading writes in place and converts dtypes") {
   Tiny tiny, other;
   const Tensor handle = tiny.up.weight;
   std::map<std::string, Tensor> file;
@@ -397,7 +397,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a tied tensor must be equal under both names to its last element") {
+TEST_CASE("all elements of a tied tensor must be equal under both names") {
   const Tensor good = tensor({{1, 2, 3}, {4, 5, 7}}, Dtype::f64);
   const Tensor turned = transpose(transpose(good, 0, 1).clone(), 0, 1);  // strided
   const Tensor last = tensor({{1, 2, 3}, {4, 5, 8}}, Dtype::f64);
@@ -447,7 +447,7 @@ TEST_CASE("the static to() of a module converts a tensor") {
   CHECK(x.dtype() == Dtype::f64);
 }
 
-TEST_CASE("adapters merge next to layers without any, and their scale is a buffer") {
+TEST_CASE("adapters merge next to layers without adapters, and their scale is a buffer") {
   Shared net;
   nn::add_adapters(net, "a", {.rank = 1});
   CHECK(names_of(net.buffers()) == Names{"a.lora_scale"});

@@ -45,7 +45,7 @@ TEST_CASE("a packed GPT equals one with rounded weights and needs less memory") 
   }
 }
 
-TEST_CASE("a packed weight without inputs gives the bias, and one without outputs is empty") {
+TEST_CASE("a packed linear without inputs returns the bias, and without outputs nothing") {
   const NoGrad off;
   const Tensor bias = tensor({1.5, -2.0}, Dtype::f32);
   const auto none = [](const Shape& shape) { return zeros(shape, Dtype::f32); };

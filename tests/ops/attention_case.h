@@ -1,4 +1,4 @@
-// One attention problem, computed in each of four ways.
+// One attention problem, computed in four ways.
 #pragma once
 
 #include <algorithm>
@@ -82,7 +82,7 @@ inline double difference(const Tensor& a, const Tensor& b) {
 }
 
 /// A gradient is a sum of up to S (or T) products of a few factors, each rounded. With random
-/// signs, the error grows as the square root of the number of terms; 64 covers that.
+/// signs, the error grows as the square root of the number of terms; 64 covers this error.
 inline double tolerance(Dtype dtype) { return 64 * (dtype == Dtype::f32 ? 0x1p-24 : 0x1p-53); }
 
 inline void check_same(const Results& a, const Results& b, Dtype dtype) {

@@ -54,7 +54,7 @@ std::vector<Activation> activations() {
          const auto y = naive::gelu_of(naive::gelu_of(x));
          return y * y;
        },
-       "twice, the inner one made again"},
+       "twice, with the inner output recomputed"},
   };
 }
 
@@ -145,7 +145,7 @@ Sample swiglu_packed() {
 /// The input has other users, so no gradient may overwrite it.
 Sample shared_input() {
   return {.op = "swiglu",
-          .what = "gate and input are one tensor, which the sum needs again",
+          .what = "gate and input are one tensor, which the sum also uses",
           .inputs = {values({2, 5}, 7)},
           .f =
               [](const Inputs& x) {
@@ -167,7 +167,7 @@ Samples activation_samples() {
   for (const Activation& each : activations()) add_layouts(out, each);
   out.push_back(glu_along("the last axis", {3, 4}, -1, 2, 1));
   out.push_back(glu_along("the first axis", {6, 5}, 0, 3, 5));
-  out.push_back(glu_along("the middle", {2, 2, 3}, 1, 1, 3));
+  out.push_back(glu_along("a middle axis", {2, 2, 3}, 1, 1, 3));
   for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{0}}) out.push_back(swiglu_of(shape));
   out.push_back(swiglu_packed());
   out.push_back(shared_input());

@@ -80,10 +80,10 @@ std::vector<Pair> pairs() {
       {"a row on the right", {3, 5}, {5}},
       {"a column on the left", {3, 1}, {3, 5}},
       {"broadcast on both sides, unequal primes", {3, 1, 2}, {5, 1}},
-      {"a number of rank 0 on the left", {}, {2, 3}},
+      {"rank 0 on the left", {}, {2, 3}},
       {"rank 0 on both sides", {}, {}},
       {"one element, ranks 1 and 3", {1}, {1, 1, 1}},
-      {"nothing at all", {0, 3}, {3}},
+      {"no elements", {0, 3}, {3}},
   };
 }
 
@@ -195,7 +195,7 @@ std::vector<Unary> functions() {
       {"log", log, [](auto x) { return math::log(x); }, true},
       {"log1p", log1p, [](auto x) { return math::log1p(x); }, true},
       {"log1p", [](const Tensor& x) { return log1p(-0.5 * x); },
-       [](auto x) { return math::log1p(-0.5 * x); }, false, "of negative numbers"},
+       [](auto x) { return math::log1p(-0.5 * x); }, false, "negative numbers"},
       {"sqrt", sqrt, [](auto x) { return math::sqrt(x); }, true},
       {"rsqrt", rsqrt, [](auto x) { return 1 / math::sqrt(x); }, true},
       {"reciprocal", reciprocal, [](auto x) { return 1 / x; }},

@@ -69,18 +69,18 @@ void add_plain_masks(Samples& all) {
   all.push_back(masked("no mask, unequal primes", {2, 1, 3, 5, 3, 2}, {}));
   all.push_back(masked("all axes unequal", {2, 3, 5, 2, 4, 1}, {}));
   all.push_back(masked("several heads", {1, 3, 2, 3, 2, 2}, {}));
-  all.push_back(masked("everything of size 1", {1, 1, 1, 1, 1, 1}, {}));
+  all.push_back(masked("all sizes 1", {1, 1, 1, 1, 1, 1}, {}));
   all.push_back(masked("one query", {1, 2, 1, 5, 3, 2}, {}));
   all.push_back(masked("one key", {2, 1, 3, 1, 2, 3}, {}));
   all.push_back(masked("no examples", {0, 2, 3, 5, 2, 2}, {}));
   all.push_back(masked("no queries", {1, 2, 0, 3, 2, 2}, {}));
-  all.push_back(masked("no keys: the output is 0", {1, 2, 3, 0, 2, 2}, {}));
+  all.push_back(masked("no keys, so the output is 0", {1, 2, 3, 0, 2, 2}, {}));
   all.push_back(
       masked("causal", {1, 2, 5, 5, 2, 3, [](I, I, I i, I j) { return i >= j; }}, causal_mask()));
   all.push_back(masked("causal, fewer queries than keys, ends aligned",
                        {1, 1, 3, 7, 2, 2, [](I, I, I i, I j) { return i + 4 >= j; }},
                        causal_mask(4)));
-  all.push_back(masked("causal, the first two queries see nothing",
+  all.push_back(masked("causal, the first two queries have no keys",
                        {1, 1, 5, 3, 2, 2, [](I, I, I i, I j) { return i - 2 >= j; }},
                        causal_mask(-2)));
 }
@@ -88,9 +88,9 @@ void add_plain_masks(Samples& all) {
 void add_other_masks(Samples& all) {
   using I = std::int64_t;
   const auto padded = [](I b, I, I, I j) { return j < (b == 0 ? 5 : b == 1 ? 2 : 0); };
-  all.push_back(masked("padding, one example is nothing but", {3, 1, 2, 5, 2, 2, padded},
+  all.push_back(masked("padding, one example is all padding", {3, 1, 2, 5, 2, 2, padded},
                        padding_mask({5, 2, 0})));
-  all.push_back(masked("a dense mask for all",
+  all.push_back(masked("a dense mask for all examples",
                        {2, 2, 3, 5, 2, 1, [](I, I, I i, I j) { return dense_allows(0, 0, i, j); }},
                        dense_mask(reshape(dense(1, 1, 3, 5), {3, 5}))));
   all.push_back(
@@ -129,10 +129,10 @@ void add_patterns(Samples& all) {
                        causal_lower_right(3, 5)));
   const BlockSparse blocks{.length = 7, .block = 2, .window = 0, .global = 1, .random = 0};
   all.push_back(
-      masked("blocks: the first with everyone, the others with themselves",
+      masked("block-sparse, one global block and no window",
              {1, 2, 7, 7, 2, 2, [](I, I, I i, I j) { return i < 2 || j < 2 || i / 2 == j / 2; }},
              block_sparse_mask(blocks)));
-  all.push_back(masked("queries and keys in a ring, the first example shorter",
+  all.push_back(masked("a ring buffer, the first example shorter",
                        {2, 1, 2, 3, 2, 2,
                         [](I b, I, I i, I j) {
                           return b == 0 ? j <= i && j < 2 : i == 1 ? j != 2 : j != 1;
@@ -169,7 +169,7 @@ void add_grouped(Samples& all) {
   all.push_back(grouped("two query heads for each of two key heads", {2, 4, 2, 3, 2, 3}, 2, {}));
   all.push_back(grouped("three query heads for one key head, causal", {1, 3, 3, 5, 2, 2, causal}, 1,
                         causal_mask(2)));
-  all.push_back(grouped("grouped heads, each query head with a mask of its own",
+  all.push_back(grouped("grouped heads, a separate mask for each query head",
                         {2, 4, 3, 5, 2, 1, dense_allows}, 2, dense_mask(dense(2, 4, 3, 5))));
   all.push_back(
       grouped("grouped heads with their weights", {1, 4, 3, 5, 2, 2, causal}, 2, causal_mask(2)));
@@ -187,7 +187,7 @@ void add_options(Samples& all) {
 
   naive::Attention scaled = sizes;
   scaled.scale = 0.3;
-  all.push_back(masked("a scale of its own", scaled, {}));
+  all.push_back(masked("a given scale", scaled, {}));
   all.back().f = [](const Inputs& in) {
     AttentionOptions options;
     options.scale = 0.3;
@@ -271,7 +271,7 @@ void add_learned_bias(Samples& all) {
   const naive::Attention sizes{1, 2, 3, 5, 4, 2};
   Inputs inputs = inputs_of(sizes);
   inputs.push_back(values({2, 1, 5}, 3));
-  all.push_back({"softmax", "attention with a bias that learns, broadcast over the queries", inputs,
+  all.push_back({"softmax", "attention with a trainable bias, broadcast over the queries", inputs,
                  [](const Inputs& in) {
                    AttentionOptions options;
                    options.bias = in[3];
@@ -308,7 +308,7 @@ void add_views(Samples& all) {
                    return naive::attention({1, 2, 3, 5, 2, 2, causal}, q, m, m);
                  }});
   all.push_back({"attention",
-                 "widths that do not lie side by side; one query for all",
+                 "transposed keys and one expanded query",
                  {values({1, 1, 1, 3}), values({1, 1, 3, 5}, 1)},
                  [](const Inputs& in) {
                    const Tensor k = transpose(in[1]);  // [1, 1, 5, 3]
@@ -340,7 +340,7 @@ Sample packed(std::string what, const naive::Attention& a, const Mask& mask, dou
 void add_packed(Samples& all) {
   using I = std::int64_t;
   all.push_back(packed("no mask", {1, 2, 5, 5, 2, 2}, {}));
-  all.push_back(packed("everything of size 1", {1, 1, 1, 1, 1, 1}, {}));
+  all.push_back(packed("all sizes 1", {1, 1, 1, 1, 1, 1}, {}));
   all.push_back(packed("no examples", {0, 2, 3, 3, 2, 2}, causal_mask()));
   all.push_back(packed("causal, odd width",
                        {2, 1, 3, 3, 3, 3, [](I, I, I i, I j) { return i >= j; }}, causal_mask()));

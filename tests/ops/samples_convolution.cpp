@@ -67,18 +67,18 @@ void add_convolutions(Samples& all) {
                             {.stride = 2, .dilation = 2, .padding = 1}));
   all.push_back(
       convolution("linear", "one tap", {x, values({2, 3, 1}, 1), values({2}, 2)}, {.stride = 3}));
-  all.push_back(convolution("depthwise_conv1d", "everything of size 1",
+  all.push_back(convolution("depthwise_conv1d", "all sizes 1",
                             {values({1, 1, 1}), values({1, 1, 1}, 1), values({1}, 2)}, {}));
-  all.push_back(convolution("unfold", "as long as the taps, with padding at both ends",
+  all.push_back(convolution("unfold", "an input as long as the taps, padding at both ends",
                             {values({1, 2, 1}), values({3, 2, 5}, 1)}, {.padding = 2}));
   all.push_back(
       convolution("linear", "no examples", {values({0, 3, 5}), values({2, 3, 3}, 1)}, {}));
   all.push_back(convolution("matmul", "two groups",
                             {values({2, 4, 5}), values({6, 2, 3}, 1), values({6}, 2)},
                             {.padding = 1, .groups = 2}));
-  all.push_back(convolution("matmul", "two channels from each", {x, values({6, 1, 2}, 1)},
+  all.push_back(convolution("matmul", "two outputs for each channel", {x, values({6, 1, 2}, 1)},
                             {.stride = 2, .groups = 3}));
-  all.push_back(convolution("matmul", "one channel from each two",
+  all.push_back(convolution("matmul", "one output for every two channels",
                             {values({2, 4, 5}), values({2, 2, 3}, 1), values({2}, 2)},
                             {.groups = 2}));
   for (const bool formula : {false, true}) {
@@ -91,7 +91,7 @@ void add_convolutions(Samples& all) {
                               {.stride = 2, .dilation = 3, .groups = 3}, formula));
   }
   all.push_back({.op = "fold",
-                 .what = "the gradient by x, as a function of dy and the weight",
+                 .what = "the gradient of x as a function of dy and the weight",
                  .inputs = {values({1, 3, 4}), values({3, 2, 2}, 1)},
                  .f =
                      [](const Inputs& in) {

@@ -18,7 +18,7 @@ Tensor cube(const Tensors& x) { return x[0] * x[0] * x[0]; }
 Sample derivative(std::string function, std::function<Tensor(const Inputs&)> f,
                   Reference reference) {
   return {.op = "multiply",
-          .what = "of a cube, and its own derivatives",
+          .what = "a cube and its derivatives",
           .inputs = {values({3, 5}), values({3, 5}, 1)},
           .f = std::move(f),
           .reference = std::move(reference),

@@ -35,7 +35,7 @@ Sample plain(const char* what, const Shape& shape, double p) {
 
 Sample transposed() {
   return {"dropout",
-          "a transposed view: the index is that of the view",
+          "a transposed view, indexed like a copy",
           {values({5, 3})},
           [](const Inputs& x) {
             Generator own(11);
@@ -56,7 +56,7 @@ Sample transposed() {
 Samples dropout_samples() {
   return {
       plain("half of the elements", {3, 7}, 0.5),
-      plain("few kept", {2, 3, 5}, 0.875),
+      plain("few elements kept", {2, 3, 5}, 0.875),
       plain("rank 0", {}, 0.25),
       plain("no elements", {0, 3}, 0.25),
       transposed(),

@@ -41,7 +41,7 @@ void add_index_select(Samples& s) {
        []<class T>(const Arguments<T>& x) { return pick(x[0].values, 2, 5, 3, positions(x[1])); }});
   s.push_back(
       {"index_select",
-       "of a transposed view, by every second index",
+       "a transposed view, every second index",
        {values({2, 5}), indices({3, 9, 0, 9, 3})},
        [](const Inputs& x) { return index_select(transpose(x[0]), 0, slice(x[1], 0, 0, 5, 2)); },
        []<class T>(const Arguments<T>& x) {
@@ -70,7 +70,7 @@ void add_gather(Samples& s) {
                  return y;
                }});
   s.push_back({"gather",
-               "one of each row, as a loss does",
+               "one element of each row, as in a loss",
                {values({4, 3}), tensor(Positions{2, 0, 0, 1}, {4, 1})},
                [](const Inputs& x) { return gather(x[0], -1, x[1]); },
                []<class T>(const Arguments<T>& x) {
@@ -79,14 +79,14 @@ void add_gather(Samples& s) {
                }});
   s.push_back(
       {"gather",
-       "more than there are, by an expanded index",
+       "more positions than x has, an expanded index",
        {values({2, 3}), indices({2, 0, 2, 1})},
        [](const Inputs& x) {
          return gather(x[0], 1, expand(x[1], {2, 4}));
        },
        []<class T>(const Arguments<T>& x) { return pick(x[0].values, 2, 3, 1, positions(x[1])); }});
   s.push_back({"gather",
-               "of a transposed view",
+               "a transposed view",
                {values({3, 2}), tensor(Positions{1, 0, 2, 2}, {2, 2})},
                [](const Inputs& x) { return gather(transpose(x[0]), 1, x[1]); },
                []<class T>(const Arguments<T>& x) {
@@ -138,7 +138,7 @@ void add_embedding(Samples& s) {
   const Tensor ids = tensor(Positions{4, 1, 4, 0, 1, 4}, {2, 3});
   s.push_back(
       {"embedding",
-       "repeated ids, rows never used",
+       "repeated ids, unused rows",
        {values({5, 3}), ids},
        [](const Inputs& x) { return embedding(x[0], x[1]); },
        []<class T>(const Arguments<T>& x) { return pick(x[0].values, 1, 5, 3, positions(x[1])); }});

@@ -67,7 +67,7 @@ void add_steps(Samples& all) {
   const Tensor steps = row({-1, 0, 0.5, 1.5, 2});
   add_each(all, "floor", "derivative 0 at a step", steps, floor,
            []<class T>(const T& x) { return math::floor(x); });
-  add_each(all, "round", "half to even, derivative 0 there", steps, round,
+  add_each(all, "round", "half to even, with derivative 0", steps, round,
            []<class T>(const T& x) { return math::nearest_even(x); });
   add_each(all, "sign", "0 at 0, derivative 0", steps, sign, []<class T>(const T& x) {
     return T(x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0);
@@ -79,7 +79,7 @@ Tensor pow_of_each(const Inputs& in) { return pow(in[0], in[1]); }
 void add_powers(Samples& all) {
   for (const double exponent : {0.0, 1.0, 3.0})  // exponent 2 is recorded as square
     add(
-        all, "pow", "of 0, exponent " + std::to_string(static_cast<int>(exponent)),
+        all, "pow", "base 0, exponent " + std::to_string(static_cast<int>(exponent)),
         {row({0, -1.5, 2})}, [exponent](const Inputs& in) { return pow(in[0], exponent); },
         [exponent]<class T>(const Arguments<T>& in) {
           List<T> y(in[0].values.size(), T(1));
@@ -88,7 +88,7 @@ void add_powers(Samples& all) {
           return y;
         });
   add(
-      all, "power", "derivative 0 by the exponent of 0", {row({0, 2}), row({3, 3})}, pow_of_each,
+      all, "power", "base 0, derivative 0 in the exponent", {row({0, 2}), row({3, 3})}, pow_of_each,
       []<class T>(const Arguments<T>& in) {
         const T x = in[0].values[0];
         return List<T>{x * x * x, math::pow(in[0].values[1], in[1].values[1])};
@@ -101,7 +101,8 @@ void add_pairs(Samples& all) {
   const auto add_pair = [&](const char* op, Tensor (*f)(const Tensor&, const Tensor&),
                             const Generic<OfTwo>& of_two) {
     add(
-        all, op, "a tie gives each half", tied, [f](const Inputs& in) { return f(in[0], in[1]); },
+        all, op, "each operand of a tie gets half", tied,
+        [f](const Inputs& in) { return f(in[0], in[1]); },
         [of_two]<class T>(const Arguments<T>& in) {
           List<T> y;
           for (std::size_t i = 0; i < in[0].values.size(); ++i) {
@@ -135,11 +136,11 @@ List<T> shared_extremes(const List<T>& x, std::size_t n, double sign) {
 void add_reductions(Samples& all) {
   const Tensor rows = tensor({{1, 3, 3}, {-2, -2, -2}, {1, 1, 5}, {4, 0, 0.5}}, Dtype::f64);
   add(
-      all, "max", "ties of two and of all share the gradient", {rows},
+      all, "max", "two or all elements tie and share the gradient", {rows},
       [](const Inputs& in) { return max(in[0], {1}); },
       []<class T>(const Arguments<T>& in) { return shared_extremes(in[0].values, 3, 1); });
   add(
-      all, "min", "ties of two and of all share the gradient", {rows},
+      all, "min", "two or all elements tie and share the gradient", {rows},
       [](const Inputs& in) { return min(in[0], {1}); },
       []<class T>(const Arguments<T>& in) { return shared_extremes(in[0].values, 3, -1); });
   add(
@@ -167,7 +168,7 @@ void add_losses(Samples& all) {
       },
       "l1_loss");
   add(
-      all, "clamp", "quadratic up to |d| = delta, that included", inputs,
+      all, "clamp", "quadratic up to and including |d| = delta", inputs,
       [](const Inputs& in) { return huber_loss(in[0], in[1], 0.5, Reduction::none); },
       []<class T>(const Arguments<T>& in) {
         List<T> y;
@@ -192,7 +193,7 @@ void add_orders(Samples& all) {
       [](const Inputs& in) { return sort(in[0]).values; },
       [sorted]<class T>(const Arguments<T>& in) { return sorted(in[0].values); }, "sort");
   add(
-      all, "gather", "of a tie the first is taken", {tied},
+      all, "gather", "the first of equal elements is selected", {tied},
       [](const Inputs& in) { return topk(in[0], 2).values; },
       []<class T>(const Arguments<T>& in) {
         return List<T>{in[0].values[3], in[0].values[0]};

@@ -101,9 +101,9 @@ void add_linear(Samples& all) {
   all.push_back(linear_sample("unequal primes", {2, 1, 3, 5, 3, 2}, {}));
   all.push_back(linear_sample("relu, several heads, a large eps", {1, 3, 2, 5, 3, 2},
                               {.feature = FeatureMap::relu, .eps = 0.25}));
-  all.push_back(linear_sample("padding, one example is nothing but", {2, 2, 3, 5, 2, 3, padded},
+  all.push_back(linear_sample("padding, one example is all padding", {2, 2, 3, 5, 2, 3, padded},
                               {.lengths = {2, 0}}));
-  all.push_back(linear_sample("everything of size 1", {1, 1, 1, 1, 1, 1}, {}));
+  all.push_back(linear_sample("all sizes 1", {1, 1, 1, 1, 1, 1}, {}));
   all.push_back(linear_sample("no examples", {0, 2, 3, 3, 2, 2}, {.causal = true}));
   all.push_back(linear_sample("no queries, causal", {1, 2, 0, 0, 2, 2}, {.causal = true}));
   all.push_back(linear_sample("no keys", {1, 2, 3, 0, 2, 2}, {}));
@@ -165,11 +165,11 @@ void add_performers(Samples& all) {
   all.push_back(performer_sample("unequal primes", {2, 1, 3, 5, 4, 2}, {}));
   all.push_back(performer_sample(
       "causal", {1, 2, 5, 5, 3, 2, [](I, I, I i, I j) { return i >= j; }}, {.causal = true}));
-  all.push_back(performer_sample("padding, one example is nothing but",
+  all.push_back(performer_sample("padding, one example is all padding",
                                  {2, 1, 2, 5, 2, 3, [](I b, I, I, I j) { return j < 3 * b; }},
                                  {.lengths = {0, 3}}));
   all.push_back(performer_sample("no keys", {1, 1, 3, 0, 2, 2}, {}));
-  all.push_back(performer_sample("everything of size 1", {1, 1, 1, 1, 1, 1}, {}));
+  all.push_back(performer_sample("all sizes 1", {1, 1, 1, 1, 1, 1}, {}));
   all.push_back(performer_sample("no examples", {0, 2, 3, 5, 2, 2}, {}));
   all.push_back(performer_sample("hidden keys and values are infinite", kHidden, {.lengths = {3}}));
   spoil(all.back());
@@ -192,7 +192,7 @@ void add_performers(Samples& all) {
                        },
                    .function = "favor_features"});
   all.push_back({.op = "masked_fill",
-                 .what = "places behind the lengths",
+                 .what = "positions after the lengths",
                  .inputs = {values({3, 1, 5, 2})},
                  .f =
                      [](const Inputs& in) {

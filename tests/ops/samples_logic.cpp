@@ -82,7 +82,7 @@ Samples logic_samples() {
   out.push_back(chosen("equal shapes", {3, 5}, {3, 5}, {3, 5},
                        [](const auto&... x) { return same_shape(x...); }));
   out.push_back(chosen("rank 0", {}, {}, {}, [](const auto&... x) { return same_shape(x...); }));
-  out.push_back(chosen("nothing at all", {0, 2}, {0, 2}, {0, 2},
+  out.push_back(chosen("no elements", {0, 2}, {0, 2}, {0, 2},
                        [](const auto&... x) { return same_shape(x...); }));
   out.push_back(chosen("all three broadcast", {3, 1}, {5}, {2, 1, 1},
                        [](const auto&... x) { return all_three(x...); }));
@@ -108,7 +108,7 @@ Samples logic_samples() {
   out.push_back(filled("a row", {3, 5}, {5}, 1));
   out.push_back(filled("a column", {3, 5}, {3, 1}, 5));
   out.push_back(filled("rank 0", {}, {}, 1));
-  out.push_back(filled("nothing at all", {2, 0}, {2, 0}, 1));
+  out.push_back(filled("no elements", {2, 0}, {2, 0}, 1));
   return out;
 }
 

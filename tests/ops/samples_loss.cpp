@@ -94,20 +94,20 @@ void add_all_cross_entropies(Samples& samples) {
   const auto add = [&](const char* what, const Tensor& target, const CrossEntropyOptions& options) {
     add_cross_entropy(samples, what, {5, 7}, target, options);
   };
-  add("mean, a class twice", five, {});
+  add("mean, a repeated class", five, {});
   add("sum", five, {.reduction = Reduction::sum});
-  add("each, some ignored", some, {.reduction = Reduction::none});
-  add("mean of those that count", some, {});
+  add("no reduction, some ignored", some, {.reduction = Reduction::none});
+  add("mean, some ignored", some, {});
   add("all ignored", classes({-100, -100, -100, -100, -100}, {5}), {});
   add("ignore_index is a class", five, {.ignore_index = 3});
   add("smoothed", five, {.label_smoothing = 0.125});
   add("smoothed, weighted, some ignored", some, {.label_smoothing = 0.25, .weight = weight});
   add("weighted", five, {.weight = weight});
-  add("weighted, each", five, {.weight = weight, .reduction = Reduction::none});
+  add("weighted, no reduction", five, {.weight = weight, .reduction = Reduction::none});
   add("weighted, smoothed, sum", some,
       {.label_smoothing = 0.5, .weight = weight, .reduction = Reduction::sum});
-  add_cross_entropy(samples, "three axes, each", {2, 3, 5}, classes({4, 0, 2, 1, 1, 3}, {2, 3}),
-                    {.reduction = Reduction::none});
+  add_cross_entropy(samples, "three axes, no reduction", {2, 3, 5},
+                    classes({4, 0, 2, 1, 1, 3}, {2, 3}), {.reduction = Reduction::none});
   add_cross_entropy(samples, "one row, longer than two vectors", {37}, classes({21}, {}),
                     {.label_smoothing = 0.1});
   add_cross_entropy(samples, "one class", {3, 1}, classes({0, 0, 0}, {3}), {});

@@ -35,13 +35,13 @@ List<T> even_columns(const List<T>& x, std::int64_t rows, std::int64_t columns) 
 
 void add_products(Samples& all) {
   all.push_back(product("a matrix and a matrix, unequal primes", {3, 5}, {5, 2}));
-  all.push_back(product("one by one", {1, 1}, {1, 1}));
+  all.push_back(product("1 x 1 matrices", {1, 1}, {1, 1}));
   all.push_back(product("a row and a column", {1, 7}, {7, 1}));
   all.push_back(product("a column and a row", {3, 1}, {1, 5}));
-  all.push_back(product("a sum of nothing", {3, 0}, {0, 2}));
+  all.push_back(product("an inner size of 0", {3, 0}, {0, 2}));
   all.push_back(product("no rows", {0, 3}, {3, 2}));
   all.push_back(product("no batches", {0, 2, 3}, {3, 2}));
-  all.push_back(product("sums of nothing in a batch", {2, 3, 0}, {0, 2}));
+  all.push_back(product("an inner size of 0 in a batch", {2, 3, 0}, {0, 2}));
   all.push_back(product("batches", {3, 2, 5}, {3, 5, 2}));
   all.push_back(product("batches broadcast on both sides", {2, 1, 3, 2}, {5, 2, 3}));
   all.push_back(product("batches broadcast crosswise", {2, 1, 2, 3}, {1, 3, 3, 2}));
@@ -134,14 +134,13 @@ void add_affine(Samples& all) {
   all.push_back(affine("one vector", {values({5}), w, b}));
   all.push_back(affine("no rows", {values({0, 5}), w, b}));
   all.push_back(affine("no rows in the middle", {values({2, 0, 5}), w, b}));
-  all.push_back(
-      affine("everything of size 1", {values({1, 1}), values({1, 1}, 1), values({1}, 2)}));
+  all.push_back(affine("all sizes 1", {values({1, 1}), values({1, 1}, 1), values({1}, 2)}));
   all.push_back(affine("one input column", {values({7, 1}), values({3, 1}, 1), values({3}, 2)}));
 }
 
 void add_strided_affine(Samples& all) {
   all.push_back({"linear",
-                 "x and the weight transposed, the bias every second number",
+                 "x and the weight transposed, a strided bias",
                  {values({5, 3}), values({5, 2}, 1), values({3}, 2)},
                  [](const Inputs& in) {
                    return linear(transpose(in[0]), transpose(in[1]), slice(in[2], 0, 0, 3, 2));
@@ -152,7 +151,7 @@ void add_strided_affine(Samples& all) {
                                         naive::transpose(numbers(in[1]), 5, 2), {b[0], b[2]});
                  }});
   all.push_back({"linear",
-                 "one row for all, a bias of one number",
+                 "an expanded row and an expanded bias",
                  {values({1, 3}), values({2, 3}, 1), values({1}, 2), values({1, 2}, 3)},
                  [](const Inputs& in) {
                    const Tensor x = expand(in[0], {5, 3});
@@ -169,7 +168,7 @@ void add_strided_affine(Samples& all) {
                    return out;
                  }});
   all.push_back({"linear",
-                 "the weight is the input too",
+                 "the weight is also the input",
                  {values({3, 3})},
                  [](const Inputs& in) { return linear(in[0], in[0]); },
                  []<class T>(const Arguments<T>& in) {

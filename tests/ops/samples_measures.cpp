@@ -30,7 +30,7 @@ void add_entropies(Samples& all) {
   const auto f = [](const Inputs& in) { return attention_entropy(in[0]); };
   all.push_back(
       {.op = "log",
-       .what = "rows of unequal numbers",
+       .what = "rows of unequal values",
        .inputs = {positive({2, 3, 5, 7})},
        .f = f,
        .reference = []<class T>(const Arguments<T>& in) { return entropies(numbers(in[0]), 7); },
@@ -49,7 +49,7 @@ void add_spans(Samples& all) {
   const std::vector<std::int64_t> queries = {4, 9, 0}, keys = {0, 3, 4, 5, 9};
   all.push_back(
       {.op = "multiply",
-       .what = "distances that all examples and heads share",
+       .what = "distances shared by all examples and heads",
        .inputs = {values({1, 2, 3, 5})},
        .f = [=](const Inputs& in) { return mean_attention_distance(in[0], queries, keys); },
        .reference =
@@ -75,13 +75,13 @@ void add_checkpoints(Samples& all) {
   };
   const auto f = [](const Tensor& a, const Tensor& b) { return tanh(matmul(a, b)); };
   all.push_back({.op = "checkpoint",
-                 .what = "of two inputs",
+                 .what = "two inputs",
                  .inputs = {values({3, 5}), values({5, 2}, 1)},
                  .f = [=](const Inputs& in) { return checkpoint(f, in[0], in[1]); },
                  .reference = product,
                  .function = "checkpoint"});
   all.push_back({.op = "checkpoint",
-                 .what = "inside another",
+                 .what = "a checkpoint inside another",
                  .inputs = {values({3, 5}), values({5, 2}, 1)},
                  .f =
                      [=](const Inputs& in) {
@@ -92,7 +92,7 @@ void add_checkpoints(Samples& all) {
                  .reference = product,
                  .function = "checkpoint"});
   all.push_back({.op = "checkpoint",
-                 .what = "of three inputs",
+                 .what = "three inputs",
                  .inputs = {values({3, 2}), values({2}, 1), values({3, 1}, 2)},
                  .f =
                      [](const Inputs& in) {
@@ -109,7 +109,7 @@ void add_checkpoints(Samples& all) {
                      },
                  .function = "checkpoint"});
   all.push_back({.op = "checkpoint",
-                 .what = "an input that is not used, indices and one number",
+                 .what = "an unused input, indices and a scalar",
                  .inputs = {values({3, 1}), values({2}, 1), indices({1, 0, 1})},
                  .f =
                      [](const Inputs& in) {

@@ -108,13 +108,13 @@ void add_repeats_and_flips(Samples& s) {
 void add_triangles_and_pads(Samples& s) {
   for (const std::int64_t diagonal : {-2, 0, 1, 9}) {
     add(
-        s, "tril", "of a batch, diagonal " + std::to_string(diagonal), {values({2, 3, 5})},
+        s, "tril", "a batch, diagonal " + std::to_string(diagonal), {values({2, 3, 5})},
         [=](const Inputs& x) { return tril(x[0], diagonal); },
         each({2, 3, 5}, [=](const auto& x, const Place& p) {
           return p[2] - p[1] <= diagonal ? at(x[0], {2, 3, 5}, p) : 0.0;
         }));
     add(
-        s, "triu", "of a transposed view, diagonal " + std::to_string(diagonal), {values({3, 5})},
+        s, "triu", "a transposed view, diagonal " + std::to_string(diagonal), {values({3, 5})},
         [=](const Inputs& x) { return triu(transpose(x[0]), diagonal); },
         each({5, 3}, [=](const auto& x, const Place& p) {
           return p[1] - p[0] >= diagonal ? at(x[0], {3, 5}, {p[1], p[0]}) : 0.0;
@@ -127,7 +127,7 @@ void add_triangles_and_pads(Samples& s) {
         return p[1] < 2 || p[1] > 4 ? -4.5 : at(x[0], {2, 3, 2}, {p[0], p[1] - 2, p[2]});
       }));
   add(
-      s, "pad", "nothing to pad, of a view", {values({3, 4})},
+      s, "pad", "no padding, a view", {values({3, 4})},
       [](const Inputs& x) { return pad(slice(x[0], 1, 0, 4, 2), 0, 0, 0); },
       each({3, 2}, [](const auto& x, const Place& p) {
         return at(x[0], {3, 4}, {p[0], 2 * p[1]});

@@ -100,20 +100,20 @@ void add_layer_norm(Samples& samples) {
   };
   add("three axes, weight and bias", {values({2, 3, 5}), values({5}, 1), values({5}, 2)}, 1e-5);
   add("no weight and no bias, rank 1", {values({7})}, 0.25);
-  add("weight alone", {values({3, 5}), values({5}, 1)}, 1e-5);
+  add("only a weight", {values({3, 5}), values({5}, 1)}, 1e-5);
   add("a row longer than two vectors", {values({1, 37}), values({37}, 1), values({37}, 2)}, 1e-5);
   // dx is 0, the difference of two products; a small eps would magnify its rounding error.
   add("rows of one element", {values({3, 1}), values({1}, 1), values({1}, 2)}, 0.5);
   add("no rows", {values({0, 3}), values({3}, 1), values({3}, 2)}, 1e-5);
   samples.push_back({"layer_norm",
-                     "bias alone",
+                     "only a bias",
                      {values({3, 5}), values({5}, 1)},
                      [](const Inputs& x) { return layer_norm(x[0], {}, x[1]); },
                      []<class T>(const Arguments<T>& x) {
                        return layer_norm_of(numbers(x, 0), 5, List<T>{}, numbers(x, 1), 1e-5);
                      }});
   samples.push_back({"layer_norm",
-                     "a transposed view, a weight that steps by two",
+                     "a transposed view, a strided weight",
                      {values({5, 3}), values({10}, 1), values({1}, 2)},
                      [](const Inputs& x) {
                        return layer_norm(transpose(x[0]), slice(x[1], 0, 1, 10, 2),

@@ -48,11 +48,11 @@ Sample turned(const char* what, const Turned& c) {
 Samples position_samples() {
   return {
       turned("pairs half a width apart", {2, 3, 5, 6, {0, 1, 2, 3, 4}}),
-      turned("neighbours as pairs, another base", {1, 2, 3, 4, {7, 8, 9}, {100, true}}),
-      turned("behind a cache, one place", {2, 1, 1, 4, {11}}),
+      turned("adjacent columns as pairs, another base", {1, 2, 3, 4, {7, 8, 9}, {100, true}}),
+      turned("one position after a cache", {2, 1, 1, 4, {11}}),
       turned("positions of each example", {2, 1, 3, 2, {0, 1, 2, 4, 0, 9}}),
-      turned("everything of the smallest size", {1, 1, 1, 2, {3}}),
-      turned("no places", {1, 2, 0, 4, {}}),
+      turned("the smallest sizes", {1, 1, 1, 2, {3}}),
+      turned("no positions", {1, 2, 0, 4, {}}),
   };
 }
 

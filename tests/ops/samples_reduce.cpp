@@ -132,9 +132,9 @@ std::vector<Geometry> geometries() {
       {"last axis, longer than the lanes", {2, 37}, {2, 37}, {1}, false, false, same, same_values},
       {"first axis", {5, 7}, {5, 7}, {0}, false, false, same, same_values},
       {"middle axis, kept", {2, 5, 3}, {2, 5, 3}, {1}, true, false, same, same_values},
-      {"two axes apart", {3, 2, 5}, {3, 2, 5}, {0, 2}, false, false, same, same_values},
+      {"two separate axes", {3, 2, 5}, {3, 2, 5}, {0, 2}, false, false, same, same_values},
       {"two leading axes, kept", {2, 3, 5}, {2, 3, 5}, {0, 1}, true, false, same, same_values},
-      {"axes around one of size 1",
+      {"axes around an axis of size 1",
        {2, 1, 3, 2},
        {2, 1, 3, 2},
        {0, 2},
@@ -228,7 +228,7 @@ void add_zeros(Samples& samples) {
                      [](const Inputs& x) { return prod(x[0], {1}, true); },
                      []<class T>(const Arguments<T>&) { return List<T>(2, T(1)); }});
   samples.push_back({"mean",
-                     "of no groups",
+                     "no groups",
                      {values({0, 3})},
                      [](const Inputs& x) { return mean(x[0], {1}); },
                      []<class T>(const Arguments<T>&) { return List<T>(); }});

@@ -82,7 +82,7 @@ Sample transposed(const Case& c) {
 
 Sample every_second(const Case& c) {
   return {c.op,
-          "every second of a row, from the third on",
+          "every second element, from the third on",
           {values({2, 11})},
           [c](const Inputs& x) { return c.f(slice(x[0], 1, 2, 11, 2), 1); },
           [c]<class T>(const Arguments<T>& x) {
@@ -114,7 +114,7 @@ Sample masked(const Case& c) {
   const Tensor hidden = tensor({{0, 1, 0, 0, 1}, {1, 1, 1, 1, 1}, {1, 0, 0, 0, 1}}) > 0.5;
   const bool log = c.op == std::string("log_softmax");
   return {c.op,
-          "masked places, and a row with no other",
+          "masked positions and a fully masked row",
           {values({3, 5})},
           [=](const Inputs& x) {
             const Tensor y = c.f(masked_fill(x[0], hidden, -kInfinity), -1);
@@ -145,7 +145,7 @@ Samples softmax_samples() {
       {"rank 1", {7}, 0, 1, 7, 1},
       {"rank 0", {}, -1, 1, 1, 1},
       {"no rows", {0, 3}, 1, 0, 3, 1},
-      {"rows of nothing", {3, 0}, 1, 3, 0, 1},
+      {"empty rows", {3, 0}, 1, 3, 0, 1},
   };
   Samples samples;
   for (const Case& c :

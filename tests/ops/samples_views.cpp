@@ -35,7 +35,7 @@ void add_reshapes(Samples& s) {
         return at(x[0], {3, 5}, {p[0] % 3, p[0] / 3});
       }));
   add(
-      s, "reshape", "heads of a packed projection, split and joined again", {values({3, 2, 4})},
+      s, "reshape", "heads of a packed projection, split and rejoined", {values({3, 2, 4})},
       [](const Inputs& x) {  // [3, 2, 4] → [2, 3, 2, 2] → [2, 3, 4]
         return reshape(reshape(transpose(x[0], 0, 1), {2, 3, 2, 2}), {2, 3, 4});
       },
@@ -64,10 +64,10 @@ void add_reshapes(Samples& s) {
 
 void add_axes_of_one(Samples& s) {
   add(
-      s, "reshape", "an inner axis goes", {values({3, 1, 5})},
+      s, "reshape", "an inner axis is removed", {values({3, 1, 5})},
       [](const Inputs& x) { return squeeze(x[0], 1); }, as_it_is, "squeeze");
   add(
-      s, "reshape", "the last axis of a transposed view goes", {values({1, 3, 2})},
+      s, "reshape", "the last axis of a transposed view is removed", {values({1, 3, 2})},
       [](const Inputs& x) { return squeeze(transpose(x[0], 0, 2), -1); },
       each({2, 3},
            [](const auto& x, const Place& p) {
@@ -78,8 +78,8 @@ void add_axes_of_one(Samples& s) {
       s, "reshape", "a new last axis", {values({3, 5})},
       [](const Inputs& x) { return unsqueeze(x[0], -1); }, as_it_is, "unsqueeze");
   add(
-      s, "reshape", "all of it", {values({2, 3, 5})}, [](const Inputs& x) { return flatten(x[0]); },
-      as_it_is, "flatten");
+      s, "reshape", "flatten all axes", {values({2, 3, 5})},
+      [](const Inputs& x) { return flatten(x[0]); }, as_it_is, "flatten");
 }
 
 void add_orders(Samples& s) {
@@ -90,7 +90,7 @@ void add_orders(Samples& s) {
         return at(x[0], {2, 3, 5}, {p[0], p[2], p[1]});
       }));
   add(
-      s, "transpose", "axes given, of a view", {values({3, 7})},
+      s, "transpose", "two given axes of a view", {values({3, 7})},
       [](const Inputs& x) { return transpose(slice(x[0], 1, 1, 7, 3), 1, 0); },
       each({2, 3}, [](const auto& x, const Place& p) {
         return at(x[0], {3, 7}, {p[1], 1 + 3 * p[0]});
@@ -115,7 +115,7 @@ void add_orders(Samples& s) {
   s.back().op = "transpose";
   s.back().function = "merge_heads";
   add(
-      s, "permute", "a cycle: its inverse is another", {values({2, 3, 5})},
+      s, "permute", "a cycle, which differs from its inverse", {values({2, 3, 5})},
       [](const Inputs& x) {
         return permute(x[0], {2, 0, 1});
       },
@@ -123,7 +123,7 @@ void add_orders(Samples& s) {
         return at(x[0], {2, 3, 5}, {p[1], p[2], p[0]});
       }));
   add(
-      s, "permute", "axes from the end, four of them", {values({2, 3, 1, 2})},
+      s, "permute", "four negative axes", {values({2, 3, 1, 2})},
       [](const Inputs& x) {
         return permute(x[0], {-3, -1, 0, 2});
       },
@@ -163,7 +163,7 @@ void add_slices(Samples& s) {
         return at(x[0], {2, 7, 3}, {p[0], p[1] + 2, p[2]});
       }));
   add(
-      s, "slice", "every third, the last short", {values({7, 2})},
+      s, "slice", "every third position, a short end", {values({7, 2})},
       [](const Inputs& x) { return slice(x[0], 0, 1, 100, 3); },
       each({2, 2}, [](const auto& x, const Place& p) {
         return at(x[0], {7, 2}, {1 + 3 * p[0], p[1]});
@@ -175,13 +175,13 @@ void add_slices(Samples& s) {
         return at(x[0], {3, 5}, {p[1], 2 * p[0]});
       }));
   add(
-      s, "slice", "nothing, by steps", {values({3, 2})},
+      s, "slice", "an empty slice with a step", {values({3, 2})},
       [](const Inputs& x) { return slice(x[0], 0, 3, 3, 2); }, nothing);
   add(
       s, "slice", "nothing", {values({3, 2})}, [](const Inputs& x) { return slice(x[0], 0, 2, 1); },
       nothing);
   add(
-      s, "slice", "by index brackets: a position, a step, a range", {values({2, 5, 4})},
+      s, "slice", "brackets with a position, a step and a range", {values({2, 5, 4})},
       [](const Inputs& x) {
         return x[0][{-1, slice(0, 5, 2), slice(1, 3)}];
       },
@@ -191,7 +191,7 @@ void add_slices(Samples& s) {
            }),
       "slice");
   add(
-      s, "slice", "parts of a split, used twice and not at all", {values({2, 7})},
+      s, "slice", "parts of a split, used twice or never", {values({2, 7})},
       [](const Inputs& x) {
         const std::vector<Tensor> part = split(x[0], {2, 3, 2}, 1);
         return cat({part[2], part[0], part[2]}, 1);
@@ -217,7 +217,7 @@ void add_parts(Samples& s) {
            }),
       "split");
   add(
-      s, "slice", "the last of three chunks and the first, of a transposed view", {values({5, 3})},
+      s, "slice", "the last and first of three chunks of a transposed view", {values({5, 3})},
       [](const Inputs& x) {
         const std::vector<Tensor> part = chunk(transpose(x[0]), 3, 1);
         return cat({part[2], part[0]}, 1);
@@ -243,7 +243,7 @@ void add_selects(Samples& s) {
         return at(x[0], {2, 5, 3}, {p[0], 3, p[1]});
       }));
   add(
-      s, "select", "down to rank 0, from the end", {values({4})},
+      s, "select", "a negative position, to rank 0", {values({4})},
       [](const Inputs& x) { return x[0][-2]; },
       each({}, [](const auto& x, const Place&) { return at(x[0], {4}, {2}); }));
   add(

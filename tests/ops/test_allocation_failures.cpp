@@ -84,7 +84,7 @@ std::string check_failures(const Sample& sample, int first, int last) {
         if (each.grad().defined()) return at + "a leaf has a gradient after the failure";
     for (const Tensor& each : x)
       if (each.requires_grad()) Tensor(each).set_grad({});
-    if (memory::usage().live_bytes != live) return at + "memory did not return";
+    if (memory::usage().live_bytes != live) return at + "memory was not freed";
     if (!same(result_of(sample, x, dy), right)) return at + "the next run gives other bits";
     if (!failed) return "";
   }

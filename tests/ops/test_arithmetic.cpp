@@ -63,7 +63,7 @@ TEST_CASE("arithmetic: second derivatives of special powers are exact") {
   CHECK(curvature([](const Tensor& x) { return abs(x) * x; }, {2, -3}) == List{2, -2});
 }
 
-TEST_CASE("arithmetic: the derivative of a power by its exponent is 0 where the base is 0") {
+TEST_CASE("arithmetic: the derivative of a power in its exponent is 0 at base 0") {
   const Tensor x = leaf({0, 0, 0, 2}), e = leaf({0, 1, 2, 3});
   const Tensor y = pow(x, e);
   CHECK(y.to_vector<double>() == List{1, 0, 0, 8});
@@ -104,7 +104,7 @@ TEST_CASE("arithmetic: infinities and NaN follow IEEE 754") {
   CHECK(of(round(tensor({0.5, 1.5, 2.5, -0.5}, Dtype::f64))) == List{0, 2, 2, 0});  // ties to even
 }
 
-TEST_CASE("arithmetic: maximum and minimum return NaN and give it the gradient") {
+TEST_CASE("arithmetic: maximum and minimum return NaN, which receives the gradient") {
   const Tensor a = leaf({kNan, 1, kNan, 1}), b = leaf({1, kNan, kNan, 2});
   for (const bool larger : {true, false}) {
     const Tensor y = larger ? maximum(a, b) : minimum(a, b);
@@ -170,9 +170,9 @@ TEST_CASE("arithmetic: a long f32 sum is accurate") {
     exact[static_cast<std::size_t>(i % 3)] += double{x.data<float>()[i]};
     magnitude += std::abs(double{x.data<float>()[i]});
   }
-  // Parts of 5461 rows, four at a time, and 193 parts: at most 1418 additions on any path, each of
-  // which adds an error of half an ulp (2⁻²⁴) of the partial sum. With random signs the errors sum
-  // to about √1418, less than a twentieth of the bound.
+  // A path has at most 1418 additions: a quarter of 5461 rows, then 193 parts. Each adds an error
+  // of half an ulp (2⁻²⁴) of the partial sum. With random signs, the sum is below a twentieth of
+  // the bound.
   const double bound = 1418 * 0x1p-24 * magnitude / 3;
   const Tensor rows = sum_to(x, {3});
   for (std::int64_t c = 0; c < 3; ++c)

@@ -74,7 +74,7 @@ TEST_CASE("the attention kernel equals the formula, forward and backward") {
   }
 }
 
-TEST_CASE("a later span with a far larger score replaces the earlier ones") {
+TEST_CASE("a later span with a far larger score replaces the earlier spans") {
   // The running maximum rises from about 0 to 600, so the weights of earlier spans underflow to 0.
   Case c{1, 1, 3, 1200, 1, 1};
   c.q = full({1, 1, 3, 1}, 1, Dtype::f64);
@@ -183,7 +183,7 @@ TEST_CASE("attention weights are a distribution over the allowed keys") {
           8 * 0x1p-53);  // 7 rounding errors; example 1 has no keys
 }
 
-TEST_CASE("attention dropout follows the seed on any number of threads and is off in evaluation") {
+TEST_CASE("attention dropout depends only on the seed, not on threads, and is off in evaluation") {
   Generator own(19);
   const GeneratorScope scope(own);
   const Case c{2, 2, 70, 70, 4, 4, Dtype::f32, causal_mask(), 0.3};
@@ -286,7 +286,7 @@ TEST_CASE("window attention that is split into parts equals the formula") {
 }
 
 /// Each of the four heads has two parts.
-TEST_CASE("attention in parts computes each gradient alone as together with the others") {
+TEST_CASE("attention in parts computes the same gradient separately and with the others") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
   const std::vector<Numbers> all = x.run({});
   against_the_formula(x, {}, {}, "two parts of each head");
@@ -374,7 +374,7 @@ TEST_CASE("with NaN everywhere, a query without keys gives 0") {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// As in the formula, a weight that underflows to 0 times infinity is NaN.
-TEST_CASE("without a mask a weight of 0 does not hide infinite values") {
+TEST_CASE("without a mask, a weight of 0 does not hide infinite values") {
   const Inputs x(1, 1, 1, 6, 4, 3, 2);
   Tensor bias = zeros({1, 1, 6, 4}, Dtype::f64);
   slice(bias, 3, 2, 3).detach().fill_(-1e5);

@@ -91,7 +91,7 @@ TEST_CASE("a NaN in one query leaves the outputs of other queries unchanged") {
   }
 }
 
-TEST_CASE("without a mask a NaN reaches every output") {
+TEST_CASE("without a mask, a NaN reaches every output") {
   Case c{1, 1, 3, 4, 2, 2};
   c.k = with_rows(c.k, 0, 3, 4, kNaN);
   for (const double each : numbers(run(c, Way::fused).o)) CHECK(std::isnan(each));
@@ -171,7 +171,7 @@ TEST_CASE("a query without allowed keys gives 0 next to NaN keys and values") {
   }
 }
 
-TEST_CASE("a visible NaN in a key or value shows in the output and gradient") {
+TEST_CASE("a visible NaN in a key or value reaches the output and gradient") {
   Generator own(36);
   const GeneratorScope scope(own);
   const Case clean{1, 2, 40, 40, 4, 3, Dtype::f64, causal_mask()};

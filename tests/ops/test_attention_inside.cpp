@@ -89,7 +89,7 @@ void check_inside(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("attention shows its scores, masked scores, weights and their gradients") {
+TEST_CASE("attention reports its scores, masked scores, weights and their gradients") {
   Generator own(51);
   const GeneratorScope scope(own);
   for (const Mask& mask : {Mask(), causal_mask()})
@@ -103,7 +103,7 @@ TEST_CASE("attention shows its scores, masked scores, weights and their gradient
         }
 }
 
-TEST_CASE("packed attention shows the same matrices for strided inputs and gradients") {
+TEST_CASE("packed attention reports the same matrices for strided inputs and gradients") {
   const std::int64_t B = 2, T = 4, H = 2, C = 6;
   const Tensor qkv = randn({B, T, 3 * C}, Dtype::f64), dout = randn({B, T, C}, Dtype::f64);
   const auto inside = [&](const Tensor& x, const Tensor& dy) {

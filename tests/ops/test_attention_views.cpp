@@ -24,12 +24,12 @@ void expect_as_packed(const Tensor& x, const std::string& what) {
 
 TEST_CASE("attention of strided views equals attention of packed copies") {
   const Tensor one = values({1, 1, 1, 1}), row = values({9}), square = values({1, 1, 3, 2});
-  expect_as_packed(expand(one, {1, 1, 5, 1}), "rows of one number that repeat");
+  expect_as_packed(expand(one, {1, 1, 5, 1}), "repeated rows of one value");
   expect_as_packed(kernel::strided_view(row, {1, 1, 2, 3}, {9, 9, 2, 1}, 0), "rows that overlap");
-  expect_as_packed(transpose(slice(square, 3, 0, 1)), "one row that lies as a column");
+  expect_as_packed(transpose(slice(square, 3, 0, 1)), "one row stored as a column");
   expect_as_packed(kernel::strided_view(square, {1, 1, 2, 1}, {6, 6, 0, 1}, 1), "a stride of 0");
   expect_as_packed(kernel::strided_view(square, {1, 1, 1, 2}, {6, 6, 0, 1}, 2),
-                   "one row, whatever its stride");
+                   "one row of any stride");
   expect_as_packed(kernel::strided_view(row, {1, 1, 2, 3}, {9, 9, 4, 0}, 0), "columns that repeat");
 }
 

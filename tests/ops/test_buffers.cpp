@@ -68,7 +68,7 @@ TEST_CASE("addition does not reuse the buffer of a transposed temporary") {
   CHECK(numbers(sum) == Numbers{11, 23, 32, 44});
 }
 
-TEST_CASE("an observer sees the operands of a sum unchanged") {
+TEST_CASE("an observer receives the operands of a sum unchanged") {
   const Tensor x = leaf({1, 2});
   Late late;
   {
@@ -130,7 +130,7 @@ TEST_CASE("reshape returns a view if axes can be joined, across axes of size 1")
   check_view(unsqueeze(apart, 1), {2, 2, 4, 5});
 }
 
-TEST_CASE("matmul of views copies nothing, whatever the strides of axes of size 1") {
+TEST_CASE("matmul of views copies nothing for any strides of axes of size 1") {
   const Tensor x = randn({6, 8}, Dtype::f64), wide = randn({8, 3}, Dtype::f64);
   const auto view = [&](const Shape& shape, const Strides& strides) {
     return kernel::strided_view(x, shape, strides, 0);
@@ -156,7 +156,7 @@ TEST_CASE("matmul of views copies nothing, whatever the strides of axes of size 
   check(view({3, 4}, {1, 8}), view({4, 1}, {1, 3}));
 }
 
-TEST_CASE("a moved operand never shows the values of the sum") {
+TEST_CASE("a moved operand never contains the values of the sum") {
   Tensor b = full({3}, 5.0);
   const Tensor y = ones({3}) + std::move(b);
   CHECK(y.to_vector<float>() == std::vector<float>{6, 6, 6});
@@ -164,7 +164,7 @@ TEST_CASE("a moved operand never shows the values of the sum") {
     CHECK(b.to_vector<float>() == std::vector<float>{5, 5, 5});  // NOLINT: after the move
 }
 
-TEST_CASE("a moved operand never shows other values after the sum throws") {
+TEST_CASE("a moved operand never contains other values after the sum throws") {
   struct Throws : Observer {
     bool reads_values() const override { return false; }
     void on_op_end(const Op&, std::span<const Tensor* const>, const Tensor&) override {

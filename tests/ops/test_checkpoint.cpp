@@ -48,7 +48,7 @@ struct Counter : Observer {
 
 }  // namespace
 
-TEST_CASE("checkpoint changes no bit of values and gradients, with dropout and captured leaves") {
+TEST_CASE("checkpoint keeps all bits of values and gradients, with dropout and captured leaves") {
   const Outcome with = outcome(true), without = outcome(false);
   CHECK(with.y == without.y);
   CHECK(with.dx == without.dx);
@@ -188,8 +188,9 @@ TEST_CASE("checkpoint rejects captured intermediates and passes exceptions on") 
   const std::string message = message_of<GraphError>([&] {
     checkpoint(uses, values({2, 5}).requires_grad_());
   });
-  CHECK(has(message, "checkpoint: the function uses a tensor [5] in multiply that square (node "));
-  CHECK(has(message, "computed outside it. Pass the tensor as one of the inputs."));
+  CHECK(has(message,
+            "checkpoint: the function uses a tensor of shape [5] in multiply that square (node "));
+  CHECK(has(message, "computed outside the function. Pass the tensor as an input."));
   const auto throws = [](const Tensor&) -> Tensor { throw std::out_of_range("mine"); };
   CHECK_THROWS_AS(checkpoint(throws, w), std::out_of_range);
   int calls = 0;

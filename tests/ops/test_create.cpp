@@ -70,7 +70,7 @@ TEST_CASE("tensor accepts values that fill the shape and rejects others") {
   CHECK_REFUSES(ShapeError, text(eye(-1)), "-1", "negative");
 }
 
-TEST_CASE("arange gives integer, fractional and empty ranges and rejects endless ones") {
+TEST_CASE("arange returns integer, fractional and empty ranges and rejects endless ranges") {
   constexpr double kHuge = 1.7e308;
   constexpr std::int64_t kMany = (std::int64_t{1} << 24) + 1;  // not representable in f32
   CHECK(text(arange(0)) == "[0] i64:");
@@ -103,7 +103,7 @@ TEST_CASE("arange gives integer, fractional and empty ranges and rejects endless
   CHECK_REFUSES(ShapeError, text(linspace(0, 1, -1)), "-1", "negative");
 }
 
-TEST_CASE("random tensors follow their formulas from one stream each") {
+TEST_CASE("each random tensor follows its formula and draws one stream") {
   seed(77);
   std::uint32_t place = 0;
   const auto next = [&] { return RandomStream{77, place++, 0}; };

@@ -26,7 +26,7 @@ TEST_CASE("dropout keeps 1 − p of the elements, scaled") {
   }
 }
 
-TEST_CASE("make_dropout_mask gives the mask that dropout uses") {
+TEST_CASE("make_dropout_mask returns the mask that dropout uses") {
   Generator own(42), same(42);
   const GeneratorScope scope(own);
   // More than two chunks of eight blocks of words; the last chunk is partial.

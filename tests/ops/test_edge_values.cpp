@@ -282,7 +282,7 @@ TEST_CASE("slice clips its ends, and its gradients are right") {
   }
 }
 
-TEST_CASE("recomputed activations equal the saved ones") {
+TEST_CASE("recomputed activations equal saved activations") {
   const Tensor x = values({3, 4}).requires_grad_(), g = values({3, 4}, 1).requires_grad_();
   const Tensor w = values({4}, 2), up = values({3, 5}, 3);
   const Tensor into = values({5, 4}, 4).requires_grad_();

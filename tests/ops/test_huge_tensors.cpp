@@ -105,7 +105,7 @@ TEST_CASE("rows of a matrix of more than 2^31 elements are copied from the right
   CHECK_FALSE(any(slice(turned, 0, 8, columns - 1)));
 }
 
-TEST_CASE("a file of 2^31 + 3 elements holds what was saved", "[.nightly]") {
+TEST_CASE("a file of 2^31 + 3 elements contains the saved values", "[.nightly]") {
   const Limit limit;
   if (!limit.enough) return;
   const Folder here;
@@ -123,7 +123,7 @@ TEST_CASE("a file of 2^31 + 3 elements holds what was saved", "[.nightly]") {
   CHECK_FALSE(any(logical_xor(loaded, x)));
 }
 
-TEST_CASE("sums over 2^31 + 3 elements count each of them", "[.nightly]") {
+TEST_CASE("sums over 2^31 + 3 elements include each element", "[.nightly]") {
   const Limit limit;
   if (!limit.enough) return;
   const Tensor x = zeros({kMany}, Dtype::f32);

@@ -33,7 +33,7 @@ Tensor with(const Tensor& x, std::int64_t place, double value) {
 
 }  // namespace
 
-TEST_CASE("causal linear attention ignores later positions to the last bit") {
+TEST_CASE("causal linear attention is bitwise independent of later positions") {
   const std::int64_t T = 150;
   const Heads h = heads(T, 4, 1);
   const Tensor w = orthogonal_projection(9, 4, Generator(1).next(), Dtype::f64);

@@ -102,7 +102,7 @@ TEST_CASE("logic: all and any reduce everything or one axis") {
   CHECK(any(logical_not(many)));
 }
 
-TEST_CASE("logic: where reads unselected values into neither result nor gradient") {
+TEST_CASE("logic: unselected values of where reach neither result nor gradient") {
   const Tensor a = tensor({1, kNan, 3}, Dtype::f64).requires_grad_();
   const Tensor b = tensor({kInf, 5, 6}, Dtype::f64).requires_grad_();
   const Tensor y = where(flags<3>({true, false, true}, {3}), a, b);

@@ -179,7 +179,7 @@ TEST_CASE("rotary positions of a million are exact in f32") {
   }
 }
 
-TEST_CASE("ALiBi at positions of a million depends on distances alone and is exact in f32") {
+TEST_CASE("ALiBi at positions of a million depends only on distances and is exact in f32") {
   const std::vector<std::int64_t> queries = {1'000'000, 1'000'001},
                                   keys = {0, 1, 999'990, 999'999, 1'000'000, 1'000'001};
   const std::int64_t heads = 8;

@@ -61,7 +61,7 @@ TEST_CASE("cross_entropy of equal logits is log V, and of extreme logits finite"
   }
 }
 
-TEST_CASE("the second derivative of cross_entropy in f32 equals the rounded one in f64") {
+TEST_CASE("the second derivative of cross_entropy in f32 equals that in f64, rounded") {
   const auto second = [](Dtype dtype) {
     const Tensor x = values({2, 3}).to(dtype).requires_grad_();
     const Tensor loss = cross_entropy(x, indices({2, 0}), {.label_smoothing = 0.25});
@@ -202,7 +202,8 @@ TEST_CASE("cross_entropy gradients are right next to ignored and −∞ rows") {
             "class weights with a stride");
   const Tensor fine = tensor({0.1, 0.7}, Dtype::f64);
   const double c = 0.1 / 0.8 * (p - 1), d = 0.7 / 0.8 * (p - 1);
-  both_ways(x, ids({0, 1}, {2}), {.weight = fine}, {c, -c, -d, d}, "weights that f32 cannot hold");
+  both_ways(x, ids({0, 1}, {2}), {.weight = fine}, {c, -c, -d, d},
+            "weights that f32 cannot represent");
   const Tensor learns = tensor({2.0, 5.0}, Dtype::f64).requires_grad_();
   CHECK_REFUSES(GraphError, cross_entropy(x, ids({0, 1}, {2}), {.weight = learns}), "cross_entropy",
                 "detach()");
@@ -231,7 +232,7 @@ TEST_CASE("cross_entropy accepts an ignore_index above 2^24") {
   const double p = 1 / (1 + std::exp(-1.0));
   const auto check = [&] {
     both_ways(x, ids({kIgnored, 1}, {2}), {.ignore_index = kIgnored}, {0, 0, 1 - p, p - 1},
-              "an ignored target that f32 cannot hold");
+              "an ignored target that f32 cannot represent");
   };
   check();
   const FormulaScope formula;
@@ -265,7 +266,7 @@ TEST_CASE("cross_entropy_soft handles hidden classes and targets of 0") {
   expect(cross_entropy_soft(x, meant).item() == kInfinity, "a hidden class that is the target");
 }
 
-TEST_CASE("kl_div gives gradients by log q and by the target, also where it is 0") {
+TEST_CASE("kl_div has gradients for log q and for the target, even at a target of 0") {
   const Tensor log_q = tensor({-1.0, -2.0}, Dtype::f64).requires_grad_();
   const Tensor t = tensor({0.0, 0.5}, Dtype::f64).requires_grad_();
   kl_div(log_q, t, Reduction::sum).backward();

@@ -75,7 +75,7 @@ TEST_CASE("masks combine with & and |") {
   CHECK(!both.allows_everything());
 }
 
-TEST_CASE("rows of a mask are the same in pieces, and may exceed any buffer") {
+TEST_CASE("rows of a mask are equal in pieces, and can exceed any buffer") {
   const std::int64_t n = 1000;
   std::vector<bool> pattern;
   for (std::int64_t j = 0; j < n; ++j) pattern.push_back(j % 3 != 1);
@@ -92,7 +92,7 @@ TEST_CASE("rows of a mask are the same in pieces, and may exceed any buffer") {
   CHECK(!row[2]);
 }
 
-TEST_CASE("dense() gives a bool tensor of every example and head") {
+TEST_CASE("dense() returns a bool tensor for every example and head") {
   const Tensor dense = (causal_mask() & padding_mask({1, 2})).dense({2, 3, 2, 2});
   CHECK(dense.shape() == Shape{2, 3, 2, 2});
   CHECK(dense.dtype() == Dtype::bool_);
@@ -104,7 +104,7 @@ TEST_CASE("dense() gives a bool tensor of every example and head") {
   }
 }
 
-TEST_CASE("masks describe themselves") {
+TEST_CASE("describe() lists the parts of a mask") {
   CHECK(Mask().describe() == "everything");
   CHECK(causal_mask().describe() == "causal");
   CHECK(causal_mask(3).describe() == "causal, offset 3");
@@ -160,7 +160,7 @@ void check_blocks(const Mask& mask, const MaskSizes& sizes, bool exact) {
 constexpr MaskSizes kSizes{2, 3, 19, 23};
 
 /// Example 0: a ring of 23 keys, in which keys from 23 on replaced 0 … 18, and queries 22 … 40.
-/// Example 1: 7 keys, and queries 4 … 10 followed by absent ones.
+/// Example 1: 7 keys, and queries 4 … 10 followed by empty rows.
 Mask placed(const Mask& mask) {
   Positions queries(2), keys(2);
   for (std::int64_t i = 0; i < 19; ++i)
@@ -245,7 +245,7 @@ TEST_CASE("remapped masks use positions, and negative positions are hidden") {
   const Mask unequal = remap_positions(causal_mask(), {{3}, {1}}, {{0, 1, 2, 3}, {0, 1, -1, -1}});
   CHECK(unequal.picture(1, 4, 0) == "####\n");
   CHECK(unequal.picture(1, 4, 1) == "##..\n");
-  // The inner lists index the outer ones.
+  // The inner lists index the outer lists.
   const Mask twice =
       remap_positions(remap_positions(causal_mask(), {{5, 6, 7}}, {{5, 6, 7}}), {{2}}, {{0, 2}});
   CHECK(twice.picture(1, 2) == "##\n");
@@ -255,7 +255,7 @@ TEST_CASE("remapped masks use positions, and negative positions are hidden") {
   CHECK(padded.picture(1, 3, 1) == "##.\n");
 }
 
-TEST_CASE("every kind of mask has exact blocks, and rows that agree with its pairs") {
+TEST_CASE("every mask type has exact blocks, and rows that agree with its pairs") {
   const std::vector<Mask> all = kinds();
   for (const Mask& mask : all) check_blocks(mask, kSizes, true);
   check_blocks(placed(causal_mask() & (window_mask(5) | prefix_mask(3))), kSizes, false);

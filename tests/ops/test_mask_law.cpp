@@ -102,7 +102,7 @@ std::vector<Kind> simple(const Extent& n) {
           dense({B, H, T, S})};
 }
 
-/// Rows of a wrapped ring, some of them absent. The rows are shared or differ between examples.
+/// Rows of a wrapped ring, some of them empty. The rows are shared or differ between examples.
 Kind in_a_ring(const Kind& a, const Extent& n, bool each) {
   Positions queries(each ? 2 : 1), keys(each ? 2 : 1);
   for (std::size_t b = 0; b < queries.size(); ++b) {
@@ -177,7 +177,7 @@ struct Plain {
 };
 
 /// Fills keys and values with NaN before the first and after the last key to which a query attends.
-/// Does not support a & b, whose padding is only what a or b hides from every query by itself.
+/// Does not support a & b, where padding means only keys that a or b hides from every query.
 void poison(Case& c, const May& may) {
   for (std::int64_t b = 0; b < c.B; ++b)
     for (std::int64_t hk = 0; hk < c.Hk; ++hk) {
@@ -230,7 +230,7 @@ void check_attention(const Kind& kind, const Extent& n, const Options& how) {
 
 }  // namespace
 
-TEST_CASE("every mask and pair of masks matches its definition, and attention its loops",
+TEST_CASE("every mask and pair of masks matches its definition, and attention matches loops",
           "[kernel]") {
   Generator own(31);
   const GeneratorScope scope(own);

@@ -74,8 +74,8 @@ TEST_CASE("a large matmul equals naive loops") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const Tensor a = randn({m, k}, dtype), b = randn({k, n}, dtype);
     const Numbers right = naive::matmul(numbers(a), {m, k}, numbers(b), {k, n});
-    // Each of the k products of about 1 and each partial sum of at most about 4 √k is rounded: 203
-    // terms with errors of up to 60 ulps, of which a few ulps remain with random signs.
+    // The products and partial sums have 203 rounding errors of up to 60 ulps. With random signs, a
+    // few ulps remain.
     CHECK(roundings(matmul(a, b), right, k) < 8);
     CHECK(roundings(linear(a, transpose(b)), right, k) < 8);
     const Tensor at_ = transpose(transpose(a).contiguous()),
@@ -111,7 +111,7 @@ TEST_CASE("matmul of views makes no copies") {
   set_num_threads(before);
 }
 
-TEST_CASE("matmul and linear compute needed gradients only, also of expanded operands") {
+TEST_CASE("matmul and linear compute only needed gradients, even of expanded operands") {
   Tensor a = ones({3, 2}).requires_grad_(), b = ones({2, 4});
   sum(matmul(a, b)).backward();
   CHECK(numbers(a.grad()) == Numbers(6, 4.0));

@@ -55,7 +55,7 @@ TEST_CASE("members equal the free functions of the same name") {
   CHECK(numbers((x != x).to(Dtype::f64)) == Numbers(6, 0.0));
 }
 
-TEST_CASE("a tensor index selects rows by number and elements by bool") {
+TEST_CASE("an i64 index selects rows, and a bool index selects elements") {
   const Tensor x = tensor({{1, 2}, {3, 4}, {5, 6}}, Dtype::f64).requires_grad_();
   const Tensor rows = x[indices({2, 0, 2})];
   CHECK(numbers(rows) == Numbers{5, 6, 1, 2, 5, 6});
@@ -112,7 +112,7 @@ TEST_CASE("grad accepts lists of outputs and inputs") {
   CHECK_REFUSES(GraphError, grad({sum(x)}, {x, ones({2})}), "grad", "[2]", "requires_grad_()");
 }
 
-TEST_CASE("mse_loss rejects to broadcast") {
+TEST_CASE("mse_loss does not broadcast") {
   CHECK_REFUSES(ShapeError, mse_loss(ones({5, 1}), ones({5})), "mse_loss", "[5, 1]", "[5]");
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("addition and dropout reuse temporaries") {
   CHECK(bytes_of([&] { return dropout(x * 2.0, 0.5); }).peak <= kBuffer);
 }
 
-TEST_CASE("a deep network keeps no layer under NoGrad") {
+TEST_CASE("a deep network stores no activation under NoGrad") {
   const Tensor x = buffer();
   const NoGrad off;
   const Bytes b = bytes_of([&] {
@@ -73,7 +73,7 @@ TEST_CASE("a deep network keeps no layer under NoGrad") {
   CHECK(b.kept <= kBuffer);
 }
 
-TEST_CASE("dropout keeps no mask, and relu no copy of its output") {
+TEST_CASE("dropout stores no mask, and relu stores no copy of its output") {
   const Tensor x = leaf();
   CHECK(bytes_of([&] { return dropout(x, 0.5); }).kept <= kBuffer);
   CHECK(bytes_of([&] { return relu(x); }).kept <= kBuffer);
@@ -149,7 +149,7 @@ TEST_CASE("the backward pass of a norm reuses the buffer of its gradient") {
   CHECK(backward_of(y).peak <= kBuffer + kFewRows);
 }
 
-TEST_CASE("attention keeps its output and one value per query, and never a T x S matrix") {
+TEST_CASE("attention stores its output and one value per query, but no T x S matrix") {
   constexpr std::int64_t T = 4096, D = 16, kHead = T * D * 4;  // bytes of q, k, v or the output
   const Tensor x = full({1, 1, T, D}, 0.5, Dtype::f32).requires_grad_();
   const Bytes forward = bytes_of([&] { return scaled_dot_product_attention(x, x, x); });

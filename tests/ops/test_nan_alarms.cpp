@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-TEST_CASE("no sample raises a false NaN alarm, by kernel, formula or double backward") {
+TEST_CASE("no sample raises a false NaN alarm in kernels, formulas or double backward") {
   for (const Sample& sample : all_samples()) {
     CAPTURE(sample.op, sample.what);
     for (const bool formula : {false, true}) {

@@ -35,7 +35,7 @@ std::string verdict(const char* what, std::function<Tensor(const Tensor&)> f) {
 
 }  // namespace
 
-TEST_CASE("oracle: a right operation passes, and a wrong one is reported with both values") {
+TEST_CASE("oracle: a correct operation passes, and an error is reported with both values") {
   CHECK(verdict("right", [](const Tensor& x) { return x * x; }) == "");
   CHECK(has(verdict("half a gradient", [](const Tensor& x) { return x * x.detach(); }),
             "multiply, half a gradient: gradient: element "));
@@ -46,7 +46,7 @@ TEST_CASE("oracle: a right operation passes, and a wrong one is reported with bo
             "gradient of the gradient with respect to an input"));
 }
 
-TEST_CASE("oracle: rounding errors are accepted, also in f32, and NaN is not") {
+TEST_CASE("oracle: rounding errors are accepted in f64 and f32, and NaN is rejected") {
   const double tiny = 0x1p-53;
   CHECK(difference({1 + 3 * tiny}, {{1, 1}}, tiny) == "");
   CHECK(difference({1 + 6 * tiny}, {{1, 1}}, tiny) != "");

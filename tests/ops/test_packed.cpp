@@ -64,7 +64,7 @@ TEST_CASE("packed: linear gives no gradients and rejects inputs that require one
   CHECK(same(linear(x, packed), expected));
 }
 
-TEST_CASE("packed: linear rejects arguments that do not fit") {
+TEST_CASE("packed: linear rejects mismatched arguments") {
   const PackedMatrix packed = pack(kWeight, Precision::f16);
   const Tensor x = integers({2, 3}), f64 = ones({2, 3}, Dtype::f64);
   const char* undefined = "undefined";

@@ -33,14 +33,14 @@ TEST_CASE("rotated queries and keys depend only on their distance") {
   }
 }
 
-TEST_CASE("with base 1 every pair rotates by the same angle") {
+TEST_CASE("with base 1, every pair rotates by the same angle") {
   const Tensor y = apply_rotary(ones({1, 1, 1, 4}, Dtype::f64), Places{1}, {.base = 1});
   const double first = std::cos(1.0) - std::sin(1.0), second = std::cos(1.0) + std::sin(1.0);
   const std::vector<double> wanted = {first, first, second, second}, got = y.to_vector<double>();
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-15);
 }
 
-TEST_CASE("rotating some of the positions gives those rows of the full result") {
+TEST_CASE("rotating some positions gives the same rows as rotating all") {
   const Tensor x = values({2, 3, 5, 4});
   const Tensor complete = apply_rotary(x, Places{0, 1, 2, 3, 4});
   const Tensor tail = apply_rotary(slice(x, 2, 3, 5), Places{3, 4});

@@ -42,7 +42,7 @@ TEST_CASE("sum: reduced axes are removed or kept with size 1") {
   CHECK(sum(x, {1}).to_vector<float>() == std::vector<float>(10, 3.0f));
 }
 
-TEST_CASE("mean: the gradient is exact for more elements than f32 counts") {
+TEST_CASE("mean: the gradient is exact for more elements than f32 can count") {
   constexpr std::int64_t kCount = (1 << 24) + 1;
   const Tensor x = expand(ones({1}, Dtype::f64), {kCount}).detach().requires_grad_();
   const Tensor dx = grad({mean(x)}, {x}, {ones({}, Dtype::f64)})[0];
@@ -64,7 +64,7 @@ TEST_CASE("reductions of empty tensors give their neutral elements") {
   CHECK(max(none, {0}).shape() == Shape{0});
 }
 
-TEST_CASE("var: too few elements give NaN, and one with correction 0 gives 0") {
+TEST_CASE("var: too few elements give NaN, and one element with correction 0 gives 0") {
   const Tensor one = tensor({3.0});
   CHECK(std::isnan(var(one).item()));
   CHECK(var(one, {}, false, 0).item() == 0);
@@ -98,7 +98,7 @@ TEST_CASE("max and min: NaN wins at any position") {
   }
 }
 
-TEST_CASE("logsumexp: infinities give their limits") {
+TEST_CASE("logsumexp: infinite inputs give the limits") {
   CHECK(logsumexp(leaf({-kInfinity, -kInfinity})).item() == -kInfinity);
   CHECK(logsumexp(leaf({1, kInfinity})).item() == kInfinity);
   CHECK(std::isnan(logsumexp(leaf({1, kNan})).item()));

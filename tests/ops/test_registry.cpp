@@ -61,7 +61,7 @@ TEST_CASE("registry: inputs may have any strides", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(layouts(sample) == ""); });
 }
 
-TEST_CASE("registry: upstream gradients may have any strides, one value, or be zero", "[kernel]") {
+TEST_CASE("registry: upstream gradients may be strided, expanded or zero", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(upstream(sample) == ""); });
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("registry: gradients accumulate in grad(), and inputs do not change", 
   each_sample([](const Sample& sample) { CHECK(adding_up(sample) == ""); });
 }
 
-TEST_CASE("registry: no memory or graph is left behind", "[kernel]") {
+TEST_CASE("registry: no memory or graph remains after a call", "[kernel]") {
   each_sample([](const Sample& sample) { CHECK(left_behind(sample) == ""); });
 }
 

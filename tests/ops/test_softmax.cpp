@@ -47,7 +47,7 @@ TEST_CASE("log_softmax of a row of −∞ is −∞ with gradient 0") {
   }
 }
 
-TEST_CASE("a NaN or +∞ makes its row NaN and no other") {
+TEST_CASE("a NaN or +∞ makes only its row NaN") {
   for (const double special : {std::nan(""), kInfinity}) {
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
       Tensor x = ones({3, 41}, dtype);  // longer than one vector of either dtype

@@ -136,16 +136,16 @@ void check_all(const Samples& samples, const std::vector<int>& counts) {
 
 }  // namespace
 
-TEST_CASE("any number of threads gives the values and gradients of one, and repeats them",
+TEST_CASE("any number of threads gives the same values and gradients as one, repeatedly",
           "[slow]") {
   check_all(all_samples(), {1, 2, 3, 4, 7});
 }
 
-TEST_CASE("any number of threads gives the results of one for many elements", "[slow]") {
+TEST_CASE("any number of threads gives the same results as one for many elements", "[slow]") {
   check_all(wide_samples(), {1, 2, 3, 4, 7});
 }
 
-TEST_CASE("more threads than cores give the values and gradients of one", "[.nightly]") {
+TEST_CASE("more threads than cores give the same values and gradients as one", "[.nightly]") {
   check_all(all_samples(), {16, 64});
   check_all(wide_samples(), {16, 64});
 }

@@ -53,7 +53,7 @@ struct Function {
   double (*wide)(double);
   Real (*exact)(Real);
   Real ulps;      // error bound of the float version, in ulps
-  Real absolute;  // … or this, times max(1, |x|)
+  Real absolute;  // or this bound, times max(1, |x|)
 };
 
 // For |x| from 87.3365 on, the sigmoids flush e^-|x| to 0, slightly above 2⁻¹²⁶.

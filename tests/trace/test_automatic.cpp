@@ -79,7 +79,7 @@ TEST_CASE("without an optimizer, a step ends with its backward pass") {
         "was written.\n");
   CHECK(
       traced(5, three) ==
-      "none\nnone\ngradus: GRADUS_TRACE_STEP is 5, but the program only made 3 steps. No trace was "
+      "none\nnone\ngradus: GRADUS_TRACE_STEP is 5, but the program made only 3 steps. No trace was "
       "written.\n");
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("at exit, the page shows the unfinished step") {
         "none\nstep 2: tanh, 0 visits, 0 updates\ngradus: trace of step 2: x.html\n");
   CHECK(
       traced(2, [](Automatic&) { exp(leaf()); }) ==
-      "none\nnone\ngradus: GRADUS_TRACE_STEP is 2, but the program only made 0 steps. No trace was "
+      "none\nnone\ngradus: GRADUS_TRACE_STEP is 2, but the program made only 0 steps. No trace was "
       "written.\n");
   CHECK(traced(
             1, [](Automatic&) { exp(leaf()); }, "none/x.html") ==
@@ -101,7 +101,7 @@ TEST_CASE("at exit, the page shows the unfinished step") {
         "The previous contents are unchanged.\n");
 }
 
-TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
+TEST_CASE("with an optimizer, the page covers only one step") {
   const auto page = [](const char* text) { return std::string(text) + "\n" + text + "\n"; };
   for (const bool in_backward : {false, true}) {
     const auto run = [&](Automatic& automatic) { train(automatic, in_backward); };
@@ -112,7 +112,7 @@ TEST_CASE("with an optimizer, the page covers one step and nothing before it") {
     CHECK(traced(3, run) ==
           page("step 3: square sum, 2 visits, 1 updates") + "gradus: trace of step 3: x.html\n");
   }
-  CHECK(traced(2, [](Automatic& automatic) {  // backward before this was step 1
+  CHECK(traced(2, [](Automatic& automatic) {  // an earlier backward was step 1
           backward_of(exp);
           tanh(leaf());
           automatic.on_optimizer_created();
@@ -146,7 +146,7 @@ TEST_CASE("a step ends with its outermost backward, unless that throws or is not
   CHECK(traced(1, paused).starts_with("step 1: tanh sum, 2 visits"));
 }
 
-TEST_CASE("steps before and after the requested one are not kept") {
+TEST_CASE("steps before and after the requested step are not kept") {
   const NoPrograms quick;
   const Folder folder;
   const auto ops = [](Automatic& automatic) { return ReadTape(automatic.json()).count("ops"); };
@@ -183,7 +183,7 @@ TEST_CASE("a step has all operations since the first optimizer and all its backw
   CHECK(contains(traced(2, once_in_backward), "step 2: tanh sum square sum, 4 visits, 1 updates"));
 }
 
-TEST_CASE("an automatic trace has the rows of an explicit one") {
+TEST_CASE("an automatic trace has the rows of an explicit trace") {
   const NoPrograms quick;
   Trace trace;
   Automatic automatic("none.html", 1);
@@ -203,7 +203,7 @@ TEST_CASE("a backward pass of earlier operations is a step") {
                  "step 1:, 1 visits, 0 updates"));
 }
 
-TEST_CASE("without a step number the first step is traced") {
+TEST_CASE("without a step number, the first step is traced") {
   const NoPrograms quick;
   const Folder folder;
   const std::string path = folder / "x.html";

@@ -1,5 +1,4 @@
-// Tests that the names in a trace, on which its readers depend, remain
-// (docs/reference/trace_format.md).
+// Tests that a trace keeps the names on which its readers depend (docs/reference/trace_format.md).
 #include <algorithm>
 #include <fstream>
 

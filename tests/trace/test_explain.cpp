@@ -60,7 +60,7 @@ TEST_CASE("explain shows a shared node once, below its last use") {
   CHECK(lines[3].rfind(id(shared) + " exp", 0) == 0);  // the shared node
 }
 
-TEST_CASE("explain indents all inputs but one, which continues at its depth") {
+TEST_CASE("explain indents all inputs except one") {
   const Tensor a = leaf({1, 2}), b = leaf({3, 4});
   const Tensor older = exp(a), newer = tanh(b);
   const std::vector<std::string> lines = lines_of(explain(older * newer));
@@ -131,7 +131,7 @@ TEST_CASE("explain prints all nodes, or the given number of lines and a note") {
   }
 }
 
-TEST_CASE("explain keeps its number of lines if no nodes form a chain") {
+TEST_CASE("explain respects its line limit if no nodes form a chain") {
   const Tensor x = leaf({1}), w = leaf({1});
   Tensor y = x;
   for (int i = 0; i < 20'000; ++i) y = y * w;  // the shared w is printed last

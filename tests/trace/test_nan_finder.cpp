@@ -190,7 +190,7 @@ TEST_CASE("gradients that overflow when accumulated are found") {
   CHECK(has(found_in([&] { sum(twice * c).backward(); }), "or it was not finite before"));
 }
 
-TEST_CASE("a NaN in the given starting gradient is reported as such") {
+TEST_CASE("a NaN in a given initial gradient is reported as such") {
   const Tensor y = exp(leaf({0, 1}));
   CHECK(has(found_in([&] { y.backward(tensor({1, kNan})); }), "it was passed to backward()"));
   const auto after_another = [] {  // the other graph's nodes are newer
@@ -248,7 +248,7 @@ TEST_CASE("log 0 is reported only if the loss becomes infinite or NaN") {
   CHECK(has(guarded, "backward of log"));
 }
 
-TEST_CASE("an infinity is reported with the layer that made it, or as data") {
+TEST_CASE("an infinity is reported with the layer that produced it, or as input data") {
   const Logs logs;
   const std::string message = found_in([&] {
     const Tensor x = logs(leaf({0, 0.5}));
@@ -271,7 +271,7 @@ TEST_CASE("a NaN in the input is reported as such when it reaches the loss") {
   CHECK(found_in([&] { sum(layer(masked_fill(data, isnan(data), 0))).backward(); }) == kNothing);
 }
 
-TEST_CASE("with a callback the program continues, and the callback runs once") {
+TEST_CASE("with a callback, the program continues, and the callback runs once") {
   std::vector<std::string> reports;
   const Model m;
   NanFinder finder([&](const std::string& report) { reports.push_back(report); });
@@ -284,7 +284,7 @@ TEST_CASE("with a callback the program continues, and the callback runs once") {
   CHECK(has(reports[0], "(in Model shares)"));
 }
 
-TEST_CASE("training under the finder gives the same numbers and no report") {
+TEST_CASE("training under the finder gives the same values and no report") {
   const auto losses = [] {
     seed(3);
     nn::Linear layer(4, 3);
@@ -353,7 +353,7 @@ TEST_CASE("gradients inside a parallel loop are not checked") {
             "the gradient of leaf"));
 }
 
-TEST_CASE("a NaN starting gradient is recognized in every new backward pass") {
+TEST_CASE("a NaN initial gradient is recognized in every new backward pass") {
   const Tensor x = leaf({0, 1});
   const std::string message = found_in([&] {
     const Tensor older = exp(x);

@@ -24,7 +24,7 @@ TEST_CASE("a note about a tensor applies to its views and to nothing else") {
   CHECK(known.of(x) == nullptr);
 }
 
-TEST_CASE("a note about a freed storage does not apply to the next one at its address") {
+TEST_CASE("a note about a freed storage does not apply to the next storage at its address") {
   trace::Provenance<int> known;
   const Tensor kept = ones({2});
   known.note(kept, -1);

@@ -73,7 +73,7 @@ void pieces(Trace&) {
   sum(checkpoint([](const std::vector<Tensor>& in) { return in[0] * in[0]; }, {x})).backward();
 }
 
-/// One output is an input of another output, and one receives two gradients.
+/// One output is an input of another output, and receives two initial gradients.
 void outputs(Trace&) {
   const Tensor x = quarters({2}).requires_grad_(), y = x * x, z = y * y;
   backward({z, y, y}, {ones({2}), ones({2}), quarters({2})});

@@ -52,7 +52,7 @@ TEST_CASE("a trace has each operation with its values and saved tensors") {
   CHECK(tape.all.at("opdefs").at("softmax").at("backward") > 0);
 }
 
-TEST_CASE("a deposit in a trace is what backward adds to grad()") {
+TEST_CASE("a deposit in a trace is the gradient that backward adds to grad()") {
   Tensor x = tensor({1, 2, 3}).requires_grad_();
   x.set_grad(tensor({100, 100, 100}));
   Trace trace;

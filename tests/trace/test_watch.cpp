@@ -130,7 +130,7 @@ TEST_CASE("why lists each end of a parameter's paths once, without repeated visi
   CHECK(why(Tensor(), model) == "an undefined tensor\n");
 }
 
-TEST_CASE("a frozen parameter has no path end and no guess") {
+TEST_CASE("a frozen parameter has neither a path end nor a guessed reason") {
   Given model;
   const Tensor other = tanh(leaf());
   model.f = [&] { return exp(model.a.detach()) * other; };

@@ -165,7 +165,7 @@ TEST_CASE("a watch ignores unrecorded backward operations") {
   CHECK(watch.events().size() == count);
 }
 
-TEST_CASE("a watch forgets freed values and ends with its scope") {
+TEST_CASE("a watch drops freed values and ends with its scope") {
   CHECK(trace::Watch::current() == nullptr);
   {
     const trace::Watch outer;

@@ -136,7 +136,7 @@ function explain() {
     h('p.sum', {}, `${op.in.filter(id => id != null).map(id => shapeIn(t, id)).join(' , ')} → ${shapeIn(t, op.out)}`),
     [formula?.[1], ...d.derivation || []].filter(Boolean).map(c => c.split(/ *⟵/)).map(([line, why]) =>
       h('p.formula', {}, line, why && h('small', {}, '⟵', why))),
-    para(visit ? goTo('f' + op.id, 'forward pass') : twin == null ? 'backward did not reach it' :
+    para(visit ? goTo('f' + op.id, 'forward pass') : twin == null ? 'not reached by backward' :
       goTo(t.steps[twin].key, 'backward pass')),
     visit && visit.gin.map(g => note(`to ${nameOf(t, g.to)}: ${ledgerLine(t, g)}`)),
     gdbLine(op), opSource(t, op, visit), user != null && sourceOf(t, user)].flat(9);

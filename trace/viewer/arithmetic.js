@@ -115,7 +115,7 @@ function pathsOf(t, op) {
   return op.paths = {map};
 }
 
-/** What input e.input of an op received at i, in the input's own shape: the contribution, or after − before. */
+/** The gradient that input e.input of an op received, in the input's shape: the contribution, or after − before. */
 function received(t, e) {
   const to = t.tensor(e.to), whole = t.tensor(e.contribution), after = values(t.tensor(e.after));
   if (!e.part && String(whole.shape) === String(to.shape)) return {dtype: whole.dtype, v: values(whole), noise: null};

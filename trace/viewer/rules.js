@@ -44,7 +44,7 @@ const kBinary = {
   not_equal: told('≠', (a, b) => a !== b), logical_and: told('and', (a, b) => a && b),
   logical_or: told('or', (a, b) => a || b), logical_xor: told('≠', (a, b) => !a !== !b),
 };
-/** True is 1; there is no gradient. */
+/** A comparison: true is 1, without a gradient. */
 function told(sign, f) {
   return (a, b) => made(+!!f(a.v, b.v), [a, b], [0, 0], 1, () => `${inside(a, 2)} ${sign} ${inside(b, 2)}`);
 }

@@ -1,6 +1,6 @@
 // Storage, graph, source, comparison, and predict mode.
 
-// ---- which memory ----
+// ---- memory layout ----
 const kStrip = 512;
 function storageView() {
   const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
@@ -158,7 +158,7 @@ function compareView() {
                  {title: app.otherName}))] : null)];
 }
 
-// ---- predict, then look ----
+// ---- predict mode ----
 /** A question about a forward step: {ask, options, answer, because}. The answer comes from the recording. */
 function question(t, op, n) {
   const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out);
@@ -168,7 +168,7 @@ function question(t, op, n) {
                           answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
   const z = v ? v.reduce((k, x) => k + (x === 0), 0) : 0;
   if (kind === 2) return {ask: `How many of the ${v.length} values are exactly 0?`, options: zeros,
-                          answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} do`};
+                          answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} are 0`};
   const answer = shapeText(out.shape);
   const others = [...shapes, shapeText([...out.shape].reverse()), shapeText([...out.shape, 1])];
   return {ask: `${op.op} of (${shapes.join(') and (')}): what is the shape of the result?`, answer,

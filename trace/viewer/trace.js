@@ -1,4 +1,4 @@
-// Decodes the recording on demand; docs/reference/trace_format.md describes its fields. Without DOM, so that node can test it.
+// Decodes the recording on demand; docs/reference/trace_format.md describes its fields. Does not use the DOM.
 'use strict';  // for all files: they are joined into one script
 
 /** CRC-32 of a string's UTF-8 bytes, as 8 hexadecimal digits. */
@@ -183,7 +183,7 @@ function moduleTree(t) {
   return whole;
 }
 
-/** Groups the middle ones of four or more consecutive equal blocks, blocks.0 to blocks.n, into one {key, kids}. */
+/** Groups the middle blocks of four or more consecutive equal blocks, blocks.0 to blocks.n, into one {key, kids}. */
 function folded(kids) {
   const kind = k => k?.module && /(^|\.)\d+$/.test(k.module.path) && k.module.type + k.module.path.replace(/\d+$/, '');
   const out = [];

@@ -16,7 +16,7 @@ std::string text_of(const Parts&... parts) {
   return out.substr(1);
 }
 
-TEST_CASE("a JSON string has the escapes of other writers, and reads back") {
+TEST_CASE("JSON strings equal those of another writer and read back unchanged") {
   for (int code = 0; code < 128; ++code) {
     const std::string x = std::string("a") + static_cast<char>(code) + "b";
     CHECK(text_of(std::string_view(x)) == nlohmann::json(x).dump());
@@ -29,7 +29,7 @@ TEST_CASE("a JSON string has the escapes of other writers, and reads back") {
         "\"é\\u000a\\u001f\\u003c\"");
 }
 
-TEST_CASE("JSON numbers are the shortest that read back; NaN and infinity are null") {
+TEST_CASE("JSON numbers have the fewest digits that read back, and NaN and infinity are null") {
   CHECK(text_of(0.1) == "0.1");
   CHECK(text_of(-2.5e-300) == "-2.5e-300");
   CHECK(text_of(std::numeric_limits<double>::max()) == "1.7976931348623157e+308");

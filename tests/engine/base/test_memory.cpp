@@ -100,7 +100,7 @@ TEST_CASE("live and peak count the requested bytes") {
   CHECK(memory::usage().peak_bytes == start);
 }
 
-TEST_CASE("freed blocks are reused, also for somewhat smaller requests") {
+TEST_CASE("freed blocks are reused, even for somewhat smaller requests") {
   if (!kPooled) return;
   memory::release_cached();
   for (const std::size_t bytes : {std::size_t{1100}, 4 * kMiB, 10 * kMiB}) {
@@ -275,7 +275,7 @@ std::string allocating_context() {
 
 }  // namespace
 
-TEST_CASE("a MemoryError can report a layer whose name itself needs memory") {
+TEST_CASE("a MemoryError can report a layer whose name requires an allocation") {
   const auto before = gradus::error_context.load();
   gradus::error_context = allocating_context;
   const Limit limit(memory::usage().live_bytes + 1000);

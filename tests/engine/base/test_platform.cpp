@@ -82,7 +82,7 @@ const std::string kGroups = "sys/fs/cgroup/";
 
 }  // namespace
 
-TEST_CASE("physical memory is that of the machine or of the smallest control group") {
+TEST_CASE("physical memory is the minimum over the machine and its control groups") {
   const Root root;
   const auto memory = [&] { return platform::physical_memory(root.path()); };
   const std::size_t machine = memory();
@@ -191,7 +191,7 @@ TEST_CASE("resident memory grows as pages are touched") {
 }
 #endif
 
-TEST_CASE("a variable is a switch that is on unless absent, empty or 0") {
+TEST_CASE("a switch is on unless its variable is absent, empty or 0") {
   constexpr auto kVariable = gradus::environment::Variable::silence;
   CHECK_FALSE(gradus::environment::is_on(kVariable));
   CHECK(*gradus::environment::value_of(kVariable) == '\0');
@@ -208,7 +208,7 @@ TEST_CASE("find_symbol finds existing functions only") {
   CHECK(platform::find_symbol("no_library_has_a_function_of_this_name") == nullptr);
 }
 
-TEST_CASE("demangle returns a type's name as C++ spells it") {
+TEST_CASE("demangle returns the C++ name of a type") {
   CHECK(platform::demangle(typeid(gradus::ShapeError).name()) == "gradus::ShapeError");
   CHECK(platform::demangle(typeid(int).name()) == "int");
   CHECK(platform::demangle("not a mangled name") == "not a mangled name");

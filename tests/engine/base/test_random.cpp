@@ -50,7 +50,7 @@ TEST_CASE("words equals word from any start, for any count, at every SIMD level"
   }
 }
 
-TEST_CASE("uniform and normal numbers follow from their documented words", "[kernel]") {
+TEST_CASE("uniform and normal numbers are computed from their documented words", "[kernel]") {
   const RandomStream s{3, 1, 0};
   for (int64_t i = 0; i < 20; ++i) {
     const double high = s.word(2 * i) >> 5, low = s.word(2 * i + 1) >> 6;
@@ -72,7 +72,7 @@ TEST_CASE("normal numbers have the moments of the normal distribution", "[kernel
     const double z = s.normal(i), z2 = z * z;
     REQUIRE(std::isfinite(z));
     m1 += z, m2 += z2, m3 += z2 * z, m4 += z2 * z2, beyond_two += std::abs(z) > 2;
-    if (i % 2 == 1) pairs += z * s.normal(i - 1);  // both values made from one pair of uniform ones
+    if (i % 2 == 1) pairs += z * s.normal(i - 1);  // both values of a pair
   }
   const double root = std::sqrt(double{n});
   CHECK(std::abs(m1 / n) < 5 * 1 / root);
@@ -105,7 +105,7 @@ TEST_CASE("below stays in range and is uniform", "[kernel]") {
   CHECK_THROWS_AS(s.below(0, -3), gradus::ValueError);
 }
 
-TEST_CASE("a generator gives a new stream each time and can be restored", "[kernel]") {
+TEST_CASE("a generator returns a new stream in each call and can be restored", "[kernel]") {
   gradus::Generator g(42);
   g.next();
   const auto seed = g.seed();
@@ -124,7 +124,7 @@ TEST_CASE("a generator gives a new stream each time and can be restored", "[kern
   CHECK(g.next().rank == 3);
 }
 
-TEST_CASE("a generator throws once its streams are used up, instead of repeating them") {
+TEST_CASE("a generator throws after its last stream rather than repeating streams") {
   gradus::Generator g(42);
   const auto first = g.next().word(0);
   g.restore(42, UINT32_MAX - 1);

@@ -125,8 +125,7 @@ TEST_CASE("an unknown or unsupported GRADUS_SIMD throws a ValueError with the fi
   }
 }
 
-TEST_CASE("GRADUS_BLAS selects the matmul backend, whatever core type OpenBLAS assumes",
-          "[process]") {
+TEST_CASE("GRADUS_BLAS selects the matmul backend for any core type of OpenBLAS", "[process]") {
   const auto check_output = [](const std::string& setting, const std::string& what) {
     CAPTURE(setting);
     const std::string output = with(setting, "helper: print the active matmul backend").output;

@@ -20,7 +20,7 @@
 using gradus::tests::Threads;
 using std::int64_t;
 
-TEST_CASE("a loop uses at most the set number of threads, whatever ran before") {
+TEST_CASE("a loop uses at most the configured number of threads after any earlier loop") {
   const auto taking_part = [](int threads) {
     const Threads team(threads);
     std::mutex guard;
@@ -44,7 +44,7 @@ TEST_CASE("a loop uses at most the set number of threads, whatever ran before") 
   omp_set_num_threads(before);
 }
 
-TEST_CASE("workers inherit the caller's state except observers, and get their own back") {
+TEST_CASE("workers inherit the caller's state except observers, and restore their own") {
   constexpr int kThreads = 3;
   const Threads team(kThreads);
   gradus::Generator own(7);
@@ -104,7 +104,7 @@ TEST_CASE("repeated loops reuse their threads") {
 }
 #endif
 
-TEST_CASE("a loop that finds the team busy runs on its own thread") {
+TEST_CASE("a loop runs on the calling thread if the thread pool is busy") {
   const Threads team(2);
   std::atomic<int> visits{0}, strangers{0};
   gradus::parallel_for(2, 1, [&](int64_t begin, int64_t) {

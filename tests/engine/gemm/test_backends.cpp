@@ -138,7 +138,7 @@ TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every
   at_any_number_of_threads({m, n, k, true, true, T(0.5), 1, true, false});
 }
 
-// 40 rows are split into slabs of 32 and 8, or 16 and 8; 70 rows into 32, 32 and 6.
+// Slabs have 32 or 16 rows, and the last slab has the rest.
 TEST_CASE("the built-in matmul gives the same bits for any number of threads", "[kernel]") {
   for (const auto& [m, n, k] :
        std::vector<std::array<int64_t, 3>>{{300, 90, 570}, {40, 40, 1000}, {70, 30, 1100}})

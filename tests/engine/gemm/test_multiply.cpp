@@ -40,7 +40,7 @@ TEST_CASE("matrix views support transposes, blocks and ranges") {
   CHECK(all.transpose().column_range(2, 3).columns == 1);
 }
 
-TEST_CASE("a matmul inside parallel_for runs on its own thread") {
+TEST_CASE("a matmul inside parallel_for runs on the calling thread") {
   const int before = gradus::num_threads();
   gradus::set_num_threads(3);
   const int64_t d = 110;  // large enough to use multiple threads outside a loop
@@ -101,7 +101,7 @@ TEST_CASE("empty matmuls write nothing, and k = 0 leaves beta · C, bias and res
   CHECK(c == std::vector<double>{2, 4, 6, 5, 7, 9});
 }
 
-TEST_CASE("multiply rejects sizes and strides that do not fit, with both shapes") {
+TEST_CASE("multiply rejects mismatched sizes and strides and reports both shapes") {
   std::vector<float> x(64);
   float* p = x.data();
   using M = Matrix<float>;

@@ -45,7 +45,7 @@ TEST_CASE("all 65,536 values of bf16 and f16 survive conversion to f32 and back"
   }
 }
 
-TEST_CASE("NaN keeps its sign in bf16 and f16, whatever its payload", "[kernel]") {
+TEST_CASE("NaN keeps its sign in bf16 and f16 for any payload", "[kernel]") {
   for (int bit = 0; bit < 23; ++bit)
     for (const std::uint32_t sign : {0u, 0x80000000u}) {
       CAPTURE(bit, sign);
@@ -75,7 +75,7 @@ TEST_CASE("conversion to bf16 and f16 rounds to nearest, ties to even", "[kernel
   CHECK(std::isinf(widen(to_float16(65520.f))));
 }
 
-TEST_CASE("packing errs by at most half a step of the format", "[kernel]") {
+TEST_CASE("packing rounds by at most half a step of the format", "[kernel]") {
   std::vector<float> x =
       numbers<float>(3 * 401, 1);  // parts of 192, 192 and 17 rows, each with a scale
   for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 401 < kPart ? 100.0f : 1.0f;
@@ -195,7 +195,7 @@ TEST_CASE("packing rejects values outside the format and reports their position"
       CHECK_REFUSES(gradus::ValueError, packed(bad, precision), "[1, 1]");
 }
 
-TEST_CASE("packed matmuls reject shapes and layouts that do not fit") {
+TEST_CASE("packed matmuls reject mismatched shapes and transposed layouts") {
   const std::vector<float> zeros(6, 0);
   const PackedMatrix w({zeros.data(), 2, 3}, Precision::bf16);
   for (const float each : unpacked(PackedMatrix({zeros.data(), 2, 3}, Precision::int8)))

@@ -48,15 +48,14 @@ const std::vector<std::int64_t> kOneSegment(B* T, 0);
 
 void add_bert(Samples& all) {
   all.push_back(layer(
-      "packed_attention", "BERT, norms after, padding", {text()},
+      "packed_attention", "BERT, post-norm, padding", {text()},
       [] { return nn::BERT(bert_options()); },
       [](const nn::BERT& m, const Inputs& in) { return m(in[0], kLengths); },
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
         return bert(in[0].integers, kOneSegment, p, true);
       }));
   all.push_back(layer(
-      "packed_attention", "BERT, norms before, two segments",
-      {text(), ids({0, 1, 1, 0, 0, 1}, {B, T})},
+      "packed_attention", "BERT, pre-norm, two segments", {text(), ids({0, 1, 1, 0, 0, 1}, {B, T})},
       [] { return nn::BERT(bert_options(nn::NormPlacement::pre)); },
       [](const nn::BERT& m, const Inputs& in) { return m(in[0], kLengths, in[1]); },
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
@@ -90,7 +89,7 @@ List<N> words(const std::vector<std::int64_t>& tokens, const Parameters<N>& p) {
 
 void add_heads_of_bert(Samples& all) {
   all.push_back(layer(
-      "cross_entropy", "MaskedLM's loss at three of six places",
+      "cross_entropy", "MaskedLM's loss at three of six positions",
       {text(), ids({0, 3, -100, 1, -100, -100}, {B, T})},
       [] { return nn::MaskedLM(bert_options()); },
       [](const nn::MaskedLM& m, const Inputs& in) { return m.loss(in[0], in[1], kLengths); },
@@ -98,7 +97,7 @@ void add_heads_of_bert(Samples& all) {
         return List<N>{mean_loss(words(in[0].integers, p), in[1].integers)};
       }));
   all.push_back(layer(
-      "linear", "MaskedLM, all places", {text()}, [] { return nn::MaskedLM(bert_options()); },
+      "linear", "MaskedLM, all positions", {text()}, [] { return nn::MaskedLM(bert_options()); },
       [](const nn::MaskedLM& m, const Inputs& in) { return m(in[0], kLengths); },
       []<class N>(const Arguments<N>& in, const Parameters<N>& p) {
         return words(in[0].integers, p);
@@ -228,7 +227,7 @@ void add_listener(Samples& all) {
         return convolution_block({1, 2, 3, 3, 2, 2}, numbers(in[0]), p, 0);
       }));
   all.push_back(layer(
-      "depthwise_conv1d", "Listener, fewer frames than it may have", {values({2, 3, 5})},
+      "depthwise_conv1d", "Listener, fewer frames than its maximum", {values({2, 3, 5})},
       [] {
         return examples::Listener({.bands = 3,
                                    .frames = 7,

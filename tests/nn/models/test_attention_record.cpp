@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-TEST_CASE("an attention record holds the weights of every layer of any model") {
+TEST_CASE("an attention record stores the weights of every attention layer") {
   const nn::GPT model = made(tiny());
   const Tensor ids = ids_of(2, 5), plain = model(ids);
   nn::AttentionRecord record;
@@ -85,7 +85,7 @@ TEST_CASE("a record reports entropy, span and largest weight of each head") {
   const std::vector<nn::AttentionRecord::Head> heads = record.heads();
   REQUIRE(heads.size() == 2);
   CHECK(heads[1].head == 1);
-  // With 1, 2, 3, 4 keys: the entropy is log n; the mean distance 0, 1/2, 1, 3/2; the maximum 1/n.
+  // For n = 1 to 4 keys, the entropy is log n, the mean distance (n − 1) / 2 and the maximum 1 / n.
   // 1e-6 allows ten f32 rounding errors.
   CHECK(std::abs(heads[1].entropy - std::log(24.0) / 4) < 1e-6);
   CHECK(std::abs(heads[1].span - 0.75) < 1e-6);
@@ -95,7 +95,7 @@ TEST_CASE("a record reports entropy, span and largest weight of each head") {
   CHECK(std::abs(two_queries.heads()[0].maximum - 0.55) < 1e-15);
 }
 
-TEST_CASE("checkpointed blocks give the same gradients, also with dropout, in less memory") {
+TEST_CASE("checkpointed blocks compute the same gradients, even with dropout, in less memory") {
   nn::GPTOptions options = tiny();
   options.layers = 6, options.block.dropout = 0.2, options.context = 64;
   options.window = GENERATE(0, 5);

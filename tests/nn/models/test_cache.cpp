@@ -25,7 +25,7 @@ TEST_CASE("a cache works with a checkpointed model in training mode") {
   check_equal(model(slice(ids, 1, 3, 8), &cache), slice(expected, 1, 3, 8));
 }
 
-TEST_CASE("a cache gives the positions of queries and keys") {
+TEST_CASE("a cache returns the positions of queries and keys") {
   nn::KVCache cache({.capacity = 3, .sliding = true});
   cache.advance(2, 2, {2, 1});
   CHECK(cache.queries() == Positions{{0, 1}, {-1, 0}});
@@ -36,7 +36,7 @@ TEST_CASE("a cache gives the positions of queries and keys") {
   CHECK(cache.keys() == Positions{{0, 1, 2}, {-1, 0, 1}});
   cache.advance(2, 1);  // overwrites the oldest key
   CHECK(cache.keys() == Positions{{3, 1, 2}, {2, 0, 1}});
-  cache.advance(2, 2);  // all are visible, and the oldest is first again
+  cache.advance(2, 2);  // all are visible, the oldest first
   CHECK(cache.keys() == Positions{{1, 2, 3, 4, 5}, {0, 1, 2, 3, 4}});
   CHECK(cache.size() == 3);
   cache.advance(2, 1);
@@ -44,7 +44,7 @@ TEST_CASE("a cache gives the positions of queries and keys") {
   CHECK(cache.length() == 7);
 }
 
-TEST_CASE("a cache supports values of another width than keys") {
+TEST_CASE("a cache supports keys and values of different widths") {
   const NoGrad off;
   const nn::Linear layer(1, 1);
   nn::KVCache cache({.capacity = 3});

@@ -82,7 +82,7 @@ TEST_CASE("a model with a vocabulary of one token decodes batches of unequal len
   CHECK(state.next({{0}, {0}}).shape() == Shape{2, 1});  // starts from an empty state
 }
 
-TEST_CASE("a state with positions in its heads keeps exactly one window") {
+TEST_CASE("a decoder state with rotary or ALiBi positions keeps exactly one window") {
   const NoGrad off;
   for (const nn::HeadPosition position : {nn::HeadPosition::rotary, nn::HeadPosition::alibi}) {
     nn::GPTOptions options = tiny();
@@ -104,7 +104,7 @@ TEST_CASE("a state with positions in its heads keeps exactly one window") {
   }
 }
 
-TEST_CASE("a state with positions in its heads but no window restarts after its context") {
+TEST_CASE("a decoder state with rotary positions but no window restarts after its context") {
   const NoGrad off;
   nn::GPTOptions options = tiny();
   options.block.head.position = nn::HeadPosition::rotary, options.context = 4;
@@ -171,7 +171,7 @@ TEST_CASE("a GPT decoder state is unchanged after a call that throws") {
   }
 }
 
-TEST_CASE("a GPT decoder state survives a step that runs out of memory") {
+TEST_CASE("a GPT decoder state is unchanged after a step that runs out of memory") {
   const nn::GPT gpt = tiny_gpt();
   nn::GPTDecoderState state(gpt), untouched(gpt);
   for (nn::GPTDecoderState* each : {&state, &untouched}) static_cast<void>(each->next({{1, 2, 3}}));

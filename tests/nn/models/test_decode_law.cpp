@@ -122,7 +122,7 @@ std::int64_t at(const List& scores, const List& p, double u) {
   return std::int64_t(order[0]);
 }
 
-TEST_CASE("batched sampling equals sampling each sequence alone") {
+TEST_CASE("batched sampling equals sampling each sequence separately") {
   constexpr std::int64_t V = 6, kEnd = 5;
   const std::vector<Tokens> prompts = {{1, 2, 3}, {4}, {2, 2}};
   const RandomStream random{9, 4, 0};
@@ -222,7 +222,7 @@ TEST_CASE("beam search stops early only if no better text can follow") {
           }
 }
 
-TEST_CASE("reordering a decoder state reorders its cache, also beyond the context") {
+TEST_CASE("reordering a decoder state reorders its cache, even beyond the context") {
   const NoGrad off;
   for (const std::int64_t window : {0, 3, 8}) {
     const bool learned = window < 8;

@@ -1,4 +1,4 @@
-// Tests the positions of dropout in blocks and models, activations, and which work attention skips.
+// Tests where models apply dropout, and the work that attention skips.
 #include <functional>
 
 #include "gradus/engine/base/random.h"

@@ -51,7 +51,7 @@ TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged"
   CHECK(again.ids.to_vector<std::int64_t>() == seen);
 }
 
-TEST_CASE("mask_tokens keeps ids exact where f32 would round them, and draws such ids") {
+TEST_CASE("mask_tokens keeps and draws ids exactly that f32 would round") {
   constexpr std::int64_t first = (1 << 24) + 1, vocab = first + 64;  // odd ids above 2²⁴
   const Ids given(4000, first);
   const nn::MaskedTokens out = nn::mask_tokens(

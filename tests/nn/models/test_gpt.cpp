@@ -41,7 +41,7 @@ TEST_CASE("GPT starts with a loss of ln V") {
   CHECK(std::abs(gpt.loss(ids, targets).item() - std::log(65)) < 0.1);
 }
 
-TEST_CASE("with zero_init the blocks of a new GPT add nothing") {
+TEST_CASE("with zero_init, the blocks of a new GPT add nothing") {
   for (const bool zero : {true, false}) {
     nn::GPTOptions options = small();
     options.zero_init = zero;
@@ -72,7 +72,7 @@ TEST_CASE("the output head shares the token embedding") {
     CHECK((after[i] == before[i]) == (i % 11 != 7));  // only token 7's logits change
 }
 
-TEST_CASE("an embedding factor equals a larger table") {
+TEST_CASE("an embedding factor equals a scaled table") {
   nn::GPTOptions options = small();
   options.tied = false;  // with untied weights, `scale` must not affect the head
   nn::GPT plain(options);
@@ -89,7 +89,7 @@ TEST_CASE("an embedding factor equals a larger table") {
   CHECK(numbers(scaled.token.weight.grad()) == numbers(plain.token.weight.grad() * 2));
 }
 
-TEST_CASE("logits do not depend on later tokens, in training and under the formula") {
+TEST_CASE("logits do not depend on later tokens, in training and under FormulaScope") {
   nn::GPTOptions options = small();
   options.block.dropout = 0.2;
   const nn::GPT gpt(options);
@@ -120,7 +120,7 @@ TEST_CASE("dropout is off in evaluation, where kernel and formula agree") {
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-5);
 }
 
-TEST_CASE("a clone of a GPT computes the same and trains independently") {
+TEST_CASE("a clone of a GPT computes the same logits and trains independently") {
   nn::GPT gpt(small());
   const nn::GPT copy = gpt.clone();
   const Tensor ids = counting(2, 5);
@@ -132,7 +132,7 @@ TEST_CASE("a clone of a GPT computes the same and trains independently") {
   CHECK(gpt.clone()(ids).dtype() == Dtype::f64);
 }
 
-TEST_CASE("one model can serve two threads at once") {
+TEST_CASE("one model can serve two threads concurrently") {
   nn::GPT gpt(small());
   gpt.eval();
   const Tensor ids = counting(2, 8);

@@ -98,7 +98,7 @@ TEST_CASE("every layer of a GPT has the options of the model") {
   check_model("gpt with other biases", others, other);
 }
 
-TEST_CASE("every layer of a stack has the options of the stack, its final norm too") {
+TEST_CASE("every layer of a stack, including its final norm, has the options of the stack") {
   const nn::StackOptions stack{.block = kAll, .layers = 2};
   nn::Encoder encoder(stack);
   check_model("encoder", encoder, kAll);
@@ -143,7 +143,7 @@ TEST_CASE("every layer of a translator has the options of the model") {
   CHECK((inner.encoder.blocks.size() == 1 && inner.decoder.blocks.size() == 3));
 }
 
-TEST_CASE("each model has its own activation and placement of norms unless others are given") {
+TEST_CASE("each model has a default activation and norm placement") {
   using nn::Activation, nn::NormPlacement;
   const BlockOptions small{.width = 4, .heads = 2};
   const auto check_defaults = [](const BlockOptions& o, Activation activation, NormPlacement norm) {

@@ -91,7 +91,7 @@ TEST_CASE("a recommender ignores padding and later items and mixes no users") {
   const NoGrad off;
   const Tensor plain = of_items(model(items));  // [2, 5, 12]
   for (std::int64_t more = 1; more <= 4; ++more) {
-    INFO(more << " places of padding before");
+    INFO(more << " positions of padding before");
     const Tensor padded = cat({zeros({2, more}, Dtype::i64), items}, 1);
     check_equal(slice(of_items(model(padded)), 1, more, more + 5), plain);
   }
@@ -100,7 +100,7 @@ TEST_CASE("a recommender ignores padding and later items and mixes no users") {
   check_equal(slice(select(of_items(model(mixed)), 0, 1), 0, 2, 7), select(plain, 0, 1));
 }
 
-TEST_CASE("a recommender never recommends padding and learns nothing from it") {
+TEST_CASE("a recommender never recommends padding and learns nothing from padding") {
   const examples::Recommender model = tiny_recommender();
   const Tensor items = tensor(Ids{0, 0, 4, 11, 5}, {1, 5}),
                next = tensor(Ids{0, 0, 11, 5, 7}, {1, 5});

@@ -30,7 +30,7 @@ void check_start(const std::string& name, const std::vector<double>& x, const St
     return;
   }
   // Truncation at 2 standard deviations multiplies the deviation by 0.8796. The measured deviation
-  // of n normal values has a relative error of 1 / √2n, that of other values a smaller one.
+  // of n normal values has a relative error of 1 / √2n. Other distributions have a smaller error.
   const double part = start.from == From::uniform     ? 1 / std::sqrt(3.0)
                       : start.from == From::truncated ? 0.8796
                                                       : 1;

@@ -46,7 +46,7 @@ nn::StateDict check_round(const M& model, M other, const nn::WeightMap& names) {
 
 }  // namespace
 
-TEST_CASE("a model that is saved under other names loads again") {
+TEST_CASE("a model that is saved under other names can be loaded") {
   seed(5);
   nn::GPTOptions untied = odd();
   untied.tied = false, untied.block.head.qk_norm = 1e-6, untied.block.hidden = 10;
@@ -156,7 +156,7 @@ TEST_CASE("files may omit the prefix and contain ignored tensors") {
   }
 }
 
-TEST_CASE("only the prefix itself is removed from a name, not as many letters") {
+TEST_CASE("only the exact prefix is removed from a name") {
   nn::WeightMap names = kPlain;
   names.rules[1] = {"b.*", "outputs.*"};
   nn::StateDict state = plain_state("");

@@ -89,7 +89,7 @@ TEST_CASE("docs/guides/troubleshooting.md shows the actual NaN report") {
   CHECK(has(page.str(), message.substr(from, message.find(" (in backward") - from)));
 }
 
-TEST_CASE("without addr2line a NaN is reported without its line") {
+TEST_CASE("without addr2line, a NaN is reported without its line") {
   const std::string before = std::getenv("PATH");
   setenv("PATH", "/nowhere", 1);
   const std::string message = report_of([] { Ratio()(zeros({2})); });

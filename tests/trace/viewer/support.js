@@ -255,7 +255,7 @@ async function run(cases, after = () => {}) {
   process.exit(failed ? 1 : 0);
 }
 
-/** Exits with 77 (skipped, for ctest) and a hint how to install what is missing. */
+/** Exits with 77 (skipped, for ctest) and an installation hint. */
 function skip(hint) {
   console.log(`SKIPPED: ${hint}`);
   process.exit(77);

@@ -88,13 +88,13 @@ run({
     const texts = [0, -0.5, 1234567, 0.00001234, NaN, -Infinity, 100, 2.5, 123456].map(x => p.short(x));
     assert.deepEqual(texts, ['0', '−0.5', '1.23e6', '1.23e−5', 'NaN', '−∞', '100', '2.5', '123456']);
   },
-  'text on every colour of a heatmap has a contrast of 4.5 and more'() {
+  'text on every color of a heatmap has a contrast of at least 4.5'() {
     for (let v = -1; v <= 1; v += 0.01) {
       const rgb = p.colourOf(v, 1), [a, b] = [p.luminance(rgb), p.inkOn(rgb) === '#000' ? 0 : 1];
       assert.ok((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) >= 4.5, `at ${v}`);
     }
   },
-  'erf matches its other series'() {  // 2/√π Σ (−1)ⁿ x^(2n+1) / (n! (2n+1))
+  'erf matches another series'() {  // 2/√π Σ (−1)ⁿ x^(2n+1) / (n! (2n+1))
     for (const x of [-2.9, -0.3, 0, 0.7, 2.5]) {
       let power = x, sum = x;
       for (let n = 1; n < 100; ++n) sum += (power *= -x * x / n) / (2 * n + 1);
@@ -168,7 +168,7 @@ run({
     assert.deepEqual(p.memoryOf(t.tensors.get(y)), [0, 3, 1, 4, 2, 5]);
     assert.deepEqual(p.reshapeInstead(t.tensors.get(y)), [0, 1, 2, 3, 4, 5]);
   },
-  'a ledger line is checked to the last bit'() {
+  'a ledger line is checked bitwise'() {
     const s = new Sample(), more = {f32: true}, [b, c] = [Math.fround(0.1), Math.fround(0.2)];
     const [before, part, good, bad] = [[b], [c], [Math.fround(b + c)], [Math.fround(b + c) + 6e-8]].map(v => s.tensor('grad', [1], v, null, more));
     s.add('ledger', null, 0, 0, part, before, good, 2, 2), s.add('ledger', null, 0, 0, part, before, bad, 2, 2);

@@ -132,7 +132,7 @@ runInBrowser({
     await open(b, page(json), '#s=f1');
     assert.ok(await b.run(`[...document.querySelectorAll('button')].some(e => /^save → softmax.* as PNG/.test(e.ariaLabel))`));
   },
-  async '390 pixels, 200 % and print need no sideways scrolling'(b) {
+  async '390 pixels, 200 % and print need no horizontal scrolling'(b) {
     for (const [width, scale] of [[390, 1], [700, 2]]) {
       await b.size(width, 844, {scale});
       await open(b, page(sample()));
@@ -147,7 +147,7 @@ runInBrowser({
     await b.send('Emulation.setEmulatedMedia', {media: ''});
     await b.size(1400, 900);
   },
-  async 'no address but that of the SVG and MathML namespaces is in the page'() {
+  async 'the only addresses in the page are the SVG and MathML namespaces'() {
     const found = page(sample()).match(/https?:\/\/[^\s"'`]+/g).filter(u => !/^http:\/\/www\.w3\.org\//.test(u));
     assert.deepEqual(found, []);
     assert.match(page(sample()), /default-src 'none'/);

@@ -24,7 +24,7 @@ function addresses(name) {
   return found.map(([, , address]) => address);
 }
 
-runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`${name} writes a page that holds`, async b => {
+runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`${name} writes a valid page`, async b => {
   const work = fs.mkdtempSync(path.join(b.folder, name)), file = path.join(work, 'step.html');
   const env = how.program ? process.env : {...process.env, GRADUS_TRACE: file};
   execFileSync(how.program || path.join(build, name), [...how.arguments, ...how.program ? [file] : []],

@@ -12,7 +12,7 @@ async function busy(b) {
 }
 
 runInBrowser({
-  async 'opens, and each view responds'(b) {
+  async 'a large page opens, and each view responds'(b) {
     await b.send('Performance.enable', {timeDomain: 'threadTicks'});
     const began = await busy(b), ms = await b.visitText(page(chain(50000))), opened = await busy(b);
     console.log(`opened in ${ms} ms, ${(opened - began).toFixed(2)} s of processor time`);
