@@ -1,4 +1,4 @@
-// Each check calls f in two ways that must return the same result. B examples, T positions.
+// Each check computes the same result in two ways. Axes: B examples, T positions.
 #include "gradus/check/invariance.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Tensor positions(const Tensor& x, std::int64_t first, std::int64_t last) {
   return slice(x, 1, first, last);
 }
 
-/// Reports the largest difference, and `why` it is wrong.
+/// Returns the largest difference. `why` completes the description: why the results must be equal.
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
   if (a.shape() != b.shape())
@@ -76,7 +76,7 @@ Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
   return {true, words};
 }
 
-/// Returns x with other ids, or distant values, from position `first` on.
+/// Returns x with other ids, or values far from the originals, from position `first` on.
 Tensor changed_from(const Tensor& x, std::int64_t first) {
   Tensor y = kernel::copy(x);
   Tensor tail = positions(y, first, x.size(1));

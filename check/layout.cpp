@@ -55,9 +55,9 @@ bool frame_is_whole(const Tensor& x) {
   return std::all_of(all.begin(), all.end(), [](double v) { return std::isnan(v); });
 }
 
-/// transpose() swaps strides, so a kernel that indexes x.data()[i * columns + j] reads the wrong
-/// element. In a view of every second column, neighbors are not adjacent. A slice has an offset and
-/// gaps. dy has such layouts if y is viewed in one of these ways.
+/// Kernels may confuse strides. transpose() swaps them, a slice has an offset and gaps, and
+/// neighbors in every second column are not adjacent. dy has the same layouts if y is viewed in
+/// these ways.
 void other_strides(Trial& t) {
   const std::tuple<MemoryLayout, const char*, const char*> layouts[] = {
       {MemoryLayout::slice, "for inputs that are slices of larger ones",
@@ -102,7 +102,7 @@ void repeated_inputs(Trial& t) {
   }
 }
 
-/// If the loss is sum(y), dy is one value with strides of 0. A kernel that assumes contiguity reads
+/// The gradient of sum(y) is one value with strides of 0. A kernel that assumes contiguity reads
 /// past its end.
 void repeated_upstream(Trial& t) {
   const auto check = [&t](const Tensor& dy, const std::string& what) {

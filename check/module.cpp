@@ -1,5 +1,5 @@
-// Treats a module as a function of its parameters: the check's leaves temporarily replace its
-// tensors.
+// Checks a module as a function of its parameters. The leaves of the check temporarily replace the
+// module's tensors.
 #include <map>
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@
 namespace gradus::check {
 namespace {
 
-/// RAII guard: exposes parameters as inputs (tied ones once), and copies buffers to the compute
+/// RAII guard that exposes parameters as inputs (tied ones once) and copies buffers to the compute
 /// dtype. The destructor restores the module's tensors.
 class Borrowed {
  public:
@@ -65,7 +65,7 @@ class Borrowed {
   }
 
   std::map<Tensor*, Tensor> own_;                      // original tensors
-  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // member and index of its parameter
+  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // a member and the index of its parameter
   std::vector<Tensor*> buffers_;
   std::map<const Node*, std::size_t> indices_;  // indices of tied parameters
   Tensors parameters_;
@@ -95,8 +95,8 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   return all;
 }
 
-/// Reports an op with a wrong derivative as the cause of each failed parameter that has no cause
-/// yet.
+/// Finds ops with wrong derivatives. Reports them as causes of failed parameters that have no
+/// cause.
 void name_operation(const CheckedTensorFunction& f, Report& report) {
   const auto loss = [&] { return f.call(f.leaves(f.inputs)); };
   const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});

@@ -1,4 +1,4 @@
-// Converts pointers to inputs and functions, and exceptions to GRADUS_ERROR.
+// The C interface: converts C arguments to inputs and functions, and exceptions to GRADUS_ERROR.
 #include "gradus/check/c/gradus_check.h"
 
 #include <new>

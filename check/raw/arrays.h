@@ -22,8 +22,7 @@ struct Layout {
   }
 };
 
-/// Access to the values of an A. Specialize it for your own type, as the files in check/adapters
-/// do:
+/// Access to the values of an A. Specialize it for custom types, as in check/adapters:
 ///   Number                         element type
 ///   shaped                         true if the type has a shape, not only a length
 ///   Layout layout(const A&)
@@ -32,7 +31,7 @@ struct Layout {
 template <class A>
 struct Array {};
 
-/// For a struct whose members all have type T:
+/// Implements Array for a struct whose members all have type T:
 ///   template <> struct gradus::check::Array<Pose> : check::Fields<Pose, double> {};
 template <class S, class T>
 struct Fields {

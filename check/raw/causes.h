@@ -1,6 +1,6 @@
 // Diagnoses why a derivative is wrong. Each hypothesis predicts the Jacobian under test (A) from
-// the measured one (N). The first hypothesis that explains every entry, with more entries than free
-// parameters, is reported. A wrong diagnosis would be worse than none.
+// the measured one (N). The first hypothesis that explains every entry is reported. It must explain
+// more entries than it has free parameters, because a wrong diagnosis would be worse than none.
 #pragma once
 
 #include "gradus/check/raw/wrong_places.h"
@@ -35,7 +35,7 @@ inline std::string jacobian_map(const Evidence& evidence) {
   return map;
 }
 
-/// Finds outputs whose dy no gradient reads. Reported only if that explains the errors of all
+/// Finds outputs whose dy no gradient uses. Reported only if that explains the errors of all
 /// inputs.
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;

@@ -14,7 +14,7 @@ enum class Kind {
   structure,      // not comparable: wrong sizes, exceptions, invalid writes
   zero_upstream,  // dy = 0 must give 0
   linearity,      // dx must be linear in dy
-  buffer,         // old content was added to or overwritten, contrary to the declaration
+  buffer,         // buffer content was added to or overwritten, contrary to the declaration
   element,        // one input element against one output element
   projection,     // a weighted sum of outputs, or a direction of all elements
   condition       // wrong only under a condition: strides, precision …
@@ -42,7 +42,7 @@ struct Cause {
   std::string hint = {};  // what to change
 };
 
-/// Totals of one input, for the report.
+/// Totals of one input for the report.
 struct InputSummary {
   std::string name = {};
   Dims shape = {};
@@ -77,7 +77,7 @@ struct Report {
   Verdict verdict = Verdict::pass;
   std::vector<Finding> findings;  // sorted by input, worst first
   std::vector<InputSummary> inputs;
-  std::vector<std::string> notes;  // anything else that the reader should know
+  std::vector<std::string> notes;  // remarks for the reader, such as untested elements
   Counts counts;
   std::uint64_t seed = 0;
   std::string reproduce;  // call that repeats the check

@@ -1,7 +1,7 @@
-// Determines which derivatives are compared. A probe is an upstream gradient: either one output (a
-// row of the Jacobian), or dense (a weighted sum of all outputs). A move changes either one element
-// of an input, or all elements along a direction. Small Jacobians are compared entry by entry;
-// large ones by a sample of rows and elements, dense probes, and directions.
+// Determines which derivatives are compared. A probe is an upstream gradient: one output (a row of
+// the Jacobian), or dense (a weighted sum of all outputs). A move changes one element of an input,
+// or all elements along a direction. Small Jacobians are compared entry by entry. Large ones are
+// compared by a sample of rows and elements, dense probes, and directions.
 #pragma once
 
 #include <numeric>
@@ -69,8 +69,8 @@ inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int
   return result;
 }
 
-/// Returns moves of all elements of x, or of `some` elements and along `dense` directions. A
-/// direction moves each element in its own unit.
+/// Returns one move per element of x, or `some` of them and `dense` directions. A direction moves
+/// each element in its own unit.
 inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some, int dense,
                                     Random& random) {
   std::vector<Move> result;
@@ -97,7 +97,8 @@ inline Slope scaled(const Slope& s, double w) {
 }
 
 /// Returns the slope of Σ wᵢ·outᵢ. Changes add up with their signs, because stencils are linear.
-/// Roundings are independent, so their squares add up. The interval of a kink widens at both ends.
+/// Rounding errors are independent, so their squares add up. The interval of a kink widens at both
+/// ends.
 inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   if (!probe.dense()) return scaled(column[*probe.row], probe.weight[0]);
   Slope sum{.value = 0};

@@ -25,7 +25,7 @@ inline std::string summary_line(const InputSummary& input, std::size_t index) {
   return joined(result, fine ? "ok, " : "", input.compared, " values compared");
 }
 
-/// Returns ": 1.38 times what it should be", or "" if a ratio is not informative.
+/// Returns ": 1.38 times what it should be", or "" if the ratio is not informative.
 inline std::string in_words(const Finding& f) {
   const double ratio = f.analytic / f.numeric, size = std::abs(ratio);
   if (!std::isfinite(ratio)) return "";

@@ -1,6 +1,6 @@
 // Detects points that hide errors: zeros hide a missing term, a symmetric matrix a transposition,
-// equal values a swap. If the inputs are such a point, a sample near it is checked too. Equal
-// elements at kinks are also moved together.
+// equal values a swap. At such a point, a nearby sample is also checked. Equal elements at kinks
+// are also moved together.
 #pragma once
 
 #include <map>
@@ -48,7 +48,7 @@ inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t s
   return inputs;
 }
 
-/// Adds a failure that no comparison of a single element shows.
+/// Adds a failure that no single-element comparison shows.
 inline void add_extra(Report& report, Finding finding) {
   report.inputs[finding.input].wrong += 1;
   report.add(std::move(finding));
@@ -66,8 +66,8 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
       where + (there ? "; a sample nearby is correct too" : "; nothing could be measured nearby"));
 }
 
-/// Moves equal elements at kinks together. A max that passes the full gradient to both of two tied
-/// elements is right for each element, but not for both. Skips elements that are already reported.
+/// Moves equal elements at kinks together. A max that passes the full gradient to two tied elements
+/// is correct for each element, but wrong for the pair. Skips elements that already have a finding.
 inline std::optional<Finding> wrong_tie(CheckedFunction& function,
                                         const std::vector<Numeric>& numeric,
                                         const std::vector<Probe>& probes, const Goal& goal,

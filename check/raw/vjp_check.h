@@ -1,9 +1,9 @@
-// Checks a vector-Jacobian product of plain values. For other types see check.h, for tensors
-// gradients.h.
+// Checks a vector-Jacobian product of plain values. See check.h for other types, and gradients.h
+// for tensors.
 //
 // For each probe w (probe.h), vjp(x, w) is compared with wᵀJ. differences.h measures the columns of
-// J; verdict.h defines the rule. A mismatch is measured again with all steps. Then follow checks of
-// side effects and special points, and the diagnosis of causes.
+// J; verdict.h defines the rule. A mismatch is measured again with all steps. The next steps check
+// side effects and special points, and diagnose causes.
 #pragma once
 
 #include "gradus/check/raw/causes.h"
@@ -169,7 +169,7 @@ class VjpCheck {
     numeric.moves = make_moves(x, all, some, options_.projections, random);
     const std::size_t count = numeric.moves.size();
     if (!limited) return static_cast<void>(measure_some(k, 0, count, 0));
-    // Directions first, because they cover all elements.
+    // Directions come first, because they cover all elements.
     const std::size_t seen = measure_some(k, some, count, budget_.budget());
     bool suspect = false;
     for (std::size_t m = some; m < seen; ++m)
@@ -238,7 +238,7 @@ class VjpCheck {
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (move.blind() || (std::isinf(a) && !seen)))
         result.verdict = Verdict::inconclusive;
-      // If all rows are compared, weighted sums need not be measured.
+      // If all rows are compared, weighted sums add nothing.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
       const double excess = result.error / result.allowed;
       Mismatch now{located(k, report_.inputs[k], move), m, p,
@@ -269,7 +269,7 @@ class VjpCheck {
   void add_worst(std::size_t k, std::vector<Mismatch> mismatches) {
     std::stable_sort(mismatches.begin(), mismatches.end(), worse_than);
     mismatches.resize(std::min(mismatches.size(), options_.findings));
-    bool traced = false;  // a direction led to an element; others would, too
+    bool traced = false;  // one element was found from a direction; one is enough
     for (Mismatch& mismatch : mismatches) {
       Finding& finding = mismatch.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;
@@ -284,8 +284,7 @@ class VjpCheck {
     }
   }
 
-  /// Bisects to find the output that causes a wrong weighted sum, and the element that causes a
-  /// wrong direction.
+  /// Bisects a wrong weighted sum to find its output, and a wrong direction to find its element.
   void narrow(std::size_t k, Mismatch& mismatch) {
     Finding& finding = mismatch.finding;
     const Probe& probe = probes_[mismatch.probe];
@@ -326,7 +325,8 @@ class VjpCheck {
     weighs({{probe.weight[*output]}, output});
   }
 
-  /// Compares the full Jacobian if that takes only seconds, because a sample shows no pattern.
+  /// Compares the full Jacobian if that takes only seconds, because diagnosis needs more than a
+  /// sample.
   void look_at_all() {
     if (!budget_.affords_all(outputs(), function_.counts().forward)) return;
     const Report all = run_again(function_.inputs(), options_, Mode::full);
