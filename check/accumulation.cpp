@@ -11,15 +11,15 @@ namespace gradus::check {
 namespace {
 
 const Cause kAccumulation = {
-    "ACCUMULATION", "correct alone, wrong when added to another gradient",
+    "ACCUMULATION", "correct as the only gradient, wrong when added to another",
     "return the gradient in a separate buffer that is neither kept nor reused, and leave all "
     "additions to the engine"};
 const Cause kSameInput = {"SAME INPUT TWICE",
                           "correct for two inputs, wrong if both are the same tensor",
-                          "does the code compare tensors or their storage?"};
+                          "do not compare tensors or their storage"};
 const Cause kSubset = {"WANTS", "correct if all inputs require a gradient, wrong if only some do",
                        "check needs_grad(i): a sum, a product or a saved tensor that another "
-                       "input needs is skipped"};
+                       "input needs is missing"};
 
 /// Returns nonzero gradients as large as dx, so that rounding cannot hide an addend.
 Tensors other_gradients(const Tensors& dx) {

@@ -132,7 +132,7 @@ bool Trial::equal(const std::string& what, const Cause& cause, const Run& run,
         right = compare(what, cause, k, found.dx[k], expected.dx[k]) && right;
     return right;
   } catch (const std::exception& error) {
-    add(0, cause, what + " it throws: " + error.what());
+    add(0, cause, what + " the function throws: " + error.what());
     return false;
   }
 }

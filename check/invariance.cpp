@@ -107,8 +107,9 @@ Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int
   if (!dx.defined()) return {true, ""};
   for (const double value : numbers(positions(dx, t, x.size(1))))
     if (value != 0)
-      return {false, str_cat("outputs before position ", t, " have a gradient of ", value,
-                             " at that or a later input, so the function sees the future")};
+      return {false,
+              str_cat("outputs before position ", t, " have a gradient of ", value,
+                      " with respect to later inputs, so the function depends on later positions")};
   return {true, ""};
 }
 
@@ -123,7 +124,7 @@ Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOp
     Invariance same =
         compare(positions(y, 0, t), positions(call(f, changed_from(x, t)), 0, t), options,
                 str_cat("before and after a change of inputs from position ", t,
-                        " on, so the function sees the future"));
+                        " on, so the function depends on later positions"));
     return same && is_float(x.dtype()) ? no_gradient_from(f, x, t) : same;
   });
 }
@@ -196,10 +197,11 @@ Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
   require<ShapeError>(x.size(0) > 1, "batch_invariant: the batch size must be at least 2, got ",
                       x.size(0));
   const Tensor y = call(f, x);
-  return all_hold(0, x.size(0), "each example gives the same result alone", [&](std::int64_t b) {
-    return compare(example(y, b), call(f, example(x, b)), options,
-                   str_cat("example ", b, " in its batch and alone"));
-  });
+  return all_hold(0, x.size(0), "each example gives the same result in a batch of 1",
+                  [&](std::int64_t b) {
+                    return compare(example(y, b), call(f, example(x, b)), options,
+                                   str_cat("example ", b, " in its batch and in a batch of 1"));
+                  });
 }
 
 }  // namespace gradus::check

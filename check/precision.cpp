@@ -101,9 +101,10 @@ void check_precision(Trial& t) {
                         " although its inputs are f32");
   } catch (const std::exception& error) {
     if (t.f.options.dtype)
-      t.add(0, kPrecision, std::string("in f32 it throws: ") + error.what());
+      t.add(0, kPrecision, std::string("in f32 the function throws: ") + error.what());
     else
-      t.report.notes.push_back(std::string("not checked in f32, where it throws: ") + error.what());
+      t.report.notes.push_back(std::string("not checked in f32, where the function throws: ") +
+                               error.what());
     return;
   }
   // The f64 reference uses the inputs rounded to f32.

@@ -267,7 +267,7 @@ class Adapter {
                           size == count_of(plan->gradients[k].shape) * dy.size();
         if (!fits)
           throw Damage(joined("the Jacobian has ", size, " values for ", dy.size(), " outputs and ",
-                              in[k].size(), " elements of an input; expected one for each pair"));
+                              in[k].size(), " elements of an input; expected one per pair"));
         dx.push_back(times_rows(dy, known[k]));
       }
       return dx;

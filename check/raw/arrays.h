@@ -167,10 +167,11 @@ Layout layout_of(const A& a) {
 template <class A>
 Values numbers_of(const A& a, Layout layout) {
   constexpr bool taken = NumberArray<A>;
-  static_assert(taken,
-                "a function must return the types that inputs may have: a number, a vector, array "
-                "or span of numbers, rows of rows, or a matrix. Several gradients are a tuple or a "
-                "vector of those");
+  static_assert(
+      taken,
+      "a function must return a type that inputs may have: a number, a vector, array "
+      "or span of numbers, rows of rows, or a matrix. Return several gradients as a tuple or a "
+      "vector of these types");
   if constexpr (taken) {
     const Layout own = layout_of(a);
     if constexpr (Array<A>::shaped) layout = own;

@@ -12,8 +12,7 @@ inline Cause likely_cause(const Evidence& evidence) {
   const Comparison d(evidence);
   if (!d.finite)
     return {"NOT A NUMBER", "NaN or infinity in " + d.dx,
-            "look for 0 · ∞, 0 / 0, uninitialized values, or √ and log where they have no "
-            "derivative"};
+            "look for 0 · ∞, 0 / 0, uninitialized values, or √ and log at 0"};
   if (d.self.ignores_upstream)
     return {"UPSTREAM IGNORED", d.dx + " is the same for every dy and not 0 for dy = 0",
             "multiply by dy: " + d.dx + " = dy · (the local derivative)"};

@@ -190,11 +190,12 @@ Given<A, Wanted> given(const Given<A, Wanted>& value) {
 template <class A>
 auto given(const A& value) {
   constexpr bool taken = NumberArray<A>;
-  static_assert(taken,
-                "an input is a number, or a vector, array, span or C array of numbers, rows of "
-                "rows, or a matrix with data(), rows() and cols(). For a struct of doubles write "
-                "`template <> struct gradus::check::Array<S> : gradus::check::Fields<S, double> "
-                "{};`; for another type specialize gradus::check::Array (check/raw/arrays.h)");
+  static_assert(
+      taken,
+      "an input must be a number, or a vector, array, span or C array of numbers, rows of "
+      "rows, or a matrix with data(), rows() and cols(). For a struct of doubles write "
+      "`template <> struct gradus::check::Array<S> : gradus::check::Fields<S, double> "
+      "{};`; for another type specialize gradus::check::Array (check/raw/arrays.h)");
   if constexpr (taken)
     return input(value);
   else

@@ -164,7 +164,9 @@ class CheckedFunction {
   template <class Call>
   static auto guarded(Call call, const std::string& function, Verdict verdict) -> decltype(call()) {
     const char* elsewhere =
-        verdict == Verdict::fail ? "" : ". It is called at the inputs and nearby; choose others";
+        verdict == Verdict::fail
+            ? ""
+            : ". forward is called at the inputs and nearby. Choose other inputs";
     try {
       return call();
     } catch (const Damage& damage) {
@@ -202,7 +204,7 @@ class CheckedFunction {
   void check_structure(const Arguments& dx, Report& report) const {
     if (dx.size() != inputs_.size())
       throw Abort{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
-                                        inputs_.size(), " inputs; expected one for each")};
+                                        inputs_.size(), " inputs; expected one per input")};
     bool fits = true;
     for (std::size_t k = 0; k < dx.size(); ++k) {
       const Input& input = inputs_[k];

@@ -72,15 +72,15 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   finding.allowed = judgement.allowed / std::abs(w);
   if (!n.finite()) {
     finding.note =
-        "the differences here are not finite, grow as the step shrinks, or are only rounding: an "
-        "edge, a jump, an infinite derivative? Choose other values";
+        "the differences here are not finite, grow as the step shrinks, or consist of rounding. "
+        "Possible reasons: an edge, a jump, an infinite derivative. Choose other values";
   } else if (judgement.verdict == Verdict::inconclusive) {
     finding.note =
         "the differences are accurate only to " + number(own.estimate(), 2) + ": " +
         (n.only_rounding() ? "rounding of forward hides the rest. Remove an offset, or choose "
                              "inputs where it changes more"
-                           : "forward jitters, or its derivative is infinite. Choose other values; "
-                             "if forward is noisy, use .resolution(1e-3)");
+                           : "forward is noisy (use .resolution(1e-3)), or its derivative is "
+                             "infinite (choose other values)");
   } else if (n.kink && own.lower() == own.upper()) {
     finding.note = "at a kink, where the declared convention gives " + number(own.value, 6);
   } else if (n.kink) {

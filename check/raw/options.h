@@ -96,7 +96,7 @@ inline std::vector<Input> completed(const std::string& name, std::vector<Input> 
     const std::string which =
         joined(name, ": input '", input.name, "' has the shape ", list(input.shape));
     if (std::any_of(input.shape.begin(), input.shape.end(), [](auto n) { return n < 0; }))
-      throw BadInput(which + "; sizes must not be negative");
+      throw BadInput(which + ". Sizes must be at least 0");
     if (count_of(input.shape) != input.values.size())
       throw BadInput(joined(which, ", which takes ", count_of(input.shape), " values, but ",
                             input.values.size(), " were given"));
@@ -104,7 +104,7 @@ inline std::vector<Input> completed(const std::string& name, std::vector<Input> 
   if (std::any_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.differentiable; }))
     return inputs;
   throw BadInput(joined(name, ": none of the ", inputs.size(),
-                        " inputs is differentiable. Pass an input with differentiable = true"));
+                        " inputs is differentiable. Pass at least one with differentiable = true"));
 }
 
 }  // namespace gradus::check

@@ -59,7 +59,7 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
   report.counts.add(there.counts);
   if (there.verdict == Verdict::fail) {
     Finding finding = there.findings.front();
-    finding.note = where + "; this is a point nearby. " + finding.note;
+    finding.note = where + "; the finding is at a point nearby. " + finding.note;
     return add_extra(report, std::move(finding));
   }
   report.notes.push_back(
@@ -92,9 +92,9 @@ inline std::optional<Finding> wrong_tie(CheckedFunction& function,
       const std::size_t input = places[0].first;
       Finding finding{.input = input, .input_name = function.inputs()[input].name, .along = true};
       describe_numbers(finding, a, n, probe, result);
-      finding.note =
-          joined(places.size(), " elements of value ", number(value, 6),
-                 " move together here; each alone is at a kink, where it may be correct");
+      finding.note = joined(
+          places.size(), " elements of value ", number(value, 6),
+          " move together here. Each of them is at a kink, where its derivative may be correct");
       return finding;
     }
   }

@@ -79,7 +79,7 @@ class VjpCheck {
                             count, " values of forward"));
     if (!options_.upstream.empty() && options_.upstream.size() != count)
       throw BadInput(joined(report_.name, ": the upstream gradient has ", options_.upstream.size(),
-                            " values, but forward gives ", count, "; expected one for each"));
+                            " values, but forward gives ", count, "; expected one per value"));
     for (std::size_t i = 0; i < count; ++i) {
       const double y = function_.output()[i];
       if (std::isfinite(y)) continue;

@@ -155,7 +155,7 @@ inline Cause permuted(const Comparison& d) {
   const std::vector<bool> read = d.live_elements();
   if (elements && std::find(read.begin(), read.end(), false) != read.end())
     return {"WRONG CHOICE", d.dx + " goes to other elements than those that the output selected",
-            "does backward use the choice of forward (an index, the position of a maximum)?"};
+            "use forward's choice in backward (an index, the position of a maximum)"};
   return {"PERMUTED",
           elements ? d.dx + " has the right values in the wrong positions"
                    : d.dx + " uses each dy in the position of another",

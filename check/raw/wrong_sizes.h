@@ -229,9 +229,8 @@ inline Cause local_derivative(const Comparison& d) {
           "each " + d.dx +
               "[i] depends only on dy[i], as it should, but the "
               "factor of dy[i] is wrong",
-          "derive f'(" + d.self.name + ") again: at " + d.self.name + " = " +
-              number(d.self.values[0], 5) + " it is " + number(d.n(0, 0), 7) + ", not " +
-              number(d.a(0, 0), 7)};
+          "check f'(" + d.self.name + "): at " + d.self.name + " = " + number(d.self.values[0], 5) +
+              " it is " + number(d.n(0, 0), 7) + ", not " + number(d.a(0, 0), 7)};
 }
 
 }  // namespace gradus::check

@@ -248,7 +248,7 @@ TEST_CASE("conditions: an exception for other strides is reported with its messa
     return Tensors{2.0 * x[0] * dy};
   });
   caught(report, "UPSTREAM LAYOUT");
-  CHECK(has(report.text(), "it throws: this kernel requires rows"));
+  CHECK(has(report.text(), "the function throws: this kernel requires rows"));
 }
 
 TEST_CASE("conditions: a write outside a slice fails") {

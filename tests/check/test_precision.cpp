@@ -116,7 +116,7 @@ TEST_CASE("precision: a function without f32 gives a note, and fails if f32 is r
   const Report noted = check::gradients("fixed", f, {values({3}).to(Dtype::f32)});
   INFO(noted);
   CHECK(noted);
-  CHECK(has(noted.text(), "not checked in f32, where it throws"));
+  CHECK(has(noted.text(), "not checked in f32, where the function throws"));
   Options options;
   options.dtype = Dtype::f32;
   const Report report = check::gradients("fixed", f, {values({3})}, options);

@@ -25,9 +25,9 @@ void look(F f, D d, const A&... inputs) {
 }
 
 void refused() {
-#if CASE == 1  // expect: an input is a number, or a vector, array, span or C array
+#if CASE == 1  // expect: an input must be a number, or a vector, array, span or C array
   look([](const Own& s) { return s.a; }, [](const Own& s) { return s; }, Own{});
-#elif CASE == 2   // expect: an input is a number, or a vector, array, span or C array
+#elif CASE == 2   // expect: an input must be a number, or a vector, array, span or C array
   look([](const auto& s) { return s.a; }, [](const auto& s, auto) { return s; }, Own{});
 #elif CASE == 3   // expect: an overloaded function is only accepted for one number
   std::cout << gradus::check::raw("f", std::exp, by_x, V{1, 2});
