@@ -1,5 +1,5 @@
 // Stores distinct pieces once, with counts. A merge visits only the pieces that contain the pair. A
-// heap finds the most frequent pair; stale counts are corrected when popped.
+// heap finds the most frequent pair. Counts that are out of date are corrected when popped.
 #include <queue>
 
 #include "gradus/engine/base/error.h"
@@ -40,7 +40,7 @@ class Learner {
       const Entry top = heap_.top();
       heap_.pop();
       const std::int64_t now = pairs_[top.pair].count;
-      if (now != top.count) {  // stale: push the current count
+      if (now != top.count) {  // out of date: push the current count
         if (now > 1 && now < top.count) heap_.push({now, top.pair});
         continue;
       }
@@ -88,7 +88,7 @@ class Learner {
       joined.push_back(here ? id : ids[k]);
       if (here) ++k;
     }
-    if (joined.size() == ids.size()) return;  // the word no longer has the pair
+    if (joined.size() == ids.size()) return;  // the word lost the pair to an earlier merge
     count(i, -1);
     ids = std::move(joined);
     count(i, 1);

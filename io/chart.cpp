@@ -1,4 +1,4 @@
-// Charts have 800 × 450 pixels, and axes that end at round numbers.
+// Charts have 800 × 450 pixels and axes that end at round numbers.
 #include "gradus/io/chart.h"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ struct Axis {
   }
 };
 
-/// Means and limits of the points in one pixel column.
+/// Mean, minimum and maximum of the points in one pixel column.
 struct Column {
   double x = 0, y = 0, low = 0, high = 0, count = 0;
 
@@ -202,7 +202,7 @@ std::vector<double> round_ticks(double low, double high, int about) {
   const double power = std::pow(10, std::floor(std::log10(raw)));
   const double ratio = raw / power;  // in [1, 10)
   const double step = power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
-  constexpr double kCrumb = 1e-9;  // tolerance in steps, as 0.3 / 0.1 is not exactly 3
+  constexpr double kCrumb = 1e-9;  // tolerance in steps, because 0.3 / 0.1 is not exactly 3
   const double first = std::floor(low / step + kCrumb), last = std::ceil(high / step - kCrumb);
   std::vector<double> ticks;
   for (int i = 0; i <= last - first; ++i) ticks.push_back((first + i) * step);

@@ -9,7 +9,7 @@
 namespace gradus::io {
 
 /// A line of a Chart: points (x, y) with increasing x. Points that are not finite are skipped. A
-/// curve with more points than pixel columns is drawn as the mean of each column, over a band from
+/// curve with more points than pixel columns is drawn as the mean of each column over a band from
 /// minimum to maximum.
 struct Curve {
   std::string name;  // shown in the legend

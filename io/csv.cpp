@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view field) {
 }
 
 /// Removes the first field from `rest` and returns it. Within quotes, commas are literal and "" is
-/// a quote. Returns nothing if quotes do not close before a comma or the end.
+/// a quote. Returns nothing unless quotes close before a comma or the end.
 std::optional<std::string> take_field(std::string_view& rest) {
   std::string field;
   const std::size_t first = std::min(rest.find_first_not_of(" \t"), rest.size());
@@ -73,7 +73,7 @@ bool is_number(const std::string& field) { return number_in(field).has_value(); 
 std::string field_of(const std::string& column) {
   require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
           "save_csv: the column name ", quote(column), " must be a single line and not a number");
-  // EF begins a byte order mark.
+  // EF begins a UTF-8 byte order mark.
   const bool plain = column.find_first_of("\", \t\xEF") == std::string::npos;
   if (plain && !column.empty()) return column;
   std::string field = "\"";
@@ -142,7 +142,8 @@ void save_csv(const std::string& path, const Table& table) {
       for (std::int64_t j = 0; j < columns; ++j) {
         if (j > 0) out += ',';
         char digits[32];
-        out.append(digits, std::to_chars(digits, std::end(digits), +*value++).ptr);  // +: no bool
+        // + converts a bool to an int, which to_chars accepts.
+        out.append(digits, std::to_chars(digits, std::end(digits), +*value++).ptr);
       }
       out += '\n';
     }

@@ -9,7 +9,7 @@
 namespace gradus::io {
 namespace {
 
-constexpr std::size_t kLongest = 128;  // bytes; bounds the time for text without spaces
+constexpr std::size_t kLongest = 128;  // bytes; limits the time for text without spaces
 
 enum class Kind { space, letter, digit, other };
 
@@ -65,7 +65,7 @@ std::vector<std::string_view> pieces(std::string_view text) {
   while (!text.empty()) {
     std::size_t length = first_piece(text);
     if (length > kLongest) {
-      length = kLongest;  // moves back to the start of a character if one is near
+      length = kLongest;  // avoids splitting a character if possible
       for (int i = 0; i < 3 && (static_cast<unsigned char>(text[length]) & 0xC0u) == 0x80u; ++i)
         --length;
     }

@@ -41,7 +41,7 @@ std::string read_text(const std::string& path) {
   require<FileError>(!std::filesystem::is_directory(path, failure), path,
                      " is a directory, not a file");
   require<FileError>(!std::filesystem::is_character_file(path, failure), path,
-                     " is a device, not a file or pipe");  // some never end
+                     " is a device, not a file or pipe");  // some devices never end
   std::ifstream file(path, std::ios::binary);
   require<FileError>(file.is_open(), "cannot read ", path, ": ",
                      std::generic_category().message(errno));

@@ -1,4 +1,4 @@
-// Compares every length with the number of bytes that remain in the file.
+// Each length is compared with the bytes that remain in the file.
 #include "gradus/io/pretrained/gguf.h"
 
 #include <algorithm>
@@ -100,7 +100,7 @@ TensorEntry read_entry(Reader& reader, const std::string& file) {
   const auto type = reader.number<std::uint32_t>();
   const auto found = kTypes.find(type);
   require<FileError>(found != kTypes.end(), where, "type ", type,
-                     " is not supported; use one of F32 F16 BF16 F64 I32 I64 Q8_0 Q4_0 Q4_1");
+                     " is not supported. Supported types: F32 F16 BF16 F64 I32 I64 Q8_0 Q4_0 Q4_1");
   entry.stored = found->second;
   entry.dtype = name_of(entry.stored);
   const auto block = static_cast<std::uint64_t>(block_of(entry.stored));

@@ -78,13 +78,13 @@ class Matcher {
     return i;
   }
 
-  /// Returns the end of a contraction ('s 't 're 've 'm 'll 'd), or 0. Except in GPT-2, case is
-  /// ignored and ſ counts as an s.
+  /// Returns the end of a contraction ('s 't 're 've 'm 'll 'd), or 0. Except in GPT-2, matching
+  /// ignores case and treats ſ as s.
   std::size_t contraction(std::size_t i) const {
     if (c_[i].code != '\'') return 0;
     const auto letter = [&](std::size_t at) -> char32_t {
       const char32_t code = c_[at].code;
-      if (gpt2_) return code;  // below, only capitals become one of these letters
+      if (gpt2_) return code;  // below, only capitals become these letters
       return code <= 'Z' ? code + ('a' - 'A') : code == U'ſ' ? U's' : code;
     };
     const char32_t a = letter(i + 1);
@@ -106,8 +106,8 @@ std::vector<std::string_view> split(std::string_view text, Splitter splitter) {
   const std::size_t n = chars.size() - 1;
   const Matcher matcher(chars, splitter);
   const bool bert = splitter == Splitter::bert;
-  const auto alone = [&](const Char& c) {  // `digits` and `bert` split these off
-    // $ + < = > ^ ` | ~
+  const auto alone = [&](const Char& c) {  // characters that are separate pieces
+    // ASCII symbols: $ + < = > ^ ` | ~
     const bool ascii = c.code < 128 && c.kind == CharKind::other;
     return bert ? c.kind == CharKind::punctuation || ascii : c.kind == CharKind::number;
   };

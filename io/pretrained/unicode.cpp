@@ -21,10 +21,10 @@ struct Range {
 };
 struct Decomposition {
   char32_t first, a, b = 0;
-  bool composes = true;  // a and b compose to this character again
+  bool composes = true;  // false: a and b do not compose to this character
 };
 struct Lowered {
-  char32_t first, lower;            // lower: lower case of first; the others have the same distance
+  char32_t first, lower;            // lower: lower case of first
   char32_t last = first, step = 1;  // every step-th character
 };
 
@@ -48,7 +48,7 @@ T value_of(const Range<T> (&table)[n], char32_t c) {
 /// Returns the class by which marks are sorted.
 int combining_class(char32_t c) { return value_of(kCombining, c); }
 
-// A Hangul syllable is 0xAC00 + (lead · 21 + vowel) · 28 + tail; tail 0 means that it has none.
+// A Hangul syllable is 0xAC00 + (lead · 21 + vowel) · 28 + tail. It has no tail if tail is 0.
 constexpr char32_t kSyllable = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTail = 0x11A7;
 constexpr char32_t kLeads = 19, kVowels = 21, kTails = 28;
 
@@ -114,7 +114,7 @@ Characters lower_case(const Characters& text) {
     const Lowered* row = row_of(kLowered, c);
     const bool changes = row && c <= row->last && (c - row->first) % row->step == 0;
     out.push_back(changes ? c - row->first + row->lower : c);
-    if (c == U'İ') out.push_back(0x307);  // keeps the dot; all others become one character
+    if (c == U'İ') out.push_back(0x307);  // keeps the dot; other characters map to one
   }
   return out;
 }
@@ -133,12 +133,12 @@ Characters decomposed(const Characters& text) {
 }
 
 Characters composed(const Characters& text) {
-  constexpr char32_t kPlain = 0x300;  // below this, nothing composes with a neighbor
-  // Fast path with the same result as below.
+  constexpr char32_t kPlain = 0x300;  // nothing below it composes with a neighbor
+  // Fast path with the same result.
   if (std::all_of(text.begin(), text.end(), [](char32_t c) { return c < kPlain; })) return text;
   Characters out;
   std::size_t starter = 0;  // index of the last character of class 0
-  int before = -1;          // class of the last character kept after it; −1: none
+  int before = -1;          // class of the last character kept after the starter; −1: none
   for (const char32_t c : decomposed(text)) {
     const int own = combining_class(c);
     const char32_t both = out.empty() || before >= own ? 0 : together(out[starter], c);

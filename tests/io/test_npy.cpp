@@ -74,7 +74,7 @@ TEST_CASE("npy: a malformed file is rejected") {
        "the length of the header, 511 bytes, exceeds the file's 11 bytes"},
       {std::string("\x93NUMPY\2\0\0\0\0\x7F{", 13), "the length of the header, 2130706432 bytes"},
       {file_of(""), "a '{' is missing (at its end)"},
-      {file_of("{}"), "it must have the fields descr, fortran_order and shape"},
+      {file_of("{}"), "the dict must have the fields descr, fortran_order and shape"},
       {file_of(good + "x", "1234"), "text follows the dict (before \"x\")"},
       {file_of("{'descr': '<f4', 'descr': '<f4'}"), "\"descr\""},
       {file_of("{'descr': '<f4', 'more': 1}"), "the field \"more\" is unknown"},
