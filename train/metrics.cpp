@@ -1,4 +1,3 @@
-// Writes either all buffered lines or none.
 #include "gradus/train/metrics.h"
 
 #include <cstring>
@@ -62,7 +61,7 @@ void MetricsLog::append(bool sync) {
     return;
   }
   complaint_ = str_cat("cannot write ", path_, ": ", std::strerror(cause));
-  io::truncate_file(path_, saved_);  // removes a partial line; if that fails, resuming removes it
+  io::truncate_file(path_, saved_);  // removes a partial line; if this fails, resuming removes it
 }
 
 std::vector<std::pair<double, double>> read_metric(const std::string& path,

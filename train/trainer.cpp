@@ -33,13 +33,13 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   return number;
 }
 
-/// Reads a double from its saved bits, so that resumed runs compare exact values.
+/// Reads a double from its stored bits, so that resumed runs compare exact values.
 double exact_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
   return std::bit_cast<double>(whole_number(checkpoint, fact, path));
 }
 std::string exactly(double value) { return std::to_string(std::bit_cast<std::int64_t>(value)); }
 
-/// Adds tensors to a checkpoint under a prefix. The counterpart below reads them back.
+/// Adds tensors to a checkpoint under a prefix. with_prefix() reads them.
 void add_tensors(io::Checkpoint& checkpoint, const std::string& prefix,
                  const nn::StateDict& tensors) {
   for (const auto& [name, tensor] : tensors) checkpoint.tensors[prefix + name] = tensor;
@@ -65,7 +65,7 @@ std::string note(const Metrics& metrics) {
   std::string line;
   for (const auto& [name, value] : metrics) {
     if (name.find('.') != std::string::npos) continue;
-    std::string label = words(name);  // without "loss", with which the line begins
+    std::string label = words(name);  // the line already begins with "loss"
     if (label.ends_with(" loss")) label.resize(label.size() - 5);
     line += (line.empty() ? "" : "  ") + label + " " + four_digits(value);
   }
@@ -265,7 +265,7 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
     loss_of(step_ - 1).mean.backward();
   const std::vector<char> found = transport_.all_gather(std::vector<char>{!report.empty()});
   const auto first = std::find(found.begin(), found.end(), 1) - found.begin();
-  if (first != transport_.rank()) transport_.barrier();  // that process, if any, aborts all
+  if (first != transport_.rank()) transport_.barrier();  // wait for that process to abort all
   if (report.empty())
     report = "all results and gradients are finite when repeated, so the norm overflowed";
   fail<ValueError>("the ", std::isfinite(loss_) ? "gradient" : "loss", " is not finite at step ",
@@ -273,8 +273,8 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
                    files_.checkpoint(), " holds the last good step.");
 }
 
-/// Logs a change of the plan. end_step() saves a checkpoint. If a run is killed in between, it
-/// resumes before the change, with its log truncated.
+/// Logs a change of the plan. end_step() saves a checkpoint. If the run is killed between these
+/// calls, it resumes before the change, and the log is truncated.
 bool Trainer::rescale() {
   const std::optional<Rescale> change = budget_.rescale(step_);
   if (!change || !writes()) return change.has_value();
@@ -321,7 +321,7 @@ void Trainer::validate(const Evaluate& evaluate) {
   if (writes()) io::save_safetensors(files_.model(), model_.state_dict());
 }
 
-/// Evaluates, logs the results, and returns the metric `judge`.
+/// Evaluates, logs the results, and returns the metric that selects the best weights.
 double Trainer::evaluate_and_log(const Evaluate& evaluate) {
   const NoGrad off;
   Generator own(0);
@@ -347,7 +347,7 @@ void Trainer::log(const std::string& what) const {
                static_cast<long long>(best_step_), files_.model().c_str());
 }
 
-/// Plots the losses and the best loss from the log, which also contains the steps before a resume.
+/// Plots the losses and the best loss. The log also contains the steps before a resume.
 void Trainer::draw_losses() const {
   const std::string unit = options_.loss_unit.empty() ? "" : ", " + options_.loss_unit;
   io::Chart chart{.title = files_.directory,

@@ -26,8 +26,8 @@ struct GPTOptions {
 };
 
 /// Token and position embeddings, causal blocks, a norm and an output projection. Weights are
-/// initialized from normal(0, 0.02), biases with 0. Projections onto the residual stream are
-/// divided by √(2 · layers), or are 0 with `zero_init`. Radford et al. 2019.
+/// initialized from normal(0, 0.02), biases with 0. Initial projections onto the residual stream
+/// are divided by √(2 · layers), or are 0 with `zero_init`. Radford et al. 2019.
 class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);
@@ -36,8 +36,8 @@ class GPT : public Layer<GPT> {
   using Module::parameter_count;
 
   /// Token ids i64 [B, T], T ≤ context → logits [B, T, V]. With a cache, the ids continue the
-  /// cached tokens; in example b, all but the last lengths[b] ids are padding (default: no
-  /// padding).
+  /// cached tokens. In example b, only the last lengths[b] ids are tokens; the others are padding
+  /// (default: no padding).
   Tensor forward(const Tensor& ids, KVCache* cache = nullptr,
                  const std::vector<std::int64_t>& lengths = {}) const;
   /// Returns the mean cross-entropy in nats per token. targets: i64 [B, T].
@@ -71,7 +71,7 @@ struct GPTPreset {
   std::int64_t batch;  // recommended batch size
 };
 const std::vector<GPTPreset>& gpt_presets();
-/// Throws ValueError for an unknown name.
+/// Returns the preset of this name. Throws ValueError for an unknown name.
 const GPTPreset& gpt_preset(const std::string& name);
 
 }  // namespace gradus::nn

@@ -26,7 +26,7 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
     text.replace(at, what.size(), by);
 }
 
-/// Expands a pattern: "a.{}.(q|k).*", 3, ".bias" → a.3.q.bias, a.3.k.bias.
+/// Expands a pattern: ("a.{}.(q|k).*", 3, ".bias") → a.3.q.bias, a.3.k.bias.
 std::vector<std::string> expand(std::string pattern, std::int64_t number, const char* suffix) {
   replace(pattern, "{}", std::to_string(number));
   replace(pattern, ".*", suffix);
@@ -65,7 +65,7 @@ Own own_tensors(const Module& module) {
   return own;
 }
 
-/// Returns the number of rows in each of their tensors. The sum is that of ours.
+/// Returns the row counts of the other library's tensors, which add up to those of ours.
 Rows their_rows(const Link& link, const Own& own) {
   if (link.theirs.size() > 1) return link.rule->parts;
   std::int64_t rows = 0;
@@ -73,7 +73,7 @@ Rows their_rows(const Link& link, const Own& own) {
   return {rows};
 }
 
-/// Returns the expected shape of their tensor with this many rows.
+/// Returns the shape of the other library's tensor with this many rows.
 Shape their_shape(const Link& link, const Own& own, std::int64_t rows) {
   Shape shape = own.at(link.ours.front()).shape();
   shape[0] = rows;
@@ -95,7 +95,7 @@ Tensor swap_pairs(const Tensor& x, std::int64_t D, bool to_halves) {
   return reshape(transpose(heads, 1, 2), x.shape());
 }
 
-/// Converts their tensor to our layout. `part` is its index among the tensors of a line.
+/// Converts a tensor of the other library to our layout. `part` is its index within a line.
 Tensor ours_from(const Link& link, const Tensor& x, std::size_t part) {
   const Form form = link.rule->form;
   if (form == Form::transposed && x.rank() == 2) return transpose(x, 0, 1);
@@ -197,7 +197,7 @@ void load_mapped(Module& module, const WeightMap& map, const TensorReader& their
   require<ShapeError>(problems.empty(), "the tensors do not fit ", module.type_name(), ":",
                       problems);
   const NoGrad off;
-  for (const bool again : {false, true})  // other names last, to compare them with loaded values
+  for (const bool again : {false, true})  // other names last, to compare with loaded values
     for (const Link& link : links)
       if ((link.rule->form == Form::again) == again) fill(link, own, map, theirs);
 }

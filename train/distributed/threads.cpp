@@ -1,5 +1,4 @@
-// An exchange consists of two barriers: one after all sends are posted, and one after all are
-// copied.
+// An exchange has two barriers: one after all sends are posted, and one after all are copied.
 #include "gradus/train/distributed/threads.h"
 
 #include <algorithm>

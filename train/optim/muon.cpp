@@ -1,5 +1,5 @@
-// Computes all directions before writing anything, so that nothing has changed if memory runs out.
-// One thread updates an entire matrix.
+// All directions are computed before any write, so nothing has changed if memory runs out. One
+// thread updates an entire matrix.
 #include "gradus/train/optim/muon.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
-constexpr double kEps = 1e-7;  // as chosen by Jordan; a gradient of 0 stays 0
+constexpr double kEps = 1e-7;  // value of Jordan et al.; a gradient of 0 stays 0
 
 /// Returns f(x), or f(xᵀ)ᵀ if xᵀ has fewer rows.
 template <class F>
@@ -103,7 +103,8 @@ Tensor newton_schulz(const Tensor& matrix) {
         y = matmul(polynomial(matmul(y, transpose(y, 0, 1))), y);
       return y;
     }
-    // Y = P X, where P is a polynomial of G = X Xᵀ, so iterate only on m × m matrices.
+    // Y = P X, where P is a polynomial of G = X Xᵀ. Iterating on P and G requires only m × m
+    // matrices.
     Tensor gram = matmul(y, transpose(y, 0, 1)), p = I;
     for (int i = 0; i < kIterations; ++i) {
       const Tensor z = polynomial(gram);

@@ -1,5 +1,5 @@
-// A message consists of 512 bytes: a letter and a text. "a" means alive, with describe(). "e" means
-// end.
+// A message consists of 512 bytes, a letter and a text. "a" means alive; its text is describe().
+// "e" means end.
 #include "gradus/train/distributed/faults/side_channel.h"
 
 #include <netdb.h>
@@ -84,7 +84,7 @@ SideChannel::~SideChannel() {
 }
 
 /// Rank 0 listens on all interfaces, or only on loopback if all processes share a host. Processes
-/// identify themselves with a secret that MPI distributes.
+/// authenticate with a secret that MPI distributes.
 void SideChannel::listen() {
   const bool one_host = std::ranges::count(hosts_, hosts_[0]) == std::ssize(hosts_);
   const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
@@ -171,7 +171,7 @@ void SideChannel::hear(Peer& peer) {
   }
 }
 
-/// Sends a message without blocking: a process that does not read soon counts as silent.
+/// Sends a message without blocking. A process that does not read in time counts as silent.
 void SideChannel::tell(char kind, const std::string& what) {
   const std::lock_guard lock(sending_);
   std::string all = kind + what;
@@ -180,9 +180,9 @@ void SideChannel::tell(char kind, const std::string& what) {
     static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/// Rank 0 reports a lost process; if rank 0 is lost, the next rank does. Each rank waits for the
-/// one before it. The wait covers the time that mpirun on a busy machine needs to detect the end of
-/// a process and end all others.
+/// Rank 0 reports a lost process; if rank 0 is lost, the next rank reports. Each rank waits for the
+/// rank before it. The wait covers the time in which mpirun, on a busy machine, detects the end of
+/// a process and ends the others.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
