@@ -29,7 +29,7 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   std::istringstream text(at == checkpoint.facts.end() ? "" : at->second);
   std::int64_t number = 0;
   require<FileError>(bool(text >> number), path, ": has no number \"", fact,
-                     "\", so it is not the checkpoint of a run");
+                     "\", so the file is not a checkpoint of a run");
   return number;
 }
 
@@ -77,7 +77,8 @@ TrainOptions checked(TrainOptions o) {
   require(o.shards > 0, "Trainer: shards must be at least 1, got ", o.shards);
   require(o.patience >= 0, "Trainer: patience must not be negative, got ", o.patience);
   require(o.patience == 0 || o.time.seconds == 0, "Trainer: a patience of ", o.patience,
-          " counts evaluations, whose steps vary under a time limit. Set only one of them.");
+          " counts evaluations, whose steps vary under a time limit. Set a patience or a time "
+          "limit, not both.");
   if (o.transport && o.time.seconds > 0)  // all processes use the clock of rank 0
     o.clock = [clock = o.clock ? o.clock : TimeBudget::Clock(TimeBudget::system_clock),
                &all = *o.transport] { return all.broadcast(clock()); };
@@ -169,7 +170,7 @@ void Trainer::resume() {
   const bool timed = budget != checkpoint.facts.end();
   require<FileError>(
       timed == (options_.time.seconds > 0) && (!timed || budget_.load_state(budget->second)), path,
-      ": was written with a different time limit than this run's");
+      ": was written with a different time limit. Resume with the same limit.");
   begin(number("metrics_bytes"));
 }
 
@@ -336,7 +337,7 @@ double Trainer::evaluate_and_log(const Evaluate& evaluate) {
     if (name == options_.judge) judged = value;
   }
   require(judged.has_value(), "Trainer: the evaluation has no \"", options_.judge,
-          "\", which selects the best weights. Add it, or name another in TrainOptions::judge.");
+          "\", which selects the best weights. Add the metric, or set TrainOptions::judge.");
   log_->write(line);
   return *judged;
 }

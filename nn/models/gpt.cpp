@@ -126,7 +126,7 @@ const GPTPreset& gpt_preset(const std::string& name) {
     if (preset.name == name) return preset;
     known += (known.empty() ? "" : ", ") + preset.name;
   }
-  fail<ValueError>("no preset is called \"", name, "\". Presets: ", known);
+  fail<ValueError>("gpt_preset: unknown preset \"", name, "\". Use one of these: ", known);
 }
 
 }  // namespace gradus::nn

@@ -140,7 +140,7 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const We
   for (const auto& [name, tensor] : own)
     if (!filled.contains(name))
       problems << "\n  unnamed     " << name << " " << tensor.shape()
-               << ": the map has no rule for it";
+               << ": the map has no rule for this tensor";
   for (const std::string& pattern : map.ignored)
     for (std::int64_t i = 0;; ++i) {
       const std::string found = find(expand(pattern, i, "").front(), map, theirs);

@@ -83,7 +83,7 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
       slots_.push_back(std::move(slot));
     }
   }
-  require(!slots_.empty(), "optimizer: no parameters were given");
+  require(!slots_.empty(), "optimizer: no parameters were given. Pass model.parameters().");
   Observers::notify([](Observer& o) { o.on_optimizer_created(); });
 }
 

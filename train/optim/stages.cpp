@@ -77,7 +77,7 @@ std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
     }
   }
   require<GraphError>(any, "optimizer: no parameter has a gradient. Call loss.backward() before ",
-                      "step(), outside NoGrad, on a loss that depends on them.");
+                      "step(), outside NoGrad, on a loss that depends on the parameters.");
   if (warn && !without.empty()) warn_without_grad(without, slots.size());
   return work;
 }

@@ -105,7 +105,7 @@ void SideChannel::listen() {
     ::poll(&wanted, 1, kLook);
     require<Error>(now() - begin < kConnect, "only ", peers_.size(),
                    " other processes have reached rank 0 on host ", hosts_[0], ", port ",
-                   ntohs(address.sin_port), ". Is a firewall between them?");
+                   ntohs(address.sin_port), ". Check the firewalls between the hosts.");
     if (!(wanted.revents & POLLIN)) continue;
     const int socket = checked(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), "accept");
     const std::string hello = first_message(socket);

@@ -28,7 +28,8 @@ bool started_by_mpi() {
 Mpi::Mpi() {
   int given = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
-  require<Error>(given >= MPI_THREAD_FUNNELED, "this MPI was built without thread support");
+  require<Error>(given >= MPI_THREAD_FUNNELED,
+                 "this MPI was built without thread support. Install one with it.");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
