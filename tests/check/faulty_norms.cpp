@@ -67,7 +67,7 @@ Case rms_norm_case() {
       [](const Arguments& in, const Values& dy) { return rms_vjp(in, dy, true); }};
 }
 
-/// dx = y (dy - share · Σ y dy). With `sum_goes_on`, the sum is not reset between rows.
+/// dx = y (dy - share · Σ y dy). If `sum_goes_on`, the sum is not reset between rows.
 Spoil softmax_with(double share, bool with_y, bool sum_goes_on) {
   return instead(0, [=](const Arguments& in, const Values& dy) {
     const Values y = softmax_rows(in[0], kWidth);

@@ -1,4 +1,4 @@
-// Faults that are wrong formulas.
+// Faults in formulas.
 #include <cmath>
 
 #include "gradus/ops/members.h"

@@ -1,4 +1,4 @@
-// Tests functions that change, throw or return mismatched sizes; float; and seeds.
+// Tests functions that change, throw or return mismatched sizes, f32 functions, and seeds.
 #include <algorithm>
 #include <memory>
 
@@ -35,7 +35,7 @@ Spoil off_by(double share) {
 struct Wish {
   std::string name = {};
   Options options = {};
-  double shows = 1e-3;  // a relative error of this size must fail
+  double shows = 1e-3;  // smallest relative error that must fail
 };
 
 std::vector<Wish> wishes() {
@@ -240,7 +240,7 @@ TEST_CASE("zeros: a gradient that is NaN or not 0 for dy = 0 fails") {
       elementwise("cube", {0.5}, cube, d_cube),
       [](Arguments& dx, const Arguments&, const Values& dy) { dx[0][0] *= dy[0] / dy[0]; });
   fails(nan, "for an upstream gradient of zeros; it must be 0");
-  // A scalar output, for which dy = 1 would hide the fault.
+  // With a scalar output, dy = 1 would hide the fault.
   const Report sum = run("sum",
                          {[](const Arguments& in) { return Values{in[0][0] + in[0][1]}; },
                           [](const Arguments&, const Values&) {

@@ -1,4 +1,4 @@
-// Tests that each condition finds a fault that no other condition finds.
+// Tests that each condition detects a fault that no other condition detects.
 #include <cmath>
 #include <functional>
 
@@ -13,7 +13,7 @@ namespace gradus {
 
 namespace op {
 
-/// The backward of the second node of a leaf is wrong.
+/// The backward pass of a leaf's second node is wrong.
 struct Jealous final : Op {
   static inline std::uint64_t latest = 0;  // id of the last leaf
   Saved x;
@@ -49,7 +49,7 @@ struct Rewriting final : Op {
   }
 };
 
-/// The backward is wrong if exactly `wrong_for` inputs need a gradient.
+/// The backward pass is wrong if exactly `wrong_for` inputs need a gradient.
 struct Product final : Op {
   Saved a, b, c;
   int wrong_for = 0;
@@ -65,7 +65,8 @@ struct Product final : Op {
   }
 };
 
-/// Never writes the last element: it is NaN if memory is poisoned, else correct by chance.
+/// Never writes the last element, which is NaN if memory is poisoned, and otherwise correct by
+/// chance.
 struct Unfinished final : Op {
   const char* name() const override { return "unfinished"; }
   Tensor forward(const Tensor& x) {
@@ -379,7 +380,7 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]: d out["));
   CHECK(has(product.smallest, "/ d x1[0,0]"));
   Options given, options;
-  given.upstream = values({3, 5, 7}, 2);  // has the wrong size for smaller inputs
+  given.upstream = values({3, 5, 7}, 2);  // does not fit smaller inputs
   CHECK(has(check::vjp("softmax", f, no_dot, {values({3, 5, 7})}, given).smallest, "[1,1,1]"));
   options.smallest = false;
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());

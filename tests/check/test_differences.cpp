@@ -116,7 +116,7 @@ TEST_CASE("differences: an error of one part in a million fails at any scale", "
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Options options;
     options.seed = seed;
-    // The scale is up to 100, at which a softmax saturates and its derivatives are rounding errors.
+    // At a scale of 100, a softmax saturates and its derivatives are rounding errors.
     const double scale = std::pow(10.0, static_cast<double>(seed % 6) - 3);
     for (const Case& c : {softmax(2, 4, random_values(8, seed, scale)),
                           layer_norm(2, 3, scale, seed), matmul(2, 1, 3, seed)}) {
@@ -127,7 +127,7 @@ TEST_CASE("differences: an error of one part in a million fails at any scale", "
       const Report report = run_spoiled(
           c,
           [k, seed](Arguments& dx, const Arguments&, const Values&) {
-            // Changes either all elements, or only the largest gradient.
+            // Changes all elements, or only the largest gradient.
             Values& d = dx[k];
             const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
             const auto largest = std::max_element(d.begin(), d.end(), smaller);
@@ -213,7 +213,7 @@ TEST_CASE("differences: a function that ignores its input has derivative 0") {
   const auto some = [](const Arguments&, const Values& dy) { return Arguments{{0, dy[0], 0}}; };
   testing::passes(run("constant", {constant, none}, x), "every measured derivative is 0");
   testing::fails(run("constant", {constant, some}, x));
-  // Below about -9 the value underflows to 0, but the derivative does not.
+  // Below about -9, the value underflows to 0, but the derivative does not.
   const Case underflow = elementwise("gelu", {-10, -12}, gelu, d_gelu);
   REQUIRE(underflow.forward({{-10, -12}}) == Values{0, 0});
   testing::passes(run(underflow));

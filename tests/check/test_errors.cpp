@@ -76,7 +76,7 @@ TEST_CASE("errors: a function that returns no tensor or another dtype is rejecte
   rejected<DtypeError>(with([](const Tensors& in) { return in[0].to(Dtype::f32); }), "rough",
                        "f32");
   rejected<ValueError>(with([](const Tensors&) { return Tensor(); }), "rough");
-  // Exceptions thrown at the given inputs pass through.
+  // Exceptions of the function at the given inputs propagate.
   rejected<ShapeError>(with([](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); }), "7");
   rejected<std::runtime_error>(
       with([](const Tensors&) -> Tensor { throw std::runtime_error("out of cheese"); }),

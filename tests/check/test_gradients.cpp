@@ -29,7 +29,7 @@ struct FaultyCube final : Op {
     if (fault == Fault::ignores_dy) return {3.0 * t * t};
     if (fault == Fault::formula && GradMode::enabled()) return {dy * 2.0 * t * t};
     Tensor dx = (dy * 3.0 * t * t);
-    if (fault == Fault::one_element && dx.numel() > 3) {  // smaller inputs are also tried
+    if (fault == Fault::one_element && dx.numel() > 3) {  // the check also tries smaller inputs
       dx = dx.clone();
       dx.mutable_data<double>()[3] *= 1.001;
     }
@@ -174,7 +174,7 @@ TEST_CASE("second: derivatives with respect to inputs and upstream gradient are 
   REQUIRE(right.inputs.size() == 2);
   CHECK(right.inputs[0].name == "x0");
   CHECK(right.inputs[1].name == "upstream");
-  // The result lacks the term through the detached x.
+  // The result lacks the term of the detached x.
   CHECK(check_cube(op::Fault::second));
   const Report wrong = second_of(op::Fault::second);
   CHECK(wrong.verdict == Verdict::fail);

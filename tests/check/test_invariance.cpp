@@ -185,7 +185,7 @@ TEST_CASE("invariance: rounding errors are accepted, and the tolerance can be se
 
 TEST_CASE("invariance: an output that is NaN or infinite on only one side fails") {
   for (const double odd : {std::nan(""), HUGE_VAL, -HUGE_VAL})
-    for (const bool alone : {false, true}) {  // the single example, or the batch
+    for (const bool alone : {false, true}) {  // true: one example; false: the batch
       const auto f = [&](const Tensor& x) { return (x.size(0) == 1) == alone ? x + odd : x; };
       CHECK(!check::batch_invariant(f, ones({2, 3}, Dtype::f64)).holds);
     }

@@ -105,7 +105,7 @@ TEST_CASE("manifolds: plus stays on the manifold, starts at the point, and minus
     for (Index i = 0; i < dimension; ++i) delta[i] = 0.3 - 0.13 * static_cast<double>(i);
     CHECK(m.residual(m.plus(x, delta)) < 1e-13);
     const SmallMatrix basis = tangent_basis(m, x);
-    const Values small = scaled(delta, 1e-6);  // up to second order
+    const Values small = scaled(delta, 1e-6);  // correct to second order
     CHECK(close(tangent_of(m, basis, m.plus(x, small), x), small, 1e-5));
     CHECK(close(times(transposed(basis), lifted(basis, delta)), delta, 1e-12));
   }
@@ -150,7 +150,7 @@ TEST_CASE("manifolds: a gradient with respect to quaternion coordinates is repor
     return [factor](const Values& q, const Values& v, const Values& dy) {
       Values dq(4, 0.0);
       for (Index k = 0; k < 4; ++k) {
-        Values up = q, down = q;  // differences are exact: the matrix is quadratic in q
+        Values up = q, down = q;  // differences are exact, because the matrix is quadratic in q
         up[k] += 1, down[k] -= 1;
         const Values d = rotate(matrix_of(up), v), e = rotate(matrix_of(down), v);
         for (Index i = 0; i < 3; ++i) dq[k] += factor * dy[i] * (d[i] - e[i]) / 2;
@@ -249,7 +249,7 @@ TEST_CASE("manifolds: a frame accepts tangent coordinates or a tangent matrix") 
 }
 
 TEST_CASE("manifolds: only symmetric steps count for a symmetric matrix") {
-  const auto lower = [](const Values& x) {  // reads only the lower triangle, as LAPACK does
+  const auto lower = [](const Values& x) {  // reads only the lower triangle, like LAPACK
     return 2 * x[0] * x[3] - x[2] * x[2];
   };
   const auto spread = [](double share) {
@@ -281,7 +281,7 @@ TEST_CASE("manifolds: an output on a manifold gets dy in the ambient space") {
                         return product({3, 3, in[0]}, {3, 3, q}).values;
                       },
                       [=](const Arguments& in, const Values& dy) {
-                        // This is the skew part of Rᵀ dy Qᵀ.
+                        // The skew part of Rᵀ dy Qᵀ.
                         const SmallMatrix g = product({3, 3, dy}, transposed({3, 3, q}));
                         const Values s = product(transposed({3, 3, in[0]}), g).values;
                         return Arguments{{s[7] - s[5], s[2] - s[6], sign * (s[3] - s[1])}};

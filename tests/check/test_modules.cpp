@@ -9,7 +9,7 @@ namespace gradus {
 
 namespace op {
 
-/// The backward multiplies by `factor` and adds `more` of other outputs.
+/// The backward pass multiplies by `factor` and adds `more` of other outputs.
 struct OffSquare final : Op {
   OffSquare(double f, double m) : factor(f), more(m) {}
   double factor, more;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUlp = 0x1p-23;
 
-/// The sum is 0, but its terms are of the size of the values.
+/// The sum is 0, but its terms are as large as the values.
 const Tensor kInput = tensor({1.5, -1.5, 0.75, -0.75}, Dtype::f64);
 
 Tensor total(const Tensors& in) { return sum(in[0]); }
@@ -62,7 +62,7 @@ TEST_CASE("precision: the worst element is reported with both of its values") {
 
 TEST_CASE("precision: rounding of the inputs to f32 does not count as an error") {
   const auto bent = [](const Tensors& in) { return relu(in[0] - 0.5); };
-  // Rounding to f32 changes the first value to 0.5, where the slope is 0 instead of 1.
+  // Rounding to f32 changes the first value to 0.5, where the slope is 0 rather than 1.
   const Report report =
       check::gradients(bent, {tensor({0.5 + 1e-9, 0.25, 0.75}, Dtype::f64)}, in_f32());
   INFO(report);

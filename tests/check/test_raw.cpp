@@ -1,4 +1,4 @@
-// Tests check::raw with functions of every supported form and arrays of every supported type.
+// Tests check::raw with functions and arrays of each supported type.
 #include "gradus/check/raw/check.h"
 
 #include <array>
@@ -86,7 +86,7 @@ void c_squares(const float* x, float* y) {
   for (int i = 0; i < 3; ++i) y[i] = x[i] * x[i];
 }
 
-/// A matrix with those members of Eigen's matrices that the checker uses.
+/// A matrix with the members of Eigen matrices that the checker uses.
 template <bool RowMajor>
 struct Grid {
   enum { IsRowMajor = RowMajor };
@@ -475,7 +475,7 @@ TEST_CASE("raw: options change the check") {
   passes(check(V(6, 0.5)).output({2, 3}).budget(2s).parallel(2));
   CHECK(check(kX).seed(5).report().seed == 5);
   CHECK(check(kX).budget(250ms).options.seconds == 0.25);
-  CHECK(check(kX).parallel().options.threads == 0);  // one for each core
+  CHECK(check(kX).parallel().options.threads == 0);  // one per core
   const auto off = [](double share) {
     return squares_with([share](const V& x, const V& dy) {
       V dx = squares_vjp(x, dy);

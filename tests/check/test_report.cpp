@@ -237,7 +237,7 @@ TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
 }
 
 TEST_CASE("report: smallest() finds the smallest sizes that fail") {
-  // Gradients are wrong from the second row on, if rows have at least three elements.
+  // From three elements per row on, gradients are wrong after the first row.
   const auto sized = [](const Dims& n) {
     const auto width = static_cast<Index>(n[1]);
     Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);
@@ -249,7 +249,7 @@ TEST_CASE("report: smallest() finds the smallest sizes that fail") {
   const Report report = smallest({5, 7}, sized);
   fails(report, "smallest failing shape: [2,3]");
   CHECK(report.smallest.find("d x[1,0]") != std::string::npos);
-  CHECK(smallest({1, 7}, sized).smallest.empty());  // has no fault, so the check passes
+  CHECK(smallest({1, 7}, sized).smallest.empty());  // without a fault, the check passes
   CHECK(smallest({5, 2}, sized).smallest.empty());
 }
 

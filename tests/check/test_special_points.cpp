@@ -13,7 +13,7 @@ using testing::fails, testing::passes;
 
 double largest(const Arguments& in) { return *std::max_element(in[0].begin(), in[0].end()); }
 
-/// Each of the tied elements receives the fraction share(ties) of dy.
+/// Each tied element receives the fraction share(ties) of dy.
 Gradient pays(const std::function<double(double ties)>& share) {
   return [share](const Arguments& in) {
     const double most = largest(in);
@@ -109,7 +109,7 @@ TEST_CASE("special points: mistakes that zeros, equal values or a length of 1 hi
   };
   passes(scalar("arm", arm, d_arm(-1), {{0, 0}}));
   fails(scalar("arm", arm, d_arm(1), {{0, 0}}), "zeros");
-  // x / |x|: at length 1, a missing division has no effect, but a missing projection does.
+  // x / |x|. At length 1, a missing division has no effect, but a missing projection has one.
   const auto length = [](const Values& x) {
     return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
   };

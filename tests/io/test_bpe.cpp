@@ -55,7 +55,7 @@ Ids merged(const std::string& piece,
   return ids;
 }
 
-/// Learns merges, and counts all pairs again for each merge.
+/// Learns merges, recounting all pairs for each merge.
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> learnt(const std::string& text,
                                                                      std::int64_t vocab) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> joined;
@@ -106,7 +106,7 @@ TEST_CASE("bpe learns the pairs that its definition gives and merges them in tha
       expected.insert(expected.end(), ids.begin(), ids.end());
     }
     CHECK(tokenizer.encode(text) == expected);
-    for (std::mt19937 random(seed); text.size() < 400 * seed;)  // makes many ties
+    for (std::mt19937 random(seed); text.size() < 400 * seed;)  // generates many ties
       text += "aab b\n"[random() % 6];
   }
 }

@@ -1,4 +1,4 @@
-// Tests that checkpoints load completely or not at all.
+// Tests that a checkpoint loads completely or not at all.
 #include <csignal>
 #include <string>
 #include <vector>
@@ -50,7 +50,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
     write_bytes(folder / "damaged", damaged);
     INFO("byte " << i);
     try {
-      // Only harmless changes, such as other blanks in JSON, may load.
+      // Only harmless changes, such as different blanks in JSON, may load.
       const io::Checkpoint loaded = io::load_checkpoint(folder / "damaged");
       CHECK(loaded.facts == saved.facts);
       for (const auto& [name, tensor] : saved.tensors) CHECK(same(loaded.tensors.at(name), tensor));

@@ -192,7 +192,7 @@ TEST_CASE("npy: a changed byte of the header is rejected or keeps the shape and 
   });
   change_each(first, 10, end, [&](const std::string& bytes, std::size_t i) {
     INFO("byte " << i << ": " << bytes.substr(10, end - 10));
-    Tensor loaded;  // may load: another type of 4 bytes, blank or quote
+    Tensor loaded;  // may load with another type of 4 bytes, blank or quote
     if (refuses([&] { loaded = parse(bytes); })) return;
     CHECK(loaded.shape() == x.shape());
     CHECK((contains(bytes, "'<i4'") || same(loaded, x)));

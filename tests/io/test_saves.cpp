@@ -21,7 +21,7 @@ namespace {
 std::atomic<int> synced_files{0}, synced_directories{0};
 }
 
-/// Counts the call, then calls the system's fsync.
+/// Counts the call and calls the system's fsync.
 extern "C" int fsync(int file) {
   struct stat about {};
   if (fstat(file, &about) == 0) ++(S_ISDIR(about.st_mode) ? synced_directories : synced_files);

@@ -1,4 +1,4 @@
-// Tests that files are written completely or not at all.
+// Tests that a file is written completely or not at all.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -37,8 +37,8 @@ std::string refusal(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-// Runs first in this file, so that the process has few threads when it forks. The exit code is the
-// number of the failed check.
+// Must be the first test in this file, because the process must have few threads when it forks. The
+// exit code is the number of the failed check.
 TEST_CASE("a write that the system truncates leaves only the old file") {
   const Folder here;
   const std::string path = here / "checkpoint";

@@ -32,7 +32,7 @@ struct Dual {
   T value{}, tangent{};
 
   Dual() = default;
-  Dual(double constant) : value(constant) {}  // implicit, to allow mixing constants with T
+  Dual(double constant) : value(constant) {}  // implicit, to mix constants with T
   Dual(T v, T t) : value(v), tangent(t) {}
 
   friend Dual operator+(const Dual& a, const Dual& b) {
@@ -61,7 +61,7 @@ struct Dual {
   friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
 };
 
-/// x as a constant: the gradient stops here.
+/// Returns x as a constant, at which the gradient stops.
 inline double constant(double x) { return x; }
 template <class T>
 Dual<T> constant(const Dual<T>& x) {

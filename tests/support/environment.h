@@ -26,7 +26,7 @@ class VariableScope {
   std::optional<std::string> before_;
 };
 
-/// Empties PATH, so that call stacks do not start addr2line, which is slow.
+/// Empties PATH, so that call stacks skip the slow addr2line.
 struct NoPrograms : VariableScope {
   NoPrograms() : VariableScope("PATH", "") {}
 };

@@ -22,7 +22,7 @@ namespace gradus {
 
 namespace op {
 
-/// y = x, with a backward function supplied by the test.
+/// y = x, with a backward function from the test.
 struct Custom final : Op {
   std::function<Gradients(const Tensor&)> back;
   explicit Custom(std::function<Gradients(const Tensor&)> f) : back(std::move(f)) {}

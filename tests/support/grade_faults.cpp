@@ -103,7 +103,7 @@ Falsified swapped(const Graded& g) {
   return {};
 }
 
-/// Counts only one output of each element that affects multiple outputs.
+/// For each element that affects multiple outputs, counts only one output.
 Falsified one_output(const Graded& g, bool first) {
   Numbers x(g.gradient.size(), 0.0);
   bool any = false;
@@ -141,7 +141,7 @@ Falsified diagonal_only(const Graded& g) {
   return any ? Falsified(x) : Falsified();
 }
 
-/// Permutes the gradient by the permutation of forward instead of its inverse.
+/// Permutes the gradient by forward's permutation instead of its inverse.
 Falsified not_inverted(const Graded& g) {
   if (g.sample.op != "permute" || g.gradient.empty()) return {};
   const NoGrad quiet;
@@ -193,8 +193,8 @@ std::vector<Fault> faults() {
   };
 }
 
-/// Drops the gradient of input k. This is not a fault if y does not depend on input k: a bias of
-/// keys shifts all scores of a query equally, which softmax cancels.
+/// Drops the gradient of input k. This is not a fault if y does not depend on input k. Example: a
+/// bias of keys shifts all scores of a query equally, and softmax cancels the shift.
 Fault dropped(std::size_t k) {
   return {str_cat("input ", k, " gets no gradient"), "a nonzero derivative with respect to it",
           [k](const Graded& g) -> Falsified {

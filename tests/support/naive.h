@@ -1,5 +1,5 @@
-// Reference implementations of layers: plain loops over row-major lists of any T, which call no op
-// of Gradus.
+// Reference implementations of layers: plain loops over row-major lists of any T, without Gradus
+// ops.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Tests failed allocations in an optimizer step: either all parameters are updated or none are.
+// Tests failed allocations in an optimizer step, which must update all parameters or none.
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/nn/transformer.h"

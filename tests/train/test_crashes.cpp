@@ -20,8 +20,8 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return dropout(only(x), 0.2, training()); }
 };
 
-/// A run that uses everything a checkpoint may contain. The loss rises three times, so that the
-/// best weights are not the last. Returns the last evaluated loss.
+/// A run whose checkpoints contain all possible data. The loss rises three times, so the best
+/// weights are not the last. Returns the last evaluated loss.
 double train(const std::string& directory, bool resume, std::int64_t stop_at = 0) {
   seed(3);
   const Tensor x = randn({8, 3}), y = sum(x, {1}, true);

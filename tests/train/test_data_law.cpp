@@ -221,7 +221,7 @@ TEST_CASE("metrics: any values are read back from complete lines, and a cut line
   const std::string content = read_bytes(path);
   REQUIRE(content.size() == ends.back());
   for (std::size_t lines = 0, n = 0; n <= content.size(); ++n) {
-    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // complete
+    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // complete line
     const bool cut = n > ends[lines];
     if (!cut && n + 1 < ends[lines]) continue;
     write_bytes(path, content.substr(0, n));

@@ -1,4 +1,4 @@
-// Tests the training loop by itself and in a Trainer.
+// Tests the training loop, without and with a Trainer.
 #include <bit>
 #include <cmath>
 #include <csignal>
@@ -60,7 +60,7 @@ train::TrainOptions options(const std::string& directory, std::int64_t steps = 4
 
 const optim::Schedule kSchedule = optim::warmup_cosine(4, 40);
 
-/// Returns losses that alternately fall and rise, and finally rise.
+/// Returns losses that alternate and finally rise.
 train::Metrics up_and_down(const Task& task, const train::Trainer& trainer) {
   const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
   return {{"held_out_loss", part * task.evaluate()[0].second}};
@@ -361,7 +361,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
     std::vector<std::int64_t> steps(3);
     const std::string output = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
-        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // set early
+        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // requested early
         Run run(here / str_cat("run", stop_rank), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;

@@ -86,7 +86,7 @@ double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
   return mean / static_cast<double>(n);
 }
 
-/// Makes eight steps without a trainer. Returns the fields of metrics.jsonl.
+/// Runs eight steps without a trainer. Returns the fields of metrics.jsonl.
 std::map<std::string, std::vector<double>> plain_run(Task& task, const train::TrainOptions& o) {
   std::map<std::string, std::vector<double>> log;
   for (std::int64_t step = 0; step < o.steps; ++step) {
@@ -266,7 +266,7 @@ TEST_CASE("a run that is resumed and immediately stopped is saved unchanged", "[
         return read_bytes(trainer.files().checkpoint());
       };
       const std::string before = session(false);
-      randn({5}), seed(17);  // as if in another process
+      randn({5}), seed(17);  // as in another process
       time = timed ? 1000 : 0;
       CHECK(session(true) == before);
     }

@@ -37,7 +37,7 @@ TEST_CASE("the log keeps complete lines, is truncated to its checkpoint, and mus
   CHECK_THROWS_AS(train::MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
 }
 
-/// Limits the size of files, which simulates a full disk.
+/// Limits the file size, to simulate a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -71,7 +71,7 @@ const std::string kErase = "\r\033[K";
 
 void show_some(std::FILE* out) {
   train::Progress progress(0, 10, 1, "token", out);
-  progress.clear();  // there is no line to clear
+  progress.clear();  // no line to clear
   progress.show(1, 2.5);
   progress.show(2, 2.25, "a note");  // too soon after the last line
   progress.clear();
@@ -147,7 +147,7 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       const double end = now(), rate = progress.items_per_second();
       char first = 0;
       CHECK(::pread(::fileno(lines.file), &first, 1, 0) == 1);  // the line was flushed
-      // Earlier items are weighted by at least e^(−t / 30 s); 0.999 allows for rounding.
+      // The weight of earlier items is at least e^(−t / 30 s); 0.999 allows for rounding.
       const double kept = 0.999 * std::exp((before - end) / 30);
       const double done = static_cast<double>((step - 5) * items);
       CHECK(rate >= kept * done / (end - before));

@@ -55,7 +55,7 @@ TEST_CASE("a machine about as fast as planned keeps the plan") {
     for (std::size_t i = 0; i < run.positions.size(); ++i)
       REQUIRE(run.positions[i] == static_cast<double>(i));  // unchanged
   }
-  CHECK(simulated(0.092, 0.92).step == 500);  // finishing early is better than late
+  CHECK(simulated(0.092, 0.92).step == 500);  // a small earliness is within the tolerance
   CHECK(simulated(0.108, 1.08).changes.size() == 1);
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("a trainer changes its steps, records it, and its rate does not jump")
 
 TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit", "[once]") {
   const Folder here;
-  // The machine is slow, fast, and slow again, which causes multiple rescalings.
+  // The machine is slow, then fast, then slow, which causes multiple rescalings.
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
   Timed uninterrupted;
   uninterrupted.step_seconds = machine;
@@ -260,7 +260,7 @@ TEST_CASE("a run that is killed right after a rescaling resumes with it", "[once
   CHECK(trainer.budget().steps() == goal);
   CHECK(train::read_metric(trainer.files().metrics(), "steps").size() == 1);
   CHECK(task.run(trainer) == train::TrainEnd::finished);
-  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // time includes the first run
+  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // includes the first run
 }
 
 TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {

@@ -87,7 +87,7 @@ class Torch(unittest.TestCase):
             dx = torch.empty_like(x)
             dx[:-1] = (2 * x * dy)[:-1]
             if not dx[-1].isnan().any():
-                dx[-1] = (2 * x * dy)[-1]  # happens to be right
+                dx[-1] = (2 * x * dy)[-1]  # correct by chance
             return dx
         self.fails(gradus_check.torch(function_of(lambda x: x * x, unfinished), self.x), "NEVER WRITTEN")
 

@@ -123,7 +123,7 @@ TEST_CASE("a byte-level tokenizer restores the text, also piece by piece") {
 }
 
 TEST_CASE("splitting long runs of one character takes linear time") {
-  // An algorithm of quadratic time would take minutes.
+  // A quadratic algorithm would take minutes.
   for (const char* each : {"7", "a", " ", "\n", "!", "'", "é"}) {
     std::string text;
     for (int i = 0; i < 500'000; ++i) text += each;
@@ -147,7 +147,7 @@ TEST_CASE("encode_literal treats special tokens as plain text") {
                      [&](std::int64_t id) { return tokenizer.is_special(id); }));
   CHECK(tokenizer.decode(literal) == text);
   CHECK(tokenizer.encode_literal("no such token") == tokenizer.encode("no such token"));
-  // Only special tokens entirely outside the literal range are recognized.
+  // Special tokens are recognized only if they are entirely outside the literal range.
   const std::size_t n = text.size(), second = n + std::string("<|im_end|>").size();
   const std::string twice = text + "<|im_end|>" + text;
   const auto joined = [](Ids first, const Ids& rest) {
@@ -373,7 +373,7 @@ TEST_CASE("tokenizer.json: added tokens match their text, the longest first") {
     CHECK_THROWS_AS(made.bytes_of(id), IndexError);
     CHECK_THROWS_AS(parse(word_pieces()).bytes_of(id), IndexError);
   }
-  t["model"]["vocab"].emplace("x y", 9);  // does not consist of byte letters, so it is literal
+  t["model"]["vocab"].emplace("x y", 9);  // not byte letters, so the token is literal
   t["added_tokens"] = json::array({{{"id", 9}, {"content", "x y"}}});
   CHECK(ids(t, "bx yb") == Ids{1, 9, 1});
 }

@@ -218,7 +218,7 @@ TEST_CASE("GGUF: facts and tensors at the limits are read, and those beyond are 
                    opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(8u) + raw(one * 0); });
                  }),
                  "Q8_0"));
-  for (std::size_t n = 0; n < 40; ++n) {  // the end of the header has all remainders mod 32
+  for (std::size_t n = 0; n < 40; ++n) {  // tests all remainders mod 32 of the header's length
     const TensorSource each =
         opened([&](Gguf& f) { f.fact = text("k") + raw(8u) + text(std::string(n, 'x')); });
     CHECK(each.tensors().size() == 2);

@@ -23,7 +23,7 @@ std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   return nodes;
 }
 
-/// The order of addition affects the sum: 2^24 absorbs a 1, but not a 2.
+/// The addition order affects the sum, because 2^24 absorbs a 1, but not a 2.
 float number(std::int64_t shard) {
   const float some[] = {16777216.0F, 1.0F, 3.0F, -16777216.0F, 1.0F, 1.0F, 0.5F};
   return some[shard * shard % 7];

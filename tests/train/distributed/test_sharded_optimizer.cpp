@@ -176,7 +176,7 @@ TEST_CASE("a sharded optimizer leaves a frozen parameter as it is") {
 TEST_CASE("a sharded optimizer loads its part of a state with any strides") {
   distributed::run_threads(2, [](Transport& t) {
     const Tensor rows = reshape(arange(0, 3000), {1500, 2}).to(Dtype::f32);
-    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // is strided
+    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // strided
     optim::SGD optimizer({{"w", nn::parameter(zeros({1500, 2}))}}, {.momentum = 0.5});
     ShardedOptimizer sharded(optimizer, t);
     nn::StateDict state = {{"step", full({}, 1, Dtype::i64)}, {"velocity.w", columns}};

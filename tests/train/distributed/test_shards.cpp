@@ -179,7 +179,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
 TEST_CASE("a parameter is updated if any shard reaches it, and unchanged otherwise") {
   const Folder here;
   ShardedRun how;
-  how.directory = here / "run", how.shards = 2, how.steps = 2;  // only i = 3 reaches it
+  how.directory = here / "run", how.shards = 2, how.steps = 2;  // only i = 3 uses the layer `rare`
   std::vector<std::vector<float>> rare;
   how.before = [&](nn::Module& model, std::int64_t i) {
     for (const nn::NamedTensor& each : model.parameters())
@@ -229,7 +229,7 @@ TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
        {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
     const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
     REQUIRE(parts.size() == expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i)  // differ by f64 rounding
+    for (std::size_t i = 0; i < expected.size(); ++i)  // rounding errors differ
       CHECK(std::abs(parts[i] - expected[i]) <= 1e-13);
   }
 }
@@ -262,7 +262,7 @@ TEST_CASE("moments are stored once across processes, and bytes sent match the fo
           const std::int64_t sent = transport.bytes_sent() - before;
           require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ",
                          shards.bytes_a_step());
-          // The number of bytes is that of a ring all-reduce, plus messages.
+          // A step sends as many bytes as a ring all-reduce, plus messages.
           const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
           require<Error>(fewer > 0 || std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent,
                          " of ", ring);

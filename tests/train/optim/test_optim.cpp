@@ -82,8 +82,8 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
   CHECK(optim::newton_schulz(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
-/// Normalizes each row (of a tall matrix, each column), subtracts its components along earlier
-/// ones, and normalizes it again.
+/// Normalizes each row (each column of a tall matrix), subtracts its components along earlier rows,
+/// and renormalizes it.
 Tensor plain_mud(const Tensor& x) {
   const auto n = static_cast<std::size_t>(std::min(x.size(0), x.size(1)));
   const bool tall = x.size(0) > x.size(1);
@@ -116,7 +116,7 @@ TEST_CASE("mud follows its formula row by row, whichever side is longer") {
     CHECK(max(abs(narrow - right)).item() < kError * std::pow(2, 29));
   }
   const Tensor turned = tensor(std::vector<double>{0.6, 0.8, -0.8, 0.6}, {2, 2});
-  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // is orthogonal
+  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // orthogonal
   CHECK(optim::mud(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("a step within backward equals the step after it and leaves no gradien
         after->step({.factor = 0.5});
         const Tensor loss = mse_loss(other(x), y) + 0.0 * sum(square(other.head.weight));
         within->step_in_backward(0.5);
-        loss.backward();  // head.weight is used twice: its step must wait for both gradients
+        loss.backward();  // head.weight is used twice, so its step must wait for two gradients
         for (const nn::NamedTensor& each : other.parameters())
           CHECK_FALSE(each.tensor.grad().defined());
       }
@@ -364,8 +364,8 @@ TEST_CASE("an average starts at the weights, resumes, and its scope restores the
 
 using Parameters = std::vector<nn::NamedTensor>;
 
-/// Returns small integers. Sums of their squares are exact, so a norm does not depend on how
-/// parameters are split.
+/// Returns small integers. Sums of their squares are exact, so a norm does not depend on the split
+/// of parameters.
 std::vector<float> whole_numbers(std::size_t count, unsigned step) {
   std::mt19937 random(step);
   std::vector<float> out(count);
