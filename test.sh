@@ -42,10 +42,10 @@ setup_needs $packages
 [ "$all" = 0 ] || setup_axe
 
 echo "Building everything, in build/$preset"
-# Continuous integration sets CI; there, warnings are errors.
+# Continuous integration sets CI. Warnings are then errors.
 cmake --preset "$preset" -DGRADUS_BUILD_TESTS=ON -DGRADUS_BUILD_EXAMPLES=ON \
   ${CI:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON} >/dev/null
 cmake --build --preset "$preset" -j "$(setup_cores)"
 
-# One more job than cores, as some tests wait for a clock or for a stopped process.
+# One more job than cores, because some tests wait for a clock or for a stopped process.
 exec ctest --preset "$preset" -LE nightly -j $(($(setup_cores) + 1)) "$@"

@@ -3,9 +3,9 @@
 // Prints one JSON object per kind and length, or a table with --table: medians over interleaved
 // rounds, and medians of the ratios to the first kind. peak_mb is the additional memory of a
 // forward and backward pass. floor_ms is the time of two forward and five backward matmuls over the
-// visible pairs, at the rate of a matmul of 64 queries with 512 keys that are in the caches.
+// visible pairs, at the rate of a cached matmul of 64 queries with 512 keys.
 //
-// `small` is 12 examples, 4 heads, 64 positions of width 32, causal, on one thread.
+// `small` has 12 examples, 4 heads and 64 positions of width 32, is causal, and uses one thread.
 
 #include <cstdio>
 #include <functional>
@@ -81,7 +81,7 @@ Kind performer(const Flags& flags, std::int64_t T) {
           static_cast<double>(T * (64 + kFeatures))};
 }
 
-/// Attention of Wang et al. 2020, without its projections of tokens.
+/// Attention of Wang et al. 2020, without the projections of tokens.
 Kind linformer(std::int64_t T) {
   const Tensor map = randn({kFeatures, T}) / static_cast<double>(T);
   return {[map](const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -228,7 +228,7 @@ void print_table(const std::vector<Row>& rows, const Flags& flags) {
   }
 }
 
-/// Serves interleave_attention.py: reads "KIND LENGTH COUNT", and prints the milliseconds of COUNT
+/// Serves interleave_attention.py: reads "KIND LENGTH COUNT" and prints the milliseconds of COUNT
 /// runs.
 void serve(const Flags& flags) {
   std::puts("ready");

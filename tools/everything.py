@@ -23,7 +23,7 @@ CORES = str(os.cpu_count() or 1)
 REPEATS = 20
 FUZZ_SECONDS = 60
 QUICK = ["-LE", "nightly"]  # nightly tests run once, in the release build
-# These inspect the tree or build their own programs, so vectors and threads do not matter.
+# These tests inspect the tree or build their own programs, so vectors and threads do not matter.
 ELSEWHERE = "^(house|outside|consumer|own_model|tools|simd|fuzz)/"
 
 

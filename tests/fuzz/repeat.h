@@ -1,4 +1,4 @@
-// Repeats a part of an input, to reveal superlinear time or memory.
+// Repeats a part of an input, to detect superlinear time or memory.
 #pragma once
 
 #include <algorithm>

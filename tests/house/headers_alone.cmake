@@ -1,5 +1,5 @@
 # Compiles each header as the only include of a file, with warnings as errors. Part of the target
-# `nightly`. Leaves out headers that the .cpp of the same name includes first, and adapters, which need
+# `nightly`. Skips headers that the .cpp of the same name includes first, and adapters, which need
 # other libraries.
 set(headers_alone)
 foreach(component IN LISTS gradus_components)

@@ -18,7 +18,7 @@ struct Phrase {
   std::string_view odd, better;
 };
 
-/// Phrases that are never right here. Add one only if it cannot occur in a good sentence.
+/// Phrases that are always wrong. Add a phrase only if it cannot occur in a good sentence.
 constexpr Phrase kPhrases[] = {
     {"a matter of", "depends on"},
     {"amongst", "among"},

@@ -5,8 +5,8 @@
 // Each line of LIST describes a mutant: its number, the number of its site, and its source. Each of
 // JOBS processes uses a folder in SCRATCH for files.
 //
-// First runs each case without a mutant, to record the sites that it reaches. Leaves out cases that
-// fail, and prints 0<tab>left out<tab>CASE for each. Then prints a line for each mutant:
+// First runs each case without a mutant, to record the sites that it reaches. Omits cases that
+// fail, and prints 0<tab>left out<tab>CASE for each. Then prints a line per mutant:
 // NUMBER<tab>killed or survived<tab>CASE.
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -30,7 +30,7 @@
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/mutation/mutant.h"
 
-/// Disables signal handlers: Catch2's handler allocates, and would deadlock after a crash in
+/// Disables signal handlers, because Catch2's handler allocates and would deadlock after a crash in
 /// malloc. std::signal still works.
 extern "C" int sigaction(int, const struct sigaction*, struct sigaction* before) noexcept {
   if (before) *before = {};
@@ -170,7 +170,7 @@ double seconds_computed() {
   return seconds;
 }
 
-/// Results of a case without a mutant. It reaches sites reached[begin] … of Learned.
+/// Results of a case without a mutant. The case reaches sites reached[begin] … of Learned.
 struct Known {
   double seconds;
   std::size_t begin, count;

@@ -1,4 +1,4 @@
-// Checks ADOL-C's tapes, and a branch that was not recorded.
+// Checks ADOL-C tapes, and a branch that was not recorded.
 #include <iostream>
 
 #include <adolc/adouble.h>

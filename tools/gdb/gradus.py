@@ -16,7 +16,7 @@ import sys
 import gdb
 from gdb.FrameDecorator import FrameDecorator
 
-# Not __file__: gdb does not change it when a script sources another.
+# __file__ would be wrong: gdb does not change it when a script sources another.
 HERE = os.path.dirname(os.path.realpath(sys._getframe().f_code.co_filename))
 sys.path.insert(0, os.path.dirname(HERE))
 import gradus_cells as cells  # noqa: E402  in the parent folder

@@ -27,7 +27,7 @@ from build import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
-# Freed memory is overwritten, so that a mutant that reads it is detected.
+# Overwrites freed memory, to detect mutants that read it.
 FREED_IS_OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 

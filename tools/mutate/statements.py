@@ -7,10 +7,10 @@ from operators import Alternatives, opposite
 from tokens import Unreadable
 
 UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
-# The other arguments only affect speed or the name in a message.
+# Mutants of other arguments affect only speed or the name in a message.
 ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
-# Statements and variables that only affect time or memory.
+# Statements and variables that affect only time or memory.
 COST = re.compile(r"([\w.>-]+(\.|->))?(\w*prefetch\w*|fetch_rows|madvise|reserve|shrink_to_fit|release_cached|"
                   r"start_workers|set_num_threads)\(|(const )?((memory::)?Scratch<|ScopedValue<bool> serial)")
 COST_VARIABLE = re.compile(r"\w*grain|threads")
