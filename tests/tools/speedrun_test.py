@@ -1,4 +1,4 @@
-"""bench/run_speedrun.py: the p value that decides a record, and rejections; the text of the demo."""
+"""Tests bench/run_speedrun.py (the p value that decides a record, and rejections) and the text of the demo."""
 import hashlib
 import math
 import subprocess

@@ -209,7 +209,7 @@ class Walker:
         self.visit(node, used=used, more=more, left_out=turned if may_hold else None)
 
     def visit(self, node, used=True, more=(), place=False, left_out=None):
-        """The node and its children. `place`: it is assigned to, so it has no mutants."""
+        """The node and its children. `place`: the node is assigned to, so it has no mutants."""
         if node.kind == "lambda":
             return self.block(*node.body)
         if node.op == "...":
@@ -237,7 +237,7 @@ class Walker:
                 self.visit(argument, left_out=self.alternatives.exchanged(argument) if name == "std::abs" else None)
 
     def visit_callee(self, node):
-        """A callee has mutants only in the object whose method it is."""
+        """A callee has mutants only in the object of a method call."""
         for child in node.children if node.kind == "member" else [node]:
             self.visit(child)
 
