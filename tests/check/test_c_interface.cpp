@@ -50,7 +50,7 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("C interface: a check gives a verdict and its report as text, JSON and XML") {
+TEST_CASE("C interface: a check returns a verdict, and a report as text, JSON and XML") {
   CHECK(gradus_check_version() == GRADUS_CHECK_VERSION);
   Checked c;
   CHECK(c.text().empty());
@@ -64,7 +64,7 @@ TEST_CASE("C interface: a check gives a verdict and its report as text, JSON and
   CHECK(has(c.text("colour"), "\x1b["));
 }
 
-TEST_CASE("C interface: forbidden writes fail, and so does an error code") {
+TEST_CASE("C interface: forbidden writes and error codes fail") {
   Checked c;
   CHECK(c.run("past the end") == GRADUS_FAIL);
   CHECK(has(c.text(), "past the end of dx"));
@@ -120,7 +120,7 @@ TEST_CASE("C interface: options change the check") {
   CHECK(c.run("right") == GRADUS_PASS);
 }
 
-TEST_CASE("C interface: the full check calls the function more often, the sampled one less") {
+TEST_CASE("C interface: a full check calls the function more often than a sampled check") {
   constexpr std::int64_t kMany[] = {300};
   const std::vector<double> x(300, 0.5);
   const gradus_forward twice = [](void* calls, const double* const* from, double* y) {

@@ -111,7 +111,7 @@ TEST_CASE("causes: an ignored upstream gradient is reported once for all inputs"
   CHECK(text.find("is never read") == text.rfind("is never read"));
 }
 
-TEST_CASE("causes: a wrong factor that is common in formulas is named") {
+TEST_CASE("causes: a wrong factor from a common formula is reported by name") {
   const auto factor = [](double c) {
     const Report report = run("f",
                               {[](const Arguments& in) { return scaled(in[0], in[1][0]); },

@@ -137,7 +137,7 @@ TEST_CASE("conditions: each layout of an input and of dy is tried") {
   CHECK(square_wrong_for("none", true).verdict == Verdict::pass);
 }
 
-TEST_CASE("conditions: a second run with another output is NOT DETERMINISTIC") {
+TEST_CASE("conditions: different outputs in two runs are reported as NOT DETERMINISTIC") {
   int runs = 0;
   const auto f = [&](const Tensors& in) {
     runs += in[0].requires_grad();
@@ -150,7 +150,7 @@ TEST_CASE("conditions: a second run with another output is NOT DETERMINISTIC") {
   CHECK(report.inputs[0].cause.name == "NOT DETERMINISTIC");
 }
 
-TEST_CASE("conditions: a gradient that is wrong for two causes is reported for both") {
+TEST_CASE("conditions: a gradient with two faults is reported with two causes") {
   const Report report = square_with(
       [](const Tensors& x, const Tensor& dy) {
         const bool wrong = layout_of(x[0]) == "transposed" || layout_of(dy) == "one row";
@@ -163,7 +163,8 @@ TEST_CASE("conditions: a gradient that is wrong for two causes is reported for b
   CHECK(has(report.findings[1].note, "repeated along axis 0"));
 }
 
-TEST_CASE("conditions: gradients must be correct for each input alone and for all but one") {
+TEST_CASE(
+    "conditions: gradients must be correct for each single input and for all inputs but one") {
   const auto wrong_for = [](int count) {
     return check::gradients(
         "product",
@@ -196,7 +197,7 @@ TEST_CASE("conditions: a second backward pass must not write to the gradients of
            "in the gradients of the first backward pass after a second one");
 }
 
-TEST_CASE("conditions: f used twice in a graph must be correct if f used once is") {
+TEST_CASE("conditions: a function that is wrong only when used twice in a graph fails") {
   found_by(check::gradients(
                "jealous", [](const Tensors& in) { return apply(op::Jealous{}, in[0]); },
                {values({3})}, plain()),
@@ -264,7 +265,7 @@ TEST_CASE("conditions: a write outside a slice fails") {
            "WRITES OUTSIDE");
 }
 
-TEST_CASE("conditions: an operation that adds to .grad by itself fails") {
+TEST_CASE("conditions: an op that writes to .grad fails") {
   Tensor* leaf = nullptr;
   const auto f = [&leaf](const Tensors& in) {
     static thread_local Tensor last;

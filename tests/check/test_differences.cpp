@@ -178,7 +178,7 @@ TEST_CASE("differences: a step that samples a wave at its zeros is detected") {
   testing::passes(report);
 }
 
-TEST_CASE("differences: a point where f has no derivative or no value is never a pass") {
+TEST_CASE("differences: a point where f has no derivative or no value never passes") {
   const auto undecided = [](const std::string& name, double (*f)(double), double (*df)(double),
                             double x, const std::string& words) {
     testing::undecided(run(elementwise(name, {x}, f, df)), words);

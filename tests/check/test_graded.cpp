@@ -53,7 +53,7 @@ void graded(double limit, double margin, Passes passes) {
   CHECK(passes(limit / margin));
 }
 
-TEST_CASE("graded errors: rtol and atol accept errors of their size and no larger ones") {
+TEST_CASE("graded errors: rtol and atol accept errors up to their limit and no larger errors") {
   Options mine;
   mine.conditions = mine.smallest = false;
   // Tolerances are relative to the element's derivative: 2 for the large element, 2e-6 for the

@@ -260,7 +260,7 @@ TEST_CASE("graph: ops of the same name, shape and dtype are checked once") {
     CHECK(kinds({a, other}) == 2);
 }
 
-TEST_CASE("graph: a finding has the element of the tensor, also next to infinities") {
+TEST_CASE("graph: a finding states the tensor's element, even next to infinities") {
   const double inf = HUGE_VAL;
   const auto place = [](const Tensor& x, const std::vector<double>& error) {
     const Tensor off = tensor(error, x.shape());

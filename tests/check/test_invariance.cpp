@@ -81,7 +81,8 @@ TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail")
   CHECK(has(words(check::causal(leaks_to_next, x)), "outputs before position 1 have a gradient"));
 }
 
-TEST_CASE("padding: a masked model passes, and a mean over all or one mask for the batch fails") {
+TEST_CASE(
+    "padding: a masked model passes, and a mean over padding or a mask shared by the batch fails") {
   const nn::MultiHeadAttention layer = attention();
   const Tensor x = vectors(3, 5);
   const Lengths lengths = {5, 2, 3};
@@ -183,7 +184,7 @@ TEST_CASE("invariance: rounding errors are accepted, and the tolerance can be se
   CHECK((passes(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !passes(5e-2, Dtype::f64, {1e-2})));
 }
 
-TEST_CASE("invariance: an output that is NaN or infinite on only one side fails") {
+TEST_CASE("invariance: an output that is NaN or infinite in only one of two results fails") {
   for (const double odd : {std::nan(""), HUGE_VAL, -HUGE_VAL})
     for (const bool alone : {false, true}) {  // true: one example; false: the batch
       const auto f = [&](const Tensor& x) { return (x.size(0) == 1) == alone ? x + odd : x; };

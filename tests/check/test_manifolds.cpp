@@ -81,7 +81,7 @@ Values by_step(const Values& q, const Values& v, const Values& dy) {
 
 }  // namespace
 
-TEST_CASE("manifolds: plus stays on the manifold, starts at the point, and minus undoes it") {
+TEST_CASE("manifolds: plus stays on the manifold and starts at the point, and minus inverts plus") {
   const Values r = rotation();
   const struct {
     Manifold manifold;
@@ -133,7 +133,7 @@ TEST_CASE("manifolds: rotations and rigid motions step by the exponential of a m
 }
 
 TEST_CASE(
-    "manifolds: the tangent derivative of a rotation passes, and another fails with its cause") {
+    "manifolds: a rotation's tangent derivative passes, and other derivatives fail with a cause") {
   for (const auto& [m, x] : {std::pair(quaternion(), unit_quaternion()), {so3(), rotation()}}) {
     passes(turned(m, x, by_step));
     const Report negated = turned(m, x, [](const Values& q, const Values& v, const Values& dy) {

@@ -193,7 +193,7 @@ TEST_CASE("modules: a wrong op is reported if no other cause is found") {
   CHECK(apart.inputs[1].cause.name == "NO GRADIENT");
 }
 
-TEST_CASE("modules: a wrong gradient is reported for its parameter and no other") {
+TEST_CASE("modules: a wrong gradient is reported only for its parameter") {
   Off m(1.5, 0);
   const Report report = check::module(m, kX);
   INFO(report);

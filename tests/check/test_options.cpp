@@ -34,7 +34,7 @@ TEST_CASE("options: a declared kink must follow its convention, and others are r
   passes(check::gradients("max", largest, {tensor({3.0, 3.0, 1.0}, Dtype::f64)}));
 }
 
-TEST_CASE("options: the caller's upstream gradient is checked too") {
+TEST_CASE("options: the caller's upstream gradient is also checked") {
   Options options;
   options.conditions = false;
   const check::Vjp moody = [](const Tensors& x, const Tensor& dy) {

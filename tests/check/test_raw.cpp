@@ -215,7 +215,7 @@ TEST_CASE("raw: a scalar's gradient may be returned, written, or given with the 
   fails(raw("half", half, kX), "NOT A NUMBER");
 }
 
-TEST_CASE("raw: a Jacobian may be by rows or columns, flat, nested, or written") {
+TEST_CASE("raw: a Jacobian may be row-major, column-major, flat, nested, or written") {
   holds("rows", [](double c) {
     return raw("f", two,
                jacobian([c](const V& x, const V& w) { return std::tuple(by_x(x, w, c), by_w(x)); }),
@@ -331,7 +331,7 @@ TEST_CASE("raw: inputs may be numbers, arrays, C arrays, nested rows, or structs
   });
 }
 
-TEST_CASE("raw: matrices by rows and by columns have the same elements") {
+TEST_CASE("raw: row-major and column-major matrices have the same elements") {
   for (const auto grid : {grid_of_squares<true>, grid_of_squares<false>}) {
     passes(grid(1));
     const Report report = grid(1.5);
@@ -507,7 +507,7 @@ TEST_CASE("raw: options change the check") {
   fails(relu(0));
 }
 
-TEST_CASE("raw: the report shows the call that reproduces it, and tests can match on it") {
+TEST_CASE("raw: the report shows how to repeat the check, and Catch2 can match it") {
   const Report right = squares_with(squares_vjp);
   const Report wrong = squares_with([](const V& x, const V&) { return x; }).seed(7);
   fails(wrong, "reproduce: check::raw(\"squares\", …).seed(7)");

@@ -125,7 +125,7 @@ TEST_CASE("report: the map of a large input shows the part with the first error"
   }
 }
 
-TEST_CASE("report: findings follow the order of inputs, the worst of each first") {
+TEST_CASE("report: findings follow the order of inputs, worst first") {
   const Report report =
       run_spoiled(matmul(2, 3, 5), [](Arguments& dx, const Arguments&, const Values&) {
         for (Values& part : dx)
@@ -216,7 +216,7 @@ TEST_CASE("report: JSON parses and has the documented fields") {
   CHECK((json.at("notes").is_list() && json.at("reproduce").is_text()));
 }
 
-TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
+TEST_CASE("report: JSON and XML represent any text, and NaN and infinity as text") {
   const io::Json json = parsed(odd());
   CHECK(json.at("name").text() == odd().name);
   const io::Json input = json.at("inputs").elements().at(0);

@@ -297,7 +297,7 @@ std::vector<Function> plain_functions() {
   };
 }
 
-TEST_CASE("scales: correct derivatives pass and wrong ones do not, from 1e-18 to 1e12",
+TEST_CASE("scales: correct derivatives pass and wrong derivatives do not, from 1e-18 to 1e12",
           "[check][raw][scales]") {
   Tally tally;
   for (const Function& f : plain_functions()) {

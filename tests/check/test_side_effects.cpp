@@ -52,7 +52,7 @@ Report with_upstream(const std::function<double(double)>& g, const Options& opti
 
 }  // namespace
 
-TEST_CASE("buffers: gradients may be written, or added if that is declared") {
+TEST_CASE("buffers: gradients may be written, or added if declared") {
   passes(written(kSets, kSets, false));
   passes(written(kAdds, kAdds, true));
 }

@@ -24,7 +24,8 @@ Gradient pays(const std::function<double(double ties)>& share) {
   };
 }
 
-TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails", "[check][raw]") {
+TEST_CASE("ties: a maximum that passes the full dy to each of two equal inputs fails",
+          "[check][raw]") {
   const Gradient halves = pays([](double ties) { return 1 / ties; });
   const Gradient all = pays([](double) { return 1; });
   const Gradient first = [](const Arguments& in) {
@@ -67,7 +68,7 @@ Values product(const Values& a, const Values& b, bool transpose_a, bool transpos
   return y;
 }
 
-TEST_CASE("special points: a transposition fails at symmetric and constant matrices too",
+TEST_CASE("special points: a transposition also fails at symmetric and constant matrices",
           "[check][raw]") {
   const Values identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, diagonal{1, 0, 0, 0, 2, 0, 0, 0, 3};
   const Values symmetric{2, 1, 0.5, 1, 3, 4, 0.5, 4, 5}, equal(9, 0.7), zero(9, 0.0);
@@ -198,14 +199,14 @@ Report pooled(const Values& x, Pays pays) {
              {{"x", {}, x}});
 }
 
-TEST_CASE("ties: a pool that gives dy to two equal inputs fails in a sample too") {
+TEST_CASE("ties: a pool that passes the full dy to two equal inputs also fails in a sample") {
   Values x = random_values(2100, 1);
   for (Index i = 0; i < x.size(); i += 2) x[i + 1] = x[i];
   passes(pooled(x, [](double a, double b) { return std::pair(a >= b, b > a); }));
   fails(pooled(x, [](double a, double b) { return std::pair(a >= b, b >= a); }));
 }
 
-TEST_CASE("ties: a pool that always gives dy to the first input is reported as choosing wrongly") {
+TEST_CASE("ties: a pool that always passes dy to the first input is reported as WRONG CHOICE") {
   const Values x{1, 3, 2, 5, 7, 4, 0, 1};
   passes(pooled(x, [](double a, double b) { return std::pair(a >= b, b > a); }));
   const Report report = pooled(x, [](double, double) { return std::pair(true, false); });

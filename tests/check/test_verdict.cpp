@@ -117,7 +117,7 @@ TEST_CASE("verdict: the sign of all derivatives does not matter") {
   });
 }
 
-TEST_CASE("verdict: units of powers of two change nothing") {
+TEST_CASE("verdict: scaling by powers of two changes nothing") {
   for_each_judged([](const Judged& each, const Judgement& j) {
     if (each.n.size() == 0 && each.n.noise == 0) return true;  // if f is 0, its unit is unknown
     for (const double unit : {0x1p-60, 0x1p60}) {

@@ -72,7 +72,7 @@ TEST_CASE("checkpoint: a file truncated anywhere is rejected") {
   }
 }
 
-TEST_CASE("checkpoint: the error for another file names what is missing") {
+TEST_CASE("checkpoint: the error for another file states the missing part") {
   const Folder folder;
   CHECK(contains(fault(folder / "none"), folder / "none"));
   io::save_safetensors(folder / "model.safetensors", {{"w", tensor({1, 2})}});

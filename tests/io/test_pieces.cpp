@@ -81,7 +81,7 @@ TEST_CASE("overlong pieces end at the beginning of a character") {
       }
 }
 
-TEST_CASE("each byte has a letter, and no other character encodes a byte") {
+TEST_CASE("each byte has a visible character, and no other character encodes a byte") {
   std::string all;
   for (int b = 0; b < 256; ++b) {
     const std::string byte(1, static_cast<char>(b));

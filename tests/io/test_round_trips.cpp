@@ -275,7 +275,7 @@ TEST_CASE("count_of returns a product if and only if the tensor has less than 2â
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a file that shrinks while it is read is an error") {
+TEST_CASE("reading a file that shrinks throws") {
   const Folder here;
   write_bytes(here / "file", std::string(100'000, 'x'));
   io::Input input(here / "file");

@@ -42,7 +42,7 @@ TEST_CASE("a save syncs its file and its directory before it returns") {
 }
 #endif
 
-TEST_CASE("a save over an existing file leaves the complete old or new one at any moment") {
+TEST_CASE("a save over an existing file leaves the complete old or new file at any moment") {
   const Folder here;
   const std::string path = here / "saved/file";
   const Tensor x = tensor(std::vector<float>{1, 2, 3, 4}, {2, 2});

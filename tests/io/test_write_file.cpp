@@ -131,7 +131,7 @@ TEST_CASE("a relative path without a directory works") {
   CHECK(read_bytes(here / "plain name") == "text");
 }
 
-TEST_CASE("a write that fails at its k-th step leaves only the old file or the new one") {
+TEST_CASE("a write that fails at its k-th step leaves only the old or the new file") {
   for (const int cause : {ENOSPC, EDQUOT, EACCES, EIO}) {
     int failing = 0;
     for (bool failed = true; failed; ++failing) {

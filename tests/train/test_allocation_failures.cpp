@@ -101,7 +101,7 @@ const std::pair<const char*, Make> kOptimizers[] = {
 
 }  // namespace
 
-TEST_CASE("a failed allocation in a step updates no parameter, and the next step is right",
+TEST_CASE("a failed allocation in a step updates no parameter, and the next step is correct",
           "[slow]") {
   for (const auto& [name, make] : kOptimizers) {
     INFO(name);

@@ -59,12 +59,12 @@ TEST_CASE("a run resumes bit for bit from any state that a crash leaves", "[once
   check_every_prefix_resumes(run_in(here));
 }
 
-TEST_CASE("a run whose writes fail ends in one line and resumes bit for bit", "[once]") {
+TEST_CASE("a run whose writes fail ends with a one-line error and resumes bit for bit", "[once]") {
   const Folder here;
   check_every_failure_resumes(run_in(here));
 }
 
-TEST_CASE("a metrics log has each line once and complete, whichever write fails") {
+TEST_CASE("a metrics log contains each line once and complete after any failed write") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   const auto write = [&] {

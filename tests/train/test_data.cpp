@@ -75,7 +75,7 @@ TEST_CASE("batches visit each row once, x and y together, in an order given by t
   CHECK(order(5) != order(6));
 }
 
-TEST_CASE("padding goes after the sequences or, as caches need it, before them") {
+TEST_CASE("padding follows the sequences, or precedes them for caches") {
   const std::vector<train::Sequence> sequences = {{5, 6}, {7}, {8, 9, 10}};
   const PaddedBatch right = pad_sequences(sequences, 3),
                     left = pad_sequences(sequences, 3, PaddingSide::left);

@@ -61,7 +61,7 @@ Pairs pairs_of(const train::PairBatch& batch, const train::PairTokens& tokens) {
   return out;
 }
 
-TEST_CASE("batches of pairs hold each pair once in order, or the pairs of their bucket") {
+TEST_CASE("pair batches contain each pair once in order, or the pairs of their bucket") {
   Random random(1);
   for (const train::PairTokens tokens :
        {train::PairTokens{}, train::PairTokens{3, 4, 5}, train::PairTokens{5, 4, 3}})
@@ -126,7 +126,7 @@ TEST_CASE("each shuffle of each pass has its own random numbers") {
   CHECK(seen.size() == 8);
 }
 
-TEST_CASE("windows of a text: random ones by seed and step, and all once in order") {
+TEST_CASE("text windows are drawn by seed and step, or visited once in order") {
   Random random(4);
   std::set<Ids> seen;
   for (int round = 0; round < 20; ++round) {
@@ -192,7 +192,7 @@ TEST_CASE("each schedule follows its formula at each step and rejects a floor ou
   }
 }
 
-TEST_CASE("metrics: any values are read back from complete lines, and a cut line is rejected",
+TEST_CASE("metrics: any values are read back from complete lines, and a truncated line is rejected",
           "[once]") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";

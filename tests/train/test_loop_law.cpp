@@ -100,7 +100,7 @@ std::map<std::string, std::vector<double>> plain_run(Task& task, const train::Tr
   return log;
 }
 
-TEST_CASE("a trainer takes the steps of a hand-written loop for any options") {
+TEST_CASE("a Trainer equals a hand-written loop for any options") {
   const Unsynced quick;
   for (const double clip_norm : {0.0, 0.5, 1e9})
     for (const double clip_value : {0.0, 0.25})
@@ -213,7 +213,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
   }
 }
 
-TEST_CASE("evaluations that are all NaN leave no best point to mark on the curve", "[once]") {
+TEST_CASE("the loss curve has no best point if all evaluations are NaN", "[once]") {
   const Unsynced quick;
   const Folder here;
   train::TrainOptions options;

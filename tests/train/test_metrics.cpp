@@ -55,7 +55,7 @@ class FullDisk {
   void (*handler_)(int);
 };
 
-TEST_CASE("a line that did not fit leaves nothing behind and is written when there is space") {
+TEST_CASE("a failed line leaves no partial data and is written when there is space") {
   const Folder here;
   const std::string path = here / "metrics.jsonl", first = "{\"step\": 1}\n";
   train::MetricsLog log(path, 0);

@@ -103,7 +103,7 @@ void show_one(std::FILE* out) {
 
 }  // namespace
 
-TEST_CASE("on a terminal one line is overwritten, and lasting lines stay") {
+TEST_CASE("on a terminal one line is overwritten, and kept lines remain") {
   const Variable colour("NO_COLOR", nullptr), term("TERM", "xterm");
   const std::string some = on_terminal(show_some);
   if (some.empty()) return;

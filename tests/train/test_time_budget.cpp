@@ -74,7 +74,7 @@ TEST_CASE("a run ends within the documented margin of its time on any machine") 
   }
 }
 
-TEST_CASE("a rescaling follows a machine that changes speed, and is reported only then") {
+TEST_CASE("a rescaling follows a change of the machine's speed, and only rescalings are reported") {
   Simulated run;
   train::TimeBudget budget({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
   run.run(
@@ -94,7 +94,7 @@ TEST_CASE("a short slowdown keeps the plan") {
   CHECK(std::abs(run.time - 60) < 3);
 }
 
-TEST_CASE("a goal at the maximum stays, however fast the machine") {
+TEST_CASE("a goal at the maximum does not grow on a fast machine") {
   const Simulated run = simulated(0.01, 0.1, 500);
   CHECK(run.changes.empty());
   CHECK(run.step == 500);
@@ -122,7 +122,7 @@ TEST_CASE("evaluations become fewer if they would take all the time") {
   CHECK(std::abs(run.time - 60) <= 0.05 * 60 + 10);
 }
 
-TEST_CASE("a time budget loads a state that it wrote, rejects any other and keeps its own") {
+TEST_CASE("a time budget loads its saved state, and an invalid state changes nothing") {
   train::TimeBudget budget({60, 10, 900}, 500, 50, [] { return 0.0; });
   const std::string rest = " 0 0 0 0 0 0 0 0", before = budget.state();
   for (const std::string text :
@@ -170,7 +170,7 @@ struct Timed {
 
 const optim::Schedule kWarmCosine = optim::warmup_cosine(50, 500);
 
-TEST_CASE("a trainer changes its steps, records it, and its rate does not jump") {
+TEST_CASE("a trainer changes and records its steps, and the learning rate does not jump") {
   const Folder here;
   Timed task;
   train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
@@ -263,7 +263,7 @@ TEST_CASE("a run that is killed right after a rescaling resumes with it", "[once
   CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // includes the first run
 }
 
-TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {
+TEST_CASE("a given number of steps does not change on a slow machine", "[once]") {
   const Folder here;
   Timed task;
   task.step_seconds = [](std::int64_t) { return 1000.0; };

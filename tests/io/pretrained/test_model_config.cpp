@@ -299,7 +299,7 @@ TEST_CASE("a configuration with a changed value is read or rejected with the fil
                 [](const io::Json& json) { return io::vision_transformer_options(json, 3); });
 }
 
-TEST_CASE("the facts of a GGUF file give the options of its model or are rejected by name") {
+TEST_CASE("GGUF facts convert to model options or are rejected by name") {
   using Facts = std::map<std::string, io::Fact>;
   for (const std::string type : {"llama", "qwen2", "qwen3"}) {
     CAPTURE(type);

@@ -254,7 +254,7 @@ class Changed {
 
 }  // namespace
 
-TEST_CASE("all tensors that do not fit are listed in one error") {
+TEST_CASE("one error lists all mismatched tensors") {
   Changed llama("llama");
   llama.tensors.erase("model.layers.1.self_attn.k_proj.weight");
   llama.tensors["model.layers.0.self_attn.q_proj.weight"] = ones({10, 21});  // wrong number of rows
@@ -322,7 +322,7 @@ TEST_CASE("an unsupported configuration is rejected by name") {
                  "num_hidden_groups: 2"));
 }
 
-TEST_CASE("options that belong to no family are not written") {
+TEST_CASE("options that no family supports are not written") {
   const Folder folder;
   const auto refusal = [&](nn::GPTOptions options) {
     options.vocab = 7, options.context = 5, options.block.heads = 2, options.block.width = 4;
@@ -399,7 +399,7 @@ std::string architecture_in(const std::string& directory) {
 
 }  // namespace
 
-TEST_CASE("a GGUF file gives the model of its tensors, with or without tied embeddings") {
+TEST_CASE("a GGUF model loads, with or without tied embeddings") {
   const Folder folder;
   const std::string path = folder / "m.gguf";
   const Tensor ids = indices({0, 4, 2}).view({1, 3});
@@ -433,7 +433,7 @@ TEST_CASE("a GGUF file gives the model of its tensors, with or without tied embe
   CHECK(io::is_pretrained(folder / ""));
 }
 
-TEST_CASE("a BERT has a pooler if its file has one, with or without the family's prefix") {
+TEST_CASE("a loaded BERT has a pooler if its file contains one, with or without name prefixes") {
   const Folder folder;
   for (const bool shared : {false, true})
     for (const bool pooler : {false, true}) {

@@ -80,7 +80,7 @@ std::string fault(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("pretrained tokenizers give the ids of the tokenizers package") {
+TEST_CASE("pretrained tokenizers return the same ids as the tokenizers package") {
   for (const char* family : {"gpt2", "smollm", "qwen2", "llama3", "bert"})
     CHECK(check_cases(golden(family), kGolden + family + ".cases") >= 40);
 }
@@ -98,7 +98,7 @@ TEST_CASE("helper: check a tokenizer", "[.]") {
          << " cases of " << path);
 }
 
-TEST_CASE("a byte-level tokenizer restores the text, also piece by piece") {
+TEST_CASE("a byte-level tokenizer restores the text, also token by token") {
   for (const char* family : {"gpt2", "llama3"}) {
     const PretrainedTokenizer tokenizer = golden(family);
     const std::string text = "naïve 日本 🙂 \r\n\n it's 12345 <|im_end|>\xFF\xC3";
@@ -400,7 +400,7 @@ TEST_CASE("tokenizer.json: words longer than the limit of 1 to 200 characters ar
   }
 }
 
-TEST_CASE("the BERT normalizer drops invisible characters and makes every blank a space") {
+TEST_CASE("the BERT normalizer drops invisible characters and converts every blank to a space") {
   const io::BertNormalizer cleaned{true, false, false, false}, nothing{false, false, false, false};
   std::vector<char32_t> all = {0xFFFD, 0x200B, 0x2028, 0x3000, 0x4E00};
   for (char32_t c = 0; c < 0x180; ++c) all.push_back(c);
@@ -432,7 +432,7 @@ TEST_CASE("the BERT normalizer separates Chinese characters if requested") {
     }
 }
 
-TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name") {
+TEST_CASE("a GGUF tokenizer splits words as its pre-tokenizer's name specifies") {
   using Facts = std::map<std::string, io::Fact>;
   const Words tokens = {"a", "b", "1", "2", "Ġ", "aĠ", "11", "12", "abb", "Ã", "©", "e", "Ì", "ģ"};
   const auto made = [&](const std::string& pre) {
@@ -463,7 +463,7 @@ TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name
   }
 }
 
-TEST_CASE("the tokenizer of a GGUF file has its special tokens, and bad metadata is rejected") {
+TEST_CASE("a GGUF tokenizer has special tokens, and invalid metadata is rejected") {
   using Facts = std::map<std::string, io::Fact>;
   const std::string at = "tokenizer.ggml.";
   const Facts facts = {{at + "model", std::string("gpt2")},

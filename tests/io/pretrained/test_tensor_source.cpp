@@ -39,7 +39,7 @@ struct Gguf {
 
 }  // namespace
 
-TEST_CASE("GGUF: every storage type gives the reference values bit for bit") {
+TEST_CASE("GGUF: every storage type is read bit for bit like the reference") {
   TensorSource source = TensorSource::open(kGolden + "small.gguf");
   const auto expected = io::load_safetensors(kGolden + "expected.safetensors").tensors;
   CHECK(source.is_gguf());
@@ -185,7 +185,7 @@ TEST_CASE("rotary rows: rows_by_pairs equals the conversion of llama.cpp") {
   CHECK_THROWS_AS(io::rows_by_pairs(w, 0), ShapeError);
 }
 
-TEST_CASE("GGUF: facts and tensors at the limits are read, and those beyond are rejected") {
+TEST_CASE("GGUF: facts and tensors within the limits are read, and all others are rejected") {
   const auto opened = [](auto change) {
     Gguf file;
     change(file);

@@ -37,7 +37,7 @@ float plain_sum(const ShardRange& node) {
 
 }  // namespace
 
-TEST_CASE("a fold holds the nodes that its shards complete, summed in the order of the tree") {
+TEST_CASE("a fold stores its complete nodes, summed in the order of the tree") {
   for (std::int64_t begin = 0; begin < 18; ++begin)
     for (std::int64_t end = begin + 1; end <= 18; ++end) {
       CAPTURE(begin, end);
@@ -61,7 +61,7 @@ TEST_CASE("a fold holds the nodes that its shards complete, summed in the order 
   CHECK(distributed::nodes_of({3, 3}).empty());
 }
 
-TEST_CASE("each process gets its share of the shards, rounded down") {
+TEST_CASE("each process gets an equal share of the shards, rounded down") {
   for (std::int64_t shards = 1; shards <= 12; ++shards)
     for (int size = 1; size <= 5; ++size)
       for (int rank = 0; rank < size; ++rank) {

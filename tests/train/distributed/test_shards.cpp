@@ -136,7 +136,7 @@ TEST_CASE("shard weights are exact beyond the integers of f32") {
   CHECK(mean == (3 + 6 * kMany) / (1 + kMany));
 }
 
-TEST_CASE("any number of processes gives the same bits", "[once]") {
+TEST_CASE("the number of processes does not change any bit", "[once]") {
   const Folder here;
   ShardedRun how;
   how.directory = here / "alone";
@@ -149,7 +149,8 @@ TEST_CASE("any number of processes gives the same bits", "[once]") {
   }
 }
 
-TEST_CASE("every optimizer, clipping and number of shards gives the same bits", "[once]") {
+TEST_CASE("bits do not depend on processes, for every optimizer, clipping and number of shards",
+          "[once]") {
   const Folder here;
   int run = 0;
   for (const std::string optimizer : {"sgd", "lion", "muon", "adamw"})

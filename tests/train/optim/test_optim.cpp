@@ -65,7 +65,7 @@ Tensor plain_newton_schulz(const Tensor& x) {
   return y;
 }
 
-TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is longer") {
+TEST_CASE("Newton-Schulz makes tall and wide matrices nearly orthogonal") {
   for (const Shape& shape : {Shape{3, 7}, Shape{5, 5}, Shape{5, 7}, Shape{1, 4}}) {
     const Tensor x = values(shape), y = optim::newton_schulz(x);
     CHECK(max(abs(y - plain_newton_schulz(x))).item() < 1e-12);
@@ -99,7 +99,7 @@ Tensor plain_mud(const Tensor& x) {
   return stack(out, tall ? 1 : 0);
 }
 
-TEST_CASE("mud follows its formula row by row, whichever side is longer") {
+TEST_CASE("mud follows its formula row by row, for tall and wide matrices") {
   seed(5);
   for (const Shape& shape : {Shape{3, 7}, Shape{7, 3}, Shape{5, 5}, Shape{1, 4}, Shape{4, 1},
                              Shape{37, 61}, Shape{61, 37}}) {
@@ -201,7 +201,7 @@ TEST_CASE("every optimizer learns a small problem and resumes bit for bit from i
   }
 }
 
-TEST_CASE("a step within backward equals the step after it and leaves no gradient") {
+TEST_CASE("a step within backward equals a step after backward and leaves no gradient") {
   seed(3);
   const Tensor x = randn({16, 3}), y = randn({16, 2});
   for (const auto& [name, make] : every_optimiser()) {
@@ -262,7 +262,7 @@ struct UpdateRecorder final : Observer {
   }
 };
 
-TEST_CASE("step returns the norm of all gradients, of any size, and clipping keeps them") {
+TEST_CASE("step returns the norm of gradients of any size, and clipping does not change them") {
   for (const std::int64_t n : {1, 1023, 1024, 1025, 1500, 2048, 2500, 65536, 65537, 66600}) {
     CAPTURE(n);
     const std::vector<nn::NamedTensor> all = {trained("a", {n}), trained("b", {3}, 2)};
@@ -285,7 +285,7 @@ TEST_CASE("a parameter without a gradient does not change, next to one with a gr
   CHECK(with.tensor.detach().to_vector<double>() != numbers({2}).to_vector<double>());
 }
 
-TEST_CASE("the state of an optimizer has PyTorch's names, with those of the parameters") {
+TEST_CASE("the state of an optimizer is named by PyTorch's names and those of the parameters") {
   const nn::NamedTensor p = trained("p", {2, 3});
   const auto has = [](const optim::Optimizer& optimizer, const char* name) {
     return optimizer.state_dict().count(name) == 1;
@@ -295,7 +295,7 @@ TEST_CASE("the state of an optimizer has PyTorch's names, with those of the para
   CHECK(has(optim::Muon({{p}}, {}), "momentum_buffer.p"));
 }
 
-TEST_CASE("Muon updates each matrix as one piece, however large") {
+TEST_CASE("Muon updates a matrix of any size as one piece") {
   const Shape wide{8, 8200};  // other optimizers split it into pieces
   const nn::NamedTensor w = trained("w", wide);
   const Tensor before = w.tensor.detach().clone();
@@ -306,7 +306,7 @@ TEST_CASE("Muon updates each matrix as one piece, however large") {
   CHECK(max(abs(w.tensor.detach() - expected)).item() <= 1e-12);
 }
 
-TEST_CASE("Muon takes the matrices of a stack one by one") {
+TEST_CASE("Muon orthogonalizes the matrices of a stack separately") {
   for (const bool stacked : {true, false}) {
     const nn::NamedTensor w = trained(stacked ? "a.qkv_proj.weight" : "a.weight", {7, 3});
     const Tensor before = w.tensor.detach().clone(), g = w.tensor.grad();
@@ -450,7 +450,7 @@ TEST_CASE("a step counts as a write, accepts any strides, and rejects states tha
   }
 }
 
-TEST_CASE("only matrices and higher ranks decay, and only matrices go to Muon") {
+TEST_CASE("only matrices and higher ranks decay, and only matrices are updated by Muon") {
   Parameters all;
   for (int rank = 0; rank < 5; ++rank) {
     Shape shape;
@@ -485,7 +485,7 @@ struct Three {
   }
 };
 
-TEST_CASE("the first step reports the parameters without a gradient, once") {
+TEST_CASE("only the first step reports the parameters without a gradient") {
   Three p;
   optim::SGD sgd(p.all());
   const auto step = [&] {
@@ -527,7 +527,7 @@ TEST_CASE("the report names five parameters and counts the rest") {
   CHECK(has(report_of(9), "8 of 9 " + five + " and 3 more."));
 }
 
-TEST_CASE("under a watch, the report names the operation where the path ended") {
+TEST_CASE("with a trace::Watch, the report names the op that ended the path to a parameter") {
   Three p;
   optim::SGD sgd(p.all());
   const trace::Watch watch;

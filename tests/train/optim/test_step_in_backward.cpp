@@ -40,7 +40,7 @@ struct Chain {
 
 }  // namespace
 
-TEST_CASE("step_in_backward never holds the gradients of many parameters") {
+TEST_CASE("step_in_backward never stores the gradients of many parameters") {
   constexpr int kLayers = 12;
   constexpr std::int64_t kWidth = 256, kBytes = kWidth * kWidth * 4;
   const Chain chain(kLayers, kWidth);
@@ -65,7 +65,7 @@ TEST_CASE("a destroyed optimizer leaves nothing on its parameters") {
   CHECK(chain.parameters[0].tensor.grad().defined());
 }
 
-TEST_CASE("step_in_backward leaves frozen parameters alone until they are unfrozen") {
+TEST_CASE("step_in_backward does not change frozen parameters until they are unfrozen") {
   const Chain chain(2, 4);
   Tensor first = chain.parameters[0].tensor;
   first.requires_grad_(false);
