@@ -84,7 +84,7 @@ TEST_CASE("C interface: findings of the caller are added to the report") {
   Checked c;
   const char* cause[] = {"UPSTREAM LAYOUT", "dy is read as if it were contiguous", "dy.strides()"};
   CHECK(gradus_check_condition(c.check, 0, nullptr, cause) == GRADUS_ERROR);
-  CHECK(has(gradus_check_error(c.check), "no report was made"));
+  CHECK(has(gradus_check_error(c.check), "no check was run"));
   REQUIRE(c.run("right") == GRADUS_PASS);
   CHECK(gradus_check_condition(c.check, 0, nullptr, cause) == GRADUS_PASS);
   CHECK(has(c.text(), "GRADCHECK PASS"));

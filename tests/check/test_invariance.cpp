@@ -66,7 +66,7 @@ TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail")
   };
   CHECK(with(causal_mask()));
   CHECK(with(causal_mask() & window_mask(1)));
-  CHECK(has(words(with(causal_mask(1))), "inputs from position 1 on, so the function sees the"));
+  CHECK(has(words(with(causal_mask(1))), "inputs from position 1 on, so the function depends"));
   CHECK(has(words(with({})), "the function depends on later positions"));
   // The values are correct, but the gradient reaches future tokens.
   const auto leaks_gradient = [&](const Tensor& in) {

@@ -171,7 +171,7 @@ TEST_CASE("manifolds: a derivative that is correct only at the identity fails") 
   const Report report =
       turned(so3(), kIdentity,
              [](const Values&, const Values& v, const Values& dy) { return cross(v, dy); });
-  fails(report, "the inputs have zeros, which hides mistakes; this is a point nearby");
+  fails(report, "the inputs have zeros, which hides mistakes; the finding is at a point nearby");
 }
 
 TEST_CASE("manifolds: gradients are written to buffers of the tangent space") {
