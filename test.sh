@@ -2,10 +2,10 @@
 # Installs missing packages, builds, and runs the tests labeled unit and slow.
 #   ./test.sh [--yes] [--all] [--preset NAME] [-- CTEST-OPTION…]
 #     --yes            install without asking
-#     --all            also install what the tests of the trace page need: node, Chromium, axe
+#     --all            also install the tools for tests of the trace page: node, Chromium, axe
 #     --preset NAME    release (default), debug, step, asan, tsan or coverage
-#     --everything …   nightly tests too, and every vector width, thread count, compiler and sanitizer:
-#                      hours, and a table of results; --everything --help lists the parts
+#     --everything …   also nightly tests, and every vector width, thread count, compiler and sanitizer;
+#                      takes hours and prints a table of results; --everything --help lists the parts
 #     -- -R softmax    options of ctest: here, only tests with softmax in their name
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"

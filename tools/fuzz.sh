@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[[ ${1:-} =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: a number of seconds is missing; for example, tools/fuzz.sh 60" >&2; exit 2; }
+[[ ${1:-} =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: the number of seconds is missing. For example: tools/fuzz.sh 60" >&2; exit 2; }
 count=$1
 shift
 targets=("$@")

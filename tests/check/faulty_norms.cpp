@@ -139,7 +139,7 @@ std::vector<FaultyOp> faulty_norm() {
        kShape},
       {"softmax, layout", softmax_case(), transposed, "TRANSPOSED", 0, kShape},
       {"softmax, last column", softmax_case(), skip_last_column, "LEFT OUT", 0, kShape},
-      {"log_softmax, dy alone", log_softmax_case(),
+      {"log_softmax, dy only", log_softmax_case(),
        instead(0, [](const Arguments&, const Values& dy) { return dy; }), "UPSTREAM ONLY", 0,
        kShape},
       {"log_softmax, mean", log_softmax_case(),

@@ -61,7 +61,7 @@ auto read_within_limits(std::size_t input_bytes, F read,
     check_message(refusal.what());
     return std::nullopt;
   } catch (const std::exception& other) {
-    violated(std::string("it threw an exception other than a FileError: ") + other.what());
+    violated(std::string("the reader threw an exception other than a FileError: ") + other.what());
   }
   watch.check();
   return result;

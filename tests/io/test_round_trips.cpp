@@ -231,13 +231,13 @@ TEST_CASE("checkpoint: the checksum detects a difference in any single part") {
        [&](auto& f) {
          f.tensors["a"] = transpose(x.view({3, 2}), 0, 1);
        }},
-      {"a tensor less", [&](auto& f) { f.tensors.erase("b"); }},
-      {"a tensor more", [&](auto& f) { f.tensors["c"] = Tensor::empty({0}, Dtype::f32); }},
+      {"a missing tensor", [&](auto& f) { f.tensors.erase("b"); }},
+      {"an extra tensor", [&](auto& f) { f.tensors["c"] = Tensor::empty({0}, Dtype::f32); }},
       {"text", [&](auto& f) { f.metadata["k"] = "21"; }},
-      {"text of another", [&](auto& f) { f.metadata["k"] = "1", f.metadata["l"] = "2"; }},
-      {"a fact less", [&](auto& f) { f.metadata.erase("l"); }},
-      {"a fact more", [&](auto& f) { f.metadata["n"] = ""; }},
-      {"its name", [&](auto& f) { f.metadata.erase("m"), f.metadata["n"] = "3"; }}};
+      {"the text of another fact", [&](auto& f) { f.metadata["k"] = "1", f.metadata["l"] = "2"; }},
+      {"a missing fact", [&](auto& f) { f.metadata.erase("l"); }},
+      {"an extra fact", [&](auto& f) { f.metadata["n"] = ""; }},
+      {"the name of a fact", [&](auto& f) { f.metadata.erase("m"), f.metadata["n"] = "3"; }}};
   for (const auto& [what, change] : changes) {
     INFO(what);
     io::TensorFile file{whole.tensors, metadata};

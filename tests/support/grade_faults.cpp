@@ -174,7 +174,7 @@ std::vector<Fault> faults() {
       {"the gradient is 1e-4 too large", "a gradient that does not cancel to 0", times(1 + 1e-4)},
       {"the gradient is 1e-6 too large", "a gradient that does not cancel to 0", times(1 + 1e-6)},
       {"negative gradients become positive", "gradients of both signs", magnitudes},
-      {"the last element is left 0", "a gradient there that is not 0", last_missing},
+      {"the last element is left 0", "a nonzero gradient at the last element", last_missing},
       {"all elements are shifted by one", "gradients that differ along an axis", rolled},
       {"an element is NaN", "an input with elements", not_a_number},
       {"1e-6 was added to the last element", "an input with elements", added_to_last},

@@ -106,8 +106,8 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
           },
           stop);
       require<Error>(mean == (18.0 + 3 * 21.0) / 4 && stop == (size == 2), "a mean of ", mean);
-      require<Error>(generator().position() == 16777217, "a place that moved");
-      require<Error>(!net.first.grad().defined(), "a gradient that is kept");
+      require<Error>(generator().position() == 16777217, "the position moved");
+      require<Error>(!net.first.grad().defined(), "a gradient was kept");
       const double norm = shards.update({}, 0);
       require<Error>(std::abs(norm - 6.75 * std::sqrt(2.0)) < 1e-14, "a norm of ", norm);
       const auto is = [](const Tensor& x, const std::vector<double>& wanted) {
