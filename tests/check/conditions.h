@@ -1,4 +1,3 @@
-// Helpers for tests of the checker's conditions.
 #pragma once
 
 #include <string>

@@ -1,4 +1,3 @@
-// Faults of masks, gathers, permutations and running sums.
 #include <vector>
 
 #include "gradus/tests/check/faulty_ops.h"

@@ -1,4 +1,3 @@
-// Faults of softmax and norms.
 #include <cmath>
 #include <vector>
 

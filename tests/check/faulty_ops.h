@@ -10,10 +10,10 @@ namespace gradus::raw_cases {
 
 struct FaultyOp {
   std::string name;
-  Case subject;  // with correct derivatives
+  Case subject;
   Spoil spoil;
   std::string cause;  // "": the report must not contain a cause
-  Index input = 0;    // input with the wrong derivative
+  Index input = 0;
   At output_shape = {};
 };
 

@@ -1,4 +1,3 @@
-// Faults in formulas.
 #include <cmath>
 
 #include "gradus/ops/members.h"

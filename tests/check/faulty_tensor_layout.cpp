@@ -1,4 +1,3 @@
-// Faults that depend on the layout or size of inputs.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -57,7 +57,7 @@ struct OddExp final : Op {
     kept = fault == 0 ? x : y;
     if (fault == 1) {
       Tensor same = y.detach();
-      same.fill_(1);  // overwrites the saved tensor
+      same.fill_(1);
       return exp(x.detach());
     }
     return y;

@@ -46,7 +46,6 @@ Report run_on(const Domains& domains, const Functions& functions, const std::vec
 
 Values random_values(Index count, std::uint64_t seed, double scale = 1);  // values in ±2·scale
 
-/// y[i] = f(x[i]).
 Case elementwise(const std::string& name, Values x, double (*f)(double), double (*df)(double));
 
 /// Checks a scalar function. `gradient` returns the gradient without the factor dy.

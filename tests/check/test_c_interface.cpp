@@ -1,4 +1,3 @@
-// Tests the checker's C interface.
 #include <cmath>
 #include <cstring>
 #include <string>

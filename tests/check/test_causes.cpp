@@ -151,7 +151,6 @@ TEST_CASE("causes: docs/checking/causes.md lists exactly the causes that tests c
                                "AMBIENT",
                                "WRONG CHOICE"};
   for (const FaultyOp& faulty : all_faulty_ops()) tested.insert(faulty.cause);
-  // docs/checking/cpp.md documents these causes.
   const std::set<std::string> conditions{
       "LAYOUT", "UPSTREAM LAYOUT", "WRITES OUTSIDE",       "ACCUMULATION", "SAME INPUT TWICE",
       "WANTS",  "TWO FORWARDS",    "WRITES TO ITS OUTPUT", "ERRORS",       "PRECISION"};

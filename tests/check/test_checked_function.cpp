@@ -1,4 +1,3 @@
-// Tests functions that change, throw or return mismatched sizes, f32 functions, and seeds.
 #include <algorithm>
 #include <memory>
 

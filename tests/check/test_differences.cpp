@@ -1,4 +1,3 @@
-// Tests finite differences of functions of one variable.
 #include <algorithm>
 #include <numeric>
 
@@ -23,7 +22,6 @@ double jitter(double x, double size) {
   return size * (many - std::floor(many) - 0.5);
 }
 
-/// Chebyshev polynomial T₄₀: twenty periods on [-1, 1].
 double chebyshev(double x) { return std::cos(40 * std::acos(x)); }
 double d_chebyshev(double x) { return 40 * std::sin(40 * std::acos(x)) / std::sqrt(1 - x * x); }
 
@@ -127,7 +125,6 @@ TEST_CASE("differences: an error of one part in a million fails at any scale", "
       const Report report = run_spoiled(
           c,
           [k, seed](Arguments& dx, const Arguments&, const Values&) {
-            // Changes all elements, or only the largest gradient.
             Values& d = dx[k];
             const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
             const auto largest = std::max_element(d.begin(), d.end(), smaller);

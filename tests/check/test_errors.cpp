@@ -1,4 +1,3 @@
-// Tests errors of invalid calls, and reports about functions that misbehave.
 #include <cmath>
 #include <random>
 #include <string>

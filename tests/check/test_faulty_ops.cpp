@@ -1,4 +1,3 @@
-// Tests the detection rate for faulty ops, and the absence of false alarms.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,7 +12,6 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// Returns a random case of any family, size and scale.
 Case random_case(std::uint64_t seed) {
   Random random(seed);
   const auto side = [&random] { return static_cast<Index>(1 + random.below(4)); };

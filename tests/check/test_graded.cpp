@@ -1,4 +1,3 @@
-// Tests that tolerances accept errors up to their limit.
 #include <cmath>
 
 #include "gradus/ops/members.h"

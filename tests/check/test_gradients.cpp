@@ -1,4 +1,3 @@
-// Tests check::gradients, vjp and second.
 #include <string>
 #include <vector>
 

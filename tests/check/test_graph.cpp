@@ -63,7 +63,7 @@ class WrongBackward : public Observer {
     for (const Gradient& each : dx) {
       if (!each.defined()) continue;
       const NoGrad off;
-      auto& gradient = const_cast<Gradient&>(each);  // the object is mutable
+      auto& gradient = const_cast<Gradient&>(each);
       if (each.is_whole())
         gradient = Gradient(each.part() * 1.001);
       else

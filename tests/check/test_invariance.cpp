@@ -1,4 +1,3 @@
-// Tests the detectors of forbidden dependencies in sequence models.
 #include <cmath>
 #include <memory>
 #include <sstream>

@@ -1,4 +1,3 @@
-// Tests kinks and declared conventions.
 #include "gradus/check/raw/kinks.h"
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/check/verdicts.h"

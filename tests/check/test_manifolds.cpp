@@ -1,4 +1,3 @@
-// Tests inputs and outputs on manifolds.
 #include <numeric>
 
 #include "gradus/check/raw/manifolds.h"
@@ -40,7 +39,6 @@ Values matrix_of(const Values& q) {
       2 * (x * z - w * y),           2 * (y * z + w * x),           w * w - x * x - y * y + z * z};
 }
 
-/// I + A + A²/2 + …
 SmallMatrix exponential(const SmallMatrix& a) {
   SmallMatrix sum{a.rows, a.rows}, term{a.rows, a.rows};
   for (Index i = 0; i < a.rows; ++i) term(i, i) = 1;

@@ -37,7 +37,6 @@ Tensor filled(const std::vector<double>& numbers, Dtype dtype = Dtype::f64) {
   return kernel::convert(tensor(numbers), dtype);
 }
 
-/// Forward updates a buffer.
 struct WithBuffers : nn::Layer<WithBuffers> {
   Tensor scale = filled({0.5, 2.0, -1.0}, Dtype::f32), shift = filled({1.0, 2.0, 3.0});
   Tensor order = indices({2, 0, 1});

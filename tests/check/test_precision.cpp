@@ -1,4 +1,3 @@
-// Tests gradients in f32.
 #include <cmath>
 
 #include "gradus/ops/members.h"

@@ -1,4 +1,3 @@
-// Tests reports as text, JSON and JUnit XML.
 #include <sstream>
 
 #include "gradus/check/raw/smallest.h"
@@ -11,7 +10,6 @@ namespace {
 
 using testing::fails, testing::passes, testing::says;
 
-/// Only the gradient of b[2,3] with respect to out[1,3] is wrong.
 Report one_element() {
   Options options;
   options.output_shape = {2, 5};

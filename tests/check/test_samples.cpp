@@ -1,4 +1,3 @@
-// Tests the sampling of large Jacobians.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"

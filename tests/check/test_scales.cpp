@@ -51,7 +51,7 @@ struct Function {
   std::function<Vector<Real>(const Vector<Real>&)> exact;
   std::function<Vector<Dual>(const Vector<Dual>&)> dual;
   double largest = 1e12;  // for larger x, f overflows or is constant
-  bool positive = false;  // requires x > 0
+  bool positive = false;
 };
 
 struct Domain {
@@ -74,7 +74,6 @@ Function each(std::string name, Domain domain, F f) {
   });
 }
 
-/// Returns J[output][element], computed in long double precision.
 std::vector<Values> jacobian(const Function& f, const Values& x) {
   std::vector<Values> rows;
   for (Index j = 0; j < x.size(); ++j) {

@@ -1,4 +1,3 @@
-// Tests linearity in dy, and writes to buffers.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"

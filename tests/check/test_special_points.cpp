@@ -1,4 +1,3 @@
-// Tests points that hide mistakes.
 #include <algorithm>
 #include <numeric>
 

@@ -1,4 +1,3 @@
-// Tests color and progress on a terminal.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,4 +1,3 @@
-// Tests time budgets and threads.
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -21,7 +20,7 @@ double seconds_since(Clock::time_point begin) {
 struct Slow {
   std::size_t elements;
   double call;
-  std::function<double(Index)> factor = [](Index) { return 1.0; };  // multiplies the derivative
+  std::function<double(Index)> factor = [](Index) { return 1.0; };
 
   Report report(double budget, int threads = 1) const {
     Values x(elements);

@@ -1,4 +1,3 @@
-// Tests the rule in check/raw/verdict.h.
 #include <array>
 
 #include "gradus/check/raw/options.h"
@@ -54,7 +53,6 @@ int rank(const Judgement& j) {
   return j.verdict == Verdict::pass ? 2 : j.verdict == Verdict::inconclusive ? 1 : 0;
 }
 
-/// Reports the first case that violates the property.
 template <class Law>
 void for_each_judged(Law law) {
   const std::vector<Judged> all = all_judged();

@@ -33,7 +33,6 @@ namespace {
 using Numbers = std::vector<double>;
 using faulty_tensor_ops::Tensors;
 
-/// A faulty op of either type, as functions of its differentiable inputs.
 struct Exhibit {
   std::string name, family, cause;
   int order = 1;
@@ -116,7 +115,6 @@ Exhibit exhibit(const faulty_tensor_ops::FaultyOp& faulty) {
   return e;
 }
 
-/// The memory blocks and tensors at the end of a request.
 struct Memory {
   Tensors blocks, tensors;
 

@@ -1,4 +1,3 @@
-// Fuzzes io::Json.
 #include "gradus/io/json.h"
 
 #include "gradus/tests/fuzz/watch.h"

@@ -8,7 +8,6 @@
 
 namespace gradus::fuzz {
 
-/// Repeats bytes [at, at + length) until the input has up to `most` bytes.
 inline std::vector<std::uint8_t> repeated(std::span<const std::uint8_t> input, std::size_t at,
                                           std::size_t length, std::size_t most) {
   const auto part = input.subspan(at, length);

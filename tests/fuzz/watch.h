@@ -47,7 +47,6 @@ class Watch {
   std::clock_t start_;
 };
 
-/// Returns the result of `read`, or nothing if it throws a FileError. Checks the limits.
 template <class F>
 auto read_within_limits(std::size_t input_bytes, F read,
                         std::int64_t constant_bytes = kConstantBytes)

@@ -12,7 +12,6 @@ namespace {
 
 using Folders = std::vector<std::string>;
 
-/// The folders that each folder may include, in addition to itself.
 const Folders kEngine = {"engine/base", "engine/gemm", "engine"};
 const std::map<std::string, Folders> kMayInclude = {
     {"engine/base", {}},
@@ -55,7 +54,6 @@ std::string included(const std::string& line) {
   return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
 }
 
-/// Returns the problem of this include, or "".
 std::string fault(const Source& source, const std::string& line) {
   const std::string target = included(line);
   if (target.empty()) return "";

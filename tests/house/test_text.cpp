@@ -16,7 +16,6 @@ std::size_t columns(const std::string& line) {
   }));
 }
 
-/// Matches entire identifiers only.
 bool has_word(const std::string& line, const std::string& word) {
   const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {

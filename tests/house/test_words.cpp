@@ -98,7 +98,6 @@ std::vector<std::string> findings(const Prose& prose) {
   return out;
 }
 
-/// Returns Markdown without code.
 Prose prose_of(const std::vector<std::string>& lines) {
   Prose out;
   bool code = false, fence = false;

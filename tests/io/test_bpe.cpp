@@ -1,4 +1,3 @@
-// Tests word and byte-pair tokenizers.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>

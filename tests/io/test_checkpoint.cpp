@@ -1,4 +1,3 @@
-// Tests that a checkpoint loads completely or not at all.
 #include <csignal>
 #include <string>
 #include <vector>
@@ -130,7 +129,7 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a complete file") {
     kill(child, SIGKILL);
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status));  // the child was killed during a save
+    CHECK(WIFSIGNALED(status));
     const io::Checkpoint found = io::load_checkpoint(path);
     const double found_step = std::stod(found.facts.at("step"));
     CHECK(found_step >= 1);

@@ -1,4 +1,3 @@
-// Tests CSV tables.
 #include <clocale>
 #include <string>
 #include <vector>

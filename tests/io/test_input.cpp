@@ -1,4 +1,3 @@
-// Tests reading bytes at any offset, and values in multiple pieces.
 #include "gradus/io/input.h"
 
 #include "gradus/io/pretrained/tensor_source.h"

@@ -1,4 +1,3 @@
-// Tests saving and loading a module's weights.
 #include "gradus/io/safetensors.h"
 
 #include "gradus/nn/feed_forward.h"

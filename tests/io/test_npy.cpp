@@ -9,7 +9,6 @@
 namespace gradus::testing::test_npy {
 namespace {
 
-/// Returns a .npy file of version 1.0.
 std::string file_of(const std::string& header, const std::string& data = "") {
   std::string bytes("\x93NUMPY\1\0", 8);
   bytes += {static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)};

@@ -1,4 +1,3 @@
-// Tests that random contents round-trip bit for bit, and that corrupted files are rejected.
 #include <algorithm>
 #include <bit>
 #include <cctype>

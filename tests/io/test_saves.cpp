@@ -1,4 +1,3 @@
-// Tests that files are replaced atomically and durably.
 #ifdef __linux__
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,7 +20,6 @@ namespace {
 std::atomic<int> synced_files{0}, synced_directories{0};
 }
 
-/// Counts the call and calls the system's fsync.
 extern "C" int fsync(int file) {
   struct stat about {};
   if (fstat(file, &about) == 0) ++(S_ISDIR(about.st_mode) ? synced_directories : synced_files);

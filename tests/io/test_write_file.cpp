@@ -1,4 +1,3 @@
-// Tests that a file is written completely or not at all.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -84,7 +83,7 @@ TEST_CASE("a reader sees the complete old or new version while a file is replace
   const std::string path = here / "file", old(200'000, 'a');
   for (const std::size_t size : {0u, 100'000u, 200'000u, 300'000u}) {
     write(path, old);
-    std::ifstream reader(path, std::ios::binary);  // must read the old contents
+    std::ifstream reader(path, std::ios::binary);
     std::filesystem::remove(here / "name of the old one");
     std::filesystem::create_hard_link(path, here / "name of the old one");
     const std::string fresh(size, 'b');

@@ -143,7 +143,6 @@ void empty(const std::filesystem::path& folder) {
     std::filesystem::remove_all(entry, ignored);
 }
 
-/// Runs `body` in `jobs` processes. Returns false if a process fails.
 template <class Body>
 bool side_by_side(int jobs, const std::string& scratch, Body body) {
   std::fflush(stdout);
@@ -158,7 +157,6 @@ bool side_by_side(int jobs, const std::string& scratch, Body body) {
   return good;
 }
 
-/// Returns CPU seconds, including those of ended children.
 double seconds_computed() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -179,7 +177,7 @@ struct Known {
 struct Learned {
   Known* known;
   int* reached;
-  std::atomic<std::size_t>* used;  // number of used elements of `reached`
+  std::atomic<std::size_t>* used;
 };
 
 /// Records the sites that a case reaches: none if it fails or is too slow.

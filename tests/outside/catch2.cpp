@@ -1,4 +1,3 @@
-// Uses the checker in a Catch2 test.
 #include <cmath>
 #include <vector>
 

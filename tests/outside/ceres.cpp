@@ -1,4 +1,3 @@
-// Checks Ceres' cost functions and manifolds.
 #include <iostream>
 
 #include <ceres/autodiff_cost_function.h>

@@ -1,4 +1,3 @@
-// Uses the checker in a doctest test.
 #include <cmath>
 #include <vector>
 

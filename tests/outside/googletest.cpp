@@ -1,4 +1,3 @@
-// Uses the checker in a GoogleTest test.
 #include <cmath>
 #include <vector>
 

@@ -1,4 +1,3 @@
-// Uses the checker without a test framework.
 #include <cmath>
 #include <iostream>
 #include <vector>

@@ -1,4 +1,3 @@
-// Uses the checker with xtensor's arrays and their shapes.
 #include <iostream>
 
 #include <gradus/check/adapters/xtensor.h>

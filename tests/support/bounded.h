@@ -50,7 +50,6 @@ struct Bounded {
   friend bool operator==(const Bounded& a, const Bounded& b) { return a.value == b.value; }
 };
 
-/// Applies a function with the given value and derivative at x.
 inline Bounded function(const Bounded& x, double value, double derivative) {
   const double passed = x.error == 0 ? 0 : std::abs(derivative) * x.error;
   return {value, passed + 6 * std::abs(value)};

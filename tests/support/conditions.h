@@ -7,8 +7,6 @@
 
 namespace gradus::testing {
 
-/// Compares two results up to rounding errors of a different addition order. `where` starts the
-/// message.
 std::string differs(const Result& a, const Result& b, const std::string& where);
 
 /// Checks that inputs may have any strides.

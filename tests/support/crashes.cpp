@@ -136,7 +136,6 @@ Files finished(const std::string& directory) {
   return files;
 }
 
-/// Resumes the run. Without a checkpoint, resume() throws a one-line error, and the run restarts.
 void resume_or_start(const Resumable& run) {
   if (fs::exists(run.directory + "/checkpoint.safetensors")) return run.resume();
   std::string message = "\n";

@@ -1,4 +1,3 @@
-// Sets or unsets an environment variable during a scope.
 #pragma once
 
 #include <cstdlib>

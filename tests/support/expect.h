@@ -1,4 +1,3 @@
-// Assertions with messages, and ops that provoke edge cases.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,3 @@
-// Rules for the inputs of samples, and injected faults that no sample detects.
 #include "gradus/tests/support/grade.h"
 
 #include <algorithm>

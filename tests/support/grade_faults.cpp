@@ -103,7 +103,6 @@ Falsified swapped(const Graded& g) {
   return {};
 }
 
-/// For each element that affects multiple outputs, counts only one output.
 Falsified one_output(const Graded& g, bool first) {
   Numbers x(g.gradient.size(), 0.0);
   bool any = false;
@@ -141,7 +140,6 @@ Falsified diagonal_only(const Graded& g) {
   return any ? Falsified(x) : Falsified();
 }
 
-/// Permutes the gradient by forward's permutation instead of its inverse.
 Falsified not_inverted(const Graded& g) {
   if (g.sample.op != "permute" || g.gradient.empty()) return {};
   const NoGrad quiet;

@@ -30,7 +30,6 @@ std::string refusal_problem(std::initializer_list<std::string_view> nouns) {
   }
 }
 
-/// Checks the exception that f throws.
 template <class E, class F>
 std::string refusal_problem(F&& f, std::initializer_list<std::string_view> nouns) {
   try {
@@ -53,7 +52,6 @@ std::string refusal(F&& f) {
   return "nothing was thrown";
 }
 
-/// Returns the result of f, or the type and message of the Error that it throws.
 inline std::string outcome(const std::function<std::string()>& f) {
   try {
     return f();

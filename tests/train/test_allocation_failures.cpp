@@ -1,4 +1,3 @@
-// Tests failed allocations in an optimizer step, which must update all parameters or none.
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/nn/transformer.h"

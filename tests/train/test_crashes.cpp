@@ -1,4 +1,3 @@
-// Tests training runs that continue after a power loss or a full disk.
 #include <cerrno>
 #include <csignal>
 

@@ -1,4 +1,3 @@
-// Tests the sampling of batches.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -122,7 +121,6 @@ TEST_CASE("length buckets visit each sequence once per pass, in an order of seed
     CHECK(std::set<std::int64_t>(seen.begin(), seen.end()).size() == 203);
   }
   CHECK(orders[0] != orders[1]);
-  // Each batch depends only on its step.
   CHECK(train::LengthBuckets(lengths, 8, 5, 4).at(31) == buckets.at(31));
   CHECK(buckets.at(3) == train::LengthBuckets(lengths, 8, 5, 4).at(3));
   CHECK(train::LengthBuckets(lengths, 8, 6, 4).at(31) != buckets.at(31));

@@ -1,4 +1,3 @@
-// Compares batches, schedules and metrics with their definitions.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -105,7 +104,7 @@ TEST_CASE("batches of a pool are not ordered by length") {
       CHECK(batch.back() == batch.front() + 3);
       order.push_back(batch.front());
     }
-    orders.insert(order);  // one of 16! orders
+    orders.insert(order);
   }
   CHECK(orders.size() == 4);
 }

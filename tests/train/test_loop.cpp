@@ -1,4 +1,3 @@
-// Tests the training loop, without and with a Trainer.
 #include <bit>
 #include <cmath>
 #include <csignal>

@@ -1,4 +1,3 @@
-// Compares the training loop with an explicit loop, using random options.
 #include <csignal>
 #include <random>
 

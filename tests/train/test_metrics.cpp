@@ -1,4 +1,3 @@
-// Tests the metrics file.
 #include <sys/resource.h>
 #include <algorithm>
 #include <cerrno>

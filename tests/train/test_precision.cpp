@@ -1,4 +1,3 @@
-// Compares training in f32 with training in f64.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -48,7 +47,7 @@ TEST_CASE("the loss of logits of 1e4 is finite, equals f64's, and training conti
     TinyGpt task(5, dtype);
     Tensor weight = task.model().norm.parameters().front().tensor.detach();
     const auto largest_logit = [&] {
-      task.model().eval();  // turns dropout off
+      task.model().eval();
       const double most = max(abs(task.model()(reshape(arange(8), {1, 8})))).item();
       task.model().train();
       return most;

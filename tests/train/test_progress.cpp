@@ -1,4 +1,3 @@
-// Tests the progress line.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +18,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// RAII guard for an environment variable.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {

@@ -1,4 +1,3 @@
-// Tests training with multiple thread counts.
 #include <cmath>
 
 #include "gradus/engine/base/num_threads.h"

@@ -1,4 +1,3 @@
-// Tests runs with a time limit, on a simulated clock.
 #include <cmath>
 #include <csignal>
 
@@ -53,7 +52,7 @@ TEST_CASE("a machine about as fast as planned keeps the plan") {
     CHECK(run.step == 500);
     CHECK(run.evaluations == 10);
     for (std::size_t i = 0; i < run.positions.size(); ++i)
-      REQUIRE(run.positions[i] == static_cast<double>(i));  // unchanged
+      REQUIRE(run.positions[i] == static_cast<double>(i));
   }
   CHECK(simulated(0.092, 0.92).step == 500);  // a small earliness is within the tolerance
   CHECK(simulated(0.108, 1.08).changes.size() == 1);
@@ -193,7 +192,7 @@ TEST_CASE("a trainer changes and records its steps, and the learning rate does n
   CHECK(took.front().second == Approx(312.5));
   CHECK(goals.back().second == static_cast<double>(trainer.step()));
   REQUIRE(std::ssize(rates) == trainer.step());
-  for (std::size_t i = 0; i < rates.size(); ++i) {  // by linear interpolation
+  for (std::size_t i = 0; i < rates.size(); ++i) {
     const auto step = static_cast<std::int64_t>(positions[i]);
     const double on = positions[i] - static_cast<double>(step);
     const double factor = (1 - on) * kWarmCosine(step) + on * kWarmCosine(step + 1);

@@ -1,4 +1,3 @@
-// Tests model configurations.
 #include "gradus/io/pretrained/model_config.h"
 
 #include <functional>

@@ -1,4 +1,3 @@
-// Tests GGUF, shards with an index, and malicious files.
 #include <cstdlib>
 #include <cstring>
 

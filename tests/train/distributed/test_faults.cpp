@@ -1,4 +1,3 @@
-// Tests that a fault in one process ends all processes with a one-line error.
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"

@@ -1,4 +1,3 @@
-// Compares folds with an explicit tree.
 #include <vector>
 
 #include "gradus/ops/create.h"

@@ -1,4 +1,3 @@
-// Tests that a sharded optimizer equals an unsharded one bit for bit.
 #include <functional>
 #include <memory>
 
@@ -56,7 +55,6 @@ struct Set {
   }
 };
 
-/// Returns all gradients in one tensor, in the order of the groups.
 Tensor gradient(std::int64_t step) {
   seed(100 + static_cast<std::uint64_t>(step));
   return randn({15 + 2100 + 1 + 1200 + 1024 + 40});

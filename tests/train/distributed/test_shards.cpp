@@ -1,4 +1,3 @@
-// Tests that sharded runs do not depend on the number of processes.
 #include <cmath>
 
 #include "gradus/engine/base/random.h"
@@ -67,7 +66,7 @@ TEST_CASE("an infinite gradient changes the weights of all ranks, or none with o
           stop);
       const double norm = shards.update({.only_finite = only_finite}, 0);
       require<Error>(!std::isfinite(norm), "a norm of ", norm);
-      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {  // one for each rank
+      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {
         const bool changed = !std::isfinite(net.weight.to_vector<float>()[i]);
         require<Error>(changed != only_finite, "weight ", i, " of rank ", transport.rank());
       }
@@ -95,8 +94,8 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
       optim::SGD optimizer(net.parameters(), {.lr = 0.5, .weight_decay = 0.25});
       optimizer.warn_params_without_grad(false);
       distributed::Shards shards(net, optimizer, transport, 2);
-      generator().restore(1, 16777217);   // not representable in f32
-      bool stop = transport.rank() == 1;  // requests a stop on one rank
+      generator().restore(1, 16777217);  // not representable in f32
+      bool stop = transport.rank() == 1;
       const double mean = shards.gradients(
           3,
           [&](std::int64_t i) {  // i = 6 (one token), then 7 (three)
@@ -210,7 +209,7 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
         for (std::int64_t s = 0; s < i % std::ssize(sizes); ++s)
           begin += sizes[static_cast<std::size_t>(s)];
         const std::int64_t n = sizes[static_cast<std::size_t>(i % std::ssize(sizes))];
-        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // ignored
+        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);
         return train::BatchLoss(
             mse_loss(net(slice(x, 0, begin, begin + n)), slice(y, 0, begin, begin + n)), n);
       },

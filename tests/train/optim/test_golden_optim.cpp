@@ -1,4 +1,3 @@
-// Compares optimizers, averages and schedules with PyTorch.
 #include <cmath>
 #include <fstream>
 #include <functional>

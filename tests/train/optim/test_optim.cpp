@@ -1,4 +1,3 @@
-// Compares optimizers with their formulas.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -327,7 +326,6 @@ TEST_CASE("observers see each parameter before and after its update, and each st
   UpdateRecorder recorder;
   const ObserverScope scope(recorder);
   optimizer.step({.factor = 0.5});
-  // The parameter is 1, and its gradient −1.
   CHECK(recorder.text ==
         "begin SGD a 0.25 1\nbegin SGD b 0.125 1\nend SGD a 0.25 1.25\nend SGD b 0.125 1.125\n"
         "step 1\n");
@@ -417,7 +415,7 @@ std::vector<float> after_steps(const std::function<Made(const Parameters&)>& mak
 }
 
 TEST_CASE("updating a large parameter equals updating its parts") {
-  constexpr std::size_t kPiece = 65536;  // number of elements per piece
+  constexpr std::size_t kPiece = 65536;
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
     const auto& make = kElementwise[which];

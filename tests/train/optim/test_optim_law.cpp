@@ -1,4 +1,3 @@
-// Tests optimizers with all combinations of options, groups and schedules.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -84,7 +83,6 @@ struct Plain {
   bool matrix;
 };
 
-/// Returns a bᵀ; if `turned`, returns a b for a square a.
 List times(const List& a, const List& b, std::size_t rows, std::size_t columns, bool turned) {
   const std::size_t width = turned ? rows : columns, depth = turned ? columns : rows;
   List out(rows * width);
@@ -95,7 +93,6 @@ List times(const List& a, const List& b, std::size_t rows, std::size_t columns, 
   return out;
 }
 
-/// Repeats X = a X + b (X Xᵀ) X + c (X Xᵀ)² X five times.
 List orthogonal(List x) {
   double norm = 0;
   for (const double each : x) norm += each * each;

@@ -1,4 +1,3 @@
-// Tests optimizer steps within backward.
 #include <memory>
 #include <string>
 #include <tuple>
