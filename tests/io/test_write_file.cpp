@@ -1,4 +1,3 @@
-
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
