@@ -1,9 +1,9 @@
 // Times attention by length: ./bench.sh attention --length 1024 8192
 //
 // Prints one JSON object per kind and length, or a table with --table: medians over interleaved
-// rounds, and medians of the ratios to the first kind. peak_mb is the additional memory of a
-// forward and backward pass. floor_ms is the time of two forward and five backward matmuls over the
-// visible pairs, at the rate of a cached matmul of 64 queries with 512 keys.
+// rounds, and medians of the ratios to the first kind. peak_mb is the additional memory of forward
+// and backward. floor_ms is the time of two forward and five backward matmuls over the visible
+// pairs, at the rate of cached matmuls.
 //
 // `small` has 12 examples, 4 heads and 64 positions of width 32, is causal, and uses one thread.
 
@@ -42,7 +42,6 @@ struct Flags {
   bool serve = false, table = false;
 };
 
-/// An attention variant.
 struct Kind {
   /// Maps [B, H, T, D] to [B, H, T, D].
   std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
@@ -215,7 +214,6 @@ void print_json(const Row& row, const std::string& first) {
   std::fflush(stdout);
 }
 
-/// Prints one row per kind and one column per length.
 void print_table(const std::vector<Row>& rows, const Flags& flags) {
   std::string head = "| T |", rule = "|---|";
   for (const std::int64_t T : flags.lengths) head += " " + std::to_string(T) + " |", rule += "---|";

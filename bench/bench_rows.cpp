@@ -35,7 +35,7 @@ constexpr std::int64_t kRows = 64, kColumns = 768, kElements = kRows * kColumns;
 
 struct Kernel {
   std::string name;
-  double bytes;  // bytes per element
+  double bytes;
   std::function<void()> run;
 };
 

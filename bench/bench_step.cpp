@@ -1,10 +1,9 @@
 // Times a training step of a GPT: ./bench.sh step --config cpu
 //
 // A step is forward, cross-entropy, backward, clipping to norm 1 and AdamW, as in
-// bench/pytorch_step.py. floor_ms is the time of the step's matmuls. It consists of the three
-// matmuls of every linear layer at their exact shapes, by the fastest use of the threads, and of
-// exactly causal attention at their mean rate. Matrices stay in the caches. floor_in_order_ms runs
-// the matmuls in the order of a step, with separate matrices per layer.
+// bench/pytorch_step.py. floor_ms is the time of the step's matmuls with cached matrices, by the
+// fastest use of the threads, plus exactly causal attention at the mean rate. floor_in_order_ms
+// runs the matmuls in the order of a step, with separate matrices per layer.
 
 #include <algorithm>
 #include <cstdio>

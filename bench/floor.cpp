@@ -79,7 +79,6 @@ double best_ms(const Product& p) {
   return best;
 }
 
-/// The linear layers of a step with all their matrices.
 class InOrder {
  public:
   explicit InOrder(const nn::GPTPreset& preset) : rows_(preset.batch * preset.options.context) {

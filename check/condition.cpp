@@ -1,4 +1,3 @@
-// Runs the conditions in order, and compares two gradients.
 #include "gradus/check/condition.h"
 
 #include <algorithm>
@@ -15,7 +14,6 @@ namespace {
 /// Relative change of the inputs with which Trial::sensitivity() is measured.
 constexpr double kNudge = 0x1p-30;
 
-/// Returns the absolute difference, or 0 for two NaNs.
 double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const double apart = std::abs(a - b);

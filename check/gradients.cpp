@@ -59,7 +59,7 @@ namespace check {
 namespace {
 
 /// Above this size, a second thread is faster.
-constexpr std::int64_t kSmall = std::int64_t{1} << 16;  // elements
+constexpr std::int64_t kSmall = std::int64_t{1} << 16;
 
 bool holds(const Tensor& x, const std::optional<double>& value) {
   const Values all = numbers(x);

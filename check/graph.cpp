@@ -29,7 +29,6 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Stores the first call of each combination of op, shapes and dtypes.
 class FirstOfEachKind : public Observer {
  public:
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
@@ -162,8 +161,8 @@ class ReplayedCall {
   }
 
   const RecordedCall& call_;
-  Tensors in_;   // f64 if floating-point
-  Shape shape_;  // shape of the result
+  Tensors in_;  // f64 if floating-point
+  Shape shape_;
   Values weights_;
   std::vector<MovingInput> moving_;
 };

@@ -41,12 +41,11 @@ void check_input(const char* check, const Tensor& x) {
 
 Tensor example(const Tensor& x, std::int64_t b) { return slice(x, 0, b, b + 1); }
 
-/// x[:, first:last]
 Tensor positions(const Tensor& x, std::int64_t first, std::int64_t last) {
   return slice(x, 1, first, last);
 }
 
-/// Returns the largest difference. `why` completes the description: why the results must be equal.
+/// Returns the largest difference. `why` completes its description.
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
   if (a.shape() != b.shape())
@@ -67,7 +66,6 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
                          x[where], " and ", y[where], " (", why, ")")};
 }
 
-/// Returns the first failure of comparison(i), or success.
 template <class Comparison>
 Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
                     Comparison comparison) {

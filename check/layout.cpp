@@ -46,7 +46,6 @@ Tensor repeated(const Tensor& x, std::optional<int> axis) {
   return kernel::strided_view(x, x.shape(), strides, x.offset());
 }
 
-/// True if the buffer around x is unchanged.
 bool frame_is_whole(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   Tensor rest = kernel::copy(kernel::strided_view(x, {count}, {1}, 0));
@@ -55,9 +54,8 @@ bool frame_is_whole(const Tensor& x) {
   return std::all_of(all.begin(), all.end(), [](double v) { return std::isnan(v); });
 }
 
-/// Kernels may confuse strides. transpose() swaps them, a slice has an offset and gaps, and
-/// neighbors in every second column are not adjacent. dy has the same layouts if y is viewed in
-/// these ways.
+/// Kernels may confuse strides. transpose() swaps them, a slice has an offset and gaps, and every
+/// second column is not contiguous. dy has such layouts if y is viewed in these ways.
 void other_strides(Trial& t) {
   const std::tuple<MemoryLayout, const char*, const char*> layouts[] = {
       {MemoryLayout::slice, "for inputs that are slices of larger ones",

@@ -64,10 +64,10 @@ class Borrowed {
     }
   }
 
-  std::map<Tensor*, Tensor> own_;                      // original tensors
+  std::map<Tensor*, Tensor> own_;
   std::vector<std::pair<Tensor*, std::size_t>> uses_;  // a member and the index of its parameter
   std::vector<Tensor*> buffers_;
-  std::map<const Node*, std::size_t> indices_;  // indices of tied parameters
+  std::map<const Node*, std::size_t> indices_;
   Tensors parameters_;
   std::vector<std::string> names_;
   Dtype dtype_ = Dtype::bool_;  // dtype of the copies; bool_: no copies
@@ -95,8 +95,7 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   return all;
 }
 
-/// Finds ops with wrong derivatives. Reports them as causes of failed parameters that have no
-/// cause.
+/// Reports wrong ops as causes of failed parameters without a cause.
 void name_operation(const CheckedTensorFunction& f, Report& report) {
   const auto loss = [&] { return f.call(f.leaves(f.inputs)); };
   const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});

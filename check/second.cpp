@@ -67,7 +67,7 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   Options options = given;
   options.upstream = {};
   options.refused = {};
-  options.dtype = Dtype::f64;  // f32 is checked with f
+  options.dtype = Dtype::f64;  // gradients() covers f32
   const CheckedTensorFunction function(std::string(name), f, inputs, options);
   Tensors u;
   for (std::size_t k = 0; k < inputs.size(); ++k)

@@ -83,7 +83,6 @@ void output_is_left_alone(Trial& t) {
           {before, {}});
 }
 
-/// Returns the message that f throws, or "".
 std::string error_of(const Trial& t, const Tensors& in, bool record) {
   const GradMode mode(record);
   try {

@@ -95,7 +95,7 @@ void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t
 
 void BpeTokenizer::encode_pieces(std::span<const std::string_view> all,
                                  std::vector<std::int64_t>& ids) const {
-  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // from, to
+  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;
   for (const std::string_view piece : all) {
     const auto [at, fresh] = known.try_emplace(piece, ids.size(), ids.size());
     auto& [from, to] = at->second;

@@ -34,7 +34,6 @@ class Learner {
     for (const auto& [pair, seen] : pairs_) heap_.push({seen.count, pair});
   }
 
-  /// Merges the most frequent pair into `id` if the pair occurs at least twice.
   bool merge(std::int64_t id, Pair& merged) {
     while (!heap_.empty()) {
       const Entry top = heap_.top();

@@ -1,4 +1,3 @@
-// Charts have 800 × 450 pixels and axes that end at round numbers.
 #include "gradus/io/chart.h"
 
 #include <algorithm>
@@ -66,7 +65,6 @@ std::string dot(const std::string& colour, double x, double y) {
                  "\" r=\"3\"/>\n");
 }
 
-/// Maps values between the first and the last tick to pixels.
 struct Axis {
   std::vector<double> ticks;  // never −0
   double first_pixel, last_pixel;

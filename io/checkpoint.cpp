@@ -35,7 +35,6 @@ class Checksum {
   std::uint32_t crc_ = 0;
 };
 
-/// Returns a checksum of facts, names, dtypes, shapes and values.
 std::string checksum_of(const Checkpoint& checkpoint) {
   Checksum sum;
   for (const auto& [key, value] : checkpoint.facts) {

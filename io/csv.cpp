@@ -69,7 +69,6 @@ std::optional<double> number_in(std::string_view field) {
 
 bool is_number(const std::string& field) { return number_in(field).has_value(); }
 
-/// Returns a column name as a field, quoted if necessary.
 std::string field_of(const std::string& column) {
   require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
           "save_csv: the column name ", quote(column), " must be a single line and not a number");

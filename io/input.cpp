@@ -22,7 +22,7 @@ static_assert(sizeof(bool) == 1);
 struct StoredKind {
   const char* name;
   std::size_t bytes;  // bytes per block
-  Dtype dtype;        // dtype in memory
+  Dtype dtype;
   std::int64_t block = 1;
 };
 constexpr StoredKind kStoredKinds[] = {
@@ -30,7 +30,8 @@ constexpr StoredKind kStoredKinds[] = {
     {"BOOL", 1, Dtype::bool_},    {"F16", 2, Dtype::f32},      {"BF16", 2, Dtype::f32},
     {"I32", 4, Dtype::i64},       {"U8", 1, Dtype::i64},       {"Q8_0", 34, Dtype::f32, 32},
     {"Q4_0", 18, Dtype::f32, 32}, {"Q4_1", 20, Dtype::f32, 32}};
-static_assert(std::size(kStoredKinds) == static_cast<std::size_t>(Stored::q4_1) + 1);  // same order
+// In the order of Stored.
+static_assert(std::size(kStoredKinds) == static_cast<std::size_t>(Stored::q4_1) + 1);
 
 const StoredKind& kind_of(Stored stored) { return kStoredKinds[static_cast<std::size_t>(stored)]; }
 
@@ -57,7 +58,7 @@ void unpack(Stored stored, const std::byte* block, float* y) {
 }
 
 void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::int64_t count) {
-  constexpr std::int64_t kPiece = 1024;  // number of blocks
+  constexpr std::int64_t kPiece = 1024;
   const std::size_t bytes = bytes_of(stored);
   std::vector<std::byte> piece;
   for (std::int64_t left = count / 32; left > 0; left -= kPiece) {

@@ -132,7 +132,6 @@ Stored stored_as(const std::string& description, const std::string& file) {
                   " is not supported. Supported types: <f4 <f8 <i8 |b1 <f2 <i4 |u1");
 }
 
-/// Returns the position and length of the header.
 std::pair<std::uint64_t, std::uint64_t> header_place(Input& input) {
   unsigned char start[12] = {};
   const std::size_t n = std::min<std::size_t>(sizeof start, static_cast<std::size_t>(input.size()));
@@ -202,7 +201,8 @@ void save_npy(const std::string& path, const Tensor& x) {
   header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
 
   std::string bytes(kMagic);
-  bytes += {'\1', '\0', static_cast<char>(header.size()), '\0'};  // < 256 for 8 sizes
+  // A header with 8 sizes has less than 256 bytes.
+  bytes += {'\1', '\0', static_cast<char>(header.size()), '\0'};
   bytes += header;
   const Tensor packed = kernel::contiguous(x);
   dispatch(x.dtype(), [&]<class T>() {

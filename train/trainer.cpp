@@ -60,7 +60,6 @@ std::string words(std::string name) {
   return name;
 }
 
-/// Formats evaluation results for the progress line.
 std::string note(const Metrics& metrics) {
   std::string line;
   for (const auto& [name, value] : metrics) {

@@ -1,4 +1,3 @@
-// Each length is compared with the bytes that remain in the file.
 #include "gradus/io/pretrained/gguf.h"
 
 #include <algorithm>
@@ -19,7 +18,6 @@ const std::map<std::uint32_t, Stored> kTypes = {
 
 enum FactType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, flag, text, list, u64, i64, f64 };
 
-/// Reads values sequentially.
 class Reader {
  public:
   explicit Reader(Input& input) : input_(input) {}
@@ -43,7 +41,6 @@ class Reader {
     return bytes;
   }
 
-  /// Reads an integer or flag of type `type`.
   std::int64_t whole(std::uint32_t type) {
     constexpr int kBits[] = {8, 8, 16, 16, 32, 32, 0, 8, 0, 0, 64, 64};
     require<FileError>(type < std::size(kBits) && kBits[type] > 0, input_.name(), ": the type ",

@@ -107,7 +107,6 @@ const char* name_of(nn::Activation activation) {
                    "Use all three, or another activation.");
 }
 
-/// Llama and related families, with their class names.
 const std::map<std::string, const char*> kLlamas = {{"llama", "LlamaForCausalLM"},
                                                     {"mistral", "MistralForCausalLM"},
                                                     {"qwen2", "Qwen2ForCausalLM"},
@@ -190,7 +189,6 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
   return o;
 }
 
-/// Returns the options of a block of BERT, ALBERT or ViT.
 nn::BlockOptions encoder_block(Asked& config) {
   return {.width = config.as_int("hidden_size"),
           .heads = config.as_int("num_attention_heads"),

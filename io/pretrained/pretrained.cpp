@@ -24,7 +24,6 @@ nn::TensorReader reader_of(const std::shared_ptr<TensorSource>& source) {
   return reader;
 }
 
-/// An opened model: configuration and tensors.
 struct Opened {
   explicit Opened(const std::string& path)
       : source(std::make_shared<TensorSource>(TensorSource::open(path))),

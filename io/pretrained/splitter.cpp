@@ -16,7 +16,7 @@ namespace {
 struct Char {
   char32_t code = 0;
   CharKind kind = CharKind::other;
-  std::size_t at = 0;  // offset of the first byte
+  std::size_t at = 0;
 };
 
 /// Returns the characters of the text, then a sentinel that is not a letter, number or space.
@@ -42,7 +42,6 @@ class Matcher {
         gpt2_(splitter == Splitter::gpt2),
         most_digits_(splitter == Splitter::llama3 ? 3 : 1) {}
 
-  /// Returns the end of the piece that begins at i < n.
   std::size_t end_of_piece(std::size_t i) const {
     if (const std::size_t end = contraction(i)) return end;
     const bool prefix = gpt2_ ? c_[i].code == ' '
@@ -84,7 +83,7 @@ class Matcher {
     if (c_[i].code != '\'') return 0;
     const auto letter = [&](std::size_t at) -> char32_t {
       const char32_t code = c_[at].code;
-      if (gpt2_) return code;  // below, only capitals become these letters
+      if (gpt2_) return code;  // only capitals become these letters below
       return code <= 'Z' ? code + ('a' - 'A') : code == U'ſ' ? U's' : code;
     };
     const char32_t a = letter(i + 1);

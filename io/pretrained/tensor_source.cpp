@@ -16,7 +16,6 @@ namespace fs = std::filesystem;
 constexpr const char* kWhole = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-/// Returns the only model file of a directory.
 std::string file_in(const fs::path& directory) {
   std::vector<std::string> found;
   std::error_code failure;

@@ -1,4 +1,3 @@
-// Table lookups, and the normal forms of Unicode Standard Annex 15.
 #include "gradus/io/pretrained/unicode.h"
 
 #include <algorithm>
@@ -77,7 +76,6 @@ void decompose(char32_t c, Characters& out) {
   if (row->b) decompose(row->b, out);
 }
 
-/// Returns the composition of a and b, or 0.
 char32_t together(char32_t a, char32_t b) {
   if (a - kLead < kLeads && b - kVowel < kVowels)
     return kSyllable + ((a - kLead) * kVowels + b - kVowel) * kTails;

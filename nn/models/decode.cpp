@@ -101,7 +101,6 @@ struct Candidate {
   std::int64_t beam, token;
 };
 
-/// Returns the `count` best continuations by sum of log-probabilities, best first.
 std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<Beam>& open,
                                   std::int64_t count) {
   std::vector<double> sums;

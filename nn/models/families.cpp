@@ -210,7 +210,7 @@ WeightMap torch_cross_attention_names(const CrossAttentionOptions& o) {
   WeightMap map{.rules = {{"(q|k|v)_proj.bias", "in_proj_bias"}, {"out_proj.*", "out_proj.*"}}};
   if (keys == o.width && values == o.width)
     append(map.rules, {{"(q|k|v)_proj.weight", "in_proj_weight"}});
-  else  // PyTorch then stores three weights
+  else  // PyTorch stores three weights
     append(map.rules, {{"q_proj.weight", "q_proj_weight"},
                        {"k_proj.weight", "k_proj_weight"},
                        {"v_proj.weight", "v_proj_weight"}});

@@ -1,4 +1,3 @@
-// Expands the lines of a map into pairs of tensor names.
 #include "gradus/nn/models/weight_map.h"
 
 #include <set>

@@ -42,7 +42,6 @@ void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
   });
 }
 
-/// Throws ShapeError if a name, shape or dtype differs.
 void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
   for (const auto& [name, like] : own) {
     const auto at = given.find(name);
