@@ -12,7 +12,7 @@ namespace gradus::bench {
 double measure_bandwidth();
 
 struct PrecisionBench {
-  std::string name;                     // name of the model
+  std::string name;
   std::vector<std::int64_t> text = {};  // text for perplexity; empty: no perplexity
   std::int64_t seen = 64;               // tokens processed before timing starts
   int rounds = 7;

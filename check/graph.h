@@ -23,7 +23,6 @@ struct GraphOptions {
 /// layer, the calling line, and the element. Ops that cannot run in f64, or that exceed the time
 /// limit, are listed; the verdict is then not PASS. Throws ValueError if loss is undefined, and
 /// GraphError if nothing was recorded.
-/// was recorded.
 Report graph(const std::function<Tensor()>& loss, const GraphOptions& options = {});
 
 }  // namespace gradus::check

@@ -19,7 +19,6 @@ struct Given {
   Dims shape = {};
   std::optional<Manifold> manifold = {};
 
-  /// Returns this input on a manifold (manifold.h).
   Given on(Manifold m) const {
     Given result = *this;
     result.manifold = std::move(m);

@@ -139,7 +139,6 @@ class CheckedFunction {
                               : ". Fix the random seed, and keep no state between calls");
   }
 
-  /// Returns the measured function along a move of input k.
   LineFunction line_of(std::size_t k, const Move& move) {
     return [this, k, &move](double t) {
       Values& now = arguments_[k];

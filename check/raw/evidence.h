@@ -24,7 +24,7 @@ struct InputEvidence {
 
 struct Evidence {
   std::vector<InputEvidence> inputs = {};
-  std::size_t input = 0;  // index of the wrong input
+  std::size_t input = 0;
   bool jacobian = false;  // f returns a Jacobian
   Dims output_shape = {};
   Values output = {};

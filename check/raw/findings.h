@@ -30,7 +30,7 @@ struct Finding {
   Dims output = {};       // output index; empty for a scalar or a weighted sum
   bool along = false;     // all elements move along a direction
   double analytic = 0;    // derivative under test
-  double numeric = 0;     // measured derivative
+  double numeric = 0;
   double allowed = 0;     // largest accepted |analytic − numeric|
   std::string note = {};  // details as text
 };
@@ -49,7 +49,7 @@ struct InputSummary {
   bool differentiable = true;
   std::int64_t elements = 0;   // elements of the input
   std::int64_t looked_at = 0;  // elements moved one by one; the others move along directions
-  std::int64_t compared = 0;   // pairs of values compared
+  std::int64_t compared = 0;
   std::int64_t wrong = 0;      // elements with a wrong derivative
   std::int64_t unseen = 0;     // elements that could not be measured
   std::int64_t kinks = 0;      // elements at a kink

@@ -14,7 +14,7 @@ namespace gradus::check {
 struct Probe {
   Values weight;                        // one weight per output; a single weight for a row
   std::optional<std::size_t> row = {};  // empty if dense
-  Arguments answer = {};                // result of the derivative under test
+  Arguments answer = {};
 
   bool dense() const { return !row; }
   Values upstream(std::size_t outputs) const {

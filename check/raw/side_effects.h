@@ -11,7 +11,6 @@ class SideEffects {
   SideEffects(CheckedFunction& function, Values dy, const Tolerance& tolerance, Report& report)
       : function_(function), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
 
-  /// Checks `answer`, the derivative's result for dy_.
   void check_answer(const Arguments& answer) {
     const Arguments again = function_.vjp(dy_, report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {

@@ -128,7 +128,7 @@ class TimeBudget {
   Clock::time_point begin_ = Clock::now();
   bool limited_ = false;
   double elements_ = 0;               // number of differentiable elements
-  std::vector<std::size_t> columns_;  // number of columns per input
+  std::vector<std::size_t> columns_;
 };
 
 /// Returns the smallest single-element error that every direction detects. A direction moves each

@@ -48,7 +48,6 @@ inline std::size_t element_at(const Dims& index, const Dims& shape) {
   return static_cast<std::size_t>(result);
 }
 
-/// Returns the largest absolute value. Ignores values that are not finite.
 inline double largest_of(const Values& x) {
   double result = 0;
   for (const double v : x)

@@ -120,7 +120,6 @@ inline Slope measured(const std::array<double, 7>& f, double x, double h, double
   return result;
 }
 
-/// Measures a one-sided slope, for the edge of a domain.
 inline Slope one_sided(const std::array<double, 7>& f, double x, double h, double ulp,
                        double noise) {
   const double side = std::isfinite(f[6]) ? 1 : -1;

@@ -60,7 +60,6 @@ class VjpCheck {
     return report_;
   }
 
-  /// Returns the probes with the results of the derivative under test.
   const std::vector<Probe>& probes() const { return probes_; }
 
  private:

@@ -47,7 +47,6 @@ inline std::string share(std::int64_t part, std::int64_t all) {
   return joined(part, " of ", all, " elements");
 }
 
-/// Returns "x[1,2]", or "x" for a single value.
 inline std::string indexed(const std::string& name, const Dims& at) {
   return at.empty() ? name : name + list(at);
 }

@@ -79,7 +79,7 @@ struct ChatMessage {
 
 /// A chat as text, with the byte range [first, second) of each message.
 struct ChatText {
-  std::string text;  // the rendered chat
+  std::string text;
   std::vector<std::pair<std::size_t, std::size_t>> messages;
 };
 

@@ -14,7 +14,7 @@ struct StoredTensor {
   Stored stored = Stored::f32;
   std::string dtype;  // type in the file: "BF16", "Q4_1"
   Shape shape;
-  std::size_t file = 0;  // index of the file in the source
+  std::size_t file = 0;
   std::uint64_t at = 0;  // offset of the first byte
 };
 

@@ -14,7 +14,7 @@ namespace gradus::nn {
 struct GPTOptions {
   std::int64_t vocab = 0;       // V, vocabulary size
   std::int64_t context = 0;     // maximum T
-  std::int64_t layers = 1;      // number of blocks
+  std::int64_t layers = 1;
   BlockOptions block = {};      // with head.position none, GPT learns position embeddings
   std::int64_t window = 0;      // a token attends to itself and window − 1 earlier ones; 0: all
   bool checkpoint = false;      // in training, stores one block at a time, for 1/3 more arithmetic
@@ -66,7 +66,7 @@ class GPT : public Layer<GPT> {
 /// A model of a named size. "baby12" and "baby64" are nanoGPT's character-level settings. Set the
 /// vocabulary size to that of your text (gpt2: 50257).
 struct GPTPreset {
-  std::string name;  // for example "gpt2"
+  std::string name;
   GPTOptions options;
   std::int64_t batch;  // recommended batch size
 };

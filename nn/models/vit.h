@@ -9,7 +9,7 @@ namespace gradus::nn {
 struct VisionTransformerOptions {
   std::int64_t size = 0, patch = 0;  // in pixels per side; patch divides size
   std::int64_t channels = 1, classes = 0;
-  std::int64_t layers = 1;  // number of blocks
+  std::int64_t layers = 1;
   BlockOptions block = {};
 };
 
