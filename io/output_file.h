@@ -48,7 +48,7 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-/// Truncate and rename a file. Return 0 or an errno.
+/// Truncate, rename or remove a file. Return 0 or an errno.
 int truncate_file(const std::string& path, std::int64_t size);
 int rename_file(const std::string& path, const std::string& to);
 int remove_file(const std::string& path);

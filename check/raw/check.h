@@ -113,8 +113,8 @@ class Raw {
   /// Compares the full Jacobian, or a sample.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
-  /// Sets a time limit (a std::chrono::duration). Elements that the limit excludes from separate
-  /// moves are moved together along directions. The report states which errors could be missed.
+  /// Sets a time limit (a std::chrono::duration). Elements without time for separate moves are
+  /// moved together along directions. The report states which errors could be missed.
   template <class Time>
   Raw& budget(Time time) {
     return set(options.seconds,

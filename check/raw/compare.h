@@ -11,8 +11,8 @@ struct Numeric {
   Tolerance tolerance = {};
   std::vector<Move> moves = {};
 
-  /// Removes the moves that were not measured. Of the first `elements` moves, `done` were measured;
-  /// `seen` is the end of the measured moves among the others.
+  /// Keeps the measured moves: `done` of the first `elements`, and those up to `seen` among the
+  /// others.
   void keep(std::size_t done, std::size_t elements, std::size_t seen) {
     moves.resize(seen);
     moves.erase(moves.begin() + static_cast<std::ptrdiff_t>(done),

@@ -84,8 +84,8 @@ inline bool smooth(const Slope& s, const Goal& goal) {
   return s.finite() && !one_sided_mismatch(s, goal.scale, goal.tolerance);
 }
 
-/// True if the error estimate is within the tolerance, or consists of rounding, which a smaller
-/// step increases.
+/// True if the error estimate is within the tolerance, or is rounding, which a smaller step
+/// increases.
 inline bool settled(const Slope& s, const Goal& goal) {
   const Tolerance& t = goal.tolerance;
   return smooth(s, goal) &&
@@ -293,8 +293,7 @@ class JacobianColumn {
     return result;
   }
 
-  /// Tries larger steps, which reduce the effect of rounding (a saturated softmax, a small change
-  /// of a large value).
+  /// Tries larger steps, which reduce the effect of rounding (a saturated softmax).
   void try_larger_steps(double h) {
     for (int step = 0; step < kLargerSteps && any(&JacobianColumn::rough); ++step) {
       h /= kShrink;

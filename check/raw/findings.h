@@ -1,4 +1,4 @@
-// The result of a check. Checks of arrays, checks of tensors and the C interface share it.
+// The result of a check, shared by checks of arrays, checks of tensors and the C interface.
 #pragma once
 
 #include <iosfwd>
@@ -26,10 +26,10 @@ struct Finding {
   Verdict verdict = Verdict::fail;
   std::size_t input = 0;
   std::string input_name = {};
-  Dims at = {};           // input index; empty for a scalar or a direction
-  Dims output = {};       // output index; empty for a scalar or a weighted sum
-  bool along = false;     // all elements move along a direction
-  double analytic = 0;    // derivative under test
+  Dims at = {};         // input index; empty for a scalar or a direction
+  Dims output = {};     // output index; empty for a scalar or a weighted sum
+  bool along = false;   // all elements move along a direction
+  double analytic = 0;  // derivative under test
   double numeric = 0;
   double allowed = 0;     // largest accepted |analytic − numeric|
   std::string note = {};  // details as text
@@ -50,12 +50,12 @@ struct InputSummary {
   std::int64_t elements = 0;   // elements of the input
   std::int64_t looked_at = 0;  // elements moved one by one; the others move along directions
   std::int64_t compared = 0;
-  std::int64_t wrong = 0;      // elements with a wrong derivative
-  std::int64_t unseen = 0;     // elements that could not be measured
-  std::int64_t kinks = 0;      // elements at a kink
-  double largest = 0;          // largest measured derivative
-  std::string map = {};        // one character per element; empty if all are correct
-  std::int64_t map_rows = 0;   // > 0: `map` shows a Jacobian [map_rows, elements]
+  std::int64_t wrong = 0;     // elements with a wrong derivative
+  std::int64_t unseen = 0;    // elements that could not be measured
+  std::int64_t kinks = 0;     // elements at a kink
+  double largest = 0;         // largest measured derivative
+  std::string map = {};       // one character per element; empty if all are correct
+  std::int64_t map_rows = 0;  // > 0: `map` shows a Jacobian [map_rows, elements]
   Cause cause = {};
 };
 

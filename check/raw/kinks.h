@@ -1,6 +1,6 @@
 // Kinks: points where the left and right derivatives differ. Any value between them passes unless a
-// convention is declared. How the one-sided derivatives change as the step shrinks distinguishes a
-// kink from a smooth point.
+// convention is declared. A kink differs from a smooth point in how the one-sided derivatives
+// change as the step shrinks.
 #pragma once
 
 #include <optional>

@@ -146,7 +146,7 @@ GRADUS_CHECK_INLINE Manifold se3() {
   return {"rigid motions", always(6), plus, {}, residual};
 }
 
-/// Returns n − rows rows that complete the orthonormal rows of x [rows, n] to a basis, by applying
+/// Returns n − rows rows that complete the orthonormal rows of x [rows, n] to a basis. Applies
 /// Gram-Schmidt (twice) to the axes.
 inline SmallMatrix complement(const SmallMatrix& x) {
   const std::size_t n = x.columns;

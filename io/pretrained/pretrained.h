@@ -28,7 +28,7 @@ nn::MaskedLM load_masked_lm(const std::string& path);
 nn::TextClassifier load_text_classifier(const std::string& path);
 nn::VisionTransformer load_vision_transformer(const std::string& path);
 
-/// Loads any module, with a map of names, from safetensors, shards or GGUF:
+/// Loads any module from safetensors, shards or GGUF, with a map of names:
 /// load_mapped("encoder.safetensors", nn::torch_encoder_names(), encoder).
 void load_mapped(const std::string& path, const nn::WeightMap& names, nn::Module& module);
 
