@@ -45,7 +45,7 @@ struct Flags {
 struct Kind {
   /// Maps [B, H, T, D] to [B, H, T, D].
   std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
-  double pairs;  // visible pairs per head, or pairs of the same cost
+  double pairs;  // visible pairs per head, or pairs of equal cost
 };
 
 Kind masked(const Mask& mask, std::int64_t T, double dropout) {

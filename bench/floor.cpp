@@ -30,8 +30,8 @@ Matrix<float> result(Tensor& c) { return {c.mutable_data<float>(), c.size(0), c.
 
 using Way = std::function<void(Matrix<float>, Matrix<const float>, Matrix<const float>)>;
 
-/// Returns three ways to use the threads: the built-in kernels, the library on Gradus's threads,
-/// and the library on its own threads.
+/// Returns three ways to use the threads: the built-in kernels, the library called by Gradus's
+/// threads, and the library's threads.
 std::vector<Way> ways() {
   const simd::Level level = simd::level();
   const auto by = [level](Backend backend, gemm::Threads threads) {

@@ -21,7 +21,7 @@ const Cause kSubset = {"WANTS", "correct if all inputs require a gradient, wrong
                        "check needs_grad(i): a sum, a product or a saved tensor that another "
                        "input needs is missing"};
 
-/// Returns nonzero gradients as large as dx, so that rounding cannot hide an addend.
+/// Returns nonzero gradients as large as dx. Rounding cannot hide them in a sum.
 Tensors other_gradients(const Tensors& dx) {
   return for_each_defined(dx, [&](std::size_t k) {
     const double size = largest_of(numbers(dx[k]));

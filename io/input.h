@@ -42,7 +42,7 @@ std::int64_t block_of(Stored stored);  // values per block: 1 or 32
 std::size_t bytes_of(Stored stored);   // size of one block
 Dtype loaded_as(Stored stored);
 
-/// Returns the product of the sizes, or nothing if no tensor can have that many bytes.
+/// Returns the product of the sizes, or nothing if it exceeds the maximum size of a tensor.
 std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes);
 
 /// Reads a tensor from byte `at`. The caller must have checked that the input contains the tensor.

@@ -90,7 +90,7 @@ class Numbers:
         return "[" + (",\n" + " " * depth if rows else ", ").join(inner) + "]"
 
 
-# ---- what is shown ----
+# ---- text of objects ----
 
 
 def guarded(show):

@@ -47,8 +47,8 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Runs the remaining steps. Throws ValueError if a loss or gradient is not finite; the weights
-  /// are then those before that step.
+  /// Runs the remaining steps. Throws ValueError if a loss or gradient is not finite; that step
+  /// does not change the weights.
   void run(const LossOf& loss_of, const std::function<void()>& evaluate);
 
   std::int64_t step() const { return step_; }  // completed steps

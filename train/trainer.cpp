@@ -33,7 +33,7 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   return number;
 }
 
-/// Reads a double from its stored bits, so that resumed runs compare exact values.
+/// Reads a double from its stored bits. Resumed runs must compare exact values.
 double exact_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
   return std::bit_cast<double>(whole_number(checkpoint, fact, path));
 }

@@ -160,7 +160,7 @@ class Trainer : private Loop {
   RunFiles files_;
   std::vector<std::pair<Save, Load>> kept_;
   optim::EMA* ema_ = nullptr;
-  std::unique_ptr<MetricsLog> log_;  // only on rank 0, like the next two members
+  std::unique_ptr<MetricsLog> log_;  // only on rank 0, as are the next two members
   std::optional<Progress> progress_;
   Metrics metrics_;  // results of the last evaluation
   double best_, last_;

@@ -39,7 +39,7 @@ struct Finding {
 struct Cause {
   std::string name = {};  // "MISSING TERM"; empty if no pattern was found
   std::string why = {};   // evidence for the cause
-  std::string hint = {};  // what to change
+  std::string hint = {};  // the suggested fix
 };
 
 /// Totals of one input for the report.

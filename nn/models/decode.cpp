@@ -139,7 +139,7 @@ std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
   for (std::int64_t n = 0; n < options.tokens && !open.empty(); ++n) {
     std::vector<Beam> longer;
     std::vector<std::int64_t> parents;
-    // With twice as many candidates as beams, enough remain even if half of them end.
+    // With 2 · beams candidates, enough remain even if half of them end.
     for (const Candidate& way : best_steps(model.next(latest), open, 2 * options.beams)) {
       if (std::ssize(longer) == options.beams) break;
       Tokens text = open[static_cast<std::size_t>(way.beam)].tokens;

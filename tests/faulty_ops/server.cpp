@@ -167,7 +167,7 @@ void print_tensor(const Tensor& x, long long block) {
   std::printf(" %lld", static_cast<long long>(x.offset()));
 }
 
-/// Keeps results alive, so that an address identifies one block.
+/// Keeps results alive, because an address must identify one block.
 struct Kept {
   std::size_t faulty = 0;
   Tensors results;

@@ -25,7 +25,7 @@ class VariableScope {
   std::optional<std::string> before_;
 };
 
-/// Empties PATH, so that call stacks skip the slow addr2line.
+/// Empties PATH, which skips the slow addr2line in call stacks.
 struct NoPrograms : VariableScope {
   NoPrograms() : VariableScope("PATH", "") {}
 };

@@ -46,7 +46,7 @@ std::string masked(std::string text) {
   return text;
 }
 
-/// Returns what f writes to a terminal, or "" if no terminal is available.
+/// Returns the output of f on a terminal, or "" if no terminal is available.
 template <class F>
 std::string on_terminal(F f) {
   const int ours = ::posix_openpt(O_RDWR | O_NOCTTY);

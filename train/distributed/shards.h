@@ -7,7 +7,7 @@
 //   g = Σ count_s · ∇mean_s / Σ count_s     over all shards s, added in the order of fold.h
 //
 // Then each process updates its part of the parameters (sharded_optimizer.h) and sends it to all
-// processes. A step sends as many bytes as an all-reduce. All shards start from the same buffers
+// processes. A step sends the bytes of an all-reduce. All shards start from the same buffers
 // (batch statistics), which are averaged after the step.
 #pragma once
 

@@ -100,7 +100,7 @@ double Optimizer::step(const StepOptions& options) {
 
 double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions& options) {
   if (options.only_finite && !std::isfinite(norm)) return norm;
-  // Adds 1e-6, like PyTorch, to avoid division by a norm of 0.
+  // Adds 1e-6, as in PyTorch, to avoid division by a norm of 0.
   const double scale =
       options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
   prepare_all(work, slots_, options.factor, scale);

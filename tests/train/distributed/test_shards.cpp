@@ -262,7 +262,7 @@ TEST_CASE("moments are stored once across processes, and bytes sent match the fo
           const std::int64_t sent = transport.bytes_sent() - before;
           require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ",
                          shards.bytes_a_step());
-          // A step sends as many bytes as a ring all-reduce, plus messages.
+          // The bytes sent per step are those of a ring all-reduce, plus messages.
           const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
           require<Error>(fewer > 0 || std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent,
                          " of ", ring);
