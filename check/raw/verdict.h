@@ -82,7 +82,7 @@ struct Slope {
   double turn = 0;        // |f''|·h
   double bend = 0;        // |f''|·unit
   bool kink = false;      // true if left and right remain apart
-  bool declared = false;  // true if `value` is right by convention
+  bool declared = false;  // true if `value` is correct by convention
 
   double estimate() const { return std::max(std::abs(change), jitter) + noise; }
   double gap() const { return std::abs(right - left); }

@@ -18,7 +18,7 @@ struct Room {
   std::condition_variable change;
   int arrived = 0;
   std::int64_t meeting = 0;
-  std::string failure, ended;  // of the first thread, or ""
+  std::string failure, ended;  // messages of the first thread, or ""
   std::vector<const std::vector<ConstBytes>*> posted{};
 
   /// Barrier. Throws Error if a thread never arrives.

@@ -15,9 +15,9 @@ Schedule constant_schedule();
 /// Returns (step + 1) / warmup up to 1, then half a cosine down to `floor` at `total`, then
 /// `floor`.
 Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor = 0.1);
-/// Returns the same warm-up, then a linear decrease to `floor` at `total`.
+/// Returns the warm-up of warmup_cosine, then a linear decrease to `floor` at `total`.
 Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor = 0.0);
-/// Returns the same warm-up, then 1, then 1 − √p down to `floor` at `total`, where p is the elapsed
+/// Returns the warm-up of warmup_cosine, then 1, then 1 − √p down to `floor` at `total`. p is the elapsed
 /// fraction of the last `decay` steps. Hägele et al. 2024 ("1-sqrt").
 Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64_t total,
                              double floor = 0.0);
