@@ -1,7 +1,7 @@
 // Times gradient checks: ./bench.sh check --peer pytorch
 //
-// Runs four cases on one thread, with all conditions ("default") and without them ("bare"). Prints
-// one JSON object per line. bench/pytorch_check.py runs the same cases.
+// Runs four cases on one thread, with all conditions ("default") and without ("bare"). Prints one
+// JSON object per line. bench/pytorch_check.py runs the same cases.
 
 #include <algorithm>
 #include <chrono>

@@ -5,10 +5,9 @@
 //   ./bench.sh decode --config gpt2 --precisions   the same with random weights
 //   ./bench.sh decode --model M --peer pytorch     a prompt and next tokens, next to other engines
 //
-// In the first form, a GPT of the named sizes with a context of `length` has processed all tokens
-// but one. With a cache, the model processes that token; without a cache, it processes all tokens.
-// Rounds alternate. Prints one JSON object per position (a quarter of the length, half, all) with
-// both medians and their ratio.
+// In the first form, a GPT with a context of `length` has processed all tokens but one. With a
+// cache, the model processes that token; without a cache, all tokens. Prints one JSON object per
+// position (a quarter of the length, half, all) with both medians and their ratio.
 
 #include <chrono>
 #include <cstdio>

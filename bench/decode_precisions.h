@@ -19,9 +19,8 @@ struct PrecisionBench {
 };
 
 /// Compares decoding speed by weight precision with the memory bandwidth. Prints one JSON object
-/// per precision, from interleaved rounds: tokens per second, ratio to f32, bytes per token and per
-/// second, and share of the bandwidth. With a text, also prints the perplexity, its change from
-/// f32, and how often the most likely token is the same.
+/// per precision, from interleaved rounds: tokens per second, ratio to f32, bytes per token, and
+/// share of the bandwidth. With a text, also prints the perplexity and its change from f32.
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench);
 
 }  // namespace gradus::bench

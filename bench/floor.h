@@ -23,9 +23,8 @@ std::vector<Product> products_of(const nn::GPTPreset& preset);  // of the preset
 /// backward. The count is the same for all engines.
 double step_flop(const nn::GPTPreset& preset);
 
-/// The floor of a step: milliseconds of its matmuls, each by the fastest of three ways. These are
-/// the built-in kernels, one call of the BLAS library per thread, or the library's threads. Assumes
-/// the mean rate for attention.
+/// The floor of a step: milliseconds of its matmuls, each by the fastest of three ways (built-in
+/// kernels, one BLAS call per thread, the library's threads). Assumes the mean rate for attention.
 struct Floor {
   /// Repeats each shape on matrices that stay in the caches.
   double ms;

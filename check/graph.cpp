@@ -57,9 +57,8 @@ class FirstOfEachKind : public Observer {
   std::set<std::string> kinds_;
 };
 
-/// A recorded call as a scalar function: a random weighted sum of its result. Non-finite values
-/// (such as a mask's −∞) do not move. Zeros with gradient 0 do not move either, because the op may
-/// require them (a mask).
+/// A recorded call as a scalar function: a random weighted sum of its result. Non-finite values do
+/// not move. Zeros with gradient 0 do not move either, because the op may require them (a mask).
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {

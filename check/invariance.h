@@ -26,15 +26,14 @@ std::ostream& operator<<(std::ostream& out, const Invariance& found);
 /// the same random state, and does not record unless a gradient is needed.
 using SequenceFunction = std::function<Tensor(const Tensor& x)>;
 
-/// Outputs are equal if |a − b| ≤ tolerance · max(1, |a|). Default: 1e-9 in f64 and 1e-4 in f32.
-/// The default allows thousands of rounding errors, because matmuls of different sizes may add in a
-/// different order.
+/// Outputs are equal if |a − b| ≤ tolerance · max(1, |a|). Default: 1e-9 in f64 and 1e-4 in f32,
+/// because matmuls of different sizes may add in a different order.
 struct InvarianceOptions {
   double tolerance = 0;
 };
 
-/// True if no output depends on a later input. Changes each position together with all later ones.
-/// For floating-point inputs, also checks that the gradients with respect to later positions are 0.
+/// True if no output depends on a later input. For floating-point inputs, also checks that the
+/// gradients with respect to later positions are 0.
 Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOptions& = {});
 
 /// True if the content of padding does not change f(x, lengths). At least one length must be less

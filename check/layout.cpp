@@ -54,9 +54,8 @@ bool frame_is_whole(const Tensor& x) {
   return std::all_of(all.begin(), all.end(), [](double v) { return std::isnan(v); });
 }
 
-/// Kernels may confuse strides. A transposed tensor has swapped strides, and a slice has an offset
-/// and gaps. Every second column is not contiguous. dy has such layouts if y is viewed in these
-/// ways.
+/// Kernels may confuse strides. A transposed tensor has swapped strides, a slice has an offset and
+/// gaps, and every second column is not contiguous. dy has such layouts if y is a view.
 void other_strides(Trial& t) {
   const std::tuple<MemoryLayout, const char*, const char*> layouts[] = {
       {MemoryLayout::slice, "for inputs that are slices of larger ones",

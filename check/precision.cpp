@@ -4,14 +4,13 @@
 //   |g₃₂ - g₆₄|ᵢ ≤ 8 √k 2⁻²⁴ ( |J|ᵀ|dy| + |∂g/∂x| |x| + |dy| |y| / |x| )ᵢ
 //
 // The first term bounds gᵢ, a sum of products over outputs. Its k rounding errors of random sign
-// add up to √k, where k is the size of the largest tensor. The second term exists because
-// intermediate roundings act like roundings of x; it is measured by perturbing x. The third term
-// allows for rounding errors of terms that cancel (softmax of one element). The factor 8 allows for
-// a sequence of ops.
+// add up to √k, where k is the size of the largest tensor. The second term, measured by perturbing
+// x, allows for intermediate roundings, which act like roundings of x. The third term allows for
+// terms that cancel (softmax of one element), and the factor 8 for a sequence of ops.
 //
 // Terms inside f may be larger (layer norm over two nearly equal elements, logits in the hundreds).
 // The check therefore also allows 8 times the change of g₃₂ when x changes by one rounding, up to
-// 32 times the bound. A gradient beyond both limits is noise and fails.
+// 32 times the bound.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Stores distinct pieces once, with counts. A merge visits only the pieces that contain the pair. A
-// heap finds the most frequent pair. Counts that are out of date are corrected when popped.
+// Stores distinct pieces once, with counts. A heap finds the most frequent pair. Counts that are
+// out of date are corrected when popped.
 #include <queue>
 
 #include "gradus/engine/base/error.h"

@@ -21,8 +21,8 @@ struct FileChange {
 };
 
 /// Test hook, called before each change. Returns 0, or the errno with which the change fails. A
-/// failing write first writes half of its bytes, as on a full disk. A sync may return kSkipped to
-/// save time. Shared by all threads.
+/// failing write first writes half of its bytes. A sync may return kSkipped to save time. Shared by
+/// all threads.
 constexpr int kSkipped = -1;
 extern std::function<int(const FileChange&)> file_watch;
 

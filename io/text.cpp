@@ -20,8 +20,8 @@ std::string hex(std::uint32_t value, int digits) {
   return text;
 }
 
-/// Properties of a lead byte, which determines the length. E0, ED, F0 and F4 narrow the range of
-/// the second byte, which excludes overlong forms, surrogates and code points beyond U+10FFFF.
+/// Properties of a lead byte. E0, ED, F0 and F4 narrow the range of the second byte, which excludes
+/// overlong forms, surrogates and code points beyond U+10FFFF.
 struct Lead {
   std::size_t length;                // 0: not a lead byte
   unsigned low = 0x80, high = 0xBF;  // range of the second byte

@@ -20,8 +20,8 @@ struct Batch {
 class LengthBuckets {
  public:
   /// Shuffles sequences of these lengths, sorts them within each pool of `pool` batches, and
-  /// shuffles the batches. Larger pools need less padding. The last batch of a pass may be smaller.
-  /// Throws ValueError if there are no sequences or a size is not positive.
+  /// shuffles the batches. Larger pools need less padding. Throws ValueError if there are no
+  /// sequences or a size is not positive.
   LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch, std::uint64_t seed,
                 std::int64_t pool = 16);
   std::vector<std::int64_t> at(std::int64_t step) const;  // indices of sequences

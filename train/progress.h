@@ -8,8 +8,7 @@
 namespace gradus::train {
 
 /// On a terminal, a line that is rewritten up to ten times per second. Otherwise (also with
-/// NO_COLOR or TERM=dumb), a new line every few seconds. The rate and the remaining time are
-/// averaged over half a minute.
+/// NO_COLOR or TERM=dumb), a new line every few seconds. Rates are averaged over half a minute.
 class Progress {
  public:
   /// Steps run from `first` to `total`, each with `items_per_step` items.

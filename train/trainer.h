@@ -100,8 +100,8 @@ enum class TrainEnd {
 class Trainer : private Loop {
  public:
   /// Returns the scalar loss of batch i, or a BatchLoss if token counts differ between batches. The
-  /// loss must depend only on i, the weights and generator(), because resumed runs repeat values of
-  /// i. i runs to steps · shards. Any process may compute shard i % shards.
+  /// loss must depend only on i < steps · shards, the weights and generator(), because resumed runs
+  /// repeat values of i. Any process may compute shard i % shards.
   using Loop::LossOf;
   /// Returns metrics. Called in eval mode, under NoGrad, with separate random numbers.
   using Evaluate = std::function<Metrics()>;

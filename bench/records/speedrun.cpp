@@ -1,9 +1,7 @@
-// speedrun ROW --text FILE: trains a small language model as fast as possible until its held-out
-// loss is at most that of the row. README.md has the rules. bench/run_speedrun.py measures the
-// time.
+// speedrun ROW --text FILE: trains a small language model until its held-out loss is at most that
+// of the row. README.md has the rules. bench/run_speedrun.py measures the time.
 //
-// The model is a GPT of the library's blocks. Tables for pairs and triples of characters are added
-// to its embedding. All parameters are learned within the measured time.
+// The model is a GPT of the library's blocks, plus tables for pairs and triples of characters.
 #include <csignal>
 #include <map>
 #include <memory>

@@ -27,8 +27,7 @@ auto eigen(std::string name, const Functor& functor, const typename Functor::Inp
 }
 
 /// Compares AutoDiffScalar's gradient of f(x) with finite differences of f in double. f is generic
-/// in its number type. The check fails if f loses derivatives by leaving that type: in std::max, a
-/// cast, or a table.
+/// in its number type. Leaving that type (std::max, a cast, a table) loses derivatives and fails.
 template <class F>
 auto eigen_autodiff(std::string name, F f, const Eigen::VectorXd& x) {
   const auto gradient = [f](const Eigen::VectorXd& at) {

@@ -1,6 +1,5 @@
 // Converts functions of each supported form to functions of plain values. A derivative with a
-// parameter dy is a vector-Jacobian product; one without dy computes the Jacobian. A function may
-// return its result or write it to arguments.
+// parameter dy is a vector-Jacobian product; one without dy computes the Jacobian.
 #pragma once
 
 #include <memory>

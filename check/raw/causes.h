@@ -1,6 +1,6 @@
 // Diagnoses why a derivative is wrong. Each hypothesis predicts the Jacobian under test (A) from
-// the measured one (N). The first hypothesis that explains every entry is reported. It must explain
-// more entries than it has free parameters, because a wrong diagnosis would be worse than none.
+// the measured one (N). The first hypothesis that explains every entry, with fewer free parameters
+// than entries, is reported.
 #pragma once
 
 #include "gradus/check/raw/wrong_places.h"

@@ -1,6 +1,6 @@
-// Measures a column of the Jacobian and chooses the step. Usually the first step is enough.
-// Otherwise the step shrinks by 4 (for curvature, the edge of a domain, or a nearby kink) or grows
-// by 4 (if rounding hides the derivative). The slope with the smallest error estimate is used.
+// Measures a column of the Jacobian and chooses the step. The step shrinks by 4 for curvature, the
+// edge of a domain, or a nearby kink. It grows by 4 if rounding hides the derivative. The slope
+// with the smallest error estimate is used.
 #pragma once
 
 #include <functional>
@@ -31,8 +31,8 @@ struct Goal {
   const Values* noise = nullptr;  // noise per output, if it may exceed rounding
 };
 
-/// The unit of the steps: the size of the element, or of its input if the element is nearly 0. For
-/// an input of zeros (a new bias) the unit is 1.
+/// The unit of the steps: the size of the element, or of its input if the element is nearly 0, or 1
+/// for an input of zeros.
 inline double unit_of(double x, double rms) {
   const double unit = std::max(std::abs(x), 0.1 * rms);
   return unit > 1e-100 ? unit : 1.0;

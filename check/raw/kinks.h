@@ -1,6 +1,5 @@
 // Kinks: points where the left and right derivatives differ. Any value between them passes unless a
-// convention is declared. A kink differs from a smooth point in how the one-sided derivatives
-// change as the step shrinks.
+// convention is declared.
 #pragma once
 
 #include <optional>
@@ -19,8 +18,7 @@ struct Kink {
 
 /// True if the one-sided derivatives differ too much for a smooth point, where they differ by
 /// h³f⁽⁴⁾/2, about 1e-8 at the first step. The limit allows 1e-5 for curvature, 1e-3·turn for an
-/// optimum, and the estimate for larger rounding errors of f. At a kink the estimate is about 0,
-/// because the stencils are symmetric.
+/// optimum, and the estimate (about 0 at a kink) for larger rounding errors of f.
 inline bool one_sided_mismatch(const Slope& s, double scale, const Tolerance& t) {
   return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + 1e-3 * s.turn +
                           t.safety * (std::abs(s.change) + s.noise));

@@ -1,7 +1,6 @@
 // Determines which derivatives are compared. A probe is an upstream gradient: one output (a row of
 // the Jacobian), or dense (a weighted sum of all outputs). A move changes one element of an input,
-// or all elements along a direction. Small Jacobians are compared entry by entry. Large ones are
-// compared by a sample of rows and elements, dense probes, and directions.
+// or all elements along a direction. Large Jacobians are sampled.
 #pragma once
 
 #include <numeric>

@@ -1,6 +1,5 @@
 // Detects points that hide errors: zeros hide a missing term, a symmetric matrix a transposition,
-// equal values a swap. At such a point, a nearby sample is also checked. Equal elements at kinks
-// are also moved together.
+// equal values a swap. At such a point, a nearby sample is also checked.
 #pragma once
 
 #include <map>

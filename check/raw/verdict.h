@@ -140,9 +140,8 @@ inline bool resolved(const Slope& n, double scale, const Tolerance& t) {
   return within(n, t.seen, scale, t);
 }
 
-/// True if a and n differ only by rounding. If f does not depend on x, differences are rounding
-/// errors at each step. A derivative that rounding hides even at the largest step is below 1e-12 of
-/// |f| / |x|.
+/// True if a and n differ only by rounding. If f does not depend on x, all differences are rounding
+/// errors. A derivative that rounding hides at the largest step is below 1e-12 of |f| / |x|.
 inline bool agree_to_rounding(double a, const Slope& n, const Tolerance& t) {
   const double reach = 5 * n.estimate();
   if (!n.only_rounding()) return false;

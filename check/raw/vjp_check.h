@@ -1,9 +1,8 @@
 // Checks a vector-Jacobian product of plain values. See check.h for other types, and gradients.h
 // for tensors.
 //
-// For each probe w (probe.h), vjp(x, w) is compared with wᵀJ. differences.h measures the columns of
-// J; verdict.h defines the rule. A mismatch is measured again with all steps. The next steps check
-// side effects and special points, and diagnose causes.
+// Compares vjp(x, w) with wᵀJ for each probe w (probe.h). differences.h measures the columns of J;
+// verdict.h defines the rule. Then checks side effects and special points, and diagnoses causes.
 #pragma once
 
 #include "gradus/check/raw/causes.h"
@@ -377,8 +376,8 @@ class VjpCheck {
 };
 
 /// Compares `vjp` with finite differences of `forward` at `inputs`. Throws BadInput if inputs or
-/// options are invalid; problems of the functions are in the report. Costs 6 calls of forward per
-/// input element if forward is smooth, and one call of vjp per probe.
+/// options are invalid; other problems are in the report. Costs one call of vjp per probe, and 6
+/// calls of forward per input element if forward is smooth.
 GRADUS_CHECK_INLINE Report check_vjp(const std::string& name, Functions functions,
                                      std::vector<Input> inputs, RawOptions options = {}) {
   return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();

@@ -51,9 +51,8 @@ class TensorSource {
 };
 
 /// Reorders the rows of q or k, x of shape [heads · d, …], from rotary pairs to halves. Most models
-/// rotate values i and i + d/2 of a head as a pair. llama.cpp rotates values 2i and 2i + 1; in GGUF
-/// files of architecture "llama", row 2i + j of a head is the original row j·d/2 + i. Throws
-/// ShapeError if d is odd or not an integer.
+/// rotate values i and i + d/2 of a head as a pair. llama.cpp rotates values 2i and 2i + 1, so row
+/// 2i + j in GGUF is the original row j·d/2 + i. Throws ShapeError if d is odd or not an integer.
 Tensor rows_by_halves(const Tensor& x, std::int64_t heads);
 /// Reorders rows from halves to pairs, as in GGUF. Inverse of rows_by_halves().
 Tensor rows_by_pairs(const Tensor& x, std::int64_t heads);

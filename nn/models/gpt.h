@@ -12,8 +12,8 @@ namespace gradus::nn {
 
 /// Options of GPT.
 struct GPTOptions {
-  std::int64_t vocab = 0;       // V, vocabulary size
-  std::int64_t context = 0;     // maximum T
+  std::int64_t vocab = 0;    // V, vocabulary size
+  std::int64_t context = 0;  // maximum T
   std::int64_t layers = 1;
   BlockOptions block = {};      // with head.position none, GPT learns position embeddings
   std::int64_t window = 0;      // a token attends to itself and window − 1 earlier ones; 0: all
@@ -36,8 +36,8 @@ class GPT : public Layer<GPT> {
   using Module::parameter_count;
 
   /// Token ids i64 [B, T], T ≤ context → logits [B, T, V]. With a cache, the ids continue the
-  /// cached tokens. In example b, only the last lengths[b] ids are tokens; the others are padding
-  /// (default: no padding).
+  /// cached tokens. In example b, only the last lengths[b] ids are tokens (default: all); the
+  /// others are padding.
   Tensor forward(const Tensor& ids, KVCache* cache = nullptr,
                  const std::vector<std::int64_t>& lengths = {}) const;
   /// Returns the mean cross-entropy in nats per token. targets: i64 [B, T].

@@ -57,8 +57,8 @@ struct Resumable {
 };
 
 /// CHECKs that after each crash, the run resumes to the same files as an uninterrupted run, or
-/// restarts if there is no checkpoint. Also tests a second crash, unless there are more than `most`
-/// states. Resumes from at most `most` states.
+/// restarts if there is no checkpoint. Also tests a second crash if there are at most `most`
+/// states.
 void check_every_prefix_resumes(const Resumable& run, std::size_t most = 1'000'000);
 
 /// CHECKs the same for failing changes: a single change, and all writes from that change on. The

@@ -1,8 +1,7 @@
 // Dual numbers: a value and its derivative along one direction.
 //
 // A template over T computes f(x) for double, its directional derivative for Dual<double>, and
-// ∂²f/∂u∂v for Dual<Dual<double>>. Dual<Bounded> also bounds the rounding error. Comparisons use
-// only the values, so the derivative is that of the branch taken.
+// ∂²f/∂u∂v for Dual<Dual<double>>. Dual<Bounded> also bounds the rounding error.
 #pragma once
 
 #include <algorithm>

@@ -38,10 +38,10 @@ function(gradus_own_flags target)
   endif()
 endfunction()
 
-# Optimized GCC builds use precompiled headers and unity builds of up to eight test and program
+# Optimized GCC builds use precompiled headers, and unity builds of up to eight test and program
 # sources, which halves the time. -DCMAKE_UNITY_BUILD=OFF rebuilds faster after a change. Debug and
-# clang builds use neither, to detect missing includes (sanitizers use unity builds). ccache needs
-# two settings for precompiled headers.
+# clang builds use neither, to detect missing includes. ccache needs two settings for precompiled
+# headers.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(GRADUS_PRECOMPILE ON)
   if(NOT DEFINED CMAKE_UNITY_BUILD)

@@ -1,7 +1,6 @@
 // Sums over shards in a fixed order, for any number of processes. The order is a binary tree over
-// shard numbers: each node is the sum of 2^k shards, starting at a multiple of 2^k. Complete
-// neighbors are added immediately. The remaining nodes are added at the end, right to left:
-// ((0+1)+(2+3)) + ((4+5) + 6).
+// shard numbers: each node is the sum of 2^k shards, starting at a multiple of 2^k. Remaining nodes
+// are added at the end, right to left: ((0+1)+(2+3)) + ((4+5) + 6).
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,7 @@ class Transport {
 
   /// Sends out[r] to process r, and receives out[rank()] of process r in in[r], which must have the
   /// same length. out[rank()] and in[rank()] may be the same memory. If another process ends or is
-  /// silent, threads throw an Error, and MPI prints the message and exits. The message states the
-  /// process, its host and its activity.
+  /// silent, throws an Error (threads), or prints it and exits (MPI).
   void exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in);
 
   /// Ends all processes. The message begins with describe().

@@ -64,9 +64,8 @@ class Optimizer {
   /// exception. The first step warns on stderr about parameters without a gradient.
   double step(const StepOptions& options = {});
   /// Call before backward(); no step() follows. Updates each parameter and frees its gradient as
-  /// soon as that gradient is complete, so few gradients exist at a time. Cannot clip. If backward
-  /// throws, each parameter is updated completely or not at all; the remaining ones are updated in
-  /// the next backward().
+  /// soon as the gradient is complete. Cannot clip. If backward throws, each parameter is updated
+  /// completely or not at all; the next backward() updates the others.
   void step_in_backward(double factor = 1);
   void zero_grad();  // frees all gradients
 

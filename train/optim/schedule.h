@@ -17,8 +17,8 @@ Schedule constant_schedule();
 Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor = 0.1);
 /// Returns the warm-up of warmup_cosine, then a linear decrease to `floor` at `total`.
 Schedule warmup_linear(std::int64_t warmup, std::int64_t total, double floor = 0.0);
-/// Returns the warm-up of warmup_cosine, then 1, then 1 − √p down to `floor` at `total`. p is the elapsed
-/// fraction of the last `decay` steps. Hägele et al. 2024 ("1-sqrt").
+/// Returns the warm-up of warmup_cosine, then 1, then 1 − √p down to `floor` at `total`. p is the
+/// elapsed fraction of the last `decay` steps. Hägele et al. 2024 ("1-sqrt").
 Schedule warmup_stable_decay(std::int64_t warmup, std::int64_t decay, std::int64_t total,
                              double floor = 0.0);
 /// Returns width^−½ · min(s^−½, s · warmup^−1.5) with s = step + 1. Use a learning rate of 1.

@@ -181,8 +181,7 @@ void SideChannel::tell(char kind, const std::string& what) {
 }
 
 /// Rank 0 reports a lost process; if rank 0 is lost, the next rank reports. Each rank waits for the
-/// rank before it. The wait covers the time in which mpirun, on a busy machine, detects the end of
-/// a process and ends the others.
+/// rank before it while mpirun detects the end of a process and ends the others.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
