@@ -21,7 +21,6 @@
 namespace gradus::check {
 namespace {
 
-/// Calls f without recording, with a fixed random state.
 template <class F, class... Args>
 Tensor call(const F& f, const Args&... args) {
   const NoGrad off;

@@ -23,7 +23,6 @@ const Cause kOutside = {"WRITES OUTSIDE", "memory outside a tensor was written t
 
 enum class MemoryLayout { transposed, every_second, slice };
 
-/// Copies x into a buffer filled with NaN.
 Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   const bool slice = layout == MemoryLayout::slice;
   Strides strides = x.strides();

@@ -28,7 +28,6 @@ class Borrowed {
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
 
-  /// Replaces the parameters, in the order of names().
   void put(std::span<const Tensor> tensors, Dtype dtype) {
     for (const auto& [place, index] : uses_) {
       *place = tensors[index];
@@ -79,7 +78,6 @@ Dtype float_dtype(const Tensors& in) {
   return Dtype::f64;
 }
 
-/// Extends the options to the parameters followed by the inputs.
 Options extended(const Options& options, const Borrowed& borrowed, const Tensors& inputs) {
   const Tensors& own = borrowed.parameters();
   Options all = options;

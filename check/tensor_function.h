@@ -42,14 +42,12 @@ class CheckedTensorFunction {
   /// Calls f with a fixed random state. Records if the caller does.
   Tensor call(const Tensors& in) const;
 
-  /// Returns detached tensors; those in `wanted` become leaves.
   static Tensors leaves(const Tensors& x, const Flags& wanted);
   Tensors leaves(const Tensors& x) const { return leaves(x, wanted()); }
 
   /// Returns the gradients of y with respect to `in`. Keeps the graph.
   Tensors gradients(const Tensor& y, const Tensors& in, const Tensor& dy) const;
 
-  /// Runs a new forward and backward pass.
   Outcome run(const Tensors& x, const Tensor& dy, const Flags& wanted) const;
   Outcome run(const Tensors& x, const Tensor& dy) const { return run(x, dy, wanted()); }
 

@@ -69,7 +69,6 @@ class Learner {
     }
   };
 
-  /// Adds (sign = 1) or subtracts (sign = −1) the pairs of word i.
   void count(std::size_t i, std::int64_t sign) {
     const Word& word = words_[i];
     for (std::size_t k = 0; k + 1 < word.ids.size(); ++k) {

@@ -81,7 +81,6 @@ struct Axis {
   }
 };
 
-/// Mean, minimum and maximum of the points in one pixel column.
 struct Column {
   double x = 0, y = 0, low = 0, high = 0, count = 0;
 
@@ -138,7 +137,6 @@ std::string drawn(const Curve& curve, std::size_t index, const Axis& x, const Ax
   return out;
 }
 
-/// Draws the label above the mark, on the side where it fits.
 std::string drawn(const Chart::Mark& mark, const Axis& x, const Axis& y) {
   const double px = x(mark.x), py = y(mark.y);
   const double above = std::max(kTop + 14, py - 46);
@@ -175,7 +173,6 @@ std::string frame(const Chart& chart, const Axis& x, const Axis& y) {
   return out;
 }
 
-/// Returns the minimum and maximum along one axis, widened if they are too close.
 std::array<double, 2> range(const Chart& chart, double std::pair<double, double>::*part) {
   double low = INFINITY, high = -INFINITY;
   for (const Curve& curve : chart.curves)

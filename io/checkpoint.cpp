@@ -52,7 +52,6 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   return sum.hex();
 }
 
-/// Removes and returns the fact `key`, or "".
 std::string take(std::map<std::string, std::string>& facts, const char* key) {
   const auto fact = facts.extract(key);
   return fact ? fact.mapped() : "";

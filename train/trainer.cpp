@@ -53,7 +53,6 @@ nn::StateDict with_prefix(const io::Checkpoint& checkpoint, const std::string& p
 
 std::string four_digits(double value) { return str_cat(std::fixed, std::setprecision(4), value); }
 
-/// Formats a metric's name: "held_out_loss" → "held-out loss".
 std::string words(std::string name) {
   if (name.starts_with("held_out")) name[4] = '-';
   std::replace(name.begin(), name.end(), '_', ' ');
@@ -232,7 +231,6 @@ bool Trainer::begin_step() {
   return true;
 }
 
-/// Interpolates the schedule between the steps of the plan.
 double Trainer::factor() {
   const double position = budget_.position(step_), whole = std::floor(position);
   const auto step = static_cast<std::int64_t>(whole);
@@ -347,7 +345,6 @@ void Trainer::log(const std::string& what) const {
                static_cast<long long>(best_step_), files_.model().c_str());
 }
 
-/// Plots the losses and the best loss. The log also contains the steps before a resume.
 void Trainer::draw_losses() const {
   const std::string unit = options_.loss_unit.empty() ? "" : ", " + options_.loss_unit;
   io::Chart chart{.title = files_.directory,

@@ -246,7 +246,6 @@ class Adapter {
     return result;
   }
 
-  /// Sets functions.vjp to dy times the matrices that `make` returns, one per input.
   template <class Make>
   void matrix_vjp(Functions& functions, Make make) const {
     functions.linear = true;

@@ -69,7 +69,6 @@ inline Cause unread_upstream(Evidence evidence) {
           "each output's dy must reach every input that the output depends on"};
 }
 
-/// Sets the cause of each wrong input, and draws the map of its Jacobian.
 inline void explain(Report& report, Evidence evidence) {
   const auto several = std::count_if(report.inputs.begin(), report.inputs.end(),
                                      [](const InputSummary& input) { return input.wrong > 0; });

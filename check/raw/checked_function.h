@@ -111,7 +111,6 @@ class CheckedFunction {
     return slopes;
   }
 
-  /// Returns the slopes of all outputs when the equal elements at `places` move together.
   std::vector<Slope> column_of(const std::vector<Place>& places, Goal goal) {
     const auto [input, element] = places.front();
     goal.unit = unit_of(inputs_[input].values[element], rms(inputs_[input].values));
@@ -125,8 +124,6 @@ class CheckedFunction {
   }
 
  private:
-  /// Describes how outputs changed between calls. A drift in one direction indicates state, such as
-  /// a running mean or a counter.
   std::string changing(const Values& second, const Values& third) const {
     bool goes_on = second.size() == output_.size() && third.size() == output_.size();
     for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {

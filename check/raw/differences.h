@@ -171,7 +171,6 @@ class JacobianColumn {
     for (std::size_t i = 0; i < y_.size(); ++i) {
       if (!best_[i].finite() || hidden(best_[i], goal_))
         allow_for_rounding(tried[i], goal_.ulp * std::abs(y_[i]), goal_, best_[i]);
-      // Rounding could hide any derivative at this step.
       if (drowned(i) && best_[i].noise > 0 && best_[i].step < 0x1p-30 * goal_.natural)
         best_[i] = {};
     }
@@ -208,7 +207,6 @@ class JacobianColumn {
     return (rounded_[i] || s.only_rounding()) && !within(s, 1e-3, goal_.scale, goal_.tolerance);
   }
 
-  /// Tries steps h, h/4, … until all outputs are settled or stop improving.
   Steps shrinking(double h) {
     Steps tried(y_.size());
     std::vector<bool> done(y_.size(), false);

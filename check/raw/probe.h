@@ -43,7 +43,6 @@ struct Move {
   }
 };
 
-/// Returns min(some, count) distinct indices below `count`, in random order.
 inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Random& random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -55,7 +54,6 @@ inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Rand
   return order;
 }
 
-/// Returns `rows` probes of rows, then `dense` dense probes.
 inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int dense,
                                       Random& random) {
   std::vector<Probe> result;

@@ -34,7 +34,6 @@ class Pullback {
     return result;
   }
 
-  /// Returns functions of δ, which refer to *this.
   Functions functions() {
     Functions g = f_;
     g.forward = [this](const Arguments& delta) { return forward(f_.forward, delta); };

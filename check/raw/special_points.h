@@ -33,7 +33,6 @@ inline std::string special_point(const std::vector<Input>& inputs,
   return unit_norm ? "a length of 1" : "";
 }
 
-/// Moves the inputs by a small random step that preserves signs and unit lengths.
 inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t seed) {
   Random random(seed + 99);
   for (Input& input : inputs) {
@@ -47,7 +46,6 @@ inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t s
   return inputs;
 }
 
-/// Adds a failure that no single-element comparison shows.
 inline void add_extra(Report& report, Finding finding) {
   report.inputs[finding.input].wrong += 1;
   report.add(std::move(finding));

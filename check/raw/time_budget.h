@@ -102,7 +102,6 @@ class TimeBudget {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Shows the progress at most four times a second, after the first second.
   void show(std::size_t done, std::size_t all, double& last) const {
     const double now = seconds();
     if (done == 0 || now < last + (last == 0 ? 1.0 : 0.25) || !is_terminal(2)) return;
@@ -111,7 +110,6 @@ class TimeBudget {
                  done, all, now / static_cast<double>(done) * static_cast<double>(all - done));
   }
 
-  /// Assigns all columns to small inputs, and equal shares to the others.
   void share(std::size_t total) {
     std::vector<std::pair<std::size_t, std::size_t>> order;  // number of elements, input
     for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
@@ -127,7 +125,7 @@ class TimeBudget {
   int threads_;
   Clock::time_point begin_ = Clock::now();
   bool limited_ = false;
-  double elements_ = 0;               // number of differentiable elements
+  double elements_ = 0;  // number of differentiable elements
   std::vector<std::size_t> columns_;
 };
 

@@ -323,8 +323,7 @@ class VjpCheck {
     weighs({{probe.weight[*output]}, output});
   }
 
-  /// Compares the full Jacobian if that takes only seconds, because diagnosis needs more than a
-  /// sample.
+  /// Compares the full Jacobian if that takes only seconds. Diagnosis needs more than a sample.
   void look_at_all() {
     if (!budget_.affords_all(outputs(), function_.counts().forward)) return;
     const Report all = run_again(function_.inputs(), options_, Mode::full);
@@ -341,7 +340,6 @@ class VjpCheck {
     explain(report_, std::move(evidence));
   }
 
-  /// Returns both Jacobians of input k. At a kink, N is the point of the interval nearest to A.
   InputEvidence evidence_of(std::size_t k) const {
     const Input& input = function_.inputs()[k];
     const std::size_t n = input.values.size();

@@ -42,7 +42,6 @@ inline std::string list(const Dims& numbers) {
   return "[" + result + "]";
 }
 
-/// Returns "3 of 8 elements".
 inline std::string share(std::int64_t part, std::int64_t all) {
   return joined(part, " of ", all, " elements");
 }

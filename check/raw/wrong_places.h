@@ -51,7 +51,6 @@ inline Confusions axis_orders(const Dims& shape) {
   return result;
 }
 
-/// Reverses all axes, as for a convolution kernel. A single reversed axis may be chance.
 inline Confusions reversal(const Dims& shape) {
   const std::size_t count = count_of(shape);
   if (count < 5) return {};
@@ -60,7 +59,6 @@ inline Confusions reversal(const Dims& shape) {
            [count](std::size_t element) { return count - 1 - element; }}};
 }
 
-/// Shifts by one along an axis, either rolled or with zeros at the end.
 inline Confusions shifts(const Dims& shape) {
   Confusions result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)

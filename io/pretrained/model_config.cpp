@@ -114,7 +114,6 @@ const std::map<std::string, const char*> kLlamas = {{"llama", "LlamaForCausalLM"
 
 constexpr std::int64_t kOpenLayersOfQwen = 28;  // default of max_window_layers
 
-/// Returns the base of the rotary angles. Rejects scaling.
 double rotary_base(Asked& config) {
   double base = config.number("rope_theta", 10000);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
@@ -227,7 +226,6 @@ Written gpt2_config(const nn::GPTOptions& o) {
           {"tie_word_embeddings", o.tied}};
 }
 
-/// Returns the family that supports these options.
 std::string llama_type(const nn::GPTOptions& o) {
   const bool bias = o.block.bias;
   const nn::HeadOptions& head = o.block.head;
@@ -275,7 +273,6 @@ Written llama_config(const nn::GPTOptions& o) {
   return config;
 }
 
-/// Returns class names, from which `transformers` infers the number of classes.
 Written labels(std::int64_t classes) {
   Written names = Written::object();
   for (std::int64_t i = 0; i < classes; ++i) names[std::to_string(i)] = str_cat("LABEL_", i);

@@ -19,7 +19,6 @@ struct Char {
   std::size_t at = 0;
 };
 
-/// Returns the characters of the text, then a sentinel that is not a letter, number or space.
 std::vector<Char> chars_of(std::string_view text) {
   std::vector<Char> out;
   for (std::size_t at = 0; at < text.size();) {

@@ -29,7 +29,6 @@ struct Lowered {
 
 #include "gradus/io/pretrained/unicode_tables.inc"
 
-/// Returns the last row that begins at or before c, or nullptr.
 template <class Row, std::size_t n>
 const Row* row_of(const Row (&table)[n], char32_t c) {
   const auto* after = std::upper_bound(std::begin(table), std::end(table), c,
@@ -44,7 +43,6 @@ T value_of(const Range<T> (&table)[n], char32_t c) {
   return row && c <= row->last ? row->value : T{};
 }
 
-/// Returns the class by which marks are sorted.
 int combining_class(char32_t c) { return value_of(kCombining, c); }
 
 // A Hangul syllable is 0xAC00 + (lead · 21 + vowel) · 28 + tail. It has no tail if tail is 0.

@@ -38,7 +38,6 @@ std::vector<std::string> expand(std::string pattern, std::int64_t number, const 
   return names;
 }
 
-/// Expands each line for all indices and suffixes that occur in the module.
 std::vector<Link> links_of(const WeightMap& map, const Own& own) {
   std::vector<Link> links;
   for (const WeightRule& rule : map.rules) {
@@ -110,14 +109,12 @@ Tensor theirs_from(const Link& link, const Tensor& x, std::size_t part, const Sh
   return reshape(x, shape);
 }
 
-/// Returns the name in `theirs`, with or without the prefix, or "" if absent.
 std::string find(const std::string& name, const WeightMap& map, const TensorReader& theirs) {
   if (theirs.shapes.contains(name)) return name;
   const std::string bare = name.starts_with(map.prefix) ? name.substr(map.prefix.size()) : "";
   return theirs.shapes.contains(bare) ? bare : "";
 }
 
-/// Lists every mismatch, one per line, without reading tensors.
 std::string problems_of(const std::vector<Link>& links, const Own& own, const WeightMap& map,
                         const TensorReader& theirs) {
   std::ostringstream problems;

@@ -31,7 +31,6 @@ Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
   return transpose(f(transpose(x, 0, 1).contiguous()), 0, 1);
 }
 
-/// Divides each row by its length. Zero rows remain zero.
 Tensor normalize_rows(const Tensor& x) {
   const auto n = static_cast<double>(std::max<std::int64_t>(x.size(1), 1));
   return rms_norm(x, {}, 1e-30) / std::sqrt(n);

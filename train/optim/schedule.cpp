@@ -15,7 +15,6 @@ void check_plan(const char* name, std::int64_t warmup, std::int64_t total, doubl
   require(0 <= floor && floor <= 1, name, ": floor must be in [0, 1], got ", floor);
 }
 
-/// Returns (step + 1) / warmup during the warm-up, and then `rest`.
 Schedule after_warmup(std::int64_t warmup, const Schedule& rest) {
   return [=](std::int64_t step) {
     return step < warmup ? static_cast<double>(step + 1) / static_cast<double>(warmup) : rest(step);

@@ -40,7 +40,6 @@ int checked(int result, const char* what) {
   return result;
 }
 
-/// Waits for a complete message and returns its text, or "" after 5 seconds.
 std::string first_message(int socket) {
   const timeval limit{5, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
